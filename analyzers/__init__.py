@@ -1,0 +1,1 @@
+"""What a run means: evidence in, labels and recommendations out."""

@@ -1,0 +1,263 @@
+"""`evidence.json` and `diagnosis.json` as frozen values, checked once when they are read.
+
+evidence.json, version 1     2026-11   first
+diagnosis.json, version 1    2026-11   first
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    model_validator,
+)
+
+from tablemodel import runfiles
+from tablemodel.runfiles import FileProblem
+
+Direction = Literal["read", "write"]
+Constraint = Literal["partition", "table", "max_on_demand", "account", "undetermined", "none"]
+Grade = Literal["reason", "cause_metric", "inferred", "none"]
+
+
+def _in_utc(value: Any) -> Any:
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError("a time needs its zone, such as 2026-11-20T12:00:00Z")
+        return value.astimezone(UTC)
+    raise ValueError("a time is text such as 2026-11-20T12:00:00Z")
+
+
+Time = Annotated[
+    datetime, BeforeValidator(_in_utc), PlainSerializer(lambda t: t.isoformat().replace("+00:00", "Z"))
+]
+Quantity = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Confidence = Annotated[float, Field(ge=0, le=1)]
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Capacity(_Part):
+    """A read and a write rate in units per second; None where unknown."""
+
+    read: Quantity | None = None
+    write: Quantity | None = None
+
+    def of(self, direction: Direction) -> float | None:
+        return self.read if direction == "read" else self.write
+
+
+class IndexFacts(_Part):
+    """What is known of one global secondary index."""
+
+    name: str
+    provisioned: Capacity | None = None
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
+
+
+class TableFacts(_Part):
+    """What is known of the table; only its name is certain."""
+
+    name: str
+    arn: str | None = None
+    billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
+    provisioned: Capacity | None = None
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
+    has_lsi: bool | None = None
+    indexes: tuple[IndexFacts, ...] = ()
+
+
+class AccountFacts(_Part):
+    """Quotas of the account for one table, units per second."""
+
+    table_read: Quantity | None = None
+    table_write: Quantity | None = None
+
+
+class Window(_Part):
+    """The time that the evidence speaks of: from `start` up to `end`."""
+
+    start: Time
+    end: Time
+
+    @model_validator(mode="after")
+    def _ends_after_it_starts(self) -> Self:
+        if self.end <= self.start:
+            raise ValueError("the window ends before it starts")
+        return self
+
+
+class Series(_Part):
+    """One CloudWatch series: what CloudWatch answered, gaps left as gaps."""
+
+    metric: str
+    statistic: str
+    period_s: Annotated[int, Field(gt=0)]
+    index: str | None = None
+    operation: str | None = None
+    points: tuple[tuple[Time, Quantity], ...] = ()
+
+
+class ThrottleCount(_Part):
+    """Throttled attempts that the client saw in one second, by DynamoDB's own reason (None: it gave none)."""
+
+    second: Time
+    index: str | None = None
+    direction: Direction
+    reason: str | None = None
+    count: Count
+
+
+class SecondCount(_Part):
+    """What the client sent and got in one second."""
+
+    second: Time
+    index: str | None = None
+    direction: Direction
+    consumed: Quantity
+    attempts: Count
+    throttled: Count
+
+
+class Evidence(_Part):
+    """Everything that the analyzer may look at. Absent is unknown, never zero."""
+
+    format: Literal["keyheat.evidence/1"] = "keyheat.evidence/1"
+    table: TableFacts
+    account: AccountFacts | None = None
+    window: Window
+    series: tuple[Series, ...]
+    throttles: tuple[ThrottleCount, ...] | None = None
+    seconds: tuple[SecondCount, ...] | None = None
+
+
+class Label(_Part):
+    """What constrained one resource in one direction over one span, and how we know."""
+
+    start: Time
+    end: Time
+    resource: str  # "table", or the name of an index
+    direction: Direction
+    constraint: Constraint
+    throttles: Count
+    grade: Grade
+    confidence: Confidence
+    because: tuple[str, ...]
+
+
+class Verdict(_Part):
+    """The run in one label; `valid` is False where the run says nothing about the table."""
+
+    constraint: Constraint
+    resource: str | None = None
+    direction: Direction | None = None
+    grade: Grade
+    confidence: Confidence
+    valid: bool
+    because: tuple[str, ...]
+
+
+class HotKey(_Part):
+    """One of the hottest partition keys: its digest, and its value only where the user asked to see it."""
+
+    key: str
+    shown: str | None = None
+    share: Annotated[float, Field(ge=0, le=1)]
+    throttles: Count
+    units_per_s: Quantity
+
+
+class Recommendation(_Part):
+    """One thing to do: a mitigation helps now, a cure lasts."""
+
+    action: str
+    kind: Literal["mitigation", "cure"]
+    why: str
+    expected: str
+    shards: Annotated[int, Field(ge=1)] | None = None
+    units: Quantity | None = None
+
+
+class GeneratorFacts(_Part):
+    """Whether the load generator was the limit, and what was checked to know."""
+
+    bound: bool
+    checks: tuple[str, ...] = ()
+
+
+class Coverage(_Part):
+    """How much of the window the evidence covers, and what is not there."""
+
+    minutes: Count
+    missing: tuple[str, ...] = ()
+
+
+class ThresholdResult(_Part):
+    """One threshold of the scenario: what was allowed, what was measured, whether it held."""
+
+    name: str
+    allowed: str
+    measured: str
+    broken: bool
+
+
+class Diagnosis(_Part):
+    """The analyzer's answer."""
+
+    format: Literal["keyheat.diagnosis/1"] = "keyheat.diagnosis/1"
+    verdict: Verdict
+    labels: tuple[Label, ...]
+    hot_keys: tuple[HotKey, ...] = ()
+    recommendations: tuple[Recommendation, ...] = ()
+    generator: GeneratorFacts
+    coverage: Coverage
+    thresholds: tuple[ThresholdResult, ...] = ()
+
+
+def read_evidence(path: Path) -> Evidence:
+    """Evidence from a file. Raises `FileProblem` with every mistake in it."""
+    return _read(path, runfiles.EVIDENCE, Evidence)
+
+
+def read_diagnosis(path: Path) -> Diagnosis:
+    """A diagnosis from a file. Raises `FileProblem` with every mistake in it."""
+    return _read(path, runfiles.DIAGNOSIS, Diagnosis)
+
+
+def write_evidence(path: Path, evidence: Evidence) -> None:
+    """Write evidence whole or not at all. Raises `FileProblem`."""
+    runfiles.write_json(path, runfiles.EVIDENCE, evidence.model_dump(mode="json", exclude={"format"}))
+
+
+def write_diagnosis(path: Path, diagnosis: Diagnosis) -> None:
+    """Write a diagnosis whole or not at all. Raises `FileProblem`."""
+    runfiles.write_json(path, runfiles.DIAGNOSIS, diagnosis.model_dump(mode="json", exclude={"format"}))
+
+
+def _read(path: Path, format_name: str, model: type[Model]) -> Model:
+    content = runfiles.read_json(path, format_name)
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        lines = [f"{item['msg']} @ ${_path_of(item['loc'])}" for item in error.errors()]
+        raise FileProblem(f"{path}: {len(lines)} errors\n  " + "\n  ".join(lines)) from error
+
+
+def _path_of(location: tuple[int | str, ...]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
