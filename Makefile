@@ -1,0 +1,55 @@
+# Everything runs in .venv, which `make install` makes from the lock file. Needs Python >= 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo install test check lint types bench lock schema clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      four scenarios on the local endpoint, four reports, one index page (about 5 minutes)"
+	@echo "make install   the environment in .venv, from requirements.lock"
+	@echo "make test      every test"
+	@echo "make check     ruff, mypy --strict, and every test"
+	@echo "make bench     what each claim of speed is measured with (about 10 minutes)"
+	@echo "make lock      bring requirements.lock up to date with pyproject.toml"
+	@echo "make schema    write configs/scenario.schema.json from the code"
+
+demo: install
+	$(BIN)/keyheat demo
+
+install: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Keyheat needs Python 3.11 or later, and $(PYTHON) is older; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test: install
+	$(BIN)/python -m pytest -n 2 -q
+
+check: lint types test
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+bench: install
+	$(BIN)/python -m benchmarks
+
+lock: install
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+		--no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
+
+schema: install
+	$(BIN)/keyheat schema > configs/scenario.schema.json
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
