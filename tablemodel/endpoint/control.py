@@ -1,0 +1,75 @@
+"""The operations on tables themselves.
+
+Each answers in the shape of https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations.html
+"""
+
+from typing import Any
+
+from tablemodel import limits
+from tablemodel.endpoint.catalog import Change, require_idle
+from tablemodel.endpoint.create import create_table
+from tablemodel.endpoint.describe import describe
+from tablemodel.endpoint.errors import validation_error
+from tablemodel.endpoint.service import Handler, Service
+from tablemodel.endpoint.tags import list_tags, tag_resource, untag_resource
+
+Body = dict[str, Any]
+NAMES_PER_PAGE = 100
+
+
+def describe_table(service: Service, request: Body) -> Body:
+    """DescribeTable."""
+    return {"Table": describe(service.catalog.find(request["TableName"]), service.now_s())}
+
+
+def delete_table(service: Service, request: Body) -> Body:
+    """DeleteTable. Raises ValidationException for a protected table."""
+    now_s = service.now_s()
+    table = service.catalog.find(request["TableName"])
+    require_idle(table)
+    if table.definition.settings.deletion_protection:
+        raise validation_error(
+            "Resource cannot be deleted as it is currently protected against deletion. "
+            "Disable deletion protection first."
+        )
+    service.catalog.begin(table, Change("DELETING", now_s + service.durations.delete_s, None))
+    return {"TableDescription": describe(table, now_s)}
+
+
+def list_tables(service: Service, request: Body) -> Body:
+    """ListTables, in pages."""
+    after, limit = request.get("ExclusiveStartTableName") or "", request.get("Limit") or NAMES_PER_PAGE
+    names = [name for name in service.catalog.names() if name > after]
+    body: Body = {"TableNames": names[:limit]}
+    if len(names) > limit:
+        body["LastEvaluatedTableName"] = names[limit - 1]
+    return body
+
+
+def describe_limits(service: Service, request: Body) -> Body:
+    """DescribeLimits: the quotas of a new account."""
+    return {
+        "AccountMaxReadCapacityUnits": limits.ACCOUNT_READ,
+        "AccountMaxWriteCapacityUnits": limits.ACCOUNT_WRITE,
+        "TableMaxReadCapacityUnits": limits.TABLE_READ,
+        "TableMaxWriteCapacityUnits": limits.TABLE_WRITE,
+    }
+
+
+def describe_endpoints(service: Service, request: Body) -> Body:
+    """DescribeEndpoints: the service's own name, as it gives it to clients that discover endpoints."""
+    address = f"dynamodb.{service.region}.amazonaws.com"
+    return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1_440}]}
+
+
+CONTROL: dict[str, Handler] = {
+    "CreateTable": create_table,
+    "DeleteTable": delete_table,
+    "DescribeEndpoints": describe_endpoints,
+    "DescribeLimits": describe_limits,
+    "DescribeTable": describe_table,
+    "ListTables": list_tables,
+    "ListTagsOfResource": list_tags,
+    "TagResource": tag_resource,
+    "UntagResource": untag_resource,
+}

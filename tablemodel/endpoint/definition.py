@@ -1,0 +1,57 @@
+"""What a table is defined as: its keys, its capacity and its settings, from CreateTable onwards."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tablemodel.endpoint.keyschema import table_schema
+from tablemodel.endpoint.schema import TableSchema
+from tablemodel.endpoint.throughput import table_capacity
+from tablemodel.table import TableCapacity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the local table keeps and shows, though nothing about throttling follows from it."""
+
+    deletion_protection: bool = False
+    table_class: str | None = None
+    stream_view: str | None = None
+    encrypted_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefinition:
+    """What CreateTable states and UpdateTable changes."""
+
+    schema: TableSchema
+    capacity: TableCapacity
+    settings: Settings = Settings()
+
+
+def define(request: Mapping[str, Any]) -> TableDefinition:
+    """The definition in a CreateTable request. Raises ValidationException or LimitExceededException."""
+    schema = table_schema(request)
+    return TableDefinition(
+        schema=schema, capacity=table_capacity(request, schema), settings=settings(request, Settings())
+    )
+
+
+def settings(request: Mapping[str, Any], before: Settings) -> Settings:
+    """The settings after a CreateTable or UpdateTable request that may name some of them."""
+    protect = request.get("DeletionProtectionEnabled")
+    stream, encryption = request.get("StreamSpecification"), request.get("SSESpecification")
+    return Settings(
+        deletion_protection=before.deletion_protection if protect is None else protect,
+        table_class=request.get("TableClass") or before.table_class,
+        stream_view=before.stream_view if stream is None else _stream_view(stream),
+        encrypted_by=before.encrypted_by if encryption is None else _encrypted_by(encryption),
+    )
+
+
+def _stream_view(stream: Mapping[str, Any]) -> str | None:
+    return stream.get("StreamViewType") if stream["StreamEnabled"] else None
+
+
+def _encrypted_by(encryption: Mapping[str, Any]) -> str | None:
+    return encryption.get("KMSMasterKeyId", "alias/aws/dynamodb") if encryption.get("Enabled") else None

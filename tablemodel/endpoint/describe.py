@@ -1,0 +1,165 @@
+"""A table as DescribeTable shows it.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tablemodel.endpoint.catalog import Table
+from tablemodel.endpoint.keyschema import used_attributes
+from tablemodel.endpoint.schema import IndexSchema, KeySchema
+from tablemodel.endpoint.throughput import UNLIMITED
+from tablemodel.resources import BillingMode, Units
+from tablemodel.table import IndexCapacity, TableCapacity
+
+Body = dict[str, Any]
+
+
+def describe(table: Table, now_s: float) -> Body:
+    """The TableDescription at `now_s`. While a change is under way it shows what still holds."""
+    schema, capacity = table.schema, table.definition.capacity
+    body = {
+        "TableName": table.name,
+        "TableArn": table.arn,
+        "TableId": table.table_id,
+        "TableStatus": table.status,
+        "CreationDateTime": round(table.created_s, 3),
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in used_attributes(schema).items()
+        ],
+        "KeySchema": _key_schema(schema.keys),
+        "ItemCount": len(table.items),
+        "TableSizeBytes": table.items.total_bytes,
+        "ProvisionedThroughput": _provisioned(table, None, capacity.provisioned, now_s),
+        "WarmThroughput": _warm(table, None),
+        "DeletionProtectionEnabled": table.definition.settings.deletion_protection,
+        "BillingModeSummary": _billing_mode(table),
+        "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
+        "LocalSecondaryIndexes": [_local(table, index) for index in schema.indexes if index.local],
+        "GlobalSecondaryIndexes": _globals(table, now_s),
+    }
+    return _without_empty(body | _settings(table))
+
+
+def _settings(table: Table) -> Body:
+    settings = table.definition.settings
+    body: Body = {}
+    if settings.table_class:
+        body["TableClassSummary"] = {"TableClass": settings.table_class}
+    if settings.encrypted_by:
+        body["SSEDescription"] = {
+            "Status": "ENABLED",
+            "SSEType": "KMS",
+            "KMSMasterKeyArn": settings.encrypted_by,
+        }
+    if settings.stream_view:
+        body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": settings.stream_view}
+    return body
+
+
+def _globals(table: Table, now_s: float) -> list[Body]:
+    """The global indexes there are, and those being made."""
+    now = {index.name: index for index in table.schema.indexes if not index.local}
+    capacities = {index.name: index for index in table.definition.capacity.indexes}
+    becomes = table.change.becomes if table.change is not None else None
+    if becomes is None:
+        return [_global(table, index, capacities[name], "ACTIVE", now_s) for name, index in now.items()]
+    later = {index.name: index for index in becomes.schema.indexes if not index.local}
+    asked = {index.name: index for index in becomes.capacity.indexes}
+    return [
+        _global(
+            table, index, capacities.get(name) or asked[name], _index_status(name, capacities, asked), now_s
+        )
+        for name, index in (now | later).items()
+    ]
+
+
+def _index_status(name: str, now: dict[str, IndexCapacity], later: dict[str, IndexCapacity]) -> str:
+    if name not in now:
+        return "CREATING"
+    if name not in later:
+        return "DELETING"
+    return "ACTIVE" if now[name] == later[name] else "UPDATING"
+
+
+def _global(table: Table, index: IndexSchema, capacity: IndexCapacity, status: str, now_s: float) -> Body:
+    made = status != "CREATING" or table.status == "CREATING"
+    body = _local(table, index) if made else _named(table, index) | {"ItemCount": 0, "IndexSizeBytes": 0}
+    body |= {
+        "IndexStatus": status,
+        "ProvisionedThroughput": _provisioned(table, index.name, capacity.provisioned, now_s),
+        "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
+        "WarmThroughput": _warm(table, index.name) if made else None,
+    }
+    if not made:
+        body["Backfilling"] = True
+    return _without_empty(body)
+
+
+def _named(table: Table, index: IndexSchema) -> Body:
+    projection: Body = {"ProjectionType": index.projection}
+    if index.include:
+        projection["NonKeyAttributes"] = sorted(index.include)
+    return {
+        "IndexName": index.name,
+        "IndexArn": table.resource_arn(index.name),
+        "KeySchema": _key_schema(index.keys),
+        "Projection": projection,
+    }
+
+
+def _local(table: Table, index: IndexSchema) -> Body:
+    count, size_bytes = table.items.index_size(index.name)
+    return _named(table, index) | {"ItemCount": count, "IndexSizeBytes": size_bytes}
+
+
+def _key_schema(keys: KeySchema) -> list[Body]:
+    elements = [{"AttributeName": keys.partition.name, "KeyType": "HASH"}]
+    if keys.sort is not None:
+        elements.append({"AttributeName": keys.sort.name, "KeyType": "RANGE"})
+    return elements
+
+
+def _provisioned(table: Table, index: str | None, units: Units | None, now_s: float) -> Body:
+    history = table.history.of(index)
+    body: Body = {
+        "NumberOfDecreasesToday": len(history.decreases_today(now_s)),
+        "ReadCapacityUnits": 0 if units is None else units.read,
+        "WriteCapacityUnits": 0 if units is None else units.write,
+    }
+    if history.last_increase_s is not None:
+        body["LastIncreaseDateTime"] = round(history.last_increase_s, 3)
+    if history.decreases_s:
+        body["LastDecreaseDateTime"] = round(history.decreases_s[-1], 3)
+    return body
+
+
+def _billing_mode(table: Table) -> Body | None:
+    """Shown for a table that is or was in on-demand mode."""
+    switches_s, mode = table.history.to_on_demand_s, table.definition.capacity.billing_mode
+    if not switches_s and mode is BillingMode.PROVISIONED:
+        return None
+    body: Body = {"BillingMode": mode.value}
+    if switches_s:
+        body["LastUpdateToPayPerRequestDateTime"] = round(switches_s[-1], 3)
+    return body
+
+
+def _max_on_demand(units: Units | None) -> Body | None:
+    if units is None:
+        return None
+    return {
+        "MaxReadRequestUnits": UNLIMITED if units.read is None else units.read,
+        "MaxWriteRequestUnits": UNLIMITED if units.write is None else units.write,
+    }
+
+
+def _warm(table: Table, index: str | None) -> Body:
+    read, write = table.model.warm_throughput(index)
+    status = "UPDATING" if table.status == "UPDATING" else "ACTIVE"
+    return {"ReadUnitsPerSecond": round(read), "WriteUnitsPerSecond": round(write), "Status": status}
+
+
+def _without_empty(body: Body) -> Body:
+    return {name: value for name, value in body.items() if value is not None and value != []}
