@@ -58,6 +58,11 @@ class Table:
         """TableStatus as DescribeTable gives it."""
         return "ACTIVE" if self.change is None else self.change.status
 
+    @property
+    def provisioned(self) -> bool:
+        """Whether the table is in provisioned mode."""
+        return not self.definition.capacity.on_demand
+
     def resource_arn(self, index: str | None) -> str:
         """The ARN of the table, or of one of its indexes."""
         return self.arn if index is None else f"{self.arn}/index/{index}"

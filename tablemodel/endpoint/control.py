@@ -11,7 +11,10 @@ from tablemodel.endpoint.create import create_table
 from tablemodel.endpoint.describe import describe
 from tablemodel.endpoint.errors import validation_error
 from tablemodel.endpoint.service import Handler, Service
+from tablemodel.endpoint.shapes import check_shape
 from tablemodel.endpoint.tags import list_tags, tag_resource, untag_resource
+from tablemodel.endpoint.timetolive import describe_time_to_live, update_time_to_live
+from tablemodel.endpoint.update import update_table
 
 Body = dict[str, Any]
 NAMES_PER_PAGE = 100
@@ -49,10 +52,10 @@ def list_tables(service: Service, request: Body) -> Body:
 def describe_limits(service: Service, request: Body) -> Body:
     """DescribeLimits: the quotas of a new account."""
     return {
-        "AccountMaxReadCapacityUnits": limits.ACCOUNT_READ,
-        "AccountMaxWriteCapacityUnits": limits.ACCOUNT_WRITE,
-        "TableMaxReadCapacityUnits": limits.TABLE_READ,
-        "TableMaxWriteCapacityUnits": limits.TABLE_WRITE,
+        "AccountMaxReadCapacityUnits": limits.ACCOUNT_READ_UNITS_PER_S,
+        "AccountMaxWriteCapacityUnits": limits.ACCOUNT_WRITE_UNITS_PER_S,
+        "TableMaxReadCapacityUnits": limits.TABLE_READ_UNITS_PER_S,
+        "TableMaxWriteCapacityUnits": limits.TABLE_WRITE_UNITS_PER_S,
     }
 
 
@@ -62,14 +65,42 @@ def describe_endpoints(service: Service, request: Body) -> Body:
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1_440}]}
 
 
-CONTROL: dict[str, Handler] = {
+def describe_continuous_backups(service: Service, request: Body) -> Body:
+    """DescribeContinuousBackups: there are none."""
+    service.catalog.find(request["TableName"])
+    off = {"PointInTimeRecoveryStatus": "DISABLED"}
+    return {
+        "ContinuousBackupsDescription": {
+            "ContinuousBackupsStatus": "DISABLED",
+            "PointInTimeRecoveryDescription": off,
+        }
+    }
+
+
+def _checked(operation: str, handler: Handler) -> Handler:
+    """The handler behind the check of its request's shape."""
+
+    def handle(service: Service, request: Body) -> bytes | Body:
+        check_shape(operation, request)
+        return handler(service, request)
+
+    return handle
+
+
+HANDLERS: dict[str, Handler] = {
     "CreateTable": create_table,
     "DeleteTable": delete_table,
+    "DescribeContinuousBackups": describe_continuous_backups,
     "DescribeEndpoints": describe_endpoints,
     "DescribeLimits": describe_limits,
     "DescribeTable": describe_table,
+    "DescribeTimeToLive": describe_time_to_live,
     "ListTables": list_tables,
     "ListTagsOfResource": list_tags,
     "TagResource": tag_resource,
     "UntagResource": untag_resource,
+    "UpdateTable": update_table,
+    "UpdateTimeToLive": update_time_to_live,
 }
+
+CONTROL = {operation: _checked(operation, handler) for operation, handler in HANDLERS.items()}

@@ -13,7 +13,8 @@ from tablemodel.endpoint.history import limit_exceeded
 from tablemodel.endpoint.service import Service
 from tablemodel.endpoint.store import ItemStore
 from tablemodel.endpoint.tags import parse_tags
-from tablemodel.table import TableCapacity, TableModel
+from tablemodel.resources import TableCapacity, Throughput
+from tablemodel.table import TableModel
 
 
 def create_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
@@ -61,8 +62,12 @@ def check_account(catalog: Catalog, name: str, capacity: TableCapacity) -> None:
     account = provisioned_total([capacity, *(other.definition.capacity for other in others)])
     for side, unit in enumerate(("ReadCapacityUnits", "WriteCapacityUnits")):
         for total, limit, whose in (
-            (table[side], (limits.TABLE_READ, limits.TABLE_WRITE)[side], "table"),
-            (account[side], (limits.ACCOUNT_READ, limits.ACCOUNT_WRITE)[side], "account"),
+            (table[side], (limits.TABLE_READ_UNITS_PER_S, limits.TABLE_WRITE_UNITS_PER_S)[side], "table"),
+            (
+                account[side],
+                (limits.ACCOUNT_READ_UNITS_PER_S, limits.ACCOUNT_WRITE_UNITS_PER_S)[side],
+                "account",
+            ),
         ):
             if total > limit:
                 raise limit_exceeded(
@@ -73,10 +78,9 @@ def check_account(catalog: Catalog, name: str, capacity: TableCapacity) -> None:
 
 def provisioned_total(capacities: Iterable[TableCapacity]) -> tuple[float, float]:
     """Provisioned reads and writes of tables and all their global indexes, units per second."""
-    pairs = [
-        part.provisioned
-        for capacity in capacities
-        for part in (capacity, *capacity.indexes)
-        if part.provisioned is not None
-    ]
+    pairs = [pair for capacity in capacities for pair in _provisioned_parts(capacity) if pair is not None]
     return sum(pair.read or 0 for pair in pairs), sum(pair.write or 0 for pair in pairs)
+
+
+def _provisioned_parts(capacity: TableCapacity) -> list[Throughput | None]:
+    return [capacity.provisioned, *(index.provisioned for index in capacity.indexes)]

@@ -7,7 +7,7 @@ from typing import Any
 from tablemodel.endpoint.keyschema import table_schema
 from tablemodel.endpoint.schema import TableSchema
 from tablemodel.endpoint.throughput import table_capacity
-from tablemodel.table import TableCapacity
+from tablemodel.resources import TableCapacity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,13 @@
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from tablemodel.endpoint.catalog import Table
 from tablemodel.endpoint.keyschema import used_attributes
 from tablemodel.endpoint.schema import IndexSchema, KeySchema
 from tablemodel.endpoint.throughput import UNLIMITED
-from tablemodel.resources import BillingMode, Units
-from tablemodel.table import IndexCapacity, TableCapacity
+from tablemodel.resources import IndexCapacity, Throughput
 
 Body = dict[str, Any]
 
@@ -110,8 +108,8 @@ def _named(table: Table, index: IndexSchema) -> Body:
 
 
 def _local(table: Table, index: IndexSchema) -> Body:
-    count, size_bytes = table.items.index_size(index.name)
-    return _named(table, index) | {"ItemCount": count, "IndexSizeBytes": size_bytes}
+    entries = table.items.index(index.name)
+    return _named(table, index) | {"ItemCount": len(entries), "IndexSizeBytes": entries.total_bytes}
 
 
 def _key_schema(keys: KeySchema) -> list[Body]:
@@ -121,7 +119,7 @@ def _key_schema(keys: KeySchema) -> list[Body]:
     return elements
 
 
-def _provisioned(table: Table, index: str | None, units: Units | None, now_s: float) -> Body:
+def _provisioned(table: Table, index: str | None, units: Throughput | None, now_s: float) -> Body:
     history = table.history.of(index)
     body: Body = {
         "NumberOfDecreasesToday": len(history.decreases_today(now_s)),
@@ -138,15 +136,14 @@ def _provisioned(table: Table, index: str | None, units: Units | None, now_s: fl
 def _billing_mode(table: Table) -> Body | None:
     """Shown for a table that is or was in on-demand mode."""
     switches_s, mode = table.history.to_on_demand_s, table.definition.capacity.billing_mode
-    if not switches_s and mode is BillingMode.PROVISIONED:
-        return None
-    body: Body = {"BillingMode": mode.value}
     if switches_s:
-        body["LastUpdateToPayPerRequestDateTime"] = round(switches_s[-1], 3)
-    return body
+        return {"BillingMode": mode, "LastUpdateToPayPerRequestDateTime": round(switches_s[-1], 3)}
+    if mode == "PROVISIONED":
+        return None
+    return {"BillingMode": mode, "LastUpdateToPayPerRequestDateTime": round(table.created_s, 3)}
 
 
-def _max_on_demand(units: Units | None) -> Body | None:
+def _max_on_demand(units: Throughput | None) -> Body | None:
     if units is None:
         return None
     return {

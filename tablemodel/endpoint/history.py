@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from tablemodel import limits
 from tablemodel.endpoint.errors import ServiceError
 
-HOUR_S = 3_600
 DAY_S = 86_400
 
 
@@ -42,11 +41,11 @@ def next_decrease_s(today: Sequence[float], now_s: float) -> float:
     Four at any time of a UTC day; after those, one whenever there was none in the hour before: 27 at most.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
     """
-    if len(today) < limits.DECREASES_FREE_PER_DAY:
+    if len(today) < limits.DECREASES_FIRST_HOUR:
         return now_s
     if len(today) >= limits.DECREASES_PER_DAY:
         return (now_s // DAY_S + 1) * DAY_S
-    return max(now_s, today[-1] + HOUR_S)
+    return max(now_s, today[-1] + limits.DECREASE_SPACING_S)
 
 
 def require_decrease_allowed(history: ResourceHistory, now_s: float) -> None:
@@ -56,10 +55,11 @@ def require_decrease_allowed(history: ResourceHistory, now_s: float) -> None:
     if next_s > now_s:
         raise limit_exceeded(
             "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. "
-            f"After the first {limits.DECREASES_FREE_PER_DAY} decreases, each subsequent decrease in the same "
-            f"UTC day can be performed at most once every {HOUR_S} seconds. "
+            f"After the first {limits.DECREASES_FIRST_HOUR} decreases, each subsequent decrease in the "
+            f"same UTC day can be performed at most once every {limits.DECREASE_SPACING_S} seconds. "
             f"Number of decreases today: {len(today)}. "
-            f"Last decrease at {_day_and_time(today[-1])}. Next decrease can be made at {_day_and_time(next_s)}"
+            f"Last decrease at {_day_and_time(today[-1])}. "
+            f"Next decrease can be made at {_day_and_time(next_s)}"
         )
 
 
@@ -68,13 +68,13 @@ def require_switch_allowed(to_on_demand_s: Sequence[float], now_s: float) -> Non
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-switching-capacity-modes.html
     """
-    recent = [at_s for at_s in to_on_demand_s if at_s > now_s - DAY_S]
-    if len(recent) >= limits.SWITCHES_TO_ON_DEMAND_PER_DAY:
+    recent = [at_s for at_s in to_on_demand_s if at_s > now_s - limits.ON_DEMAND_SWITCH_WINDOW_S]
+    if len(recent) >= limits.ON_DEMAND_SWITCHES:
         raise limit_exceeded(
             "Subscriber limit exceeded: Update to PayPerRequest mode are limited to "
-            f"{limits.SWITCHES_TO_ON_DEMAND_PER_DAY} times in 1 day(s). "
+            f"{limits.ON_DEMAND_SWITCHES} times in 1 day(s). "
             f"Last update at {_day_and_time(recent[-1])}. "
-            f"Next update can be made at {_day_and_time(recent[0] + DAY_S)}"
+            f"Next update can be made at {_day_and_time(recent[0] + limits.ON_DEMAND_SWITCH_WINDOW_S)}"
         )
 
 

@@ -63,7 +63,10 @@ def table_schema(request: Mapping[str, Any]) -> TableSchema:
 def key_schema(elements: Sequence[Mapping[str, Any]], types: Types, *, indexed: bool = True) -> KeySchema:
     """One KeySchema: HASH first, then RANGE if there are two, each with a defined type."""
     if not elements:
-        raise invalid("KeySchema must not be empty")
+        raise validation_error(
+            "1 validation error detected: Value null at 'keySchema' failed to satisfy constraint: "
+            "Member must not be null"
+        )
     if len(elements) > 2:
         raise validation_error(
             "1 validation error detected: Value at 'keySchema' failed to satisfy constraint: "
@@ -92,7 +95,8 @@ def local_index(request: Mapping[str, Any], table: KeySchema, types: Types) -> I
     keys = key_schema(request["KeySchema"], types)
     if table.sort is None:
         raise invalid(
-            "Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
+            "Table KeySchema does not have a range key, "
+            "which is required when specifying a LocalSecondaryIndex"
         )
     if keys.sort is None:
         raise invalid(f"Index KeySchema does not have a range key for index: {name}")
@@ -134,10 +138,9 @@ def check_counts(indexes: Sequence[IndexSchema]) -> None:
         raise invalid(f"Number of LocalSecondaryIndexes exceeds per-table limit of {limits.LSI_PER_TABLE}")
     if len(indexes) - local > limits.GSI_PER_TABLE:
         raise invalid(f"GlobalSecondaryIndex count exceeds the per-table limit of {limits.GSI_PER_TABLE}")
-    if sum(len(index.include) for index in indexes) > limits.PROJECTED_ATTRIBUTES_PER_TABLE:
+    if sum(len(index.include) for index in indexes) > limits.PROJECTED_ATTRIBUTES:
         raise invalid(
-            "Number of NonKeyAttributes exceeds the per-table limit of "
-            f"{limits.PROJECTED_ATTRIBUTES_PER_TABLE}"
+            f"Number of NonKeyAttributes exceeds the per-table limit of {limits.PROJECTED_ATTRIBUTES}"
         )
 
 

@@ -51,8 +51,8 @@ class Throttling(Protocol):
 def throttled(table: Throttling, refusal: Refusal, *, batch: bool = False) -> ServiceError:
     """The exception for a refused request.
 
-    `batch`: a batch of which nothing was processed. Such a batch answers ProvisionedThroughputExceeded only for
-    the provisioned throughput itself and ThrottlingException for a partition's limit, in both modes.
+    `batch`: a batch of which nothing was processed. Such a batch answers ProvisionedThroughputExceeded only
+    for the provisioned throughput itself and ThrottlingException for a partition's limit, in both modes.
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
     """
     reasons = [{"reason": refusal.reason, "resource": table.resource_arn(refusal.index)}]

@@ -10,8 +10,7 @@ from typing import Any
 from tablemodel import limits
 from tablemodel.endpoint.keyschema import invalid
 from tablemodel.endpoint.schema import TableSchema
-from tablemodel.resources import BillingMode, Units
-from tablemodel.table import IndexCapacity, TableCapacity
+from tablemodel.resources import BillingMode, IndexCapacity, TableCapacity, Throughput
 
 Given = Mapping[str, Any]
 UNLIMITED = -1  # how a request takes an on-demand maximum away again, and how a description shows none
@@ -19,7 +18,7 @@ UNLIMITED = -1  # how a request takes an on-demand maximum away again, and how a
 
 def table_capacity(request: Given, schema: TableSchema) -> TableCapacity:
     """Capacity of a table to be created and of its global indexes. Raises ValidationException."""
-    mode = BillingMode(request.get("BillingMode") or "PROVISIONED")
+    mode: BillingMode = request.get("BillingMode") or "PROVISIONED"
     return TableCapacity(
         billing_mode=mode,
         provisioned=provisioned(request, mode),
@@ -41,12 +40,12 @@ def index_capacity(request: Given, mode: BillingMode) -> IndexCapacity:
     )
 
 
-def provisioned(request: Given, mode: BillingMode, *, index: str | None = None) -> Units | None:
+def provisioned(request: Given, mode: BillingMode, *, index: str | None = None) -> Throughput | None:
     """Provisioned units per second: stated in provisioned mode, and only there."""
     given = request.get("ProvisionedThroughput")
-    if mode is BillingMode.PROVISIONED:
+    if mode == "PROVISIONED":
         if given is not None:
-            return Units(given["ReadCapacityUnits"], given["WriteCapacityUnits"])
+            return Throughput(given["ReadCapacityUnits"], given["WriteCapacityUnits"])
         if index is not None:
             raise invalid(f"ProvisionedThroughput is not specified for index: {index}")
         raise invalid(
@@ -60,21 +59,22 @@ def provisioned(request: Given, mode: BillingMode, *, index: str | None = None) 
             "when BillingMode is PAY_PER_REQUEST"
         )
     raise invalid(
-        "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+        "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+        "when BillingMode is PAY_PER_REQUEST"
     )
 
 
-def max_on_demand(request: Given, mode: BillingMode, before: Units | None = None) -> Units | None:
+def max_on_demand(request: Given, mode: BillingMode, before: Throughput | None = None) -> Throughput | None:
     """The self-imposed on-demand maximum; a side that is not named stays as `before`."""
     given = request.get("OnDemandThroughput")
     if given is None:
-        return before if mode is BillingMode.PAY_PER_REQUEST else None
-    if mode is BillingMode.PROVISIONED:
+        return before if mode == "PAY_PER_REQUEST" else None
+    if mode == "PROVISIONED":
         raise invalid("OnDemandThroughput cannot be specified when BillingMode is PROVISIONED")
-    old = before or Units(None, None)
+    old = before or Throughput(None, None)
     read = _maximum("MaxReadRequestUnits", given.get("MaxReadRequestUnits"), old.read)
     write = _maximum("MaxWriteRequestUnits", given.get("MaxWriteRequestUnits"), old.write)
-    return None if read is None and write is None else Units(read, write)
+    return None if read is None and write is None else Throughput(read, write)
 
 
 def _maximum(member: str, given: int | None, before: float | None) -> float | None:
@@ -85,32 +85,37 @@ def _maximum(member: str, given: int | None, before: float | None) -> float | No
     return None if given == UNLIMITED else given
 
 
-def warm(request: Given, mode: BillingMode, *, index: str | None = None) -> Units | None:
+def warm(request: Given, mode: BillingMode, *, index: str | None = None) -> Throughput | None:
     """Pre-warmed units per second of a new table or index: never below what it starts with anyway."""
     given = request.get("WarmThroughput")
     if given is None:
         return None
-    if mode is BillingMode.PROVISIONED:
-        stated = request["ProvisionedThroughput"]
-        floor = Units(stated["ReadCapacityUnits"], stated["WriteCapacityUnits"])
-        floors = ("ReadCapacityUnits of ProvisionedThroughput", "WriteCapacityUnits of ProvisionedThroughput")
-    else:
-        floor = Units(limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_WRITE)
-        floors = ("initial throughput for OnDemand",) * 2
-    return raised_warm(given, floor, floors, index=index)
+    if mode == "PAY_PER_REQUEST":
+        start = (limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_WRITE)
+        return raised_warm(given, start, ("initial throughput for OnDemand",) * 2, index=index)
+    stated = request["ProvisionedThroughput"]
+    return raised_warm(
+        given,
+        (stated["ReadCapacityUnits"], stated["WriteCapacityUnits"]),
+        ("ReadCapacityUnits of ProvisionedThroughput", "WriteCapacityUnits of ProvisionedThroughput"),
+        index=index,
+    )
 
 
-def raised_warm(given: Given, floor: Units, floors: tuple[str, str], *, index: str | None) -> Units:
-    """Warm throughput as a request states it; raises where it is below `floor`, which `floors` names."""
-    read = given.get("ReadUnitsPerSecond") or floor.read
-    write = given.get("WriteUnitsPerSecond") or floor.write
+def raised_warm(
+    given: Given, floor: tuple[float, float], floors: tuple[str, str], *, index: str | None
+) -> Throughput:
+    """Warm throughput as a request states it; a side not stated is at its floor.
+
+    Raises ValidationException where a side is below its `floor`, which `floors` names.
+    """
     resource = "table" if index is None else f"index {index}"
-    for side, asked, least, named in (
-        ("Read", read, floor.read, floors[0]),
-        ("Write", write, floor.write, floors[1]),
-    ):
-        if asked < least:
+    asked = []
+    for side, least, named in zip(("Read", "Write"), floor, floors, strict=True):
+        units = given.get(f"{side}UnitsPerSecond")
+        if units is not None and units < least:
             raise invalid(
                 f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is lower than {named}"
             )
-    return Units(read, write)
+        asked.append(least if units is None else units)
+    return Throughput(*asked)
