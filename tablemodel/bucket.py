@@ -1,0 +1,65 @@
+"""Token buckets: capacity units that are earned with time and spent by requests.
+
+    tokens
+    depth ______        ____            earned at `rate` units per second,
+                \\      /                never above `depth`
+                 \\    /
+                  \\__/  spent
+
+Over any span of t seconds a bucket spends at most depth + rate x t units, and beyond that at most one request
+that is larger than the whole depth: such a request is admitted when the bucket is full, and leaves a debt.
+"""
+
+from dataclasses import dataclass
+
+
+def refilled(tokens: float, *, rate: float, depth: float, elapsed_s: float) -> float:
+    """Units held after `elapsed_s` of refill, never above `depth`; time gone backwards earns none."""
+    held = tokens + rate * elapsed_s if elapsed_s > 0 else tokens
+    return held if held < depth else depth
+
+
+@dataclass(slots=True)
+class TokenBucket:
+    """Capacity units that may still be spent. `take` is its only mutator."""
+
+    rate: float
+    depth: float
+    tokens: float
+    at_s: float
+
+    @classmethod
+    def full(cls, *, rate: float, depth: float, now_s: float) -> "TokenBucket":
+        """A bucket nothing was spent from yet: `rate` in units per second, `depth` in units."""
+        return cls(rate, depth, depth, now_s)
+
+    def held(self, now_s: float) -> float:
+        """Units held now; negative after a request that was larger than the depth."""
+        return refilled(self.tokens, rate=self.rate, depth=self.depth, elapsed_s=now_s - self.at_s)
+
+    def allows(self, units: float, now_s: float) -> bool:
+        """Whether `take` would succeed. Asking never spends."""
+        tokens = self.tokens
+        elapsed_s = now_s - self.at_s
+        if elapsed_s > 0:
+            tokens += self.rate * elapsed_s
+        return tokens >= units or tokens >= self.depth
+
+    def take(self, units: float, now_s: float) -> bool:
+        """Spend `units`, or nothing at all: False where they are not there."""
+        tokens = self.tokens
+        elapsed_s = now_s - self.at_s
+        if elapsed_s > 0:
+            tokens += self.rate * elapsed_s
+            self.at_s = now_s
+        if tokens > self.depth:
+            tokens = self.depth
+        self.tokens = tokens
+        if tokens < units and tokens < self.depth:
+            return False
+        self.tokens = tokens - units
+        return True
+
+    def resized(self, *, rate: float, depth: float, now_s: float) -> "TokenBucket":
+        """The bucket after a change of capacity: what was saved stays saved, as far as it fits."""
+        return TokenBucket(rate, depth, min(depth, self.held(now_s)), now_s)

@@ -1,0 +1,153 @@
+"""Partitions of a table or index: which one a position falls on, what each may serve, and how they split.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.Partitions.html and
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from math import ceil
+from random import Random
+
+from tablemodel import limits
+from tablemodel.behaviour import Behaviour
+from tablemodel.bucket import TokenBucket
+from tablemodel.heat import Heat, split_point
+from tablemodel.keyspace import WHOLE, even_boundaries, middle, point
+from tablemodel.resources import Throughput
+
+EVENTUAL_READ_WEIGHT = limits.PARTITION_READ_UNITS_PER_S / limits.EVENTUAL_READ_PARTITION_UNITS_PER_S
+
+
+def provisioned_partitions(provisioned: Throughput) -> int:
+    """Partitions of a new provisioned table: each carries its part of reads and writes together.
+
+    AWS no longer publishes the rule; this is the last one it did, and it agrees with what was observed since
+    (1,500 write units: 2 partitions; 10,000: at least 10).
+    """
+    reads = (provisioned.read or 0) / limits.PARTITION_READ_UNITS_PER_S
+    writes = (provisioned.write or 0) / limits.PARTITION_WRITE_UNITS_PER_S
+    return max(1, ceil(reads + writes))
+
+
+def warm_partitions(warm: Throughput) -> int:
+    """Partitions that serve `warm` reads and writes at once: 12,000 and 4,000 take 4."""
+    reads = ceil((warm.read or 0) / limits.PARTITION_READ_UNITS_PER_S)
+    writes = ceil((warm.write or 0) / limits.PARTITION_WRITE_UNITS_PER_S)
+    return max(1, reads, writes)
+
+
+@dataclass(slots=True)
+class Partition:
+    """One key range: what it may still read and write, how hot it is, how much it stores."""
+
+    read: TokenBucket
+    write: TokenBucket
+    heat: Heat
+    size_bytes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionKind:
+    """What the partitions of one resource have in common. Depths and rates are before `scale`."""
+
+    behaviour: Behaviour
+    scale: float
+    has_lsi: bool = False
+    write_buffer_units: float = 0.0
+
+    def fresh(self, now_s: float, rng: Random) -> Partition:
+        """A partition that has served nothing yet."""
+        depth_s = self.behaviour.partition_depth_s
+        read = limits.PARTITION_READ_UNITS_PER_S * self.scale
+        write = limits.PARTITION_WRITE_UNITS_PER_S * self.scale
+        buffer = self.write_buffer_units * self.scale
+        return Partition(
+            read=TokenBucket.full(rate=read, depth=read * depth_s, now_s=now_s),
+            write=TokenBucket.full(rate=write, depth=write * depth_s + buffer, now_s=now_s),
+            heat=Heat.cold(self.behaviour, rng),
+        )
+
+
+class Partitions:
+    """The ordered key ranges of one resource. They only ever split; every position is on exactly one."""
+
+    __slots__ = ("_boundaries", "_kind", "_partitions", "_rng")
+
+    def __init__(self, count: int, kind: PartitionKind, *, now_s: float, rng: Random) -> None:
+        self._kind = kind
+        self._rng = rng
+        self._boundaries = even_boundaries(count)
+        self._partitions = [kind.fresh(now_s, rng) for _ in range(count)]
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    @property
+    def boundaries(self) -> tuple[bytes, ...]:
+        """The first position of every partition but the first."""
+        return tuple(self._boundaries)
+
+    def number(self, position: bytes) -> int:
+        """The number of the partition that a position falls on, counted from 0 in key order."""
+        return bisect_right(self._boundaries, position)
+
+    def at(self, position: bytes) -> Partition:
+        """The partition that a position falls on."""
+        return self._partitions[bisect_right(self._boundaries, position)]
+
+    def refused(self, position: bytes, now_s: float) -> None:
+        """Record that a partition throttled a request; it splits once that has gone on for minutes."""
+        number = self.number(position)
+        heat = self._partitions[number].heat
+        if heat.refused(position, now_s, self._kind.behaviour):
+            point_of_split = split_point(
+                heat.positions, has_lsi=self._kind.has_lsi, behaviour=self._kind.behaviour
+            )
+            if point_of_split is not None and self._inside(number, point_of_split):
+                self._split(number, point_of_split, now_s)
+            else:
+                self._partitions[number].heat = Heat.cold(self._kind.behaviour, self._rng)
+
+    def grown(self, position: bytes, bytes_delta: float, now_s: float) -> None:
+        """Record that stored data grew or shrank; a partition at 10 GB splits in the middle of its range."""
+        number = self.number(position)
+        partition = self._partitions[number]
+        partition.size_bytes = max(0.0, partition.size_bytes + bytes_delta)
+        if partition.size_bytes >= limits.PARTITION_BYTES:
+            half = middle(*self._range(number))
+            if half is None and not self._kind.has_lsi and self._inside(number, position):
+                half = position
+            if half is not None:
+                self._split(number, half, now_s)
+
+    def spread(self, count: int, now_s: float) -> None:
+        """Split until no partition holds more than one `count`-th of the hashes: four become eight."""
+        number = 0
+        while number < len(self):
+            start, end = self._range(number)
+            half = middle(start, end)
+            width = (WHOLE if end is None else point(end)) - point(start)
+            if half is not None and width * count > WHOLE + count:  # a range may be one wider by rounding
+                self._split(number, half, now_s)
+            else:
+                number += 1
+
+    def _range(self, number: int) -> tuple[bytes, bytes | None]:
+        start = self._boundaries[number - 1] if number else b""
+        end = self._boundaries[number] if number < len(self._boundaries) else None
+        return start, end
+
+    def _inside(self, number: int, position: bytes) -> bool:
+        start, end = self._range(number)
+        return start < position and (end is None or position < end)
+
+    def _split(self, number: int, position: bytes, now_s: float) -> None:
+        parent = self._partitions[number]
+        halves = [self._kind.fresh(now_s, self._rng) for _ in range(2)]
+        for half in halves:
+            half.read.tokens = parent.read.held(now_s)
+            half.write.tokens = parent.write.held(now_s)
+            half.size_bytes = parent.size_bytes / 2
+        self._boundaries.insert(number, position)
+        self._partitions[number : number + 1] = halves

@@ -1,0 +1,262 @@
+"""One table as its requests meet it: `TableModel.admit_read`, `admit_write` and `admit_together`.
+
+The model is asked with the time as an argument and knows no clock. It admits a request and records what it
+consumed, or refuses it and says why; a refused request spends nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from random import Random
+
+from tablemodel.admission import Rates, ResourceModel, Surroundings, account_buckets
+from tablemodel.behaviour import DEFAULT, Behaviour
+from tablemodel.bucket import TokenBucket
+from tablemodel.decisions import Decisions
+from tablemodel.index import IndexWrite, holding_back
+from tablemodel.minutes import Minutes, ResourceRecord
+from tablemodel.partitions import EVENTUAL_READ_WEIGHT
+from tablemodel.resources import (
+    NO_THROUGHPUT,
+    Direction,
+    IndexCapacity,
+    Refusal,
+    TableCapacity,
+    Throughput,
+)
+
+__all__ = ["IndexCapacity", "IndexWrite", "Op", "TableCapacity", "TableModel", "Throughput"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """One read or write of a transaction; `index` is the index that is read, None for the table."""
+
+    direction: Direction
+    position: bytes
+    units: float
+    index: str | None = None
+    index_writes: tuple[IndexWrite, ...] = ()
+    eventual: bool = False
+
+
+class TableModel:
+    """A table, its global secondary indexes, and everything they have admitted and refused."""
+
+    __slots__ = ("_around", "_due_s", "_indexes", "_records", "_table", "capacity", "decisions", "minutes")
+
+    def __init__(
+        self,
+        capacity: TableCapacity,
+        *,
+        now_s: float,
+        scale: float = 1.0,
+        seed: int = 0,
+        behaviour: Behaviour = DEFAULT,
+    ) -> None:
+        """A new table with full buckets.
+
+        `scale` multiplies every rate limit and every bucket depth; `seed` decides what AWS does at an
+        unpublished moment, such as how long a hot partition takes to split.
+        """
+        self._around = Surroundings(
+            behaviour=behaviour,
+            scale=scale,
+            rng=Random(seed),
+            account=account_buckets(capacity.account, behaviour, scale, now_s),
+        )
+        self._due_s = -inf
+        self._records: dict[str | None, ResourceRecord] = {}
+        self._indexes: dict[str, ResourceModel] = {}
+        self.capacity = capacity
+        self._table = self._new_resource(None, capacity, now_s)
+        for index in capacity.indexes:
+            self._indexes[index.name] = self._new_resource(index.name, index, now_s)
+        self.minutes = Minutes(self._records.values())
+        self.decisions = Decisions(self._records.values())
+
+    def admit_read(
+        self, position: bytes, units: float, now_s: float, *, index: str | None = None, eventual: bool = False
+    ) -> Refusal | None:
+        """Serve a read of `units` at a position, or say why not. Raises `KeyError` for an unknown index."""
+        if now_s >= self._due_s:
+            self._advance(now_s)
+        resource = self._table if index is None else self._indexes[index]
+        lane = resource.read
+        refusal = lane.refusing(units, now_s)
+        if refusal is None:
+            bucket = resource.partitions.at(position).read
+            if bucket.take(units * EVENTUAL_READ_WEIGHT if eventual else units, now_s):
+                lane.spend(units, now_s)
+                lane.meter.accepted(units, now_s)
+                return None
+            refusal = lane.key_range
+            resource.partitions.refused(position, now_s)
+        lane.meter.refused(refusal.cause, now_s)
+        return refusal
+
+    def admit_write(
+        self, position: bytes, units: float, now_s: float, index_writes: Sequence[IndexWrite] = ()
+    ) -> Refusal | None:
+        """Serve a write of `units` at a position together with its index entries, or say why not."""
+        if now_s >= self._due_s:
+            self._advance(now_s)
+        if self._indexes:
+            op = Op(
+                direction=Direction.WRITE, position=position, units=units, index_writes=tuple(index_writes)
+            )
+            return self.admit_together((op,), now_s)[0]
+        lane = self._table.write
+        refusal = lane.refusing(units, now_s)
+        if refusal is None:
+            if self._table.partitions.at(position).write.take(units, now_s):
+                lane.spend(units, now_s)
+                lane.meter.accepted(units, now_s)
+                return None
+            refusal = lane.key_range
+            self._table.partitions.refused(position, now_s)
+        lane.meter.refused(refusal.cause, now_s)
+        return refusal
+
+    def admit_together(self, ops: Sequence[Op], now_s: float) -> list[Refusal | None]:
+        """Serve all of these or none: where any is refused, nothing is spent. One answer per op, in order."""
+        if now_s >= self._due_s:
+            self._advance(now_s)
+        plan = _Plan(now_s)
+        answers = [self._plan(op, plan) for op in ops]
+        if all(answer is None for answer in answers):
+            plan.carry_out()
+        return answers
+
+    def change_capacity(self, capacity: TableCapacity, now_s: float) -> None:
+        """UpdateTable: new rates, another billing mode, indexes made or dropped; partitions stay or split."""
+        if capacity.account != self.capacity.account:
+            for direction, bucket in account_buckets(
+                capacity.account, self._around.behaviour, self._around.scale, now_s
+            ).items():
+                held = self._around.account[direction]
+                held.rate, held.depth = bucket.rate, bucket.depth
+        self.capacity = capacity
+        self._table.set(_rates(capacity, capacity), now_s)
+        for name in self._indexes.keys() - {index.name for index in capacity.indexes}:
+            del self._indexes[name]
+            for meter in self._records[name].meters:
+                meter.until_s = now_s
+        for index in capacity.indexes:
+            if index.name in self._indexes:
+                self._indexes[index.name].set(_rates(capacity, index), now_s)
+            else:
+                self._indexes[index.name] = self._new_resource(index.name, index, now_s)
+
+    def grown(self, position: bytes, bytes_delta: float, now_s: float, *, index: str | None = None) -> None:
+        """Say that stored data grew or shrank: partitions split at 10 GB."""
+        self._resource(index).partitions.grown(position, bytes_delta, now_s)
+
+    def partition_count(self, index: str | None = None) -> int:
+        """How many partitions the table or an index has. Raises `KeyError` for an unknown index."""
+        return len(self._resource(index).partitions)
+
+    def warm_throughput(self, index: str | None = None) -> tuple[float, float]:
+        """What the table or an index can serve at once: reads and writes per second, before `scale`."""
+        warm = self._resource(index).growth.warm
+        return warm.read or 0.0, warm.write or 0.0
+
+    def _resource(self, index: str | None) -> ResourceModel:
+        return self._table if index is None else self._indexes[index]
+
+    def _new_resource(
+        self, index: str | None, own: TableCapacity | IndexCapacity, now_s: float
+    ) -> ResourceModel:
+        record = self._records.get(index)
+        if record is not None:
+            for meter in record.meters:
+                meter.until_s = inf
+        resource = ResourceModel.new(
+            index,
+            _rates(self.capacity, own),
+            self._around,
+            now_s=now_s,
+            has_lsi=index is None and self.capacity.has_lsi,
+            record=record,
+        )
+        self._records[index] = resource.record
+        return resource
+
+    def _advance(self, now_s: float) -> None:
+        self._due_s = int(now_s) + 1.0
+        for resource in (self._table, *self._indexes.values()):
+            resource.advance(now_s)
+
+    def _plan(self, op: Op, plan: "_Plan") -> Refusal | None:
+        resource = self._resource(op.index)
+        refusal = plan.ask(resource, op.direction, op.position, op.units, op.eventual)
+        if refusal is not None or op.direction is Direction.READ:
+            return refusal
+        refusals = [self._plan_index(index, op, plan) for index in self._indexes.values()]
+        return next((found for found in refusals if found is not None), None)
+
+    def _plan_index(self, index: ResourceModel, op: Op, plan: "_Plan") -> Refusal | None:
+        refusal = holding_back(index, plan.now_s)
+        if refusal is not None:
+            index.write.meter.refused(refusal.cause, plan.now_s)
+            return refusal
+        for write in op.index_writes:
+            if write.index == index.index:
+                refusal = plan.ask(index, Direction.WRITE, write.position, write.units, False)
+                if refusal is not None:
+                    return refusal
+        return None
+
+
+class _Plan:
+    """What several requests would spend together, until all of them have been asked."""
+
+    __slots__ = ("_buckets", "_served", "_wanted", "now_s")
+
+    def __init__(self, now_s: float) -> None:
+        self.now_s = now_s
+        self._buckets: dict[int, TokenBucket] = {}
+        self._wanted: dict[int, float] = {}
+        self._served: list[tuple[ResourceModel, Direction, float]] = []
+
+    def ask(
+        self, resource: ResourceModel, direction: Direction, position: bytes, units: float, eventual: bool
+    ) -> Refusal | None:
+        """Plan one request, or record and return why it is refused."""
+        lane = resource.read if direction is Direction.READ else resource.write
+        partition = resource.partitions.at(position)
+        ceiling = partition.read if direction is Direction.READ else partition.write
+        weighed = units * EVENTUAL_READ_WEIGHT if eventual else units
+        asked = [(gate.bucket, units, gate.refusal) for gate in lane.gates]
+        asked.append((ceiling, weighed, lane.key_range))
+        for bucket, share, refusal in asked:
+            if not bucket.allows(self._wanted.get(id(bucket), 0.0) + share, self.now_s):
+                if refusal is lane.key_range:
+                    resource.partitions.refused(position, self.now_s)
+                    if direction is Direction.WRITE:
+                        resource.blocker = ceiling
+                lane.meter.refused(refusal.cause, self.now_s)
+                return refusal
+        for bucket, share, _ in asked:
+            self._buckets[id(bucket)] = bucket
+            self._wanted[id(bucket)] = self._wanted.get(id(bucket), 0.0) + share
+        self._served.append((resource, direction, units))
+        return None
+
+    def carry_out(self) -> None:
+        """Spend and record everything that was planned."""
+        for name, bucket in self._buckets.items():
+            bucket.take(self._wanted[name], self.now_s)
+        for resource, direction, units in self._served:
+            lane = resource.read if direction is Direction.READ else resource.write
+            lane.meter.accepted(units, self.now_s)
+
+
+def _rates(table: TableCapacity, own: TableCapacity | IndexCapacity) -> Rates:
+    return Rates(
+        on_demand=table.on_demand,
+        provisioned=own.provisioned,
+        max_on_demand=own.max_on_demand,
+        warm=own.warm or NO_THROUGHPUT,
+        account=table.account,
+    )
