@@ -13,7 +13,6 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capac
 from dataclasses import dataclass, field
 from random import Random
 
-from tablemodel import limits
 from tablemodel.behaviour import Behaviour
 from tablemodel.bucket import TokenBucket
 from tablemodel.growth import Growth
@@ -23,6 +22,7 @@ from tablemodel.partitions import PartitionKind, Partitions, provisioned_partiti
 from tablemodel.resources import (
     NO_THROUGHPUT,
     ON_DEMAND_START,
+    TABLE_QUOTA,
     Cause,
     Direction,
     Refusal,
@@ -150,6 +150,10 @@ class ResourceModel:
             )
         )
 
+    def lane(self, direction: Direction) -> Lane:
+        """The lane of one direction."""
+        return self.read if direction is Direction.READ else self.write
+
     def advance(self, now_s: float) -> None:
         """On-demand growth: once a minute, look at the peak; carry out what has become due."""
         if self.rates.on_demand and self.growth.due(self.record.meters, self.around.scale, now_s):
@@ -190,7 +194,7 @@ def account_buckets(
     buckets = {}
     for direction in Direction:
         quota = account.of(direction)
-        rate = (limits.TABLE_WRITE_UNITS_PER_S if quota is None else quota) * scale
+        rate = (TABLE_QUOTA.of(direction) or 0.0 if quota is None else quota) * scale
         buckets[direction] = TokenBucket.full(rate=rate, depth=rate * behaviour.quota_depth_s, now_s=now_s)
     return buckets
 

@@ -68,10 +68,14 @@ class FileProblem(Exception):
     """A run file that is missing, damaged or of another version; the message is for the person who asked."""
 
 
+class CannotWrite(FileProblem):
+    """A file that could not be written: a read-only folder, a full disk."""
+
+
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file whole or not at all: `write` gets the open temporary file, which is then renamed.
 
-    Raises `FileProblem` where the folder cannot be written or the disk is full; nothing is left behind.
+    Raises `CannotWrite` where the folder cannot be written or the disk is full; nothing is left behind.
     """
     temporary: str | None = None
     try:
@@ -87,14 +91,14 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         os.replace(temporary, path)
         temporary = None
     except OSError as error:
-        raise FileProblem(f"cannot write {path}: {error.strerror or error}") from error
+        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 
 
 def write_json(path: Path, format_name: str, content: dict[str, Any]) -> None:
-    """Write a JSON file that starts with its format. Raises `FileProblem`."""
+    """Write a JSON file that starts with its format. Raises `CannotWrite`."""
     body = orjson.dumps(
         {"format": format_name, **content}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     )
@@ -102,7 +106,7 @@ def write_json(path: Path, format_name: str, content: dict[str, Any]) -> None:
 
 
 def read_json(path: Path, format_name: str) -> dict[str, Any]:
-    """Read a JSON file of the stated format. Raises `FileProblem` with what is wrong and what would be accepted."""
+    """Read a JSON file of the stated format. Raises `FileProblem` with what would be accepted."""
     try:
         content = orjson.loads(_bytes_of(path))
     except orjson.JSONDecodeError as error:
@@ -113,7 +117,7 @@ def read_json(path: Path, format_name: str) -> dict[str, Any]:
 
 
 def write_table(path: Path, format_name: str, table: pa.Table) -> None:
-    """Write a Parquet file whose schema carries its format. Raises `FileProblem`."""
+    """Write a Parquet file whose schema carries its format. Raises `CannotWrite`."""
     table = table.cast(SCHEMAS[format_name]).replace_schema_metadata({"format": format_name})
     write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
 

@@ -8,10 +8,11 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablemodel import limits
 from tablemodel.keys import KeyPattern, build_pattern
+from tablemodel.rules import broken_rules
 
 FORMAT = "keyheat.scenario/1"
 
@@ -77,30 +78,6 @@ class TableSpec(_Part):
     warm: CapacityPair | None = Field(None, description="pre-warmed throughput, units per second")
     indexes: tuple[IndexSpec, ...] = ()
 
-    @model_validator(mode="after")
-    def _mode_and_capacity_agree(self) -> "TableSpec":
-        provisioned = self.billing_mode == "PROVISIONED"
-        for owner, capacity in [("the table", self)] + [
-            (f"index {i.name}", i) for i in self.indexes if not i.local
-        ]:
-            pair = capacity.provisioned
-            if provisioned and (pair is None or pair.read is None or pair.write is None):
-                raise ValueError(
-                    f"{owner} needs provisioned = {{ read = .., write = .. }} in PROVISIONED mode"
-                )
-            if not provisioned and pair is not None:
-                raise ValueError(
-                    f"{owner} states provisioned capacity, which PAY_PER_REQUEST mode does not have"
-                )
-            if provisioned and capacity.max_on_demand is not None:
-                raise ValueError(f"{owner} states max_on_demand, which PROVISIONED mode does not have")
-        names = [index.name for index in self.indexes]
-        if len(set(names)) != len(names):
-            raise ValueError("two indexes have one name")
-        if any(index.local for index in self.indexes) and self.sort_key is None:
-            raise ValueError("a local index needs a table with a sort_key")
-        return self
-
 
 class KeysSpec(_Part):
     """Which partition keys the load touches, and how often each."""
@@ -116,19 +93,6 @@ class KeysSpec(_Part):
     )
     first_day: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
     shards: Annotated[int, Field(ge=1, le=100_000)] = Field(1, description="suffixes per key; 1: not sharded")
-
-    @model_validator(mode="after")
-    def _kind_has_its_numbers(self) -> "KeysSpec":
-        wanted = {"uniform": set(), "hot_key": {"share"}, "date": {"day_s"}}[self.kind]
-        for field in ("share", "day_s"):
-            given = getattr(self, field) is not None
-            if field in wanted and not given:
-                raise ValueError(f"kind = {self.kind!r} needs {field}")
-            if given and field not in wanted:
-                raise ValueError(f"{field} has no meaning with kind = {self.kind!r}")
-        if self.first_day is not None and self.kind != "date":
-            raise ValueError(f"first_day has no meaning with kind = {self.kind!r}")
-        return self
 
     def pattern(self) -> KeyPattern:
         """The key pattern that these numbers describe."""
@@ -210,10 +174,16 @@ def parse_scenario(text: str, source: str) -> Scenario:
 
 def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     """A scenario from parsed TOML or JSON, as `run.json` keeps it. Raises `ScenarioError`."""
+    errors: list[str] = []
+    scenario = None
     try:
-        return Scenario.model_validate(raw)
+        scenario = Scenario.model_validate(raw)
     except ValidationError as error:
-        raise ScenarioError(source, [_readable(item) for item in error.errors()]) from error
+        errors += [_readable(item) for item in error.errors()]
+    errors += broken_rules(raw)
+    if scenario is None or errors:
+        raise ScenarioError(source, errors)
+    return scenario
 
 
 def _readable(item: Any) -> str:
@@ -224,9 +194,7 @@ def _readable(item: Any) -> str:
     elif item["type"] == "missing":
         message = "missing"
     else:
-        message = item["msg"].removeprefix("Value error, ")
-        if item["type"] != "value_error":
-            message += f", got {item['input']!r}"
+        message = f"{item['msg']}, got {item['input']!r}"
     return f"{message} @ {path}"
 
 

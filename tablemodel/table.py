@@ -5,17 +5,16 @@ consumed, or refuses it and says why; a refused request spends nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from random import Random
 
 from tablemodel.admission import Rates, ResourceModel, Surroundings, account_buckets
 from tablemodel.behaviour import DEFAULT, Behaviour
-from tablemodel.bucket import TokenBucket
 from tablemodel.decisions import Decisions
-from tablemodel.index import IndexWrite, holding_back
+from tablemodel.index import IndexWrite
 from tablemodel.minutes import Minutes, ResourceRecord
 from tablemodel.partitions import EVENTUAL_READ_WEIGHT
+from tablemodel.plan import Op, Plan
 from tablemodel.resources import (
     NO_THROUGHPUT,
     Direction,
@@ -26,18 +25,6 @@ from tablemodel.resources import (
 )
 
 __all__ = ["IndexCapacity", "IndexWrite", "Op", "TableCapacity", "TableModel", "Throughput"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Op:
-    """One read or write of a transaction; `index` is the index that is read, None for the table."""
-
-    direction: Direction
-    position: bytes
-    units: float
-    index: str | None = None
-    index_writes: tuple[IndexWrite, ...] = ()
-    eventual: bool = False
 
 
 class TableModel:
@@ -122,8 +109,8 @@ class TableModel:
         """Serve all of these or none: where any is refused, nothing is spent. One answer per op, in order."""
         if now_s >= self._due_s:
             self._advance(now_s)
-        plan = _Plan(now_s)
-        answers = [self._plan(op, plan) for op in ops]
+        plan = Plan(now_s)
+        answers = [plan.answer(self._table, self._indexes, op) for op in ops]
         if all(answer is None for answer in answers):
             plan.carry_out()
         return answers
@@ -186,70 +173,6 @@ class TableModel:
         self._due_s = int(now_s) + 1.0
         for resource in (self._table, *self._indexes.values()):
             resource.advance(now_s)
-
-    def _plan(self, op: Op, plan: "_Plan") -> Refusal | None:
-        resource = self._resource(op.index)
-        refusal = plan.ask(resource, op.direction, op.position, op.units, op.eventual)
-        if refusal is not None or op.direction is Direction.READ:
-            return refusal
-        refusals = [self._plan_index(index, op, plan) for index in self._indexes.values()]
-        return next((found for found in refusals if found is not None), None)
-
-    def _plan_index(self, index: ResourceModel, op: Op, plan: "_Plan") -> Refusal | None:
-        refusal = holding_back(index, plan.now_s)
-        if refusal is not None:
-            index.write.meter.refused(refusal.cause, plan.now_s)
-            return refusal
-        for write in op.index_writes:
-            if write.index == index.index:
-                refusal = plan.ask(index, Direction.WRITE, write.position, write.units, False)
-                if refusal is not None:
-                    return refusal
-        return None
-
-
-class _Plan:
-    """What several requests would spend together, until all of them have been asked."""
-
-    __slots__ = ("_buckets", "_served", "_wanted", "now_s")
-
-    def __init__(self, now_s: float) -> None:
-        self.now_s = now_s
-        self._buckets: dict[int, TokenBucket] = {}
-        self._wanted: dict[int, float] = {}
-        self._served: list[tuple[ResourceModel, Direction, float]] = []
-
-    def ask(
-        self, resource: ResourceModel, direction: Direction, position: bytes, units: float, eventual: bool
-    ) -> Refusal | None:
-        """Plan one request, or record and return why it is refused."""
-        lane = resource.read if direction is Direction.READ else resource.write
-        partition = resource.partitions.at(position)
-        ceiling = partition.read if direction is Direction.READ else partition.write
-        weighed = units * EVENTUAL_READ_WEIGHT if eventual else units
-        asked = [(gate.bucket, units, gate.refusal) for gate in lane.gates]
-        asked.append((ceiling, weighed, lane.key_range))
-        for bucket, share, refusal in asked:
-            if not bucket.allows(self._wanted.get(id(bucket), 0.0) + share, self.now_s):
-                if refusal is lane.key_range:
-                    resource.partitions.refused(position, self.now_s)
-                    if direction is Direction.WRITE:
-                        resource.blocker = ceiling
-                lane.meter.refused(refusal.cause, self.now_s)
-                return refusal
-        for bucket, share, _ in asked:
-            self._buckets[id(bucket)] = bucket
-            self._wanted[id(bucket)] = self._wanted.get(id(bucket), 0.0) + share
-        self._served.append((resource, direction, units))
-        return None
-
-    def carry_out(self) -> None:
-        """Spend and record everything that was planned."""
-        for name, bucket in self._buckets.items():
-            bucket.take(self._wanted[name], self.now_s)
-        for resource, direction, units in self._served:
-            lane = resource.read if direction is Direction.READ else resource.write
-            lane.meter.accepted(units, self.now_s)
 
 
 def _rates(table: TableCapacity, own: TableCapacity | IndexCapacity) -> Rates:

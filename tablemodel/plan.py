@@ -1,0 +1,102 @@
+"""Requests that are served together or not at all: asked one by one, spent at the end.
+
+A transaction needs this, and so does one write with its index entries: several of them may want the same
+bucket, so what was promised to the earlier ones counts when the later ones are asked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tablemodel.admission import ResourceModel
+from tablemodel.bucket import TokenBucket
+from tablemodel.index import IndexWrite, holding_back
+from tablemodel.partitions import EVENTUAL_READ_WEIGHT
+from tablemodel.resources import Direction, Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """One read or write of a transaction; `index` is the index that is read, None for the table."""
+
+    direction: Direction
+    position: bytes
+    units: float
+    index: str | None = None
+    index_writes: tuple[IndexWrite, ...] = ()
+    eventual: bool = False
+
+
+@dataclass(slots=True)
+class _Promise:
+    """Units of one bucket that earlier requests of the plan will take."""
+
+    bucket: TokenBucket
+    units: float = 0.0
+
+
+@dataclass(slots=True)
+class Plan:
+    """What several requests would spend together at one time, until all of them have been asked."""
+
+    now_s: float
+    promises: dict[int, _Promise] = field(default_factory=dict)
+    served: list[tuple[ResourceModel, Direction, float]] = field(default_factory=list)
+
+    def answer(self, table: ResourceModel, indexes: Mapping[str, ResourceModel], op: Op) -> Refusal | None:
+        """Plan one request: None, or why it is refused. A refusal is recorded as a throttle event at once."""
+        resource = table if op.index is None else indexes[op.index]
+        weight = EVENTUAL_READ_WEIGHT if op.eventual else 1.0
+        refusal = self._ask(resource, op.direction, op.position, op.units, weight)
+        if refusal is not None or op.direction is Direction.READ:
+            return refusal
+        # Every index is asked, since each one that refuses counts a throttle event of its own.
+        refusals = [self._answer_of_index(index, op.index_writes) for index in indexes.values()]
+        return next((found for found in refusals if found is not None), None)
+
+    def carry_out(self) -> None:
+        """Spend and record everything that was planned, after nothing was refused."""
+        for promise in self.promises.values():
+            promise.bucket.take(promise.units, self.now_s)
+        for resource, direction, units in self.served:
+            resource.lane(direction).meter.accepted(units, self.now_s)
+
+    def _answer_of_index(self, index: ResourceModel, writes: tuple[IndexWrite, ...]) -> Refusal | None:
+        refusal = holding_back(index, self.now_s)
+        if refusal is not None:
+            index.write.meter.refused(refusal.cause, self.now_s)
+            return refusal
+        for write in writes:
+            if write.index == index.index:
+                refusal = self._ask(index, Direction.WRITE, write.position, write.units, 1.0)
+                if refusal is not None:
+                    return refusal
+        return None
+
+    def _ask(
+        self, resource: ResourceModel, direction: Direction, position: bytes, units: float, weight: float
+    ) -> Refusal | None:
+        lane = resource.lane(direction)
+        for gate in lane.gates:
+            if not self._holds(gate.bucket, units):
+                lane.meter.refused(gate.refusal.cause, self.now_s)
+                return gate.refusal
+        partition = resource.partitions.at(position)
+        ceiling = partition.read if direction is Direction.READ else partition.write
+        if not self._holds(ceiling, units * weight):
+            resource.partitions.refused(position, self.now_s)
+            if direction is Direction.WRITE:
+                resource.blocker = ceiling
+            lane.meter.refused(lane.key_range.cause, self.now_s)
+            return lane.key_range
+        for gate in lane.gates:
+            self._promise(gate.bucket).units += units
+        self._promise(ceiling).units += units * weight
+        self.served.append((resource, direction, units))
+        return None
+
+    def _holds(self, bucket: TokenBucket, units: float) -> bool:
+        promise = self.promises.get(id(bucket))
+        return bucket.allows(units if promise is None else promise.units + units, self.now_s)
+
+    def _promise(self, bucket: TokenBucket) -> _Promise:
+        return self.promises.setdefault(id(bucket), _Promise(bucket))
