@@ -1,0 +1,1 @@
+"""How a run is shown: one HTML file per run, and one page over several runs."""

@@ -1,0 +1,62 @@
+"""What a throttle is put down to: DynamoDB's reasons and CloudWatch's metrics as constraints, and their words."""
+
+from collections.abc import Iterable
+from typing import get_args
+
+from analyzers.formats import Constraint, Diagnosis, Label
+from reports.record import Resource
+
+SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")
+
+# The limit type that ends a reason and stands in the name of a metric.
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-diagnosing.html
+LIMIT_TYPES: dict[str, Constraint] = {
+    "KeyRangeThroughput": "partition",
+    "ProvisionedThroughput": "table",
+    "MaxOnDemandThroughput": "max_on_demand",
+    "AccountLimit": "account",
+}
+NAMES: dict[Constraint, str] = {
+    "partition": "Partition limit",
+    "table": "Table capacity",
+    "max_on_demand": "On-demand maximum",
+    "account": "Account limit",
+    "undetermined": "Undetermined",
+    "none": "No throttles",
+}
+MEANINGS: dict[Constraint, str] = {
+    "partition": "one key range was asked for more than one partition admits; the table's total does not matter",
+    "table": "the table or index as a whole was asked for more than it is provisioned for",
+    "max_on_demand": "the table's own on-demand maximum was reached",
+    "account": "the account's limit for one table was reached",
+    "undetermined": "there were throttles, and the evidence does not say which limit they met",
+    "none": "nothing was throttled",
+}
+
+assert set(get_args(Constraint)) == set(NAMES)
+
+
+def constraint_of_reason(reason: str | None) -> Constraint | None:
+    """The constraint that DynamoDB's own word names; None where it gave none, or one we do not know."""
+    for limit_type, constraint in LIMIT_TYPES.items():
+        if reason is not None and reason.endswith(f"{limit_type}Exceeded"):
+            return constraint
+    return None
+
+
+def labels_of(diagnosis: Diagnosis, resource: Resource) -> list[Label]:
+    """The labels of one resource in one direction, in order of time."""
+    mine = [
+        label
+        for label in diagnosis.labels
+        if (label.resource, label.direction) == (resource.label_name, resource.direction)
+    ]
+    return sorted(mine, key=lambda label: label.start)
+
+
+def labelled_at(labels: Iterable[Label], epoch_s: float) -> Constraint:
+    """What throttles without a reason are put down to at a moment: the label of that span."""
+    for label in labels:
+        if label.start.timestamp() <= epoch_s < label.end.timestamp() and label.constraint != "none":
+            return label.constraint
+    return "undetermined"

@@ -1,0 +1,115 @@
+"""One page over several runs: the question, the verdict and a small picture of each, side by side."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from os.path import relpath
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from reports.downsample import Floats
+from reports.facts import facts_of
+from reports.load import load_run
+from reports.numbers import percent, whole
+from reports.page import REPORT, page, said_at
+from reports.record import read_record
+from reports.sections import Hero, hero_of
+from reports.timeline import Timeline, by_minute, by_second
+from tablemodel.runfiles import FileProblem, write_atomically
+
+INDEX = "index.html"
+WIDTH, HEIGHT, THROTTLED_HEIGHT = 320, 64, 26
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A run as two small shapes, as SVG path data: consumed above, throttled below; and a line for provisioned."""
+
+    consumed: str
+    throttled: str
+    provisioned_y: float | None
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One run on the index page; `hero` is None where the run could not be read, and `problem` says why."""
+
+    name: str
+    link: str
+    hero: Hero | None = None
+    throttled: str = ""
+    picture: Picture | None = None
+    problem: str | None = None
+
+
+def write_index(
+    out_dir: Path, entries: Sequence[Path], generated_at: datetime, *, title: str = "Runs"
+) -> Path:
+    """Write `index.html` into `out_dir` over the run directories `entries`, in their order; return its path.
+
+    A run without a readable diagnosis gets a card that says so. Raises `FileProblem` where nothing can be written.
+    """
+    text = render_index([card_of(run_dir, out_dir) for run_dir in entries], generated_at, title=title)
+    path = out_dir / INDEX
+    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    return path
+
+
+def render_index(cards: Sequence[Card], generated_at: datetime, *, title: str = "Runs") -> str:
+    """The index page."""
+    size = {"width": WIDTH, "height": HEIGHT, "throttled_height": THROTTLED_HEIGHT}
+    return page("index.html.j2", cards=cards, title=title, size=size, generated_at=said_at(generated_at))
+
+
+def card_of(run_dir: Path, out_dir: Path) -> Card:
+    """One run as a card whose link is relative to the index page."""
+    link = quote(Path(relpath(run_dir / REPORT, out_dir)).as_posix())
+    try:
+        run = load_run(run_dir)
+    except FileProblem as problem:
+        return Card(name=run_dir.name, link=link, problem=str(problem).replace(f"{run_dir}/", ""))
+    record = read_record(run)
+    facts = facts_of(run, record)
+    timeline = by_second(run, record, facts.resource, most=WIDTH // 2) or by_minute(run, facts.resource)
+    share = f", {percent(facts.throttled_share)} of all" if facts.throttled_share is not None else ""
+    return Card(
+        name=run_dir.name,
+        link=link,
+        hero=hero_of(run, facts),
+        throttled=f"{whole(facts.throttles)}{share}" if facts.throttles else "none",
+        picture=picture_of(timeline) if timeline is not None else None,
+    )
+
+
+def picture_of(timeline: Timeline) -> Picture | None:
+    """Consumed and throttled over the run, each in a band of its own."""
+    if timeline.consumed is None or not np.isfinite(timeline.consumed).any():
+        return None
+    throttled = timeline.all_throttled()
+    peak = float(np.nanmax(timeline.consumed))
+    provisioned = None if timeline.provisioned is None else float(np.nanmax(timeline.provisioned))
+    drawn = provisioned is not None and math.isfinite(provisioned) and provisioned <= 8 * peak
+    top = max(peak, provisioned or 0.0) if drawn else peak
+    scale = top * 1.05 or 1.0
+    return Picture(
+        consumed=_shape(timeline.consumed, scale, HEIGHT),
+        throttled=_shape(throttled, float(throttled.max()) or 1.0, THROTTLED_HEIGHT),
+        provisioned_y=round(HEIGHT * (1 - (provisioned or 0.0) / scale), 1) if drawn else None,
+        said=f"At most {whole(peak)} units consumed and {whole(float(throttled.max()))} throttled per second"
+        + (f", {whole(provisioned)} provisioned." if provisioned is not None else "."),
+    )
+
+
+def _shape(values: Floats, top: float, height: int) -> str:
+    """A stepped area as SVG path data, from the left bottom corner round to the right bottom corner."""
+    width = WIDTH / len(values)
+    heights = np.round(height * (1 - np.clip(np.nan_to_num(values) / top, 0, 1)), 1)
+    steps = [
+        f"L{place * width:.1f} {at:g}L{(place + 1) * width:.1f} {at:g}"
+        for place, at in enumerate(heights.tolist())
+    ]
+    return f"M0 {height}{''.join(steps)}L{WIDTH} {height}Z"

@@ -1,0 +1,69 @@
+"""A run directory read into one value: what is there, and which files are not, with the reason."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+
+from analyzers.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
+from reports.latency import Latency, read_latency
+from reports.manifest import KeysRecord, Manifest, read_keys, read_manifest
+from tablemodel import runfiles
+from tablemodel.runfiles import FILES, FileProblem
+
+Content = TypeVar("Content")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingFile:
+    """A file that the report would have used, and why it could not."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """Everything a report is made from. Only the diagnosis is certain; None is a file in `missing`."""
+
+    diagnosis: Diagnosis
+    evidence: Evidence | None = None
+    manifest: Manifest | None = None
+    seconds: pa.Table | None = None
+    throttles: pa.Table | None = None
+    latency: tuple[Latency, ...] | None = None
+    keys: KeysRecord | None = None
+    missing: tuple[MissingFile, ...] = ()
+
+    @property
+    def scale(self) -> float:
+        """What the local endpoint multiplied every rate limit by; 1 on a real table."""
+        return self.manifest.scale if self.manifest else 1.0
+
+
+def load_run(run_dir: Path) -> Run:
+    """Read a run directory. Raises `FileProblem` where there is no readable `diagnosis.json`."""
+    missing: list[MissingFile] = []
+
+    def optional(format_name: str, read: Callable[[Path], Content]) -> Content | None:
+        name = FILES[format_name]
+        try:
+            return read(run_dir / name)
+        except FileProblem as problem:
+            there = (run_dir / name).exists()
+            why = str(problem).replace(f"{run_dir}/", "") if there else "not in the run directory"
+            missing.append(MissingFile(name=name, why=why))
+            return None
+
+    return Run(
+        diagnosis=read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS]),
+        evidence=optional(runfiles.EVIDENCE, read_evidence),
+        manifest=optional(runfiles.RUN, read_manifest),
+        seconds=optional(runfiles.SECONDS, lambda path: runfiles.read_table(path, runfiles.SECONDS)),
+        throttles=optional(runfiles.THROTTLES, lambda path: runfiles.read_table(path, runfiles.THROTTLES)),
+        latency=optional(runfiles.LATENCY, read_latency),
+        keys=optional(runfiles.KEYS, read_keys),
+        missing=tuple(missing),
+    )

@@ -1,0 +1,70 @@
+"""Numbers as a person reads them: thousands set apart, no more digits than were measured, a unit behind."""
+
+import math
+from datetime import UTC, datetime
+
+NOTHING = "–"
+UNITS = {"read": "RCU", "write": "WCU"}
+
+
+def whole(value: float | None) -> str:
+    """A count or a configured capacity, every digit: 12,345."""
+    return NOTHING if value is None or not math.isfinite(value) else f"{round(value):,}"
+
+
+def measured(value: float | None) -> str:
+    """A measured quantity in three digits: 1,803.4 -> 1,800, 12.34 -> 12.3, 0.01234 -> 0.0123."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    digits = 2 - math.floor(math.log10(abs(value)))
+    rounded = round(value, digits)
+    return f"{rounded:,.0f}" if digits <= 0 else f"{rounded:,.{digits}f}".rstrip("0").rstrip(".")
+
+
+def percent(share: float | None) -> str:
+    """A share as per cent: 0.284 -> 28 %, 0.004 -> 0.4 %; never 0 or 100 for a share that only comes near."""
+    if share is None or not math.isfinite(share):
+        return NOTHING
+    value = share * 100
+    if 0 < value < 0.1:
+        return "under 0.1 %"
+    if 0 < value < 1 or 99 < value < 100:
+        return f"{min(value, 99.9):.1f} %"
+    return f"{value:.0f} %"
+
+
+def milliseconds(value_ms: float | None) -> str:
+    """A duration: 0.84 ms, 12.3 ms, 1.2 s."""
+    if value_ms is None or not math.isfinite(value_ms):
+        return NOTHING
+    return f"{measured(value_ms)} ms" if value_ms < 1000 else f"{measured(value_ms / 1000)} s"
+
+
+def span(seconds: float) -> str:
+    """A length of time in its two largest units: 75 -> 1 min 15 s."""
+    total = round(seconds)
+    parts = [(total // 86_400, "d"), (total // 3600 % 24, "h"), (total // 60 % 60, "min"), (total % 60, "s")]
+    said = [f"{value} {unit}" for value, unit in parts if value]
+    return " ".join(said[:2]) or "0 s"
+
+
+def rate(value_per_s: float | None, unit: str) -> str:
+    """A measured rate with its unit: 1,800 WCU/s."""
+    return NOTHING if value_per_s is None else f"{measured(value_per_s)} {unit}/s"
+
+
+def moment(epoch_s: float) -> str:
+    """A moment as text that sorts: 2026-11-20 12:00:07."""
+    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def clock(epoch_s: float) -> str:
+    """A moment within a run: 12:00:07."""
+    return datetime.fromtimestamp(epoch_s, UTC).strftime("%H:%M:%S")
+
+
+def some(count: int, thing: str, things: str | None = None) -> str:
+    """A count with its noun: 1 throttle, 2,460 throttles."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"

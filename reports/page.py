@@ -1,0 +1,106 @@
+"""The report of one run: one HTML file that needs nothing else, the same bytes from the same files."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import orjson
+import plotly.offline
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from reports import style
+from reports.constraints import MEANINGS, NAMES
+from reports.facts import facts_of
+from reports.figures import Chart
+from reports.load import Run, load_run
+from reports.record import read_record
+from reports.sections import charts_of, details_of, hero_of, tables_of
+from tablemodel.runfiles import write_atomically
+
+TEMPLATES = ("page.html.j2", "index.html.j2", "macros.html.j2", "style.css", "page.js")
+REPORT = "report.html"
+
+
+def render(run: Run, generated_at: datetime, *, plotlyjs: str | None = None) -> str:
+    """The whole page. `generated_at` is printed on it; `plotlyjs` is the library to inline (None: plotly's own)."""
+    record = read_record(run)
+    facts = facts_of(run, record)
+    sections = charts_of(run, record, facts)
+    return page(
+        "page.html.j2",
+        run=run,
+        hero=hero_of(run, facts),
+        sections=sections,
+        figures=Markup(_figures([chart for section in sections for chart in section.charts])),
+        tables=tables_of(run, record),
+        details=details_of(run),
+        names=NAMES,
+        meanings=MEANINGS,
+        generated_at=said_at(generated_at),
+        plotlyjs=Markup(plotly.offline.get_plotlyjs() if plotlyjs is None else plotlyjs),
+    )
+
+
+def write_report(run_dir: Path, generated_at: datetime) -> Path:
+    """Write `report.html` into a run directory, whole or not at all, and return its path.
+
+    Raises `FileProblem` where there is no readable `diagnosis.json`, or the directory cannot be written.
+    """
+    text = render(load_run(run_dir), generated_at)
+    path = run_dir / REPORT
+    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    return path
+
+
+def page(template: str, **values: Any) -> str:
+    """A template filled in; everything that is not `Markup` is escaped."""
+    styles = Markup(style.css_variables() + _template("style.css"))
+    return (
+        _environment()
+        .get_template(template)
+        .render(styles=styles, script=Markup(_template("page.js")), **values)
+    )
+
+
+def said_at(moment: datetime) -> str:
+    """When a page was made, as it is printed on it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _figures(charts: list[Chart]) -> str:
+    """Figures and colours for the page's script, as JSON that cannot end its script element."""
+    content = {
+        "dark": style.dark_partners(),
+        "figures": {chart.id: chart.figure.to_plotly_json() for chart in charts},
+    }
+    text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def glued(text: object) -> str:
+    """Text whose numbers stay on one line with their units."""
+    return re.sub(r"(?<=\d) (?=(%|WCU|RCU|ms|s|min|h|d)\b|%)", "\u00a0", str(text))
+
+
+@cache
+def _template(name: str) -> str:
+    return (files("reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    sources: Mapping[str, str] = {name: _template(name) for name in TEMPLATES if name.endswith(".j2")}
+    environment = Environment(
+        loader=DictLoader(sources),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["glued"] = glued
+    return environment

@@ -1,0 +1,172 @@
+"""Six stories that a run can tell, in numbers: what was asked for, what was admitted, and what it was put down to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from analyzers.formats import Constraint, Grade, Recommendation
+
+HOT = "customer-42"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One made-up run of writes of one unit each; rates are per second."""
+
+    name: str
+    question: str
+    constraint: Constraint
+    grade: Grade
+    reason: str | None
+    because: tuple[str, ...]
+    demand_per_s: float
+    provisioned: int
+    hot_share: float  # of the demand, on the hottest key of the moment
+    ceiling_per_s: float  # what is admitted once the burst is spent: of the hottest key, or of all keys
+    hot_key_at: Callable[[int], str] = lambda second: HOT
+    burst_s: int = 8
+    burst_again_s: int | None = None  # the burst is there again every so often: at each new date
+    limits_table: bool = False
+    confidence: float = 0.98
+    asked_per_s: float | None = None  # by the scenario, where the generator could not send it
+    published: bool = True  # CloudWatch had points
+    recommendations: tuple[Recommendation, ...] = ()
+
+    @property
+    def generator_bound(self) -> bool:
+        return self.asked_per_s is not None
+
+
+def _recommend(action: str, kind: str, why: str, expected: str, **more: float) -> Recommendation:
+    return Recommendation.model_validate(
+        {"action": action, "kind": kind, "why": why, "expected": expected, **more}
+    )
+
+
+HOT_KEY = Case(
+    name="hotkey",
+    question="One key takes 90 % of the writes: does its partition throttle while the table has room?",
+    constraint="partition",
+    grade="reason",
+    reason="TableWriteKeyRangeThroughputExceeded",
+    because=(
+        "every throttled answer said TableWriteKeyRangeThroughputExceeded",
+        "CloudWatch's WriteKeyRangeThroughputThrottleEvents agrees within 1 %",
+        "the table consumed 1,200 of its 4,000 WCU/s while it throttled",
+    ),
+    demand_per_s=2_000,
+    provisioned=4_000,
+    hot_share=0.9,
+    ceiling_per_s=1_000,
+    recommendations=(
+        _recommend(
+            "retry_with_backoff", "mitigation",
+            "800 of 2,000 writes per second are refused; retries spread over time get through once the peak is over",
+            "fewer failed writes in short peaks, higher latency; no help against a steady 1,800 WCU/s",
+        ),
+        _recommend(
+            "shard_writes", "cure",
+            "one key was asked for 1,800 WCU/s and one partition admits 1,000: 1,800 / 1,000, times a margin of 1.5",
+            "600 WCU/s on each of 3 suffixes, so no throttles; a reader of the whole key asks 3 times",
+            shards=3,
+        ),
+    ),
+)  # fmt: skip
+
+DATE_KEY = Case(
+    name="datekey",
+    question="Today's date is the key: what happens to its partition, and what at midnight?",
+    constraint="partition",
+    grade="reason",
+    reason="TableWriteKeyRangeThroughputExceeded",
+    because=(
+        "every throttled answer said TableWriteKeyRangeThroughputExceeded",
+        "the hottest key changed with the date, and the throttles went with it",
+    ),
+    demand_per_s=1_500,
+    provisioned=4_000,
+    hot_share=1.0,
+    ceiling_per_s=1_000,
+    hot_key_at=lambda second: f"2026-11-{20 + second // 30:02d}",
+    burst_s=4,
+    burst_again_s=30,
+    recommendations=(
+        _recommend(
+            "shard_writes", "cure",
+            "the date of the day was asked for 1,500 WCU/s and one partition admits 1,000",
+            "500 WCU/s on each of 3 suffixes; a day is read with 3 queries, merged by sort key",
+            shards=3,
+        ),
+    ),
+)  # fmt: skip
+
+SHARDED = Case(
+    name="sharded",
+    question="The same demand with suffixes on the key: is it even now?",
+    constraint="none",
+    grade="none",
+    reason=None,
+    because=("240,000 writes, none throttled", "CloudWatch published no throttle events"),
+    demand_per_s=2_000,
+    provisioned=4_000,
+    hot_share=0.05,
+    ceiling_per_s=1_000,
+    confidence=1.0,
+)
+
+TOO_SMALL = Case(
+    name="too-small",
+    question="Keys are even, the table is small: what is it that throttles?",
+    constraint="table",
+    grade="reason",
+    reason="TableWriteProvisionedThroughputExceeded",
+    because=(
+        "every throttled answer said TableWriteProvisionedThroughputExceeded",
+        "consumed 100 % of the 300 WCU/s provisioned once the burst was spent",
+    ),
+    demand_per_s=800,
+    provisioned=300,
+    hot_share=0.002,
+    ceiling_per_s=300,
+    burst_s=25,
+    limits_table=True,
+    recommendations=(
+        _recommend(
+            "raise_capacity", "cure",
+            "the table was asked for 800 WCU/s and is provisioned for 300",
+            "no throttles at this load with 20 % to spare",
+            units=960,
+        ),
+    ),
+)  # fmt: skip
+
+GENERATOR_BOUND = Case(
+    name="generator-bound",
+    question="5,000 writes a second: does the table take them?",
+    constraint="none",
+    grade="none",
+    reason=None,
+    because=("the generator sent 2,100 of the 5,000 requests per second asked for",),
+    demand_per_s=2_100,
+    provisioned=8_000,
+    hot_share=0.01,
+    ceiling_per_s=1_000,
+    asked_per_s=5_000,
+    confidence=0.2,
+)
+
+UNDETERMINED = Case(
+    name="undetermined",
+    question="An endpoint that gives no reasons, and no CloudWatch: what can be said?",
+    constraint="undetermined",
+    grade="none",
+    reason=None,
+    because=("the endpoint gave no reasons", "no CloudWatch minutes to hold the throttles against"),
+    demand_per_s=900,
+    provisioned=1_000,
+    hot_share=0.4,
+    ceiling_per_s=300,
+    confidence=0.3,
+    published=False,
+)
+
+CASES = (HOT_KEY, DATE_KEY, SHARDED, TOO_SMALL, GENERATOR_BOUND, UNDETERMINED)

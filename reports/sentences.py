@@ -1,0 +1,130 @@
+"""The verdict in one plain sentence, as a DBA would say it to a colleague."""
+
+from analyzers.formats import Grade, Verdict
+from reports.facts import Facts
+from reports.numbers import UNITS, percent, rate, some, whole
+
+GRADES: dict[Grade, str] = {
+    "reason": "DynamoDB said so",
+    "cause_metric": "CloudWatch names the cause",
+    "inferred": "inferred from rates",
+    "none": "no evidence needed",
+}
+GRADE_MEANINGS: dict[Grade, str] = {
+    "reason": "every throttled answer carries DynamoDB's own reason",
+    "cause_metric": "a CloudWatch metric that counts throttles of one cause only",
+    "inferred": "throttles while consumption was below, or at, what is provisioned",
+    "none": "there is nothing to explain, or nothing that explains it",
+}
+
+
+def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -> str:
+    """What happened, with the two or three numbers that decide it."""
+    if generator_bound:
+        return (
+            "This run says nothing about the table: the load generator was the limit, not DynamoDB."
+            if verdict.constraint == "none"
+            else f"The load generator was the limit, so take this with care: {_lowered(_said(verdict, facts))}"
+        )
+    if not verdict.valid:
+        return "This run cannot be judged: what is needed to judge it is missing."
+    return _said(verdict, facts)
+
+
+def _said(verdict: Verdict, facts: Facts) -> str:
+    sentences = {
+        "partition": _partition,
+        "table": _table,
+        "max_on_demand": _max_on_demand,
+        "account": _account,
+        "undetermined": _undetermined,
+        "none": _none,
+    }
+    return sentences[verdict.constraint](facts)
+
+
+def _partition(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    start = f"{_subject(facts)} were throttled by a partition limit"
+    key = facts.hot_key
+    if key is not None and key.units_per_s > facts.ceiling_per_s:
+        start += (
+            f": one key asked for {rate(key.units_per_s, unit)} where a partition admits "
+            f"{whole(facts.ceiling_per_s)}"
+        )
+    else:
+        start += f", which admits {whole(facts.ceiling_per_s)} {unit}/s to one partition"
+    return f"{start}{_used(facts)}."
+
+
+def _used(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    place = _place(facts)
+    if facts.used_share is not None:
+        return f"; {place} used {percent(facts.used_share)} of its {whole(facts.provisioned_per_s)} {unit}"
+    if facts.consumed_per_s is not None:
+        return f"; {place} as a whole consumed {rate(facts.consumed_per_s, unit)}"
+    return ""
+
+
+def _table(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    start = f"{_subject(facts)} were throttled because {_place(facts)} itself was too small"
+    asked = facts.asked_per_s or facts.consumed_per_s
+    if asked is None or not facts.provisioned_per_s:
+        return f"{start}."
+    word = "asked for" if facts.asked_per_s else "consuming"
+    return (
+        f"{start}: it was {word} {rate(asked, unit)} and is provisioned for {whole(facts.provisioned_per_s)}."
+    )
+
+
+def _max_on_demand(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    start = f"{_subject(facts)} were throttled by the on-demand maximum set on {_place(facts)}"
+    if facts.max_on_demand_per_s is None:
+        return f"{start}."
+    asked = f" and was asked for {rate(facts.asked_per_s, unit)}" if facts.asked_per_s else ""
+    return f"{start}: it allows {whole(facts.max_on_demand_per_s)} {unit}/s{asked}."
+
+
+def _account(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    start = f"{_subject(facts)} were throttled by the account's limit for one table"
+    consumed = (
+        f"; {_place(facts)} consumed {rate(facts.consumed_per_s, unit)}" if facts.consumed_per_s else ""
+    )
+    return f"{start}{consumed}."
+
+
+def _undetermined(facts: Facts) -> str:
+    if facts.throttles:
+        return (
+            f"{_subject(facts)} were throttled {some(facts.throttles, 'time')}, and the evidence does not say "
+            "whether by a partition or by the table."
+        )
+    return "The evidence is not enough to say whether anything was throttled."
+
+
+def _none(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    if facts.consumed_per_s is None:
+        return "Nothing was throttled."
+    went = f"Nothing was throttled: {rate(facts.consumed_per_s, unit)} went through"
+    if facts.used_share is None:
+        return f"{went}."
+    return (
+        f"{went}, {percent(facts.used_share)} of {_place(facts)}'s {whole(facts.provisioned_per_s)} {unit}."
+    )
+
+
+def _subject(facts: Facts) -> str:
+    return f"{facts.resource.direction.capitalize()}s"
+
+
+def _place(facts: Facts) -> str:
+    return f"index {facts.resource.index}" if facts.resource.index else "the table"
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]

@@ -1,0 +1,233 @@
+"""Rates over time of one resource: consumed, provisioned, and throttled by constraint, in equal steps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzers.formats import Capacity, Constraint, Evidence, Series, TableFacts
+from reports.constraints import LIMIT_TYPES, constraint_of_reason, labelled_at, labels_of
+from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
+from reports.load import Run
+from reports.record import Record, Resource, rows_of
+
+MINUTE_S = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Timeline:
+    """Rates per second in steps of `step_s` from `start_s` (epoch); NaN is unknown, never zero.
+
+    `throttled` has only the constraints that occurred; an array or `provisioned` is None where nothing is known.
+    """
+
+    resource: Resource
+    start_s: int
+    end_s: int
+    step_s: int
+    consumed: Floats | None
+    attempts: Floats | None
+    provisioned: Floats | None
+    throttled: Mapping[Constraint, Floats]
+
+    @property
+    def points(self) -> int:
+        return -(-(self.end_s - self.start_s) // self.step_s)
+
+    def moments(self) -> range:
+        """The epoch second at which each step begins."""
+        return range(self.start_s, self.start_s + self.points * self.step_s, self.step_s)
+
+    def all_throttled(self) -> Floats:
+        """Throttles per second, whatever the constraint."""
+        return np.sum([np.zeros(self.points), *self.throttled.values()], axis=0)
+
+
+def table_facts(run: Run) -> TableFacts | None:
+    """What is known of the table, as the evidence has it or else the manifest."""
+    if run.evidence is not None:
+        return run.evidence.table
+    return run.manifest.table if run.manifest is not None else None
+
+
+def capacity(run: Run, resource: Resource, kind: str) -> float | None:
+    """Units per second of the resource: `kind` is provisioned, max_on_demand or warm; None where unknown."""
+    facts = table_facts(run)
+    if facts is None:
+        return None
+    owners = [facts] if resource.index is None else [i for i in facts.indexes if i.name == resource.index]
+    pair: Capacity | None = getattr(owners[0], kind) if owners else None
+    return pair.of(resource.direction) if pair is not None else None
+
+
+def by_second(run: Run, record: Record, resource: Resource, *, most: int = MOST_POINTS) -> Timeline | None:
+    """What the client saw of one resource, in steps of whole seconds; None where it kept no record."""
+    limits = record.range()
+    if limits is None:
+        return None
+    start_s, end_s = limits
+    step_s = width_for(end_s - start_s, most)
+    return _client_timeline(run, record, resource, start_s, end_s, step_s)
+
+
+def by_client_minute(run: Run, record: Record, resource: Resource) -> Timeline | None:
+    """What the client saw of one resource, minute by minute."""
+    limits = record.range()
+    if limits is None:
+        return None
+    start_s = limits[0] // MINUTE_S * MINUTE_S
+    step_s = max(MINUTE_S, width_for(limits[1] - start_s, most=1_440))
+    return _client_timeline(run, record, resource, start_s, limits[1], step_s)
+
+
+def _client_timeline(
+    run: Run, record: Record, resource: Resource, start_s: int, end_s: int, step_s: int
+) -> Timeline:
+    def rates(table_name: str, column: str) -> Floats | None:
+        table = getattr(record, table_name)
+        if table is None:
+            return None
+        mine = rows_of(table, resource)
+        return mean_rates(
+            mine["second"].to_numpy(), mine[column].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s
+        )
+
+    timeline = Timeline(
+        resource=resource,
+        start_s=start_s,
+        end_s=end_s,
+        step_s=step_s,
+        consumed=rates("seconds", "consumed"),
+        attempts=rates("seconds", "attempts"),
+        provisioned=None,
+        throttled=_client_throttles(run, record, resource, start_s, end_s, step_s),
+    )
+    return _with_provisioned(timeline, run)
+
+
+def _client_throttles(
+    run: Run, record: Record, resource: Resource, start_s: int, end_s: int, step_s: int
+) -> dict[Constraint, Floats]:
+    """Throttles by constraint; those without a reason take the label of their second."""
+    labels = labels_of(run.diagnosis, resource)
+    if record.throttles is not None:
+        mine = rows_of(record.throttles, resource)
+        reasons, counts = mine["reason"].to_pylist(), mine["count"].to_numpy()
+    elif record.seconds is not None:
+        mine = rows_of(record.seconds, resource)
+        reasons, counts = [None] * len(mine), mine["throttled"].to_numpy()
+    else:
+        return {}
+    second = mine["second"].to_numpy()
+    said = {reason: constraint_of_reason(reason) for reason in set(reasons)}
+    found = np.array(
+        [said[r] or labelled_at(labels, s) for r, s in zip(reasons, second.tolist(), strict=True)],
+        dtype=object,
+    )
+    return {
+        constraint: mean_rates(
+            second[found == constraint],
+            counts[found == constraint],
+            start_s=start_s,
+            end_s=end_s,
+            width_s=step_s,
+        )
+        for constraint in sorted(set(found[counts > 0].tolist()))
+    }
+
+
+def by_minute(run: Run, resource: Resource) -> Timeline | None:
+    """What CloudWatch published of one resource; None where it published nothing of it."""
+    evidence = run.evidence
+    if evidence is None:
+        return None
+    word = resource.direction.capitalize()
+    consumed = _series(evidence, resource, f"Consumed{word}CapacityUnits", "Sum")
+    if consumed is None:
+        return None
+    start_s = int(evidence.window.start.timestamp()) // MINUTE_S * MINUTE_S
+    end_s = -(-int(evidence.window.end.timestamp()) // MINUTE_S) * MINUTE_S
+    step_s = max(consumed.period_s, width_for(end_s - start_s, most=1_440), MINUTE_S)
+    rates = _placed([consumed], start_s, end_s, step_s)
+    timeline = Timeline(
+        resource=resource,
+        start_s=start_s,
+        end_s=end_s,
+        step_s=step_s,
+        consumed=rates,
+        attempts=None,
+        provisioned=None,
+        throttled=_published_throttles(evidence, resource, start_s, end_s, step_s),
+    )
+    return _with_provisioned(timeline, run)
+
+
+def published_resources(run: Run) -> list[Resource]:
+    """Every resource of which CloudWatch published consumption above zero, or throttles."""
+    if run.evidence is None:
+        return []
+    found: set[Resource] = set()
+    for series in run.evidence.series:
+        counted = series.metric.startswith("Consumed") or series.metric.endswith("ThrottleEvents")
+        if series.operation is None and counted and any(value > 0 for _, value in series.points):
+            found.add(Resource(series.index, "read" if "Read" in series.metric else "write"))
+    return sorted(found, key=lambda resource: (resource.index or "", resource.direction != "write"))
+
+
+def _published_throttles(
+    evidence: Evidence, resource: Resource, start_s: int, end_s: int, step_s: int
+) -> dict[Constraint, Floats]:
+    """Throttle events by the cause that the metric names; those that no such metric names are undetermined."""
+    word = resource.direction.capitalize()
+    by_cause: dict[Constraint, Floats] = {}
+    for limit_type, constraint in LIMIT_TYPES.items():
+        series = _series(evidence, resource, f"{word}{limit_type}ThrottleEvents", "Sum")
+        if series is not None and any(value > 0 for _, value in series.points):
+            by_cause[constraint] = np.nan_to_num(_placed([series], start_s, end_s, step_s))
+    every = _series(evidence, resource, f"{word}ThrottleEvents", "Sum")
+    if every is not None:
+        total = np.nan_to_num(_placed([every], start_s, end_s, step_s))
+        rest = np.clip(total - np.sum([np.zeros_like(total), *by_cause.values()], axis=0), 0, None)
+        if rest.sum() * step_s >= 1:
+            by_cause["undetermined"] = rest
+    return by_cause
+
+
+def _with_provisioned(timeline: Timeline, run: Run) -> Timeline:
+    """The timeline with the provisioned capacity that held at each step: published, carried on, or as described."""
+    stated = capacity(run, timeline.resource, "provisioned") or 0.0  # DynamoDB states 0 for on-demand tables
+    word = timeline.resource.direction.capitalize()
+    series = None
+    if run.evidence is not None:
+        name = f"Provisioned{word}CapacityUnits"
+        series = _series(run.evidence, timeline.resource, name, None)
+    values = np.full(timeline.points, stated or np.nan)
+    if series is not None:
+        moments = np.array(timeline.moments())
+        for moment, value in sorted(series.points):
+            values[moments >= moment.timestamp()] = value or np.nan
+    if np.isnan(values).all():
+        return timeline
+    return Timeline(
+        **{name: getattr(timeline, name) for name in timeline.__slots__ if name != "provisioned"},
+        provisioned=values,
+    )
+
+
+def _series(evidence: Evidence, resource: Resource, metric: str, statistic: str | None) -> Series | None:
+    for series in evidence.series:
+        named = (series.metric, series.index, series.operation) == (metric, resource.index, None)
+        if named and statistic in (None, series.statistic) and series.points:
+            return series
+    return None
+
+
+def _placed(series: Sequence[Series], start_s: int, end_s: int, step_s: int) -> Floats:
+    """Sums as rates in each step, NaN in the steps without a point."""
+    points = [point for one in series for point in one.points]
+    moments = np.array([int(moment.timestamp()) for moment, _ in points], dtype=np.int64)
+    values = np.array([value for _, value in points], dtype=np.float64)
+    rates = mean_rates(moments, values, start_s=start_s, end_s=end_s, width_s=step_s) * 1.0
+    seen = mean_rates(moments, np.ones(len(points)), start_s=start_s, end_s=end_s, width_s=step_s)
+    rates[seen == 0] = np.nan
+    return rates
