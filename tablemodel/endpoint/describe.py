@@ -30,7 +30,7 @@ def describe(table: Table, now_s: float) -> Body:
         "ItemCount": len(table.items),
         "TableSizeBytes": table.items.total_bytes,
         "ProvisionedThroughput": _provisioned(table, None, capacity.provisioned, now_s),
-        "WarmThroughput": _warm(table, None),
+        "WarmThroughput": _warm(table, None, table.status),
         "DeletionProtectionEnabled": table.definition.settings.deletion_protection,
         "BillingModeSummary": _billing_mode(table),
         "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
@@ -58,41 +58,51 @@ def _settings(table: Table) -> Body:
 
 def _globals(table: Table, now_s: float) -> list[Body]:
     """The global indexes there are, and those being made."""
-    now = {index.name: index for index in table.schema.indexes if not index.local}
+    there = {index.name: index for index in table.schema.indexes if not index.local}
     capacities = {index.name: index for index in table.definition.capacity.indexes}
-    becomes = table.change.becomes if table.change is not None else None
-    if becomes is None:
-        return [_global(table, index, capacities[name], "ACTIVE", now_s) for name, index in now.items()]
-    later = {index.name: index for index in becomes.schema.indexes if not index.local}
-    asked = {index.name: index for index in becomes.capacity.indexes}
+    coming = table.change.becomes if table.change is not None else None
+    if coming is None or table.status == "CREATING":
+        status = "ACTIVE" if table.change is None else table.status
+        return [_global(table, index, capacities[name], status, now_s) for name, index in there.items()]
+    asked = {index.name: index for index in coming.capacity.indexes}
+    made = [index for index in coming.schema.indexes if not index.local and index.name not in there]
     return [
-        _global(
-            table, index, capacities.get(name) or asked[name], _index_status(name, capacities, asked), now_s
-        )
-        for name, index in (now | later).items()
-    ]
+        _global(table, index, capacities[name], _index_status(name, capacities, asked), now_s)
+        for name, index in there.items()
+    ] + [_backfilling(table, index, asked[index.name], now_s) for index in made]
 
 
 def _index_status(name: str, now: dict[str, IndexCapacity], later: dict[str, IndexCapacity]) -> str:
-    if name not in now:
-        return "CREATING"
     if name not in later:
         return "DELETING"
     return "ACTIVE" if now[name] == later[name] else "UPDATING"
 
 
 def _global(table: Table, index: IndexSchema, capacity: IndexCapacity, status: str, now_s: float) -> Body:
-    made = status != "CREATING" or table.status == "CREATING"
-    body = _local(table, index) if made else _named(table, index) | {"ItemCount": 0, "IndexSizeBytes": 0}
-    body |= {
-        "IndexStatus": status,
-        "ProvisionedThroughput": _provisioned(table, index.name, capacity.provisioned, now_s),
-        "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
-        "WarmThroughput": _warm(table, index.name) if made else None,
-    }
-    if not made:
-        body["Backfilling"] = True
-    return _without_empty(body)
+    return _without_empty(
+        _local(table, index)
+        | {
+            "IndexStatus": status,
+            "ProvisionedThroughput": _provisioned(table, index.name, capacity.provisioned, now_s),
+            "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
+            "WarmThroughput": _warm(table, index.name, status),
+        }
+    )
+
+
+def _backfilling(table: Table, index: IndexSchema, capacity: IndexCapacity, now_s: float) -> Body:
+    """An index that UpdateTable is making: it has no entries that could be counted yet."""
+    return _without_empty(
+        _named(table, index)
+        | {
+            "ItemCount": 0,
+            "IndexSizeBytes": 0,
+            "IndexStatus": "CREATING",
+            "Backfilling": True,
+            "ProvisionedThroughput": _provisioned(table, index.name, capacity.provisioned, now_s),
+            "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
+        }
+    )
 
 
 def _named(table: Table, index: IndexSchema) -> Body:
@@ -152,10 +162,10 @@ def _max_on_demand(units: Throughput | None) -> Body | None:
     }
 
 
-def _warm(table: Table, index: str | None) -> Body:
+def _warm(table: Table, index: str | None, status: str) -> Body:
     read, write = table.model.warm_throughput(index)
-    status = "UPDATING" if table.status == "UPDATING" else "ACTIVE"
-    return {"ReadUnitsPerSecond": round(read), "WriteUnitsPerSecond": round(write), "Status": status}
+    shown = "UPDATING" if status == "UPDATING" else "ACTIVE"
+    return {"ReadUnitsPerSecond": round(read), "WriteUnitsPerSecond": round(write), "Status": shown}
 
 
 def _without_empty(body: Body) -> Body:
