@@ -1,0 +1,81 @@
+"""What was sent and what came back, second by second, by operation and by index."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from tablemodel.runfiles import SECONDS_SCHEMA
+
+ATTEMPTS, ACCEPTED, THROTTLED, ERRORS, CONSUMED = range(5)
+
+
+class Row(NamedTuple):
+    """What one row of `seconds.parquet` is about. An index has no operation, the table always has one."""
+
+    second: int
+    index: str | None
+    direction: str
+    operation: str | None
+
+
+@dataclass(slots=True)
+class Seconds:
+    """Counts per second. A request counts in the second in which it was sent."""
+
+    rows: dict[Row, list[float]] = field(default_factory=dict)
+
+    def counts(self, second: int, index: str | None, direction: str, operation: str | None) -> list[float]:
+        """The counts of one row: attempts, accepted, throttled, errors, consumed units. Add to them."""
+        row = Row(second, index, direction, operation)
+        counts = self.rows.get(row)
+        if counts is None:
+            counts = self.rows[row] = [0, 0, 0, 0, 0.0]
+        return counts
+
+    def merge(self, other: "Seconds") -> None:
+        """Add all that another one holds."""
+        for row, theirs in other.rows.items():
+            mine = self.counts(*row)
+            for place, count in enumerate(theirs):
+                mine[place] += count
+
+    def in_second(self, second: int) -> list[float]:
+        """The counts of all requests sent in one second."""
+        return self._sum(lambda row: row.second == second and row.index is None)
+
+    def total(self, direction: str | None = None) -> list[float]:
+        """The counts of all requests, or of those in one direction; indexes are a part of them."""
+        return self._sum(lambda row: row.index is None and direction in (None, row.direction))
+
+    def consumed_units(self, direction: str) -> float:
+        """Units consumed in one direction, by the table and all its indexes."""
+        return sum(counts[CONSUMED] for row, counts in self.rows.items() if row.direction == direction)
+
+    def _sum(self, wanted: Any) -> list[float]:
+        chosen = [counts for row, counts in self.rows.items() if wanted(row)]
+        return [sum(column) for column in zip([0, 0, 0, 0, 0.0], *chosen, strict=True)]
+
+    def to_wire(self) -> list[Any]:
+        """Plain values, as they travel from a worker to the master."""
+        return [[*row, *counts] for row, counts in self.rows.items()]
+
+    @classmethod
+    def from_wire(cls, wire: list[Any]) -> "Seconds":
+        """What `to_wire` made."""
+        return cls({Row(*line[:4]): list(line[4:]) for line in wire})
+
+    def table(self) -> pa.Table:
+        """The rows as they stand in `seconds.parquet`, in order."""
+        ordered = sorted(self.rows.items(), key=lambda item: tuple(word or "" for word in item[0][1:]))
+        ordered.sort(key=lambda item: item[0].second)
+        columns = zip(*([*row, *counts] for row, counts in ordered), strict=True)
+        values = list(columns) or [()] * len(SECONDS_SCHEMA)
+        return pa.table(
+            {
+                field.name: pa.array(column, pa.int64() if field.name == "second" else field.type).cast(
+                    field.type
+                )
+                for field, column in zip(SECONDS_SCHEMA, values, strict=True)
+            }
+        )

@@ -1,0 +1,82 @@
+"""What every transport is: one request out, one `Answer` back, never an exception and never a retry."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import orjson
+
+THROTTLES = frozenset(
+    {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
+)
+"""Error codes of a throttled request; which one it is says nothing about the cause.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why DynamoDB refused a request, and the ARN of the table or index that refused it."""
+
+    reason: str
+    resource: str | None
+
+    @property
+    def index(self) -> str | None:
+        """The index that the ARN names; None: the table itself."""
+        _, found, name = (self.resource or "").partition("/index/")
+        return name if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back for one request: bytes first, read only as far as somebody asks."""
+
+    status: int  # 0: nothing came back
+    body: bytes
+    service_s: float
+    request_id: str | None = None
+    failure: str | None = None  # why nothing (or nothing whole) came back: "timeout", "connection_reset" ...
+
+    @property
+    def accepted(self) -> bool:
+        return self.status == 200 and self.failure is None
+
+    @property
+    def throttled(self) -> bool:
+        return self.status == 400 and self.error_code in THROTTLES
+
+    @property
+    def error_code(self) -> str | None:
+        """The error's name without its namespace; None for an accepted request."""
+        if self.status == 200 or self.failure:
+            return None
+        code = self.content().get("__type")
+        return code.rpartition("#")[2] if isinstance(code, str) else f"HTTP{self.status}"
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """DynamoDB's own reasons for a throttle, however it spells the member's name.
+
+        The exceptions spell it `ThrottlingReasons` or `throttlingReasons`:
+        https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html
+        """
+        lists = [value for name, value in self.content().items() if name.lower() == "throttlingreasons"]
+        entries = lists[0] if lists and isinstance(lists[0], list) else []
+        return tuple(Reason(entry["reason"], entry.get("resource")) for entry in entries if "reason" in entry)
+
+    def content(self) -> dict[str, Any]:
+        """The body as JSON; empty where it is not a JSON object."""
+        try:
+            content = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            return {}
+        return content if isinstance(content, dict) else {}
+
+
+class Transport(Protocol):
+    """Sends requests to one endpoint."""
+
+    def send(self, operation: str, body: bytes) -> Answer:
+        """Send one request, its body being the operation's JSON, and wait for what comes back."""
+
+    def close(self) -> None:
+        """Close the connections."""

@@ -1,0 +1,13 @@
+"""Keys are spread evenly: is the table itself too small?"""
+
+from locust import task
+
+from loadtests._users import TableUser
+
+
+class UniformUser(TableUser):
+    """Writes items under keys that are all equally likely (`configs/scenarios/too-small.toml`)."""
+
+    @task
+    def put_item(self) -> None:
+        self.put(self.draw_key())
