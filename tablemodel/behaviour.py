@@ -13,9 +13,9 @@ class Behaviour:
     """Seconds of unused provisioned capacity a table may save and spend later."""
 
     burst_floor_units: float = 1_500.0
-    """Least depth of a provisioned bucket: very small tables are served more generously than documented. A new
-    table of 1 write unit was seen to serve an item of 350 KB five times within three seconds, between refusals
-    (github.com/radkawar/stackd, testdata/aws/dynamodb/fresh_provisioned_throttling.json)."""
+    """Least depth of a provisioned bucket: very small tables are served more generously than documented. A
+    new table of 1 write unit was seen to serve an item of 350 KB five times within three seconds, between
+    refusals (github.com/radkawar/stackd, testdata/aws/dynamodb/fresh_provisioned_throttling.json)."""
 
     partition_depth_s: float = 1.0
     """Seconds of its ceiling that one partition may serve in an instant: ceilings hold per second."""
@@ -25,7 +25,7 @@ class Behaviour:
 
     index_buffer_units: float = 18_000.0
     """Index writes that may wait before the table is held back. An index of 1 write unit took about 19,560
-    units in its first minute (AWS workshop, github.com/aws-samples/amazon-dynamodb-labs): 1,500 + 60 + this."""
+    units in a minute (AWS workshop, github.com/aws-samples/amazon-dynamodb-labs): 1,500 + 60 + this."""
 
     split_heat_s: tuple[float, float] = (240.0, 600.0)
     """Seconds in which a partition throttled before it splits for heat, drawn evenly from this span. AWS says

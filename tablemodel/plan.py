@@ -27,36 +27,32 @@ class Op:
 
 
 @dataclass(slots=True)
-class _Promise:
-    """Units of one bucket that earlier requests of the plan will take."""
-
-    bucket: TokenBucket
-    units: float = 0.0
-
-
-@dataclass(slots=True)
 class Plan:
     """What several requests would spend together at one time, until all of them have been asked."""
 
     now_s: float
-    promises: dict[int, _Promise] = field(default_factory=dict)
+    buckets: dict[int, TokenBucket] = field(default_factory=dict)
+    promised: dict[int, float] = field(default_factory=dict)
     served: list[tuple[ResourceModel, Direction, float]] = field(default_factory=list)
 
     def answer(self, table: ResourceModel, indexes: Mapping[str, ResourceModel], op: Op) -> Refusal | None:
         """Plan one request: None, or why it is refused. A refusal is recorded as a throttle event at once."""
+        promised = self.promised.copy()
         resource = table if op.index is None else indexes[op.index]
         weight = EVENTUAL_READ_WEIGHT if op.eventual else 1.0
         refusal = self._ask(resource, op.direction, op.position, op.units, weight)
-        if refusal is not None or op.direction is Direction.READ:
-            return refusal
-        # Every index is asked, since each one that refuses counts a throttle event of its own.
-        refusals = [self._answer_of_index(index, op.index_writes) for index in indexes.values()]
-        return next((found for found in refusals if found is not None), None)
+        if refusal is None and op.direction is Direction.WRITE:
+            # Every index is asked, since each one that refuses counts a throttle event of its own.
+            refusals = [self._answer_of_index(index, op.index_writes) for index in indexes.values()]
+            refusal = next((found for found in refusals if found is not None), None)
+        if refusal is not None:
+            self.promised = promised
+        return refusal
 
     def carry_out(self) -> None:
         """Spend and record everything that was planned, after nothing was refused."""
-        for promise in self.promises.values():
-            promise.bucket.take(promise.units, self.now_s)
+        for name, units in self.promised.items():
+            self.buckets[name].take(units, self.now_s)
         for resource, direction, units in self.served:
             resource.lane(direction).meter.accepted(units, self.now_s)
 
@@ -89,14 +85,14 @@ class Plan:
             lane.meter.refused(lane.key_range.cause, self.now_s)
             return lane.key_range
         for gate in lane.gates:
-            self._promise(gate.bucket).units += units
-        self._promise(ceiling).units += units * weight
+            self._promise(gate.bucket, units)
+        self._promise(ceiling, units * weight)
         self.served.append((resource, direction, units))
         return None
 
     def _holds(self, bucket: TokenBucket, units: float) -> bool:
-        promise = self.promises.get(id(bucket))
-        return bucket.allows(units if promise is None else promise.units + units, self.now_s)
+        return bucket.allows(self.promised.get(id(bucket), 0.0) + units, self.now_s)
 
-    def _promise(self, bucket: TokenBucket) -> _Promise:
-        return self.promises.setdefault(id(bucket), _Promise(bucket))
+    def _promise(self, bucket: TokenBucket, units: float) -> None:
+        self.buckets[id(bucket)] = bucket
+        self.promised[id(bucket)] = self.promised.get(id(bucket), 0.0) + units
