@@ -1,15 +1,29 @@
-"""Capacity over time: consumed against provisioned, throttles by constraint below, and the labels as a timeline."""
+"""Capacity over time: consumed against provisioned, throttles by constraint below; and the labels."""
 
 from collections.abc import Mapping
 
 import numpy as np
 import plotly.graph_objects as go
 
-from analyzers.formats import Constraint, Label
+from analyzers.formats import Constraint, Direction, Label
 from reports.constraints import NAMES, SHOWN
 from reports.downsample import Floats
 from reports.figures import (
-    Chart, Mark, Swatch, Table, amounts, compact, figure, heading, iso, joined, level, rows_of, safe, steps, times,
+    Chart,
+    Mark,
+    Swatch,
+    Table,
+    amounts,
+    compact,
+    figure,
+    heading,
+    iso,
+    joined,
+    level,
+    rows_of,
+    safe,
+    steps,
+    times,
 )  # fmt: skip
 from reports.numbers import UNITS, clock, measured, moment, percent, some, span, whole
 from reports.style import LIGHT, PATTERNS, colour_of
@@ -125,7 +139,7 @@ def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
     )
 
 
-def _spans(labels: list[Label], rows: Mapping[tuple[str, str], int], constraint: Constraint) -> go.Bar:
+def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], constraint: Constraint) -> go.Bar:
     return go.Bar(
         orientation="h",
         base=[iso(label.start.timestamp()) for label in labels],
@@ -137,12 +151,12 @@ def _spans(labels: list[Label], rows: Mapping[tuple[str, str], int], constraint:
             "pattern": {"shape": PATTERNS[constraint], "fgcolor": LIGHT["card"], "size": 6, "solidity": 0.25},
         },
         customdata=[
-            [NAMES[constraint], whole(label.throttles), percent(label.confidence), clock(label.start.timestamp()),
-             clock(label.end.timestamp())]
+            [NAMES[constraint], whole(label.throttles), percent(label.confidence),
+             clock(label.start.timestamp()), clock(label.end.timestamp())]
             for label in labels
         ],
-        hovertemplate="%{customdata[0]}<br>%{customdata[3]} to %{customdata[4]}<br>%{customdata[1]} throttles, "
-        "confidence %{customdata[2]}<extra></extra>",
+        hovertemplate="%{customdata[0]}<br>%{customdata[3]} to %{customdata[4]}<br>"
+        "%{customdata[1]} throttles, confidence %{customdata[2]}<extra></extra>",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What a throttle is put down to: DynamoDB's reasons and CloudWatch's metrics as constraints, and their words."""
+"""What a throttle is put down to: reasons and metrics as constraints, and the words for them."""
 
 from collections.abc import Iterable
 from typing import get_args
@@ -25,7 +25,7 @@ NAMES: dict[Constraint, str] = {
     "none": "No throttles",
 }
 MEANINGS: dict[Constraint, str] = {
-    "partition": "one key range was asked for more than one partition admits; the table's total does not matter",
+    "partition": "one key range was asked for more than a partition admits, whatever the table has left",
     "table": "the table or index as a whole was asked for more than it is provisioned for",
     "max_on_demand": "the table's own on-demand maximum was reached",
     "account": "the account's limit for one table was reached",

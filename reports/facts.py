@@ -59,7 +59,8 @@ def facts_of(run: Run, record: Record) -> Facts:
     start_s, end_s = _span(run, record, labels)
     consumed = _consumed(run, record, resource, start_s, end_s)
     attempts, throttled = _attempts(run, record, resource)
-    hot_keys = sorted(run.diagnosis.hot_keys, key=lambda key: -key.units_per_s)
+    keys = [key for key in run.diagnosis.hot_keys if key.direction in (None, resource.direction)]
+    hot_keys = sorted(keys, key=lambda key: -key.units_per_s)
     return Facts(
         resource=resource,
         start_s=start_s,

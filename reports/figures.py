@@ -47,7 +47,7 @@ class Chart:
 
 
 def figure(*, height: int, **layout: Any) -> go.Figure:
-    """An empty figure in the report's manner: no box, a few grid lines, numbers with their thousands set apart."""
+    """An empty figure in the report's manner: no box, thousands set apart."""
     made = go.Figure()
     made.update_layout(
         template=go.layout.Template(),
@@ -162,7 +162,7 @@ def compact(values: npt.ArrayLike) -> list[float | int | None]:
 
 
 def safe(text: str, longest: int = 60) -> str:
-    """Text that users wrote, for a chart: plotly reads a little HTML in every text, so its signs are escaped."""
+    """Text that users wrote, for a chart: plotly reads a little HTML in texts, so its signs are escaped."""
     cut = shortened(text, longest)
     return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 

@@ -26,7 +26,7 @@ WIDTH, HEIGHT, THROTTLED_HEIGHT = 320, 64, 26
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A run as two small shapes, as SVG path data: consumed above, throttled below; and a line for provisioned."""
+    """A run as two small shapes in SVG path data, consumed above throttled, and a line for provisioned."""
 
     consumed: str
     throttled: str
@@ -35,54 +35,62 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class Entry:
     """One run on the index page; `hero` is None where the run could not be read, and `problem` says why."""
 
-    name: str
-    link: str
+    run_dir: Path
     hero: Hero | None = None
     throttled: str = ""
     picture: Picture | None = None
     problem: str | None = None
 
+    @classmethod
+    def of_run(cls, run_dir: Path) -> "Entry":
+        """A run directory as an entry; one without a readable diagnosis says so on its card."""
+        try:
+            run = load_run(run_dir)
+        except FileProblem as problem:
+            return cls(run_dir=run_dir, problem=str(problem).replace(f"{run_dir}/", ""))
+        record = read_record(run)
+        facts = facts_of(run, record)
+        seconds = by_second(run, record, facts.resource, most=WIDTH // 2)
+        timeline = seconds or by_minute(run, facts.resource)
+        share = f", {percent(facts.throttled_share)} of all" if facts.throttled_share is not None else ""
+        return cls(
+            run_dir=run_dir,
+            hero=hero_of(run, facts),
+            throttled=f"{whole(facts.throttles)}{share}" if facts.throttles else "none",
+            picture=picture_of(timeline) if timeline is not None else None,
+        )
+
+    @property
+    def name(self) -> str:
+        return self.run_dir.name
+
+    def link_from(self, out_dir: Path) -> str:
+        """The report's address as seen from a page in `out_dir`."""
+        return quote(Path(relpath(self.run_dir / REPORT, out_dir)).as_posix())
+
 
 def write_index(
-    out_dir: Path, entries: Sequence[Path], generated_at: datetime, *, title: str = "Runs"
+    out_dir: Path,
+    entries: Sequence[Entry],
+    generated_at: datetime,
+    *,
+    title: str = "Runs side by side",
 ) -> Path:
-    """Write `index.html` into `out_dir` over the run directories `entries`, in their order; return its path.
-
-    A run without a readable diagnosis gets a card that says so. Raises `FileProblem` where nothing can be written.
-    """
-    text = render_index([card_of(run_dir, out_dir) for run_dir in entries], generated_at, title=title)
+    """Write `index.html` into `out_dir` over the entries, in order; return its path. Raises `CannotWrite`."""
+    text = render_index(entries, out_dir, generated_at, title=title)
     path = out_dir / INDEX
     write_atomically(path, lambda file: file.write(text.encode("utf-8")))
     return path
 
 
-def render_index(cards: Sequence[Card], generated_at: datetime, *, title: str = "Runs") -> str:
+def render_index(entries: Sequence[Entry], out_dir: Path, generated_at: datetime, *, title: str) -> str:
     """The index page."""
     size = {"width": WIDTH, "height": HEIGHT, "throttled_height": THROTTLED_HEIGHT}
+    cards = [(entry, entry.link_from(out_dir)) for entry in entries]
     return page("index.html.j2", cards=cards, title=title, size=size, generated_at=said_at(generated_at))
-
-
-def card_of(run_dir: Path, out_dir: Path) -> Card:
-    """One run as a card whose link is relative to the index page."""
-    link = quote(Path(relpath(run_dir / REPORT, out_dir)).as_posix())
-    try:
-        run = load_run(run_dir)
-    except FileProblem as problem:
-        return Card(name=run_dir.name, link=link, problem=str(problem).replace(f"{run_dir}/", ""))
-    record = read_record(run)
-    facts = facts_of(run, record)
-    timeline = by_second(run, record, facts.resource, most=WIDTH // 2) or by_minute(run, facts.resource)
-    share = f", {percent(facts.throttled_share)} of all" if facts.throttled_share is not None else ""
-    return Card(
-        name=run_dir.name,
-        link=link,
-        hero=hero_of(run, facts),
-        throttled=f"{whole(facts.throttles)}{share}" if facts.throttles else "none",
-        picture=picture_of(timeline) if timeline is not None else None,
-    )
 
 
 def picture_of(timeline: Timeline) -> Picture | None:

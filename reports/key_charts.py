@@ -1,4 +1,4 @@
-"""The hottest keys: what each was asked for against what one partition admits, and where the heat was when."""
+"""The hottest keys: what each was asked for, what one partition admits, and where the heat was when."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,17 @@ import plotly.graph_objects as go
 
 from analyzers.formats import Direction
 from reports.figures import (
-    Chart, Swatch, Table, amounts, compact, figure, iso, joined, safe, shortened, times,
+    Chart,
+    Swatch,
+    Table,
+    amounts,
+    compact,
+    figure,
+    iso,
+    joined,
+    safe,
+    shortened,
+    times,
 )  # fmt: skip
 from reports.load import Run
 from reports.manifest import KeyWindow
@@ -36,37 +46,51 @@ class HeatOfKey:
 
 
 def key_name(key: str, shown: str | None, digits: int = 12) -> str:
-    """A key as a report shows it: its value where the run was told to show it, else the start of its digest."""
+    """A key as a report shows it: its value where the run shows values, else the start of its digest."""
     if shown is not None:
         return shown
     kind, _, digest = key.partition(":")
     return f"{kind}:{digest[:digits]}" if digest else shortened(key, digits)
 
 
-def hottest(run: Run, direction: Direction, length_s: float | None) -> list[HeatOfKey]:
-    """The hottest keys, from `keys.json` or else from the diagnosis."""
-    if run.keys is not None and length_s:
-        loads = run.keys.overall.get(direction, ())
-        return [
-            HeatOfKey(
-                key=load.key,
-                shown=load.shown,
-                units_per_s=load.units / length_s,
-                share=load.share,
-                throttles=load.throttles,
-            )
-            for load in sorted(loads, key=lambda load: (-load.units, load.key))
-        ]
-    return [
-        HeatOfKey(
+def hottest(run: Run, direction: Direction) -> list[HeatOfKey]:
+    """The hottest keys: those of the diagnosis with the rates it found, then the others of `keys.json`."""
+    found = {
+        key.key: HeatOfKey(
             key=key.key,
             shown=key.shown,
             units_per_s=key.units_per_s,
             share=key.share,
             throttles=key.throttles,
         )
-        for key in sorted(run.diagnosis.hot_keys, key=lambda key: (-key.units_per_s, key.key))
+        for key in run.diagnosis.hot_keys
+        if key.direction in (None, direction)
+    }
+    for load in run.keys.overall.get(direction, ()) if run.keys is not None else ():
+        rate_per_s = None if load.key in found else _rate_while_hot(run, load.key, direction)
+        if rate_per_s is not None:
+            found[load.key] = HeatOfKey(
+                key=load.key,
+                shown=load.shown,
+                units_per_s=rate_per_s,
+                share=load.share,
+                throttles=load.throttles,
+            )
+    return sorted(found.values(), key=lambda key: (-key.units_per_s, key.key))
+
+
+def _rate_while_hot(run: Run, key: str, direction: Direction) -> float | None:
+    """Mean units per second over the windows in which the key had at least half of its highest rate."""
+    assert run.keys is not None
+    rates = [
+        load.units / window.seconds
+        for window in run.keys.windows
+        if window.direction == direction
+        for load in window.top
+        if load.key == key
     ]
+    hot = [one for one in rates if one >= max(rates) / 2]
+    return sum(hot) / len(hot) if hot else None
 
 
 def key_chart(
@@ -140,10 +164,9 @@ def _ceiling_line(ceiling_per_s: float) -> dict[str, object]:
 
 def _key_summary(first: HeatOfKey, direction: Direction, ceiling_per_s: float) -> str:
     unit = UNITS[direction]
-    side = "above" if first.units_per_s > ceiling_per_s else "below"
     return (
-        f"The hottest key was asked for {rate(first.units_per_s, unit)}, {percent(first.share)} of everything "
-        f"asked for; that is {side} the {whole(ceiling_per_s)} {unit}/s that one partition admits. "
+        f"The hottest key was asked for {rate(first.units_per_s, unit)} while it was hot, {percent(first.share)} "
+        f"of the whole run's demand; one partition admits {whole(ceiling_per_s)} {unit}/s. "
         f"It met {some(first.throttles, 'throttle')}."
     )
 
@@ -161,7 +184,7 @@ def _key_table(keys: list[HeatOfKey], unit: str) -> Table:
 
 
 def heat_chart(run: Run, direction: Direction, chart_id: str) -> Chart | None:
-    """Which keys were hot in which seconds: a row for each key, a column for each window, in order of appearance."""
+    """Which keys were hot when: a row for each key in order of appearance, a column for each window."""
     if run.keys is None:
         return None
     windows = sorted((w for w in run.keys.windows if w.direction == direction), key=lambda w: w.start)

@@ -48,7 +48,7 @@ def read_latency(path: Path) -> tuple[Latency, ...]:
 
 
 def percentile_grid(count: int) -> list[float]:
-    """Percentiles worth drawing for `count` values: evenly spaced on a scale of nines, no further than one value."""
+    """Percentiles worth drawing for `count` values: evenly spaced nines, no further than one value."""
     nines = math.log10(max(count, 10))
     steps = math.floor(nines * POINTS_PER_NINE)
     return [0.0] + [100 * (1 - 10 ** (-step / POINTS_PER_NINE)) for step in range(1, steps + 1)]

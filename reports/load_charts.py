@@ -1,4 +1,4 @@
-"""What the requests met and what the generator did: latency percentiles, and attempts against what was asked."""
+"""How long requests took, and what the generator sent against what it was asked for."""
 
 import math
 
@@ -7,7 +7,18 @@ import plotly.graph_objects as go
 
 from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
 from reports.figures import (
-    Chart, Swatch, Table, amounts, compact, figure, heading, joined, level, safe, steps, times,
+    Chart,
+    Swatch,
+    Table,
+    amounts,
+    compact,
+    figure,
+    heading,
+    joined,
+    level,
+    safe,
+    steps,
+    times,
 )  # fmt: skip
 from reports.latency import TABLE_PERCENTILES, Latency
 from reports.load import Run
@@ -94,8 +105,9 @@ def _nines(percentile: float) -> float:
 def _latency_sentence(latency: Latency) -> str:
     at = dict(zip(TABLE_PERCENTILES, latency.table, strict=True))
     return (
-        f"{latency.operation}, {latency.outcome} ({whole(latency.count)}): half within {milliseconds(at[50.0])}, "
-        f"99 % within {milliseconds(at[99.0])}, slowest {milliseconds(latency.max_ms)}."
+        f"{latency.operation}, {latency.outcome} ({whole(latency.count)}): "
+        f"half within {milliseconds(at[50.0])},"
+        f" 99 % within {milliseconds(at[99.0])}, slowest {milliseconds(latency.max_ms)}."
     )
 
 

@@ -1,4 +1,4 @@
-"""`run.json` and `keys.json` as a report needs them: every field optional, none trusted before it is checked."""
+"""`run.json` and `keys.json` as a report needs them: every field optional, each checked when read."""
 
 from pathlib import Path
 from typing import Annotated, Any, TypeVar

@@ -27,7 +27,7 @@ REPORT = "report.html"
 
 
 def render(run: Run, generated_at: datetime, *, plotlyjs: str | None = None) -> str:
-    """The whole page. `generated_at` is printed on it; `plotlyjs` is the library to inline (None: plotly's own)."""
+    """The whole page. `generated_at` is printed on it; `plotlyjs` replaces the library inlined."""
     record = read_record(run)
     facts = facts_of(run, record)
     sections = charts_of(run, record, facts)

@@ -12,7 +12,7 @@ NO_REASON = "(none given)"
 
 
 def reason_table(run: Run, record: Record) -> Table | None:
-    """Every reason with its count, its share, and when it first and last occurred; None without throttle records."""
+    """Every reason with its count, share, first and last second; None without throttle records."""
     if record.throttles is None:
         return None
     by = ["reason", "index", "direction"]

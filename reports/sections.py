@@ -1,4 +1,4 @@
-"""What a report says where: the verdict and its numbers, the charts by section, the tables, the run's details."""
+"""What a report says where: the verdict and its numbers, charts by section, tables, details."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -147,7 +147,7 @@ def charts_of(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
     """Every chart that the files allow, the verdict's resource first."""
     return (
         _capacity(run, record, facts),
-        _keys(run, record, facts),
+        _keys(run, facts),
         _latency(run),
         _generator(run, record),
         _labels(run),
@@ -167,10 +167,10 @@ def _capacity(run: Run, record: Record, facts: Facts) -> Section:
         mine = ceiling if resource == facts.resource else None
         seconds = by_second(run, record, resource) if resource in seen else None
         if seconds is not None:
-            charts.append(second_chart(seconds, f"seconds-{place}", ceiling_per_s=mine))
+            charts.append(second_chart(seconds, f"chart-seconds-{place}", ceiling_per_s=mine))
         minutes = by_minute(run, resource) if resource in published else None
         if minutes is not None:
-            charts.append(minute_chart(minutes, f"minutes-{place}", ceiling_per_s=mine))
+            charts.append(minute_chart(minutes, f"chart-minutes-{place}", ceiling_per_s=mine))
     if not seen:
         notes.append("No second-by-second chart: seconds.parquet and throttles.parquet are missing.")
     if not published:
@@ -187,12 +187,13 @@ def _capacity(run: Run, record: Record, facts: Facts) -> Section:
     )
 
 
-def _keys(run: Run, record: Record, facts: Facts) -> Section:
-    limits = record.range()
-    length_s = limits[1] - limits[0] if limits else None
+def _keys(run: Run, facts: Facts) -> Section:
     direction = facts.resource.direction
-    keys = hottest(run, direction, length_s)
-    charts = [key_chart(keys, direction, facts.ceiling_per_s, "keys"), heat_chart(run, direction, "heat")]
+    keys = hottest(run, direction)
+    charts = [
+        key_chart(keys, direction, facts.ceiling_per_s, "chart-keys"),
+        heat_chart(run, direction, "chart-heat"),
+    ]
     notes = []
     if run.keys is None:
         notes.append("keys.json is missing, so where the heat was over time cannot be shown.")
@@ -205,11 +206,11 @@ def _latency(run: Run) -> Section:
     notes = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
     if run.latency == ():
         notes.append("latency.hdr holds no requests.")
-    return _section("latency", "Latency", [latency_chart(run.latency or (), "latency")], notes)
+    return _section("latency", "Latency", [latency_chart(run.latency or (), "chart-latency")], notes)
 
 
 def _generator(run: Run, record: Record) -> Section:
-    chart = generator_chart(run, record, "generator")
+    chart = generator_chart(run, record, "chart-generator")
     notes = list(run.diagnosis.generator.checks)
     if chart is None:
         notes.insert(
@@ -225,7 +226,7 @@ def joined_or(text: str, otherwise: str) -> str:
 
 def _labels(run: Run) -> Section:
     notes = [] if run.diagnosis.labels else ["The diagnosis has no labels."]
-    return _section("labels", "Labels over time", [label_chart(run.diagnosis.labels, "labels")], notes)
+    return _section("labels", "Labels over time", [label_chart(run.diagnosis.labels, "chart-labels")], notes)
 
 
 def _section(name: str, title: str, charts: list[Chart | None], notes: list[str]) -> Section:

@@ -20,12 +20,8 @@ GRADE_MEANINGS: dict[Grade, str] = {
 
 def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -> str:
     """What happened, with the two or three numbers that decide it."""
-    if generator_bound:
-        return (
-            "This run says nothing about the table: the load generator was the limit, not DynamoDB."
-            if verdict.constraint == "none"
-            else f"The load generator was the limit, so take this with care: {_lowered(_said(verdict, facts))}"
-        )
+    if not verdict.valid and generator_bound:
+        return "This run says nothing about the table: the load generator was the limit, not DynamoDB."
     if not verdict.valid:
         return "This run cannot be judged: what is needed to judge it is missing."
     return _said(verdict, facts)
@@ -100,8 +96,8 @@ def _account(facts: Facts) -> str:
 def _undetermined(facts: Facts) -> str:
     if facts.throttles:
         return (
-            f"{_subject(facts)} were throttled {some(facts.throttles, 'time')}, and the evidence does not say "
-            "whether by a partition or by the table."
+            f"{_subject(facts)} were throttled {some(facts.throttles, 'time')}, and the evidence does not "
+            "say whether by a partition or by the table."
         )
     return "The evidence is not enough to say whether anything was throttled."
 
@@ -124,7 +120,3 @@ def _subject(facts: Facts) -> str:
 
 def _place(facts: Facts) -> str:
     return f"index {facts.resource.index}" if facts.resource.index else "the table"
-
-
-def _lowered(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]

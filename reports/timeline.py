@@ -18,7 +18,7 @@ MINUTE_S = 60
 class Timeline:
     """Rates per second in steps of `step_s` from `start_s` (epoch); NaN is unknown, never zero.
 
-    `throttled` has only the constraints that occurred; an array or `provisioned` is None where nothing is known.
+    `throttled` has only the constraints that occurred; an array is None where nothing is known.
     """
 
     resource: Resource
@@ -40,7 +40,8 @@ class Timeline:
 
     def all_throttled(self) -> Floats:
         """Throttles per second, whatever the constraint."""
-        return np.sum([np.zeros(self.points), *self.throttled.values()], axis=0)
+        total: Floats = np.sum([np.zeros(self.points), *self.throttled.values()], axis=0)
+        return total
 
 
 def table_facts(run: Run) -> TableFacts | None:
@@ -177,7 +178,7 @@ def published_resources(run: Run) -> list[Resource]:
 def _published_throttles(
     evidence: Evidence, resource: Resource, start_s: int, end_s: int, step_s: int
 ) -> dict[Constraint, Floats]:
-    """Throttle events by the cause that the metric names; those that no such metric names are undetermined."""
+    """Throttle events by the cause that a metric names; the rest are undetermined."""
     word = resource.direction.capitalize()
     by_cause: dict[Constraint, Floats] = {}
     for limit_type, constraint in LIMIT_TYPES.items():
@@ -194,7 +195,7 @@ def _published_throttles(
 
 
 def _with_provisioned(timeline: Timeline, run: Run) -> Timeline:
-    """The timeline with the provisioned capacity that held at each step: published, carried on, or as described."""
+    """The timeline with the capacity that held at each step: published and carried on, or as described."""
     stated = capacity(run, timeline.resource, "provisioned") or 0.0  # DynamoDB states 0 for on-demand tables
     word = timeline.resource.direction.capitalize()
     series = None

@@ -1,1 +1,1 @@
-"""Made-up runs: what a report looks like, without any load. `python -m reports.samples DIRECTORY` writes them."""
+"""Made-up runs, to see reports without any load: `python -m reports.samples DIRECTORY` writes them."""

@@ -1,4 +1,4 @@
-"""`python -m reports.samples DIRECTORY`: six made-up runs with their reports, to see what reports look like."""
+"""`python -m reports.samples DIRECTORY`: six made-up runs with their reports."""
 
 import sys
 from datetime import UTC, datetime

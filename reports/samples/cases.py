@@ -1,4 +1,4 @@
-"""Six stories that a run can tell, in numbers: what was asked for, what was admitted, and what it was put down to."""
+"""Six stories that a run can tell, in numbers: what was asked for, what was admitted, and why."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,12 +60,12 @@ HOT_KEY = Case(
     recommendations=(
         _recommend(
             "retry_with_backoff", "mitigation",
-            "800 of 2,000 writes per second are refused; retries spread over time get through once the peak is over",
+            "800 of 2,000 writes per second are refused; spread retries get through once the peak is over",
             "fewer failed writes in short peaks, higher latency; no help against a steady 1,800 WCU/s",
         ),
         _recommend(
             "shard_writes", "cure",
-            "one key was asked for 1,800 WCU/s and one partition admits 1,000: 1,800 / 1,000, times a margin of 1.5",
+            "one key was asked for 1,800 WCU/s, one partition admits 1,000: 1,800 / 1,000, margin 1.5",
             "600 WCU/s on each of 3 suffixes, so no throttles; a reader of the whole key asks 3 times",
             shards=3,
         ),

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,13 @@ Ints = npt.NDArray[np.int64]
 
 
 def make_run(
-    case: Case, run_dir: Path, *, seconds: int = 120, seed: int = 1, thousandfold: float = 1.0
+    case: Case, run_dir: Path, *, seconds: int = 120, seed: int = 1, throttle_factor: float = 1.0
 ) -> Path:
-    """Write all seven files of a case into `run_dir`; `thousandfold` multiplies the throttles, for size tests."""
+    """Write all seven files of a case into `run_dir`; `throttle_factor` multiplies the throttles."""
     rng = np.random.default_rng(seed)
     sent = rng.poisson(case.demand_per_s, seconds)
     hot = np.round(sent * case.hot_share).astype(np.int64)
-    refused = _refused(case, sent, hot, seconds, rng, thousandfold)
+    refused = _refused(case, sent, hot, seconds, rng, throttle_factor)
     run_dir.mkdir(parents=True, exist_ok=True)
     runfiles.write_json(run_dir / "run.json", runfiles.RUN, _manifest(case, sent, refused, seconds))
     runfiles.write_table(run_dir / "seconds.parquet", runfiles.SECONDS, _seconds(sent, refused))
@@ -282,7 +283,7 @@ def _diagnosis(case: Case, sent: Ints, hot: Ints, refused: Ints, seconds: int) -
     ]  # fmt: skip
     hot_keys = []
     if case.hot_share > 0.2:
-        units = hot.sum() / (seconds if case.burst_again_s is None else seconds)
+        units = hot.sum() / seconds
         hot_keys = [{"key": digest(case.hot_key_at(seconds - 1)), "share": case.hot_share,
                      "throttles": int(refused.sum()), "units_per_s": float(units)}]  # fmt: skip
     missing = (
@@ -304,4 +305,4 @@ def _spans(refused: Ints) -> list[tuple[int, int, int]]:
     """(first second, second after the last, throttles) of each stretch with, and each without, throttles."""
     busy = refused > 0
     edges = [0, *(np.flatnonzero(np.diff(busy.astype(int))) + 1).tolist(), len(refused)]
-    return [(a, b, int(refused[a:b].sum())) for a, b in zip(edges, edges[1:], strict=False) if b > a]
+    return [(a, b, int(refused[a:b].sum())) for a, b in pairwise(edges) if b > a]
