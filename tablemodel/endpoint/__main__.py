@@ -14,12 +14,14 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import uvloop
 
-from tablemodel.endpoint.handlers import CONTROL, DATA
+from tablemodel.endpoint.control import CONTROL
+from tablemodel.endpoint.data import DATA
 from tablemodel.endpoint.http import Bounds
+from tablemodel.endpoint.router import Router
 from tablemodel.endpoint.server import Housekeeping, Server, build_router
 from tablemodel.endpoint.service import Service
 
@@ -99,7 +101,7 @@ async def _serve(options: argparse.Namespace) -> int:
     return 0
 
 
-def _router(options: argparse.Namespace):
+def _router(options: argparse.Namespace) -> Router:
     service = Service(clock=time.time, region=options.region, scale=options.scale, seed=options.seed)
     return build_router(service, CONTROL, DATA, publish_delay_s=options.publish_delay_s)
 
@@ -152,7 +154,7 @@ def _why_not_listening(error: OSError, options: argparse.Namespace) -> str:
     return f"cannot listen on {where}: {error.strerror or error}"
 
 
-def _whole(least: int, most: int = 2**31):
+def _whole(least: int, most: int = 2**31) -> Callable[[str], int]:
     def read(text: str) -> int:
         number = int(text)
         if not least <= number <= most:

@@ -18,6 +18,8 @@ import orjson
 from tablemodel.endpoint.errors import CORAL, ServiceError
 from tablemodel.endpoint.http import Headers
 from tablemodel.endpoint.service import Handler, Service
+from tablemodel.endpoint.shapes import check_shape
+from tablemodel.minutes import Minutes
 
 LOG = logging.getLogger(__name__)
 TARGET = b"DynamoDB_20120810."
@@ -66,6 +68,7 @@ TABLES_OF: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
     "TransactWriteItems": _transaction_tables,
 }
 RETURNS_ITEMS = {"Query", "Scan"}
+CHANGES_TABLES = {"CreateTable", "DeleteTable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +109,14 @@ class DynamoDB:
             request = parsed(body)
             result = operation.handler(self.service, request)
             out = result if isinstance(result, bytes) else orjson.dumps(result)
-            if operation.tables is None:
-                self.tables_changed()
-            else:
+            if operation.tables is not None:
                 self._completed(operation, request, out, (perf_counter() - started_s) * 1000.0)
+            elif operation.name in CHANGES_TABLES:
+                self.tables_changed()
         except ServiceError as error:
             return self.refused(error)
-        except Exception:
-            LOG.exception("%s failed inside the endpoint", operation.name)
-            return self.refused(internal_error())
+        except Exception as error:  # noqa: BLE001 (one request must not end the connection)
+            return self._failed(operation, body, error)
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def refused(self, error: ServiceError) -> bytes:
@@ -125,15 +127,34 @@ class DynamoDB:
         phrase = PHRASES.get(error.status, b"Error")
         return FAILED % (error.status, phrase, next(self.ids), crc32(out), len(out), out)
 
+    def _failed(self, operation: Operation, body: bytes, error: Exception) -> bytes:
+        """A handler fell over. If the request is not of its API's shape, that is why, and its mistake.
+
+        So the hot operations need not look at the shape of every request.
+        """
+        try:
+            request = parsed(body)
+            check_shape(operation.name, request)
+            LOG.error("%s failed inside the endpoint", operation.name, exc_info=error)
+            for minutes in self._minutes_of(operation, request):
+                minutes.system_error(operation.name, self.service.now_s())
+        except ServiceError as mistake:
+            return self.refused(mistake)
+        return self.refused(internal_error())
+
+    def _minutes_of(self, operation: Operation, request: dict[str, Any]) -> Iterator[Minutes]:
+        """The datapoints of each table that a data request names."""
+        if operation.tables is not None:
+            for table in operation.tables(request):
+                yield self.service.catalog.get(table).model.minutes
+
     def _completed(
         self, operation: Operation, request: dict[str, Any], out: bytes, latency_ms: float
     ) -> None:
         now_s = self.service.now_s()
         found = COUNT.search(out) if operation.returns_items else None
         returned = int(found[1]) if found else None
-        assert operation.tables is not None
-        for table in operation.tables(request):
-            minutes = self.service.catalog.get(table).model.minutes
+        for minutes in self._minutes_of(operation, request):
             minutes.completed(operation.name, latency_ms, now_s, returned)
 
 
