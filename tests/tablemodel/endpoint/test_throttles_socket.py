@@ -1,4 +1,4 @@
-"""Throttles over a real connection. An item of 400 KB puts a bucket into debt for longer than any test takes."""
+"""Throttles over a real connection. An item of 390 KB leaves a bucket in debt longer than a test takes."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ LARGE = {"B": bytes(390 * 1024)}
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with EndpointProcess.start(scale=0.001) as process:
+    with EndpointProcess.start(scale=0.02) as process:
         yield process.url
 
 
