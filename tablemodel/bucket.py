@@ -11,6 +11,10 @@ that is larger than the whole depth: such a request is admitted when the bucket 
 """
 
 from dataclasses import dataclass
+from typing import Final
+
+ROUNDING_UNITS: Final = 1e-6
+"""A unit earned in many small steps may fall short by rounding alone; so little is not worth a refusal."""
 
 
 def refilled(tokens: float, *, rate: float, depth: float, elapsed_s: float) -> float:
@@ -43,6 +47,7 @@ class TokenBucket:
         elapsed_s = now_s - self.at_s
         if elapsed_s > 0:
             tokens += self.rate * elapsed_s
+        tokens += ROUNDING_UNITS
         return tokens >= units or tokens >= self.depth
 
     def take(self, units: float, now_s: float) -> bool:
@@ -55,7 +60,8 @@ class TokenBucket:
         if tokens > self.depth:
             tokens = self.depth
         self.tokens = tokens
-        if tokens < units and tokens < self.depth:
+        enough = tokens + ROUNDING_UNITS
+        if enough < units and enough < self.depth:
             return False
         self.tokens = tokens - units
         return True
