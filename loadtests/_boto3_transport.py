@@ -1,4 +1,4 @@
-"""The same requests through boto3: what an application would see, the SDK's own time included, retries off."""
+"""The same requests through boto3: what an application would see, with the SDK's own time and no retries."""
 
 from time import perf_counter
 from typing import Any
@@ -57,10 +57,8 @@ def _local_keys(target: Target) -> dict[str, str | None]:
 
 
 class Boto3Transport:
-    """One shared boto3 client. Its answers are made of the raw body, so that nothing the service said is lost:
-
-    the parser of an older botocore drops the throttling reasons, and a current one drops them where the service
-    spells their name differently.
+    """One shared boto3 client. Its answers are made of the raw body, so that nothing is lost on the way:
+    an older botocore drops the throttling reasons, a current one drops them under another spelling.
     """
 
     def __init__(self, target: Target, *, connections: int) -> None:

@@ -37,7 +37,7 @@ def _version(name: str) -> str:
 
 @dataclass(slots=True)
 class RunFolder:
-    """One run's directory. `manifest` is what `run.json` says; it is written at the start and again at the end."""
+    """One run's directory. `manifest` is what `run.json` says, written at the start and again at the end."""
 
     path: Path
     manifest: dict[str, Any]

@@ -1,7 +1,8 @@
-"""One HTTP/1.1 answer read from a socket: the usual shape by hand, everything else by geventhttpclient's parser.
+"""One HTTP/1.1 answer read from a socket.
 
-An AWS answer has a Content-Length and mostly arrives in one piece; reading that takes one `recv` and four
-searches. Chunked bodies, interim answers and the like go to the parser, which is right and slower.
+The usual shape is read by hand: an AWS answer has a Content-Length and mostly arrives in one piece, so that
+reading it takes one `recv` and four searches. Chunked bodies, interim answers and the like go to
+geventhttpclient's parser, which is right and slower.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ BLANK_LINE = b"\r\n\r\n"
 
 
 class BadAnswer(Exception):
-    """The other side answered with something that is not a whole HTTP answer; the text is the error's kind."""
+    """What the other side sent is not a whole HTTP answer; the text is the error's kind."""
 
 
 @dataclass(frozen=True, slots=True)

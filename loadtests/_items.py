@@ -1,6 +1,7 @@
-"""The items that are written: exactly as many bytes as the scenario says, made without building a dictionary.
+"""The items that are written: exactly as many bytes as the scenario says.
 
-The JSON of a PutItem is joined from fragments that never change and from a key, a sort key and filler that do.
+The JSON of a PutItem is joined from fragments that never change and from a key, a sort key and filler that
+do, which is many times cheaper than building a dictionary.
 """
 
 from random import Random
@@ -38,9 +39,9 @@ class ItemTemplate:
         self._sort_head = b'},%b:{"S":' % orjson.dumps(table.sort_key) if table.sort_key else b""
 
     def put(self, key: str, sort_key: str, rng: Random) -> bytes:
-        """The body of a PutItem of exactly the scenario's size; `sort_key` is left out where the table has none.
+        """The body of a PutItem of exactly the scenario's size.
 
-        Raises `ItemTooSmall`.
+        `sort_key` is left out where the table has none. Raises `ItemTooSmall`.
         """
         parts = [self._head, orjson.dumps(key)]
         used = _utf8_bytes(key)

@@ -1,4 +1,4 @@
-"""What all users of one process share during one run: the scenario, the transport, the record and the pace."""
+"""What all users of one process share during one run: scenario, transport, record and pace."""
 
 from dataclasses import dataclass, field
 from itertools import count
@@ -8,7 +8,7 @@ from typing import Any
 from loadtests._boto3_transport import Boto3Transport
 from loadtests._health import Health
 from loadtests._items import ItemTemplate
-from loadtests._record import Record
+from loadtests._record import Direction, Record
 from loadtests._signed_transport import SignedTransport
 from loadtests._sketch import KeyHeat
 from loadtests._target import credentials_for, target_at
@@ -68,7 +68,8 @@ def start_load(order: Order, *, worker: int = 0) -> Load:
         transport: Transport = Boto3Transport(target, connections=order.users)
     else:
         transport = SignedTransport(target, credentials_for(target))
-    heat = {direction: KeyHeat(show_keys=order.show_keys) for direction in ("read", "write")}
+    directions: tuple[Direction, ...] = ("read", "write")
+    heat = {direction: KeyHeat(show_keys=order.show_keys) for direction in directions}
     return Load(
         order=order,
         transport=transport,

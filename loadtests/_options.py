@@ -51,7 +51,7 @@ def add_options(parser: Any) -> None:
     add(
         "--target",
         metavar="local|aws|URL",
-        help="default local: an endpoint of our own; --host URL is the same",
+        help="default local: an endpoint of our own",
     )
     add("--out", metavar="DIR", help="run directory, new or empty; default reports/out/<scenario>-<time>")
     add(
@@ -63,15 +63,13 @@ def add_options(parser: Any) -> None:
     add(
         "--show-keys",
         action="store_true",
-        help="show partition keys in files and reports, not only their digests",
+        help="show partition keys, not only their digests",
     )
-    add(
-        "--progress", action="store_true", help="print one JSON object per second on stdout, and nothing else"
-    )
+    add("--progress", action="store_true", help="print JSON lines on stdout, and nothing else")
     add(
         "--no-report",
         action="store_true",
-        help="stop after the run files: do not collect, analyze and report",
+        help="write the run's files and no report",
     )
 
 

@@ -1,4 +1,4 @@
-"""The once-a-second work of every process that sends: note its own health, fold what was counted, pass it on."""
+"""The work of every second in a process that sends: note its health, fold what was counted, pass it on."""
 
 from collections.abc import Callable
 from time import perf_counter, time
@@ -37,7 +37,7 @@ def beat(load: Load, after: Callable[[], None]) -> None:
 
 
 def fold(load: Load, *, before_s: float = float("inf")) -> None:
-    """Bound the record's memory: durations into histograms, windows that ended before `before_s` into the sketch."""
+    """Bound the record's memory: durations into histograms, windows that ended `before_s` into the sketch."""
     for latency in (*load.record.latencies.values(), load.record.health.late, load.record.health.lag):
         latency.fold()
     for heat in load.record.heat.values():

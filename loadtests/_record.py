@@ -1,7 +1,7 @@
 """The record of a run: every attempt, small enough to keep and to send, and mergeable without loss.
 
-Accepted attempts are counted per second, throttled ones are kept one by one, durations go to histograms and keys
-to a sketch. A worker cuts its record off every second and sends the piece to the master, which merges them.
+Accepted attempts are counted per second, throttled ones are kept one by one, durations go to histograms and
+keys to a sketch. A worker cuts its record off every second and sends the piece to the master, which merges.
 """
 
 from collections import Counter
@@ -107,7 +107,7 @@ class Record:
         self.health.merge(other.health)
 
     def cut(self) -> "Record":
-        """Take everything off this record but the windows that are still open; what is left goes on counting."""
+        """Take everything off this record but the windows still open; what is left goes on counting."""
         piece = Record(self.seconds, self.throttles, self.latencies, {}, self.errors_by_kind, self.health)
         fresh = Record()
         for direction, heat in self.heat.items():

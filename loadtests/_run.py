@@ -75,7 +75,7 @@ class Run:
         self.stages = Stages(path, quiet_stdout=self.plan.progress)
         self.folder = RunFolder(path, self._manifest(description, processes))
         self.folder.begin()
-        self.progress.phase("loading", f"keyheat: loading {self.target.url} ({self.plan.scenario.question})")
+        self.progress.phase("loading", f"keyheat: loading {self.target.url}: {scenario.question}")
         self._greenlets.append(gevent.spawn(self._show_seconds))
 
     def _order(self) -> Order:
@@ -156,6 +156,7 @@ class Run:
         attempts = int(self.record.seconds.total()[ATTEMPTS])
         verdict = verdict_on(self.record.health, attempts=attempts, duration_s=ended_s - self.started_s)
         self.folder.end(self.record, verdict, status=status, start_s=self.started_s, end_s=ended_s)
+        self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
 
     def _follow_up(self) -> int:
         """Run the stages. The analyzer's word on the run comes first, then whatever else went wrong."""

@@ -14,7 +14,7 @@ class Row(NamedTuple):
     """What one row of `seconds.parquet` is about. An index has no operation, the table always has one."""
 
     second: int
-    index: str | None
+    resource: str | None  # an index; None: the table itself
     direction: str
     operation: str | None
 
@@ -25,9 +25,9 @@ class Seconds:
 
     rows: dict[Row, list[float]] = field(default_factory=dict)
 
-    def counts(self, second: int, index: str | None, direction: str, operation: str | None) -> list[float]:
+    def counts(self, second: int, resource: str | None, direction: str, operation: str | None) -> list[float]:
         """The counts of one row: attempts, accepted, throttled, errors, consumed units. Add to them."""
-        row = Row(second, index, direction, operation)
+        row = Row(second, resource, direction, operation)
         counts = self.rows.get(row)
         if counts is None:
             counts = self.rows[row] = [0, 0, 0, 0, 0.0]
@@ -42,11 +42,11 @@ class Seconds:
 
     def in_second(self, second: int) -> list[float]:
         """The counts of all requests sent in one second."""
-        return self._sum(lambda row: row.second == second and row.index is None)
+        return self._sum(lambda row: row.second == second and row.resource is None)
 
     def total(self, direction: str | None = None) -> list[float]:
         """The counts of all requests, or of those in one direction; indexes are a part of them."""
-        return self._sum(lambda row: row.index is None and direction in (None, row.direction))
+        return self._sum(lambda row: row.resource is None and direction in (None, row.direction))
 
     def consumed_units(self, direction: str) -> float:
         """Units consumed in one direction, by the table and all its indexes."""
@@ -71,11 +71,9 @@ class Seconds:
         ordered.sort(key=lambda item: item[0].second)
         columns = zip(*([*row, *counts] for row, counts in ordered), strict=True)
         values = list(columns) or [()] * len(SECONDS_SCHEMA)
-        return pa.table(
-            {
-                field.name: pa.array(column, pa.int64() if field.name == "second" else field.type).cast(
-                    field.type
-                )
-                for field, column in zip(SECONDS_SCHEMA, values, strict=True)
-            }
-        )
+        started = pa.array(values[0], pa.timestamp("s", tz="UTC"))
+        others = [
+            pa.array(column, field.type)
+            for field, column in zip(list(SECONDS_SCHEMA)[1:], values[1:], strict=True)
+        ]
+        return pa.table([started, *others], names=SECONDS_SCHEMA.names).cast(SECONDS_SCHEMA)

@@ -1,4 +1,4 @@
-"""What happens at the start and at the stop of a test, so that a locustfile can hold nothing but its question.
+"""What happens at the start and at the stop of a test, so that a locustfile holds nothing but its question.
 
 init        check everything; a mistake ends Locust before anything starts (exit code 2, or 4)
 test_start  endpoint, table, run.json
@@ -10,7 +10,7 @@ import logging
 import sys
 from typing import Any
 
-from gevent import Greenlet, GreenletExit, spawn
+from gevent import Greenlet, GreenletExit, get_hub, getcurrent, spawn, spawn_later
 from locust.runners import MasterRunner, WorkerRunner
 
 from loadtests._options import InputError, Plan, add_options, check_options, take_numbers
@@ -47,11 +47,14 @@ def _worker_side(environment: Any, runner: Any) -> None:
 
 def _master_side(environment: Any, runner: Any) -> None:
     plan = _plan_or_exit(environment)
-    take_numbers(environment.parsed_options, plan.scenario)
+    options = environment.parsed_options
+    take_numbers(options, plan.scenario)
     environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
     session = Session(environment, plan)
+    if options.headless:  # Locust's own limit would start to count before there is a table
+        session.duration_s, options.run_time = options.run_time, None
     if isinstance(runner, MasterRunner):
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)
@@ -88,6 +91,8 @@ class Session:
         self._ended_run: Run | None = None
         self._ending: Greenlet | None = None
         self._interrupted = False
+        self.duration_s: float | None = None
+        self._timer: Greenlet | None = None
 
     def on_start(self, environment: Any, **_more: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
@@ -101,10 +106,15 @@ class Session:
             spawn(runner.quit if environment.parsed_options.headless else runner.stop)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
         self._run, self._ending = run, None
+        if self.duration_s is not None:
+            get_hub().loop.update_now()
+            self._timer = spawn_later(self.duration_s, runner.quit)
 
     def on_stop(self, environment: Any, **_more: Any) -> None:
         """A test has stopped and its users with it: finish the run."""
         run, self._run = self._run, None
+        if self._timer is not None and self._timer is not getcurrent():
+            self._timer.kill(block=False)
         if run is not None:
             self._ended_run = run
             self._ending = spawn(self._end, run)

@@ -22,7 +22,7 @@ TIMEOUT_S = 10.0
 
 
 class SignedTransport:
-    """Signed requests to one endpoint; `keys` is asked once a second, so that rotated credentials are seen."""
+    """Signed requests to one endpoint; `keys` is asked once a second, to see rotated credentials."""
 
     def __init__(self, target: Target, keys: Callable[[], Keys], *, timeout_s: float = TIMEOUT_S) -> None:
         self._keys = keys

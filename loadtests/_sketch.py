@@ -1,7 +1,7 @@
 """Which partition keys are hot: a sketch over the run, and the hottest keys of every few seconds.
 
-The sketch (DataSketches' frequent items) holds a few thousand keys however many there are, merges, and is off by
-at most a thousandth of all units. A window is exact while it is open and keeps its hottest keys when it closes.
+The sketch (DataSketches' frequent items) holds a few thousand keys however many there are, merges, and is off
+by at most a thousandth of all units. A window is exact while open and keeps its hottest keys when it closes.
 """
 
 from collections.abc import Iterable, Iterator

@@ -26,8 +26,8 @@ class Refused(TableError):
 def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any]:
     """Make sure that the scenario's table is there, and describe it.
 
-    A table that exists on a target that is not local is only loaded where it carries our tag, that is, where an
-    earlier run created it. Raises `Refused` where it does not, `TableError` where the target says no.
+    A table that exists on a target that is not local is only loaded where it carries our tag, that is, where
+    an earlier run created it. Raises `Refused` where it does not, `TableError` where the target says no.
     """
     client = make_client(target)
     try:
@@ -44,7 +44,7 @@ def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any
 
 
 def check_table(target: Target, name: str) -> None:
-    """See, before anything starts, whether the target answers and the table may be loaded. Raises as above."""
+    """See, at the start, whether the target answers and the table may be loaded. Raises as above."""
     client = make_client(target)
     try:
         description = _existing(client, name)
@@ -84,20 +84,14 @@ def _active(client: Any, name: str, poll_s: float) -> dict[str, Any]:
 
 
 def _all_active(description: dict[str, Any]) -> bool:
-    indexes = description.get("GlobalSecondaryIndexes", [])
-    return all(
-        part.get("TableStatus", part.get("IndexStatus")) == "ACTIVE" for part in [description, *indexes]
-    )
+    states = [index["IndexStatus"] for index in description.get("GlobalSecondaryIndexes", [])]
+    return {description["TableStatus"], *states} == {"ACTIVE"}
 
 
 def _creation(spec: TableSpec) -> dict[str, Any]:
     """The parameters of CreateTable. All key attributes are strings."""
     locals_ = [_index(spec, index) for index in spec.indexes if index.local]
-    globals_ = [
-        {**_index(spec, index), **_capacity(index, spec.billing_mode)}
-        for index in spec.indexes
-        if not index.local
-    ]
+    globals_ = [{**_index(spec, index), **_capacity(index)} for index in spec.indexes if not index.local]
     names = [spec.partition_key, spec.sort_key]
     names += [name for index in spec.indexes for name in (index.partition_key, index.sort_key)]
     return {
@@ -107,7 +101,7 @@ def _creation(spec: TableSpec) -> dict[str, Any]:
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": "S"} for name in dict.fromkeys(filter(None, names))
         ],
-        **_capacity(spec, spec.billing_mode),
+        **_capacity(spec),
         **({"LocalSecondaryIndexes": locals_} if locals_ else {}),
         **({"GlobalSecondaryIndexes": globals_} if globals_ else {}),
     }
@@ -127,7 +121,7 @@ def _index(spec: TableSpec, index: IndexSpec) -> dict[str, Any]:
     }
 
 
-def _capacity(owner: TableSpec | IndexSpec, billing_mode: str) -> dict[str, Any]:
+def _capacity(owner: TableSpec | IndexSpec) -> dict[str, Any]:
     provisioned, ceiling, warm = owner.provisioned, owner.max_on_demand, owner.warm
     return {
         **({"ProvisionedThroughput": _pair(provisioned, "CapacityUnits")} if provisioned else {}),

@@ -92,9 +92,7 @@ def credentials_for(target: Target) -> Callable[[], Keys]:
     """
     providers = botocore.session.get_session().get_component("credential_provider")
     if target.local:
-        providers.remove(
-            "iam-role"
-        )  # asking an instance's metadata service takes seconds where there is none
+        providers.remove("iam-role")  # asking for an instance's role takes seconds where there is none
     try:
         found = providers.load_credentials()
         if found is not None:

@@ -23,7 +23,9 @@ class ThrottleRows:
     __slots__ = ("_number_of", "columns", "words")
 
     def __init__(self) -> None:
-        self.columns = {name: array(NUMBERS.get(name, "H")) for name in (*NUMBERS, *WORDS)}
+        self.columns: dict[str, array[Any]] = {
+            name: array(NUMBERS.get(name, "H")) for name in (*NUMBERS, *WORDS)
+        }
         self.words: list[str | None] = []
         self._number_of: dict[str | None, int] = {}
 

@@ -16,7 +16,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Err
 class Reason:
     """Why DynamoDB refused a request, and the ARN of the table or index that refused it."""
 
-    reason: str
+    reason: str | None  # None: it did not say
     resource: str | None
 
     @property

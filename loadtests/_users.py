@@ -12,14 +12,14 @@ from gevent import GreenletExit
 from loadtests import _session
 from loadtests._load import Load
 from loadtests._record import Attempt, Direction
-from loadtests._transport import Answer
+from loadtests._transport import Answer, Reason
 from tablemodel.keys import KeyPattern
 from tablemodel.units import write_units
 
 _session.listen(locust.events)  # Locust knows a locustfile's listeners only from what importing it registers
 
 
-class TableUser(locust.User):  # type: ignore[misc]
+class TableUser(locust.User):
     """A user of the scenario's table. It is a closed loop: it sends again after its answer has come."""
 
     abstract = True
@@ -34,6 +34,7 @@ class TableUser(locust.User):  # type: ignore[misc]
         super().__init__(environment)
         self.load = environment.keyheat
         self.keys = self.load.keys
+        self.shards = self.load.order.scenario.keys.shards
         self.number = next(self.load.numbers)
         self.rng = Random(f"{self.load.order.scenario.seed}/{self.number}")
         self._written = 0
@@ -44,7 +45,7 @@ class TableUser(locust.User):  # type: ignore[misc]
         gevent.sleep(max(0.0, self._intended_s - time()))
 
     def wait_time(self) -> float:
-        """Seconds until the next request is due; starts missed while waiting for an answer are counted, not kept."""
+        """Seconds until the next request is due; starts missed while waiting for an answer are counted."""
         interval_s, now_s = self.load.interval_s, time()
         if self._intended_s < now_s - interval_s:
             missed = math.floor((now_s - self._intended_s) / interval_s)
@@ -67,7 +68,7 @@ class TableUser(locust.User):  # type: ignore[misc]
         return f"{int(time() * 1000):013d}-{self.number:07d}-{self._written:06d}"
 
     def put(self, key: str, sort_key: str | None = None) -> Answer:
-        """Write one item of the scenario's size; on a table with a sort key, under a new one unless stated."""
+        """Write one item of the scenario's size; on a table with sort keys, under a new one unless stated."""
         body = self.load.items.put(key, sort_key or self.next_sort_key(), self.rng)
         units = write_units(0, self.load.order.scenario.load.item_bytes)
         return self.send("PutItem", body, key=key, direction="write", units=units)
@@ -87,15 +88,15 @@ class TableUser(locust.User):  # type: ignore[misc]
         return answer
 
     def _note(self, attempt: Attempt, answer: Answer, units: float) -> None:
-        """Put one answer in the record and in Locust's statistics, where errors have short names that repeat."""
+        """Put one answer in the record and in Locust's statistics, where errors have short stable names."""
         record = self.load.record
         failure: str | None = None
         if answer.accepted:
             record.accepted(attempt, *consumed(answer))
         elif answer.throttled:
-            reason = answer.reasons[0] if answer.reasons else None
-            failure = reason.reason if reason else answer.error_code
-            record.throttled(attempt, units, reason and reason.reason, reason and reason.index)
+            reason = next(iter(answer.reasons), Reason(None, None))
+            failure = reason.reason or answer.error_code
+            record.throttled(attempt, units, reason.reason, reason.index)
         else:
             failure = answer.failure or answer.error_code or f"HTTP{answer.status}"
             record.failed(attempt, failure)
@@ -113,7 +114,7 @@ _UNANSWERED = Answer(0, b"", 0.0, failure="still_in_flight_at_stop")
 
 
 def consumed(answer: Answer) -> tuple[float, dict[str, float]]:
-    """Units that an accepted request consumed: in all, and by each global index (stated with INDEXES only)."""
+    """Units that an accepted request consumed: in all, and by each global index (with INDEXES only)."""
     capacity = answer.content().get("ConsumedCapacity") or {}
     indexes = capacity.get("GlobalSecondaryIndexes") or {}
     units = {name: float(part["CapacityUnits"]) for name, part in indexes.items()}

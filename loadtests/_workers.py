@@ -1,15 +1,15 @@
-"""Several processes: the master gives the order, workers send their records in pieces, the master merges them.
+"""Several processes: the master gives the order, workers send their records in pieces, the master merges.
 
-A worker cuts a piece off its record every second, so that neither a message nor the worker's memory grows with
-the run. Pieces are numbered and the last one says that it is the last: the master waits for it, and knows when one
-is missing. Locust's own final report would not do: in a headless run the master leaves half a second for it.
+A worker cuts a piece off its record every second: neither a message nor its memory grows with the run.
+Pieces are numbered and the last one says that it is the last: the master waits for it, and knows when one is
+missing. Locust's own final report would not do: in a headless run the master leaves half a second for it.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import gevent
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 
 from loadtests._load import Load, Order, start_load
 from loadtests._pulse import beat, fold, watch_lag
@@ -63,6 +63,10 @@ class Worker:
             fold(load)
             self._send(load.record.cut(), last=True)
             load.transport.close()
+
+    def _report(self) -> None:
+        if self._load is not None:
+            self._send(self._load.record.cut(), last=False)
 
     def _send(self, piece: Record, *, last: bool) -> None:
         assert self._order is not None

@@ -1,4 +1,4 @@
-"""Today's date is the key: do all of today's writes throttle on one partition, and does it move at midnight?"""
+"""Today's date is the key: do all of its writes throttle on one partition, and does that move at midnight?"""
 
 from locust import task
 
@@ -8,7 +8,7 @@ from loadtests._users import TableUser
 class DateKeyUser(TableUser):
     """Writes events under today's date and the time of day (`configs/scenarios/datekey.toml`).
 
-    The sort key only ever grows, so all writes go to the end of the collection and splitting it would not help.
+    The sort key only ever grows: all writes go to the end of the collection, and no split would help.
     """
 
     needs_sort_key = True

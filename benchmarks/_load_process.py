@@ -1,0 +1,67 @@
+"""One Locust process at full speed: the hot-key users, full recording on, never waiting between requests.
+
+Run as `python -m benchmarks._load_process TRANSPORT URL SECONDS CPU`; prints one JSON object.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+import gevent
+import locust
+from gevent import get_hub
+
+from loadtests._load import Order, start_load
+from loadtests._pulse import beat, fold, watch_lag
+from loadtests._seconds import ACCEPTED, ATTEMPTS
+from loadtests.hotkey import HotKeyUser
+from tablemodel.scenario import scenario_from_dict
+
+USERS = 16
+SCENARIO = {
+    "format": "keyheat.scenario/1",
+    "name": "null",
+    "question": "How fast is the generator?",
+    "loadtest": "hotkey",
+    "table": {"name": "null", "sort_key": "sk", "provisioned": {"read": 1, "write": 1}},
+    "keys": {"kind": "hot_key", "share": 0.9},
+    "load": {"users": USERS, "requests_per_s": 1e9, "item_bytes": 1000},  # a rate that nobody reaches
+}
+
+
+def measure(transport: str, url: str, seconds: float) -> dict[str, Any]:
+    """Send for some seconds; the first one is not counted."""
+    order = Order(
+        run_id="bench",
+        scenario=scenario_from_dict(SCENARIO, "benchmark"),
+        url=url,
+        region="us-east-1",
+        transport=transport,
+        show_keys=False,
+        users=USERS,
+    )
+    environment: Any = locust.env.Environment(user_classes=[HotKeyUser])
+    load = environment.keyheat = start_load(order)
+    runner = environment.create_local_runner()
+    environment.stop_timeout = 5.0
+    work = [gevent.spawn(watch_lag, load), gevent.spawn(beat, load, lambda: None)]
+    get_hub().loop.update_now()
+    runner.start(USERS, spawn_rate=100)
+    gevent.sleep(seconds + 1.5)
+    runner.quit()
+    gevent.killall(work)
+    fold(load)
+    whole = sorted({row.second for row in load.record.seconds.rows})[1:-1]
+    counts = [load.record.seconds.in_second(second) for second in whole]
+    return {
+        "per_s": sum(count[ACCEPTED] for count in counts) / len(whole),
+        "failed": sum(count[ATTEMPTS] - count[ACCEPTED] for count in counts),
+        "p50_us": load.record.latencies["PutItem.accepted"].percentile_us(50),
+        "p99_us": load.record.latencies["PutItem.accepted"].percentile_us(99),
+    }
+
+
+if __name__ == "__main__":
+    os.sched_setaffinity(0, {int(sys.argv[4])})
+    print(json.dumps(measure(sys.argv[1], sys.argv[2], float(sys.argv[3]))))
