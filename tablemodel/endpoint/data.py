@@ -1,8 +1,10 @@
 """The operations on items, by name."""
 
+from tablemodel.endpoint.batches import batch_get_item, batch_write_item
 from tablemodel.endpoint.items import delete_item, get_item, put_item, update_item
 from tablemodel.endpoint.reads import query, scan
 from tablemodel.endpoint.service import Handler
+from tablemodel.endpoint.transactions import transact_get_items, transact_write_items
 
 DATA: dict[str, Handler] = {
     "PutItem": put_item,
@@ -11,4 +13,8 @@ DATA: dict[str, Handler] = {
     "DeleteItem": delete_item,
     "Query": query,
     "Scan": scan,
+    "BatchWriteItem": batch_write_item,
+    "BatchGetItem": batch_get_item,
+    "TransactWriteItems": transact_write_items,
+    "TransactGetItems": transact_get_items,
 }

@@ -11,6 +11,7 @@ import orjson
 from tablemodel.endpoint.itemkeys import Key, attributes, entry_key_of, key_of
 from tablemodel.endpoint.schema import IndexSchema, TableSchema
 from tablemodel.endpoint.shelf import Shelf, json_of, record, size_of
+from tablemodel.endpoint.tokens import Tokens
 from tablemodel.endpoint.values import Item
 from tablemodel.units import item_bytes
 
@@ -57,6 +58,7 @@ class ItemStore:
     def __init__(self, schema: TableSchema) -> None:
         self._keys = schema.keys
         self.items = Shelf()
+        self.tokens = Tokens()
         self._indexes: dict[str, tuple[IndexSchema, Shelf]] = {}
         for index in schema.indexes:
             self.add_index(index)
