@@ -145,10 +145,14 @@ class Evidence(_Part):
     series: tuple[Series, ...]
     throttles: tuple[ThrottleCount, ...] | None = None
     seconds: tuple[SecondCount, ...] | None = None
+    missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
 
 
 class Label(_Part):
-    """What constrained one resource in one direction over one span, and how we know."""
+    """What constrained one resource in one direction over one span, and how we know.
+
+    `rule` is the stable id of the rule that decided, documented in docs/labels.md.
+    """
 
     start: Time
     end: Time
@@ -159,6 +163,7 @@ class Label(_Part):
     grade: Grade
     confidence: Confidence
     because: tuple[str, ...]
+    rule: str | None = None
 
 
 class Verdict(_Part):
@@ -180,7 +185,8 @@ class HotKey(_Part):
     shown: str | None = None
     share: Annotated[float, Field(ge=0, le=1)]
     throttles: Count
-    units_per_s: Quantity
+    units_per_s: Quantity  # asked for while the key was hot
+    direction: Direction | None = None
 
 
 class Recommendation(_Part):

@@ -1,0 +1,152 @@
+"""Candidates: throttled spans of one resource and direction, by the best grade that speaks of each moment.
+
+reason        the client saw DynamoDB's ThrottlingReasons               by second
+cause_metric  a cause-specific CloudWatch metric, where no reason was   by cell
+inferred      consumption, where neither was                            by cell
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analyzers.formats import Constraint, Grade
+from analyzers.inferred import Inference
+from analyzers.metrics import CONSTRAINT_OF_CAUSE
+from analyzers.opinions import Opinion, undecided
+from analyzers.spans import Span, spans
+from analyzers.timeline import Track
+from tablemodel.resources import parse_reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A throttled span with the constraint that its grade says, not yet weighed against the other grades."""
+
+    span: Span
+    constraint: Constraint
+    grade: Grade
+    words: Mapping[str, int] = field(default_factory=dict)  # DynamoDB's reasons or CloudWatch's counts
+    opinion: Opinion | None = None  # of the heaviest cell, for the inferred grade
+
+
+def candidates(inference: Inference, *, explained: Callable[[int], bool]) -> tuple[Candidate, ...]:
+    """All throttled spans of one track, best grade first.
+
+    `explained` says whether a cell's throttles without any cause belong to another resource: writes that an
+    index refused.
+    """
+    track, numbers = inference.track, inference.numbers.spans
+    said = _by_reason(track, numbers.gap_s)
+    covered = _cells(track, (c.span for c in said), numbers.skew_s)
+    measured = _by_metric(track, covered, numbers.gap_s)
+    covered |= _cells(track, (c.span for c in measured), numbers.skew_s)
+    return (*said, *measured, *_by_inference(inference, covered, explained))
+
+
+def constraint_of(reason: str | None) -> Constraint | None:
+    """The constraint that a throttling reason names, None where it is absent or not known to us."""
+    parsed = parse_reason(reason) if reason else None
+    return CONSTRAINT_OF_CAUSE[parsed[2]] if parsed else None
+
+
+def _by_reason(track: Track, gap_s: float) -> list[Candidate]:
+    moments: defaultdict[Constraint, list[tuple[int, int]]] = defaultdict(list)
+    words: defaultdict[Constraint, list[tuple[int, str, int]]] = defaultdict(list)
+    for second, reasons in sorted(track.reasons.items()):
+        for reason, count in reasons.items():
+            constraint = constraint_of(reason)
+            if constraint is not None and reason is not None:
+                moments[constraint].append((second, count))
+                words[constraint].append((second, reason, count))
+    return [
+        Candidate(span=span, constraint=constraint, grade="reason", words=_counted(words[constraint], span))
+        for constraint, found in moments.items()
+        for span in spans(found, width_s=1, gap_s=gap_s)
+    ]
+
+
+def _counted(words: Sequence[tuple[int, str, int]], span: Span) -> Mapping[str, int]:
+    """Reasons within the span; `words` are in order of their seconds."""
+    counts: Counter[str] = Counter()
+    first = bisect_left(words, span.start_s, key=lambda word: word[0])
+    after = bisect_left(words, span.end_s, key=lambda word: word[0])
+    for _, reason, count in words[first:after]:
+        counts[reason] += count
+    return counts
+
+
+def _by_metric(track: Track, covered: set[int], gap_s: float) -> list[Candidate]:
+    return [
+        Candidate(span=span, constraint=constraint, grade="cause_metric")
+        for constraint, cells in track.causes.items()
+        for span in spans(
+            ((cell, round(count)) for cell, count in cells.items() if cell not in covered),
+            width_s=track.step_s, gap_s=gap_s,
+        )
+    ]  # fmt: skip
+
+
+def _by_inference(
+    inference: Inference, covered: set[int], explained: Callable[[int], bool]
+) -> list[Candidate]:
+    track = inference.track
+    throttles = {
+        cell: count
+        for cell, count in _unexplained(track).items()
+        if cell not in covered and count and not explained(cell)
+    }
+    opinions = {cell: _opinion(inference, cell) for cell in throttles}
+    found = []
+    for constraint in dict.fromkeys(opinion.constraint for opinion in opinions.values()):
+        cells = {cell: throttles[cell] for cell, held in opinions.items() if held.constraint == constraint}
+        for span in spans(cells.items(), width_s=track.step_s, gap_s=inference.numbers.spans.gap_s):
+            within = [cell for cell in cells if span.overlaps(cell, cell + 1)]
+            found.append(_inferred(span, constraint, {cell: opinions[cell] for cell in within}, cells))
+    return found
+
+
+def _inferred(
+    span: Span, constraint: Constraint, opinions: Mapping[int, Opinion], throttles: Mapping[int, int]
+) -> Candidate:
+    """The candidate of some cells: the words of the heaviest one, the confidence of all by their throttles."""
+    heaviest = opinions[max(opinions, key=lambda cell: throttles[cell])]
+    weighted = sum(opinions[cell].confidence * throttles[cell] for cell in opinions)
+    opinion = Opinion(
+        rule=heaviest.rule, constraint=constraint, because=heaviest.because,
+        confidence=min(1.0, weighted / sum(throttles[cell] for cell in opinions)),
+    )  # fmt: skip
+    grade: Grade = "none" if constraint == "undetermined" else "inferred"
+    return Candidate(span=span, constraint=constraint, grade=grade, opinion=opinion)
+
+
+def _unexplained(track: Track) -> dict[int, int]:
+    """Throttles by cell that no cause was stated for: CloudWatch's count, else the client's."""
+    found: Counter[int] = Counter()
+    for second, reasons in track.reasons.items():
+        found[track.cell_of(second)] += sum(
+            n for reason, n in reasons.items() if constraint_of(reason) is None
+        )
+    for cell, count in (track.events or {}).items():
+        if count:
+            found[cell] = round(count) or 1
+    return dict(found)
+
+
+def _opinion(inference: Inference, cell: int) -> Opinion:
+    track = inference.track
+    seen_zero = track.known_zero(track.events, cell)
+    indexes = inference.timeline.indexes(track.direction)
+    if seen_zero and track.index is None and track.direction == "write" and indexes:
+        because = "writes were throttled, and CloudWatch counts none on the table itself: an index may have refused them"
+        return undecided("undetermined-resource", because)
+    return inference.opinion(cell)
+
+
+def _cells(track: Track, taken: Iterable[Span], skew_s: float) -> set[int]:
+    """The cells that spans touch, with the skew between two clocks allowed for."""
+    found: set[int] = set()
+    for span in taken:
+        first = track.cell_of(span.start_s - skew_s)
+        found.update(range(first, int(span.end_s + skew_s), track.step_s))
+    return found

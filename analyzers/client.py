@@ -1,0 +1,94 @@
+"""The client's side of a run: its files read with tolerance, its records added up second by second."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import ValidationError
+
+from analyzers.formats import SecondCount, ThrottleCount
+from analyzers.latency import accepted_p99_ms
+from analyzers.manifest import Keys, Manifest, read_keys, read_manifest
+from tablemodel import runfiles
+from tablemodel.runfiles import FileProblem
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFiles:
+    """What the run directory says beside `evidence.json`; None where a file is missing or damaged."""
+
+    manifest: Manifest | None = None
+    keys: Keys | None = None
+    p99_ms: float | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """What the client saw, second by second; None where a file is missing or damaged."""
+
+    throttles: tuple[ThrottleCount, ...] | None
+    seconds: tuple[SecondCount, ...] | None
+    missing: tuple[str, ...]
+
+
+def read_client_files(run_dir: Path) -> ClientFiles:
+    """Manifest, keys and latency of a run directory, with a line for each that is missing or damaged."""
+    missing: list[str] = []
+    return ClientFiles(
+        manifest=_or_none(read_manifest, run_dir, missing),
+        keys=_or_none(read_keys, run_dir, missing),
+        p99_ms=_or_none(accepted_p99_ms, run_dir / runfiles.FILES[runfiles.LATENCY], missing),
+        missing=tuple(missing),
+    )
+
+
+def read_records(run_dir: Path) -> Records:
+    """Throttles and seconds of a run directory, with a line for each that is missing or damaged."""
+    missing: list[str] = []
+    return Records(
+        throttles=_or_none(throttle_counts, run_dir / runfiles.FILES[runfiles.THROTTLES], missing),
+        seconds=_or_none(second_counts, run_dir / runfiles.FILES[runfiles.SECONDS], missing),
+        missing=tuple(missing),
+    )
+
+
+def throttle_counts(path: Path) -> tuple[ThrottleCount, ...]:
+    """Throttled attempts per second, resource, direction and reason. Raises `FileProblem`."""
+    rows = runfiles.read_table(path, runfiles.THROTTLES).select(["at", "index", "direction", "reason"])
+    second = pc.floor_temporal(rows["at"], unit="second").cast(pa.timestamp("s", tz="UTC"))
+    by = ["second", "index", "direction", "reason"]
+    counted = rows.append_column("second", second).group_by(by).aggregate([([], "count_all")])
+    ordered = counted.sort_by([(name, "ascending") for name in by])
+    return _checked(path, lambda row: ThrottleCount(count=row.pop("count_all"), **row), ordered)
+
+
+def second_counts(path: Path) -> tuple[SecondCount, ...]:
+    """Attempts, throttles and consumed units per second, resource and direction. Raises `FileProblem`."""
+    rows = runfiles.read_table(path, runfiles.SECONDS)
+    by = ["second", "index", "direction"]
+    sums = [("attempts", "sum"), ("throttled", "sum"), ("consumed_units", "sum")]
+    ordered = rows.group_by(by).aggregate(sums).sort_by([(name, "ascending") for name in by])
+    ordered = ordered.rename_columns([name.removesuffix("_sum") for name in ordered.column_names])
+    return _checked(path, lambda row: SecondCount(consumed=row.pop("consumed_units"), **row), ordered)
+
+
+def _checked(path: Path, make: Callable[[dict[str, Any]], Found], rows: pa.Table) -> tuple[Found, ...]:
+    try:
+        return tuple(make(row) for row in rows.to_pylist())
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise FileProblem(f"{path}: {first['msg']} @ {first['loc'][0] if first['loc'] else 'row'}") from error
+
+
+def _or_none(read: Callable[[Path], Found], path: Path, missing: list[str]) -> Found | None:
+    try:
+        return read(path)
+    except FileProblem as problem:
+        missing.append(str(problem))
+        return None

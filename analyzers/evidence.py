@@ -1,0 +1,305 @@
+"""Evidence about a run or a table: what CloudWatch and DescribeTable answer, and what the client saw.
+
+The one module that talks to AWS for the analyzer. GetMetricData reference:
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from analyzers import metrics, waiting
+from analyzers.client import Records, read_records
+from analyzers.facts import account_facts, table_facts
+from analyzers.formats import AccountFacts, Evidence, Series, TableFacts, Window
+from analyzers.manifest import Manifest, read_manifest
+from analyzers.metrics import SeriesKey
+from analyzers.waiting import Clock, Pace, Progress, Sleep
+from tablemodel import limits
+
+QUERIES_PER_CALL: Final = 500
+CARRIED_S: Final = (
+    2 * limits.SETTING_PERIOD_S
+)  # how far before the window a five-minute setting is looked for
+MINUTE: Final = timedelta(minutes=1)
+
+ClientFactory = Callable[[str], Any]
+"""Makes a boto3 client of the named service: `dynamodb` or `cloudwatch`."""
+Points = dict[SeriesKey, dict[datetime, float]]
+NO_RECORDS: Final = Records(throttles=None, seconds=None, missing=())
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What CloudWatch answered to all the queries, and what went wrong on the way."""
+
+    points: Points
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where evidence comes from and how to wait for it: clients, clock, sleep and progress."""
+
+    client_factory: ClientFactory
+    pace: Pace
+    clock: Clock = time.time
+    sleep: Sleep = time.sleep
+    progress: Progress = field(default=waiting.silent)
+
+
+def boto3_clients(
+    *, region: str | None = None, endpoint_url: str | None = None, local: bool = False
+) -> ClientFactory:
+    """Plain boto3 clients. The local endpoint takes any credentials, so it gets some that are nobody's."""
+    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
+    config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 4, "mode": "standard"})
+    if local and not region:
+        region = "us-east-1"
+    return lambda service: boto3.client(
+        service, region_name=region, endpoint_url=endpoint_url, config=config, **keys
+    )
+
+
+def collect(
+    run_dir: Path,
+    *,
+    client_factory: ClientFactory | None = None,
+    clock: Clock = time.time,
+    sleep: Sleep = time.sleep,
+    progress: Progress = waiting.silent,
+) -> Evidence:
+    """Evidence of a run, once the minutes of its window are published (or the wait for them is over).
+
+    A missing or damaged file of the run is left out and said so in `missing`; only the manifest is needed,
+    because it names the table and the time. Raises `FileProblem` where the manifest cannot be read.
+    """
+    run = read_manifest(run_dir)
+    factory = client_factory or boto3_clients(
+        region=run.region, endpoint_url=run.endpoint_url, local=run.local
+    )
+    pace = waiting.LOCAL if run.local else waiting.CLOUD
+    source = Source(client_factory=factory, pace=pace, clock=clock, sleep=sleep, progress=progress)
+    return _gather(source, run.table, run_window(run, clock()), read_records(run_dir), _unfinished(run))
+
+
+def collect_table(
+    table: str,
+    start: datetime,
+    end: datetime,
+    *,
+    client_factory: ClientFactory | None = None,
+    clock: Clock = time.time,
+    sleep: Sleep = time.sleep,
+    progress: Progress = waiting.silent,
+) -> Evidence:
+    """Evidence of any table over any window, from AWS alone."""
+    factory = client_factory or boto3_clients()
+    source = Source(client_factory=factory, pace=waiting.CLOUD, clock=clock, sleep=sleep, progress=progress)
+    return _gather(source, TableFacts(name=table), Window(start=start, end=end), NO_RECORDS, ())
+
+
+def run_window(run: Manifest, now_s: float) -> Window:
+    """From the minute in which the run started to the end of the minute in which it ended (killed: now)."""
+    ended = run.ended_at or max(datetime.fromtimestamp(now_s, UTC), run.started_at)
+    start = run.started_at.replace(second=0, microsecond=0)
+    whole = ended.replace(second=0, microsecond=0)
+    end = whole if whole == ended and whole > start else whole + MINUTE
+    return Window(start=start, end=max(end, start + MINUTE))
+
+
+def from_cli_output(
+    content: Any, *, table: TableFacts, window: Window, records: Records = NO_RECORDS
+) -> Evidence:
+    """Evidence from what `aws cloudwatch get-metric-data` printed for our queries.
+
+    `content` is the parsed JSON. Raises `ValueError` with every mistake in it.
+    """
+    results = content.get("MetricDataResults") if isinstance(content, dict) else None
+    if not isinstance(results, list):
+        raise ValueError(
+            "no list MetricDataResults: this is not what `aws cloudwatch get-metric-data` prints"
+        )
+    points: Points = {}
+    mistakes: list[str] = []
+    for number, result in enumerate(results):
+        try:
+            _add_result(points, result)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            mistakes.append(f"{error} @ $.MetricDataResults[{number}]")
+    if mistakes:
+        raise ValueError("\n  ".join([f"{len(mistakes)} errors", *mistakes]))
+    series = _series(points, window)
+    return _evidence(table, None, window, series, records, ())
+
+
+def _gather(
+    source: Source, table: TableFacts, window: Window, records: Records, missing: Sequence[str]
+) -> Evidence:
+    facts, account, unknown = _describe(source.client_factory, table)
+    answer = _published(source, facts, window)
+    series = _series(answer.points, window)
+    return _evidence(facts, account, window, series, records, (*missing, *unknown, *answer.problems))
+
+
+def _evidence(
+    table: TableFacts,
+    account: AccountFacts | None,
+    window: Window,
+    series: tuple[Series, ...],
+    records: Records,
+    missing: Sequence[str],
+) -> Evidence:
+    return Evidence(
+        table=table, account=account, window=window, series=series, throttles=records.throttles,
+        seconds=records.seconds, missing=(*missing, *records.missing),
+    )  # fmt: skip
+
+
+def _describe(
+    factory: ClientFactory, known: TableFacts
+) -> tuple[TableFacts, AccountFacts | None, tuple[str, ...]]:
+    """The table as the run found it, else as it is now; its quotas; and what could not be had."""
+    facts, account, missing = known, None, []
+    try:
+        client = factory("dynamodb")
+        if known.billing_mode is None:
+            facts = table_facts(client.describe_table(TableName=known.name)["Table"])
+        account = account_facts(client.describe_limits())
+    except (BotoCoreError, ClientError) as error:
+        missing.append(f"facts about the table: {error}")
+    return facts, account, tuple(missing)
+
+
+def _published(source: Source, table: TableFacts, window: Window) -> Answer:
+    """CloudWatch's answer once the last minute is there and two polls agree, or when the wait is over."""
+    end_s = window.end.timestamp()
+    give_up_s = end_s + source.pace.limit_s
+    keys = _keys(table, window, source.clock())
+    _count_down(source, end_s, "the last minute of the run to close")
+    previous: Answer | None = None
+    while True:
+        answer = _ask(source.client_factory, table.name, keys, window)
+        complete = _reaches_end(answer.points, window)
+        if complete and previous is not None and answer.points == previous.points:
+            return answer
+        now_s = source.clock()
+        if now_s >= give_up_s or (answer.problems and not answer.points):
+            return (
+                answer
+                if complete
+                else Answer(answer.points, (*answer.problems, *_late(answer, end_s, now_s)))
+            )
+        previous = answer
+        _count_down(
+            source, min(now_s + source.pace.poll_s, give_up_s), "CloudWatch to publish the last minute"
+        )
+
+
+def _count_down(source: Source, until_s: float, what: str) -> None:
+    waiting.countdown(until_s, what, clock=source.clock, sleep=source.sleep, progress=source.progress)
+
+
+def _keys(table: TableFacts, window: Window, now_s: float) -> tuple[SeriesKey, ...]:
+    finest_period_s = metrics.kept_period_s(window.start, datetime.fromtimestamp(now_s, UTC))
+    return metrics.series_keys([index.name for index in table.indexes], finest_period_s=finest_period_s)
+
+
+def _reaches_end(points: Points, window: Window) -> bool:
+    """Whether the table's consumption, which is published for idle minutes too, is there for the last minute."""
+    return any(
+        key.index is None
+        and key.metric in (metrics.consumed("read"), metrics.consumed("write"))
+        and any(at + timedelta(seconds=key.period_s) >= window.end for at in found)
+        for key, found in points.items()
+    )
+
+
+def _late(answer: Answer, end_s: float, now_s: float) -> tuple[str, ...]:
+    if answer.problems:
+        return ()
+    return (f"CloudWatch: the last minute was not published {now_s - end_s:.0f} s after it closed",)
+
+
+def _ask(factory: ClientFactory, table: str, keys: Sequence[SeriesKey], window: Window) -> Answer:
+    """Every series of the window, page by page. Without an answer: no points, and the problem in words."""
+    points: Points = {}
+    problems: set[str] = set()
+    try:
+        client = factory("cloudwatch")
+        for result in _results(client, metrics.queries(table, keys), window):
+            _add_result(points, result)
+            if result.get("StatusCode", "Complete") not in ("Complete", "PartialData"):
+                problems.add(f"CloudWatch: {result['StatusCode']} for {result['Label']}")
+    except (BotoCoreError, ClientError) as error:
+        problems.add(f"CloudWatch: {error}")
+    return Answer(points, tuple(sorted(problems)))
+
+
+def _results(
+    client: Any, queries: Sequence[Mapping[str, Any]], window: Window
+) -> Iterator[Mapping[str, Any]]:
+    start = window.start - timedelta(seconds=CARRIED_S)
+    for first in range(0, len(queries), QUERIES_PER_CALL):
+        request = {
+            "MetricDataQueries": queries[first : first + QUERIES_PER_CALL],
+            "StartTime": start, "EndTime": window.end, "ScanBy": "TimestampAscending",
+        }  # fmt: skip
+        token: dict[str, str] = {}
+        while True:
+            page = client.get_metric_data(**request, **token)
+            yield from page["MetricDataResults"]
+            if not page.get("NextToken"):
+                break
+            token = {"NextToken": page["NextToken"]}
+
+
+def _add_result(points: Points, result: Mapping[str, Any]) -> None:
+    """Add one page of one series; a series that was asked for and has no points is kept as such."""
+    key = SeriesKey.of_label(str(result["Label"]))
+    if key is None:
+        raise ValueError(f"label {result['Label']!r} is none that `keyheat queries` makes")
+    times, values = result["Timestamps"], result["Values"]
+    if len(times) != len(values):
+        raise ValueError(f"{len(times)} timestamps for {len(values)} values")
+    found = points.setdefault(key, {})
+    for at, value in zip(times, values, strict=True):
+        moment = datetime.fromisoformat(at) if isinstance(at, str) else at
+        if moment.tzinfo is None:
+            raise ValueError(f"timestamp {at} has no zone")
+        found[moment.astimezone(UTC)] = float(value)
+
+
+def _series(points: Points, window: Window) -> tuple[Series, ...]:
+    """Points in order, within the window; a setting keeps the one point from which it is carried forward."""
+    made = []
+    for key, found in points.items():
+        ordered = sorted(found.items())
+        inside = [point for point in ordered if window.start <= point[0] < window.end]
+        before = [point for point in ordered if point[0] < window.start]
+        if before and key.metric.startswith(("Provisioned", "OnDemandMax")):
+            inside = [before[-1], *inside]
+        made.append(
+            Series(
+                metric=key.metric,
+                statistic=key.statistic,
+                period_s=key.period_s,
+                index=key.index,
+                operation=key.operation,
+                points=tuple(inside),
+            )  # fmt: skip
+        )
+    return tuple(made)
+
+
+def _unfinished(run: Manifest) -> tuple[str, ...]:
+    if run.ended_at is not None:
+        return ()
+    return (f"the end of the run: run.json says it is {run.status}",)

@@ -1,0 +1,62 @@
+"""On-demand tables that have not grown yet: DynamoDB names a key range, but no key is to blame.
+
+A new on-demand table absorbs 4,000 write and 12,000 read units/s at once and grows with its peaks. Above that its
+partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
+"""
+
+from collections.abc import Sequence
+
+from analyzers.formats import Evidence, Label
+from analyzers.heat import Heat
+from analyzers.thresholds import Thresholds
+from analyzers.timeline import Track, timeline
+from tablemodel import limits
+
+RULE = "on-demand-not-grown"
+CEILINGS = {"read": limits.PARTITION_READ_UNITS_PER_S, "write": limits.PARTITION_WRITE_UNITS_PER_S}
+
+
+def with_growth(
+    labels: Sequence[Label], evidence: Evidence, heats: Sequence[Heat], numbers: Thresholds
+) -> tuple[Label, ...]:
+    """The labels; those of partitions that are still to be made get the rule and the numbers that show it."""
+    arranged = timeline(evidence)
+    made = []
+    for label in labels:
+        track = arranged.track(None if label.resource == "table" else label.resource, label.direction)
+        shown = _shown(label, track, heats, numbers) if track else None
+        made.append(
+            label.model_copy(update={"rule": RULE, "because": (*label.because, shown)}) if shown else label
+        )
+    return tuple(made)
+
+
+def _shown(label: Label, track: Track, heats: Sequence[Heat], numbers: Thresholds) -> str | None:
+    """Why the table is taken not to have grown yet; None where it has, or where a key is hot."""
+    if label.constraint != "partition" or not track.on_demand or not track.warm:
+        return None
+    peak = _peak(label, track)
+    heat = next((one for one in heats if one.direction == label.direction), None)
+    hottest = heat.per_s() if heat and track.index is None else None
+    ceiling = CEILINGS[label.direction]
+    if peak is None or peak < numbers.inferred.warm_share * track.warm:
+        return None
+    if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:
+        return None
+    keys = (
+        f"the hottest key asks for {hottest:,.0f} units/s only"
+        if hottest is not None
+        else "the load reaches every partition"
+    )
+    return f"{peak:,.0f} units/s consumed, {peak / track.warm:.0%} of the warm throughput of {track.warm:,.0f}, and {keys}: the table has not grown yet"
+
+
+def _peak(label: Label, track: Track) -> float | None:
+    """The most units/s within the label's span, by second where the client kept them."""
+    start_s, end_s = label.start.timestamp(), label.end.timestamp()
+    seconds = [row.consumed for second, row in (track.seconds or {}).items() if start_s <= second < end_s]
+    if seconds:
+        return max(seconds)
+    cells = [cell for cell in track.consumed or {} if start_s - track.step_s < cell < end_s]
+    return max((track.consumed_per_s(cell) or 0.0 for cell in cells), default=None)

@@ -1,0 +1,121 @@
+"""Labels: what constrained each resource in each direction, span by span, with the evidence for it.
+
+The ladder: moments -> spans -> `Candidate` (one grade's word) -> `Label` (all grades heard). The best grade that
+speaks of a moment decides; what the others say is kept in `because`. Rules: docs/labels.md.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from analyzers.candidates import Candidate, candidates
+from analyzers.formats import Constraint, Evidence, Label
+from analyzers.inferred import Inference, inference
+from analyzers.metrics import DIRECTIONS
+from analyzers.thresholds import Thresholds
+from analyzers.timeline import Timeline, Track, timeline
+from analyzers.weighing import METRIC_WORDS, cells_of, weigh
+
+RULE_WORDS: Final[dict[Constraint, str]] = {
+    "partition": "key-range", "table": "provisioned", "max_on_demand": "max-on-demand", "account": "account",
+}  # fmt: skip
+LATEST_S: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
+
+
+def label(evidence: Evidence, numbers: Thresholds) -> tuple[Label, ...]:
+    """A label for each throttled span, in order of time. No throttles: no labels."""
+    arranged = timeline(evidence)
+    made = [
+        made
+        for direction in DIRECTIONS
+        for track in arranged.tracks
+        if track.direction == direction
+        for made in _of_track(arranged, track, numbers)
+    ]
+    return tuple(
+        sorted(made, key=lambda one: (one.start, one.end, one.resource, one.direction, one.constraint))
+    )
+
+
+def _of_track(arranged: Timeline, track: Track, numbers: Thresholds) -> list[Label]:
+    ready = inference(arranged, track, numbers)
+    found = candidates(ready, explained=_refused_by_index(arranged, track))
+    return [_label(candidate, found, ready) for candidate in found]
+
+
+def _refused_by_index(arranged: Timeline, track: Track) -> Callable[[int], bool]:
+    """Whether the writes throttled in a cell were refused for an index that could not keep up.
+
+    The signature of index back-pressure: throttle events on the index, none on the table itself.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
+    """
+    indexes = arranged.indexes("write") if track.index is None and track.direction == "write" else ()
+
+    def refused(cell: int) -> bool:
+        return track.known_zero(track.events, cell) and any((i.events or {}).get(cell) for i in indexes)
+
+    return refused
+
+
+def _label(candidate: Candidate, found: Sequence[Candidate], ready: Inference) -> Label:
+    weight = weigh(candidate, found, ready)
+    span, track = candidate.span, ready.track
+    return Label(
+        start=_moment(span.start_s),
+        end=_moment(span.end_s),
+        resource=track.resource,
+        direction=track.direction,
+        constraint=candidate.constraint,
+        throttles=span.throttles,
+        grade=candidate.grade,
+        confidence=max(0.0, min(1.0, round(weight.confidence, 3))),
+        because=tuple(
+            filter(
+                None,
+                (_said(candidate, track), _room(candidate, track), *weight.because, _back_pressure(track)),
+            )
+        ),
+        rule=_rule(candidate),
+    )
+
+
+def _rule(candidate: Candidate) -> str:
+    if candidate.opinion is not None:
+        return candidate.opinion.rule
+    return f"{'reason' if candidate.grade == 'reason' else 'metric'}-{RULE_WORDS[candidate.constraint]}"
+
+
+def _said(candidate: Candidate, track: Track) -> str:
+    """What the grade itself says, with its count and length."""
+    span = candidate.span
+    length_s = span.end_s - span.start_s
+    if candidate.grade == "reason":
+        words = ", ".join(f"{word} for {count:,}" for word, count in candidate.words.items())
+        return f"DynamoDB gave {words} throttled attempts within {length_s:,} s"
+    if candidate.grade == "cause_metric":
+        metric = f"{track.direction.title()}{METRIC_WORDS[candidate.constraint]}"
+        return f"CloudWatch counts {span.throttles:,} {metric} within {length_s / 60:,.0f} min"
+    return f"{span.throttles:,} throttles within {length_s / 60:,.0f} min came without a stated cause"
+
+
+def _room(candidate: Candidate, track: Track) -> str:
+    """Consumed against capacity over the span, as far as both are known."""
+    if candidate.opinion is not None:
+        return ""
+    cells = cells_of(candidate, track)
+    rates = [rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None]
+    capacity = track.provisioned.at(candidate.span.start_s)
+    if not rates or track.on_demand or capacity is None:
+        return ""
+    peak = max(rates)
+    return f"the busiest minute consumed {peak:,.0f} of {capacity:,.0f} provisioned units/s ({peak / capacity:.0%})"
+
+
+def _back_pressure(track: Track) -> str:
+    if track.index is None or track.direction != "write":
+        return ""
+    return f"index back-pressure: writes to the table are refused because index {track.index} cannot keep up"
+
+
+def _moment(second: float) -> datetime:
+    return datetime.fromtimestamp(min(second, LATEST_S), UTC)

@@ -1,0 +1,57 @@
+"""The inferred grade for on-demand capacity: consumed against the limits that such a table has.
+
+An on-demand table has no provisioned throughput. What is left to throttle it: the maximum that its owner set, the
+quota of the account for one table with its indexes, and its partitions.
+"""
+
+from analyzers.opinions import Opinion, undecided
+from analyzers.thresholds import Thresholds
+from analyzers.timeline import Timeline, Track
+from tablemodel import limits
+
+DEFAULT_QUOTA = {"read": limits.TABLE_READ_UNITS_PER_S, "write": limits.TABLE_WRITE_UNITS_PER_S}
+
+
+def on_demand(
+    timeline: Timeline, track: Track, cell: int, *, rate: float | None, base: float, numbers: Thresholds
+) -> Opinion:
+    """What consumption says of one cell. `rate`: units/s while throttled; `base`: confidence of such a rate."""
+    if rate is None:
+        return undecided(
+            "undetermined-no-consumed", "throttled, but the consumed units of that time are not known"
+        )
+    maximum = track.maximum.at(cell)
+    if maximum and rate >= numbers.inferred.at_limit * maximum:
+        because = f"{rate:,.0f} of {maximum:,.0f} units/s that are set as the on-demand maximum"
+        return Opinion(
+            rule="on-demand-at-maximum", constraint="max_on_demand", confidence=base, because=because
+        )
+    total = max(rate, _with_indexes(timeline, track, cell))
+    quota = timeline.quota.of(track.direction)
+    bound = quota or DEFAULT_QUOTA[track.direction]
+    if total >= numbers.inferred.at_limit * bound:
+        because = f"{total:,.0f} of {bound:,.0f} units/s that the account allows one table with its indexes"
+        opinion = Opinion(rule="on-demand-at-quota", constraint="account", confidence=base, because=because)
+        return opinion if quota else opinion.weaker(0.85, "the account's own quota is not known")
+    return _below(track, rate, total, maximum, base)
+
+
+def _below(track: Track, rate: float, total: float, maximum: float | None, base: float) -> Opinion:
+    cap = f"below the maximum of {maximum:,.0f}" if maximum else "with no maximum set"
+    because = (
+        f"{rate:,.0f} units/s consumed on an on-demand {_kind(track)}, {cap} and below the account's quota"
+    )
+    opinion = Opinion(rule="on-demand-below-limits", constraint="partition", confidence=base, because=because)
+    if maximum is None and not track.maximum_asked:
+        opinion = opinion.weaker(0.85, "whether a maximum is set is not known")
+    return opinion
+
+
+def _kind(track: Track) -> str:
+    return "table" if track.index is None else "index"
+
+
+def _with_indexes(timeline: Timeline, track: Track, cell: int) -> float:
+    """Units/s of the table and all its indexes together, as far as they are known."""
+    tracks = [t for t in timeline.tracks if t.direction == track.direction]
+    return sum(t.consumed_per_s(cell) or 0.0 for t in tracks)

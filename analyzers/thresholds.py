@@ -1,0 +1,97 @@
+"""The labelling numbers of configs/thresholds.toml as a frozen value, checked once, all mistakes at once."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tablemodel.runfiles import FileProblem
+
+DEFAULT = Path(__file__).parents[1] / "configs" / "thresholds.toml"
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Noise(_Part):
+    """Below both numbers, throttles are a sprinkle and make no verdict."""
+
+    throttles: Annotated[int, Field(ge=0)]
+    share: Share
+
+
+class Spans(_Part):
+    """How throttled moments become spans."""
+
+    gap_s: Annotated[float, Field(ge=0, le=86_400)]
+    skew_s: Annotated[float, Field(ge=0, le=60)]
+
+
+class Inferred(_Part):
+    """Consumed against provisioned: shares of the capacity, and how much must agree."""
+
+    at_provisioned_low: Annotated[float, Field(gt=0, le=1)]
+    at_provisioned_high: Annotated[float, Field(ge=1, le=10)]
+    burst_spent_share: Share
+    at_limit: Annotated[float, Field(gt=0, le=1)]
+    smoothing_s: Annotated[int, Field(ge=1, le=60)]
+    client_share: Share
+    majority: Annotated[float, Field(gt=0.5, le=1)]
+    decide_at: Share
+    warm_share: Share
+
+
+class ConfidenceNumbers(_Part):
+    """Confidence of each grade, and factors for agreement and conflict."""
+
+    reason: Share
+    reason_confirmed: Share
+    cause_metric: Share
+    seconds: Share
+    minutes: Share
+    conflict: Share
+    inferred_conflict: Share
+    unreasoned: Share
+
+    @model_validator(mode="after")
+    def _better_grades_are_surer(self) -> Self:
+        if not self.reason_confirmed >= self.reason >= self.cause_metric >= self.seconds >= self.minutes:
+            raise ValueError("confidence must not grow from reason_confirmed down to minutes")
+        return self
+
+
+class Recommend(_Part):
+    """Margins of the recommendations."""
+
+    shard_margin: Annotated[float, Field(ge=1, le=100)]
+    target_utilisation: Annotated[float, Field(gt=0, le=1)]
+    hot_share: Share
+
+
+class Thresholds(_Part):
+    """Every number that the labelling rests on."""
+
+    format: Literal["keyheat.thresholds/1"]
+    noise: Noise
+    spans: Spans
+    inferred: Inferred
+    confidence: ConfidenceNumbers
+    recommend: Recommend
+
+
+def load_thresholds(path: Path = DEFAULT) -> Thresholds:
+    """The labelling numbers. Raises `FileProblem` with every mistake as `message @ $.path`."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Thresholds.model_validate(raw)
+    except OSError as error:
+        raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileProblem(f"{path} is not TOML: {error}") from error
+    except ValidationError as error:
+        lines = [f"{item['msg']} @ {'.'.join(('$', *map(str, item['loc'])))}" for item in error.errors()]
+        raise FileProblem(f"{path}: {len(lines)} errors\n  " + "\n  ".join(lines)) from error

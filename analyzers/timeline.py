@@ -1,0 +1,236 @@
+"""Evidence arranged for looking at: one `Track` for each resource and direction, by cell and by second.
+
+A cell is the period of the consumption and throttle series: a minute, or longer for old windows. What is absent
+stays absent: a lookup says None where CloudWatch was not asked or did not answer.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from analyzers import metrics
+from analyzers.formats import Capacity, Constraint, Direction, Evidence, SecondCount, Series
+from tablemodel import limits
+from tablemodel.resources import Cause, parse_reason
+
+LARGEST: Final = 10.0**15  # a bound for values from outside, so that no sum of them overflows
+LONGEST_CELL_S: Final = 86_400
+UNNAMED_INDEX: Final = "(an index)"  # a reason spoke of an index, and nothing says which of several
+OLDEST_SETTING_S: Final = 12 * 3_600  # a setting is not carried forward for longer
+
+Cells = Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A setting over time: each value holds until the next one; `always` where no series said otherwise."""
+
+    starts_s: tuple[int, ...]
+    values: tuple[float, ...]
+    always: float | None
+
+    def at(self, second: float) -> float | None:
+        """Units per second in force at an epoch second; None where nobody knows."""
+        place = bisect_right(self.starts_s, second) - 1
+        if place >= 0 and second - self.starts_s[place] <= OLDEST_SETTING_S:
+            return self.values[place]
+        if self.always is None and self.starts_s and place < 0 and self.starts_s[0] - second <= 300:
+            return self.values[0]
+        return self.always
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """All that is known of one resource in one direction."""
+
+    index: str | None
+    direction: Direction
+    step_s: int
+    reasons: Mapping[int, Mapping[str | None, int]]  # by epoch second: throttles the client saw, by reason
+    seconds: Mapping[int, SecondCount] | None  # by epoch second: what the client sent and got
+    consumed: Cells | None  # units by cell
+    events: Cells | None  # throttle events by cell, whatever the cause
+    causes: Mapping[Constraint, Cells]  # throttle events by cell, for each cause that was asked for
+    provisioned: Steps
+    maximum: Steps
+    maximum_asked: bool  # whether CloudWatch was asked for it: an empty answer then means that none is set
+    warm: float | None
+    on_demand: bool | None
+
+    @property
+    def resource(self) -> str:
+        """How labels name it: `table`, or the name of the index."""
+        return "table" if self.index is None else self.index
+
+    def cell_of(self, second: float) -> int:
+        """The start of the cell that an epoch second falls in."""
+        return int(second // self.step_s) * self.step_s
+
+    def known_zero(self, cells: Cells | None, cell: int) -> bool:
+        """Whether a throttle series says zero: it was asked for, has no point, and consumption was published."""
+        return (
+            cells is not None and not cells.get(cell) and self.consumed is not None and cell in self.consumed
+        )
+
+    def consumed_per_s(self, cell: int) -> float | None:
+        """Mean units per second over a cell, None where CloudWatch has no point."""
+        if self.consumed is None or cell not in self.consumed:
+            return None
+        return self.consumed[cell] / self.step_s
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The whole evidence: tracks, and the account's quota for the table with its indexes."""
+
+    tracks: tuple[Track, ...]
+    quota: Capacity
+    step_s: int
+
+    def track(self, index: str | None, direction: Direction) -> Track | None:
+        """The track of one resource and direction."""
+        return next((t for t in self.tracks if t.index == index and t.direction == direction), None)
+
+    def indexes(self, direction: Direction) -> tuple[Track, ...]:
+        """The tracks of the global secondary indexes."""
+        return tuple(t for t in self.tracks if t.index is not None and t.direction == direction)
+
+
+def timeline(evidence: Evidence) -> Timeline:
+    """Arrange evidence by resource and direction."""
+    step_s = _step_s(evidence.series)
+    account = evidence.account
+    by_key = _by_key(evidence.series)
+    reasons = _reasons(evidence)
+    names = _index_names(evidence, reasons)
+    seconds = _seconds(evidence)
+    tracks = tuple(
+        _track(evidence, index, direction, step_s, by_key, reasons, seconds)
+        for index in (None, *names)
+        for direction in metrics.DIRECTIONS
+    )
+    quota = Capacity(read=account.table_read, write=account.table_write) if account else Capacity()
+    return Timeline(tracks, quota, step_s)
+
+
+Whose = tuple[str | None, Direction]
+
+
+def _track(
+    evidence: Evidence,
+    index: str | None,
+    direction: Direction,
+    step_s: int,
+    by_key: Mapping[tuple[str, str | None], Series],
+    reasons: Mapping[Whose, Mapping[int, Mapping[str | None, int]]],
+    seconds: Mapping[Whose, Mapping[int, SecondCount]] | None,
+) -> Track:
+    table = evidence.table
+    facts = next((i for i in table.indexes if i.name == index), None) if index else table
+
+    def cells(name: str) -> Cells | None:
+        series = by_key.get((name, index))
+        return _cells(series, step_s) if series else None
+
+    def setting(name: str, fact: Capacity | None) -> Steps:
+        return _steps(by_key.get((name, index)), fact.of(direction) if fact else None)
+
+    provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
+    asked = {
+        metrics.CONSTRAINT_OF_CAUSE[cause]: cells(metrics.cause_events(direction, cause)) for cause in Cause
+    }
+    return Track(
+        index=index,
+        direction=direction,
+        step_s=step_s,
+        reasons=reasons.get((index, direction), {}),
+        seconds=None if seconds is None else seconds.get((index, direction), {}),
+        consumed=cells(metrics.consumed(direction)),
+        events=cells(metrics.throttle_events(direction)),
+        causes={constraint: found for constraint, found in asked.items() if found is not None},
+        provisioned=provisioned,
+        maximum=setting(metrics.on_demand_maximum(direction), facts.max_on_demand if facts else None),
+        maximum_asked=(metrics.on_demand_maximum(direction), index) in by_key,
+        warm=facts.warm.of(direction) if facts and facts.warm else None,
+        on_demand=_on_demand(evidence, provisioned),
+    )
+
+
+def _on_demand(evidence: Evidence, provisioned: Steps) -> bool | None:
+    """Whether the table pays per request; None where neither facts nor series tell."""
+    if evidence.table.billing_mode is not None:
+        return evidence.table.billing_mode == "PAY_PER_REQUEST"
+    return False if any(provisioned.values) or provisioned.always else None
+
+
+def _step_s(series: Iterable[Series]) -> int:
+    """The coarsest period among the series that are added up per cell."""
+    added = [s.period_s for s in series if s.statistic == "Sum" and s.operation is None]
+    return min(max(added, default=limits.MINUTE_S), LONGEST_CELL_S)
+
+
+def _by_key(series: Iterable[Series]) -> dict[tuple[str, str | None], Series]:
+    """Series of the table and its indexes; of two with one name the later one holds."""
+    return {(s.metric, s.index): s for s in series if s.operation is None}
+
+
+def _cells(series: Series, step_s: int) -> Cells:
+    cells: defaultdict[int, float] = defaultdict(float)
+    for at, value in dict(series.points).items():
+        cells[int(at.timestamp() // step_s) * step_s] += min(value, LARGEST)
+    return dict(cells)
+
+
+def _steps(series: Series | None, always: float | None) -> Steps:
+    """CloudWatch publishes a zero for a mode that is not in force; it says nothing about capacity."""
+    bound = None if always is None else min(always, LARGEST)
+    if series is None:
+        return Steps((), (), bound)
+    ordered = sorted((int(at.timestamp()), min(value, LARGEST)) for at, value in series.points if value > 0)
+    return Steps(tuple(at for at, _ in ordered), tuple(value for _, value in ordered), bound)
+
+
+def _index_names(evidence: Evidence, reasons: Iterable[Whose]) -> tuple[str, ...]:
+    """Every index that anything speaks of, in the order of the table's description."""
+    names = dict.fromkeys(index.name for index in evidence.table.indexes)
+    parts = (evidence.series, evidence.seconds or ())
+    spoken_of = [*(index for index, _ in reasons), *(row.index for rows in parts for row in rows)]
+    names.update(dict.fromkeys(index for index in spoken_of if index is not None))
+    return tuple(names)
+
+
+def _reasons(evidence: Evidence) -> dict[Whose, dict[int, dict[str | None, int]]]:
+    """Throttles by second and reason. Where no rows were kept, the seconds' own counts, without a reason."""
+    found: dict[Whose, dict[int, dict[str | None, int]]] = {}
+
+    def add(index: str | None, direction: Direction, second: int, reason: str | None, count: int) -> None:
+        at = found.setdefault((index, direction), {}).setdefault(second, {})
+        at[reason] = at.get(reason, 0) + min(count, int(LARGEST))
+
+    sole = evidence.table.indexes[0].name if len(evidence.table.indexes) == 1 else UNNAMED_INDEX
+    for row in evidence.throttles or ():
+        if row.count:
+            index = sole if row.index is None and _index_says(row.reason) else row.index
+            add(index, row.direction, int(row.second.timestamp()), row.reason, row.count)
+    explained = {direction for _, direction in found}
+    for second in evidence.seconds or ():
+        if second.throttled and second.direction not in explained:
+            add(second.index, second.direction, int(second.second.timestamp()), None, second.throttled)
+    return found
+
+
+def _index_says(reason: str | None) -> bool:
+    """Whether the reason is an index's, for clients that kept the reason but not the resource."""
+    parsed = parse_reason(reason) if reason else None
+    return parsed is not None and parsed[0]
+
+
+def _seconds(evidence: Evidence) -> dict[Whose, dict[int, SecondCount]] | None:
+    if evidence.seconds is None:
+        return None
+    found: dict[Whose, dict[int, SecondCount]] = {}
+    for row in evidence.seconds:
+        found.setdefault((row.index, row.direction), {})[int(row.second.timestamp())] = row
+    return found

@@ -1,0 +1,117 @@
+"""Weighing a candidate against the grades that were not used: agreement confirms it, conflict is said aloud."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from analyzers.candidates import Candidate, constraint_of
+from analyzers.formats import Constraint
+from analyzers.inferred import Inference
+from analyzers.timeline import Track
+
+NOTABLE: Final = 0.2  # share of CloudWatch's counts from which another cause is worth a word
+METRIC_WORDS: Final[dict[Constraint, str]] = {
+    "partition": "KeyRangeThroughputThrottleEvents",
+    "table": "ProvisionedThroughputThrottleEvents",
+    "max_on_demand": "MaxOnDemandThroughputThrottleEvents",
+    "account": "AccountLimitThrottleEvents",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """How sure a candidate is after all grades were heard, and what they said."""
+
+    confidence: float
+    because: tuple[str, ...]
+
+
+def weigh(candidate: Candidate, others: Sequence[Candidate], inference: Inference) -> Weight:
+    """Confidence and reasons of a candidate; `others` are the candidates of the same track."""
+    if candidate.opinion is not None:
+        return Weight(candidate.opinion.confidence, (candidate.opinion.because,))
+    confidence = inference.numbers.confidence
+    start = confidence.reason if candidate.grade == "reason" else confidence.cause_metric
+    heard = [_against_metrics(candidate, others, inference), _against_inference(candidate, inference)]
+    heard.append(_without_reason(candidate, inference))
+    for factor, _ in heard:
+        start = min(start * factor, confidence.reason_confirmed)
+    return Weight(start, tuple(because for _, because in heard if because))
+
+
+def cells_of(candidate: Candidate, track: Track) -> range:
+    """The cells that the candidate's span touches."""
+    return range(track.cell_of(candidate.span.start_s), candidate.span.end_s, track.step_s)
+
+
+def _against_metrics(
+    candidate: Candidate, others: Sequence[Candidate], inference: Inference
+) -> tuple[float, str]:
+    """What the cause-specific metrics say of a span whose reasons the client saw."""
+    track, confidence = inference.track, inference.numbers.confidence
+    if candidate.grade != "reason" or not track.causes:
+        return 1.0, ""
+    cells = cells_of(candidate, track)
+    counts = {name: sum(found.get(cell, 0.0) for cell in cells) for name, found in track.causes.items()}
+    total = sum(counts.values())
+    if not total:
+        published = track.consumed is not None and any(cell in track.consumed for cell in cells)
+        silent = "CloudWatch's cause-specific metrics count no throttle in these minutes (yet)"
+        return (confidence.inferred_conflict, silent) if published else (1.0, "")
+    also_seen = {
+        o.constraint for o in others if o.span.overlaps(candidate.span.start_s, candidate.span.end_s)
+    }
+    foreign = {n: c for n, c in counts.items() if c >= NOTABLE * total and n not in also_seen}
+    if foreign:
+        said = " and ".join(f"{count:,.0f} {_metric(track, name)}" for name, count in foreign.items())
+        return (
+            confidence.conflict,
+            f"conflict: CloudWatch counts {said} in these minutes, a cause that the client did not see",
+        )
+    own = counts.get(candidate.constraint, 0.0)
+    said = f"CloudWatch counts {own:,.0f} {_metric(track, candidate.constraint)} in these minutes"
+    return (confidence.reason_confirmed / confidence.reason if own else 1.0), said
+
+
+def _against_inference(candidate: Candidate, inference: Inference) -> tuple[float, str]:
+    """What consumption alone would have said of the heaviest cell of the span."""
+    track = inference.track
+    cells = cells_of(candidate, track)
+    heaviest = max(cells, key=lambda cell: _throttles(track, cell))
+    opinion = inference.opinion(heaviest)
+    if opinion.constraint == "undetermined":
+        return 1.0, ""
+    if opinion.constraint == candidate.constraint:
+        return 1.0, f"consumption agrees: {opinion.because}"
+    factor = inference.numbers.confidence.inferred_conflict
+    return factor, f"conflict: consumption alone suggests {opinion.constraint} ({opinion.because})"
+
+
+def _without_reason(candidate: Candidate, inference: Inference) -> tuple[float, str]:
+    """Throttles within a span of reasons that came without one, as those of partly refused batches do."""
+    if candidate.grade != "reason":
+        return 1.0, ""
+    span, reasons = candidate.span, inference.track.reasons
+    bare = sum(
+        count
+        for second in range(span.start_s, span.end_s)
+        for reason, count in reasons.get(second, {}).items()
+        if constraint_of(reason) is None
+    )
+    if not bare:
+        return 1.0, ""
+    share = bare / (bare + span.throttles)
+    factor = 1 - share * (1 - inference.numbers.confidence.unreasoned)
+    return (
+        factor,
+        f"{bare:,} more throttles in this span came without a known reason and are not counted here",
+    )
+
+
+def _throttles(track: Track, cell: int) -> float:
+    own = sum(sum(track.reasons.get(s, {}).values()) for s in range(cell, cell + track.step_s))
+    return own or (track.events or {}).get(cell, 0.0)
+
+
+def _metric(track: Track, constraint: Constraint) -> str:
+    return f"{track.direction.title()}{METRIC_WORDS.get(constraint, 'ThrottleEvents')}"
