@@ -1,11 +1,9 @@
-"""Capacity over time: consumed against provisioned, throttles by constraint below; and the labels."""
-
-from collections.abc import Mapping
+"""Capacity over time: consumed against provisioned, and below it throttles by constraint."""
 
 import numpy as np
 import plotly.graph_objects as go
 
-from analyzers.formats import Constraint, Direction, Label
+from analyzers.formats import Constraint
 from reports.constraints import NAMES, SHOWN
 from reports.downsample import Floats
 from reports.figures import (
@@ -17,15 +15,13 @@ from reports.figures import (
     compact,
     figure,
     heading,
-    iso,
     joined,
     level,
     rows_of,
-    safe,
     steps,
     times,
 )  # fmt: skip
-from reports.numbers import UNITS, clock, measured, moment, percent, some, span, whole
+from reports.numbers import UNITS, measured, moment, rate, some, span, whole
 from reports.style import LIGHT, PATTERNS, colour_of
 from reports.timeline import Timeline
 
@@ -50,7 +46,7 @@ def second_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | No
         title=f"Second by second: {timeline.resource.title}",
         summary=joined([f"{each}, as the client saw it.", *_said(timeline, ceiling_per_s)]),
         figure=made,
-        legend=_legend(timeline, "area", ceiling=ceiling_per_s is not None),
+        legend=_legend(timeline, ceiling_per_s),
     )
 
 
@@ -62,7 +58,7 @@ def minute_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | No
             go.Bar(
                 **_bars(timeline),
                 y=compact(timeline.consumed),
-                marker={"color": LIGHT["accent"]},
+                marker={"color": LIGHT["soft"], "line": {"color": LIGHT["accent"], "width": 1.5}},
                 hovertemplate="%{x}<br>%{y:,} consumed a second<extra></extra>",
             )
         )
@@ -75,7 +71,7 @@ def minute_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | No
         title=f"Minute by minute: {timeline.resource.title}",
         summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(timeline, ceiling_per_s)]),
         figure=made,
-        legend=_legend(timeline, "bar", ceiling=ceiling_per_s is not None),
+        legend=_legend(timeline, ceiling_per_s),
         table=rate_table(timeline),
     )
 
@@ -105,67 +101,6 @@ def rate_table(timeline: Timeline) -> Table:
     )
 
 
-def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
-    """Every label as a span of time, one row for each resource and direction."""
-    if not labels:
-        return None
-    owners = sorted({(label.resource != "table", label.resource, label.direction) for label in labels})
-    rows = {owner[1:]: len(owners) - 1 - place for place, owner in enumerate(owners)}
-    made = figure(height=70 + 46 * len(owners), barmode="overlay")
-    for constraint in sorted({label.constraint for label in labels}):
-        made.add_trace(
-            _spans([label for label in labels if label.constraint == constraint], rows, constraint)
-        )
-    start, end = min(label.start for label in labels), max(label.end for label in labels)
-    made.update_layout(
-        xaxis=times(start.timestamp(), end.timestamp()),
-        yaxis={
-            "tickvals": list(rows.values()),
-            "ticktext": [safe(f"{name}, {direction}s", 24) for name, direction in rows],
-            "range": [-0.6, len(owners) - 0.4],
-            "automargin": True,
-            "fixedrange": True,
-            "showgrid": False,
-            "zeroline": False,
-        },
-    )
-    found = sorted({label.constraint for label in labels})
-    return Chart(
-        id=chart_id,
-        title="What limited the table, and when",
-        summary=joined([_label_sentence(label) for label in sorted(labels, key=lambda one: one.start)[:4]]),
-        figure=made,
-        legend=tuple(_swatch(constraint) for constraint in found),
-    )
-
-
-def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], constraint: Constraint) -> go.Bar:
-    return go.Bar(
-        orientation="h",
-        base=[iso(label.start.timestamp()) for label in labels],
-        x=[(label.end - label.start).total_seconds() * 1000 for label in labels],
-        y=[rows[label.resource, label.direction] for label in labels],
-        width=0.6,
-        marker={
-            "color": colour_of(constraint),
-            "pattern": {"shape": PATTERNS[constraint], "fgcolor": LIGHT["card"], "size": 6, "solidity": 0.25},
-        },
-        customdata=[
-            [NAMES[constraint], whole(label.throttles), percent(label.confidence),
-             clock(label.start.timestamp()), clock(label.end.timestamp())]
-            for label in labels
-        ],
-        hovertemplate="%{customdata[0]}<br>%{customdata[3]} to %{customdata[4]}<br>"
-        "%{customdata[1]} throttles, confidence %{customdata[2]}<extra></extra>",
-    )  # fmt: skip
-
-
-def _label_sentence(label: Label) -> str:
-    times_said = f"{clock(label.start.timestamp())} to {clock(label.end.timestamp())}"
-    what = NAMES[label.constraint].lower()
-    return f"{times_said}: {label.resource} {label.direction}s, {what}, {some(label.throttles, 'throttle')}."
-
-
 def _panels(timeline: Timeline, **layout: str) -> go.Figure:
     """Capacity above; throttles below it on the same times, where there are any."""
     unit = UNITS[timeline.resource.direction]
@@ -174,7 +109,7 @@ def _panels(timeline: Timeline, **layout: str) -> go.Figure:
         made.update_layout(annotations=[heading(f"{unit} per second", 1.0)])
         made.update_layout(xaxis=times(timeline.start_s, timeline.end_s), yaxis=amounts(domain=[0, 1]))
         return made
-    made = figure(height=380, **layout)
+    made = figure(height=360, **layout)
     made.update_layout(
         xaxis=times(timeline.start_s, timeline.end_s, anchor="y2"),
         yaxis=amounts(domain=SPLIT["top"]),
@@ -239,22 +174,25 @@ def _bars(timeline: Timeline) -> dict[str, object]:
 
 def _add_limits(made: go.Figure, timeline: Timeline, ceiling_per_s: float | None) -> None:
     """Provisioned capacity, as it changed, and what one partition admits."""
-    limits = [] if ceiling_per_s is None else [("one partition", ceiling_per_s, LIGHT["ceiling"], "dot")]
-    provisioned = timeline.provisioned
-    if provisioned is not None and not _too_high(timeline, float(np.nanmax(provisioned))):
-        if np.nanmin(provisioned) == np.nanmax(provisioned) and not np.isnan(provisioned).any():
-            limits.append(("provisioned", float(provisioned[0]), LIGHT["ink"], "dash"))
-        else:
-            made.add_trace(_provisioned_line(timeline, provisioned))
+    constant = _constant(timeline.provisioned)
+    if timeline.provisioned is not None and constant is None:
+        made.add_trace(_provisioned_line(timeline, timeline.provisioned))
     shapes = [
-        level(f"{name} {whole(value)}", value, colour, dash)
-        for name, value, colour, dash in limits
-        if not _too_high(timeline, value)
+        level(value, role, dash)
+        for value, role, dash in ((constant, "ink", "dash"), (ceiling_per_s, "ceiling", "dot"))
+        if value is not None and not _too_high(timeline, value)
     ]
     made.update_layout(shapes=shapes)
-    highest = max([_peak(timeline.consumed), *(shape["y0"] for shape in shapes)], default=0.0)
+    highest = max([_peak(timeline.consumed), *(shape["y0"] for shape in shapes)])
     if shapes and highest > 0:
-        made.update_layout(yaxis_range=[0, highest * 1.12])
+        made.update_layout(yaxis_range=[0, highest * 1.08])
+
+
+def _constant(values: Floats | None) -> float | None:
+    """The one value that held throughout; None where it changed, or was not known all the time."""
+    if values is None or np.isnan(values).any() or values.min() != values.max():
+        return None
+    return float(values[0])
 
 
 def _provisioned_line(timeline: Timeline, provisioned: Floats) -> go.Scatter:
@@ -301,16 +239,21 @@ def _occurring(timeline: Timeline) -> list[Constraint]:
     return [constraint for constraint in SHOWN if constraint in timeline.throttled]
 
 
-def _legend(timeline: Timeline, mark: Mark, *, ceiling: bool) -> tuple[Swatch, ...]:
-    entries = [Swatch(name="consumed", role="accent", mark=mark)]
-    if timeline.provisioned is not None:
-        entries.append(Swatch(name="provisioned", role="ink", mark="dash"))
-    if ceiling:
-        entries.append(Swatch(name="what one partition admits", role="ceiling", mark="dot"))
-    return (*entries, *(_swatch(constraint, "throttled: ") for constraint in _occurring(timeline)))
+def _legend(timeline: Timeline, ceiling_per_s: float | None) -> tuple[Swatch, ...]:
+    unit = UNITS[timeline.resource.direction]
+    entries = [Swatch(name="consumed", role="accent", mark="area")]
+    if timeline.provisioned is not None and not _too_high(timeline, float(np.nanmax(timeline.provisioned))):
+        constant = _constant(timeline.provisioned)
+        amount = f": {rate(constant, unit)}" if constant else ""
+        entries.append(Swatch(name=f"provisioned{amount}", role="ink", mark="dash"))
+    if ceiling_per_s is not None and not _too_high(timeline, ceiling_per_s):
+        name = f"one partition admits: {rate(ceiling_per_s, unit)}"
+        entries.append(Swatch(name=name, role="ceiling", mark="dot"))
+    return (*entries, *(swatch(constraint, "throttled: ") for constraint in _occurring(timeline)))
 
 
-def _swatch(constraint: Constraint, before: str = "") -> Swatch:
+def swatch(constraint: Constraint, before: str = "") -> Swatch:
+    """A constraint in a legend, with its pattern."""
     name = f"{before}{NAMES[constraint].lower()}"
     return Swatch(
         name=name, role="calm" if constraint == "none" else constraint, mark=MARKS[PATTERNS[constraint]]

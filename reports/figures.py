@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from reports.style import LIGHT
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-Mark = Literal["area", "line", "dash", "dot", "bar", "stripe", "cross", "dots", "level"]
+Mark = Literal["area", "line", "dash", "dot", "bar", "stripe", "cross", "dots", "level", "heat"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,23 +118,17 @@ def heading(text: str, top: float) -> dict[str, Any]:
     return note(text, x=0, y=top, xanchor="left", yanchor="bottom", yshift=3)
 
 
-def level(name: str, value: float, colour: str, dash: str, axis: str = "y") -> dict[str, Any]:
-    """A limit as a line across the panel, named on the line itself."""
+def level(value: float, role: str, dash: str) -> dict[str, Any]:
+    """A limit as a line across the panel; the legend names it, with its number."""
     return {
         "type": "line",
-        "xref": "paper" if axis == "y" else "x",
+        "xref": "paper",
         "x0": 0,
         "x1": 1,
-        "yref": axis,
+        "yref": "y",
         "y0": value,
         "y1": value,
-        "line": {"color": colour, "dash": dash, "width": 1.5},
-        "label": {
-            "text": name,
-            "textposition": "end",
-            "yanchor": "bottom",
-            "font": {"size": 11, "color": colour},
-        },
+        "line": {"color": LIGHT[role], "dash": dash, "width": 1.5},
     }
 
 

@@ -130,9 +130,7 @@ def generator_chart(run: Run, record: Record, chart_id: str) -> Chart | None:
         yaxis=amounts(),
     )
     if health.asked_per_s:
-        made.update_layout(
-            shapes=[level(f"asked for {whole(health.asked_per_s)}", health.asked_per_s, LIGHT["ink"], "dash")]
-        )
+        made.update_layout(shapes=[level(health.asked_per_s, "ink", "dash")])
         highest = float(np.sum([values for _, _, values in outcomes], axis=0).max())
         made.update_layout(yaxis_range=[0, max(highest, health.asked_per_s) * 1.12])
     return Chart(
@@ -141,10 +139,19 @@ def generator_chart(run: Run, record: Record, chart_id: str) -> Chart | None:
         summary=generator_summary(run, step_s),
         figure=made,
         legend=(
-            *(Swatch(name=name, role=role, mark="area") for name, role, _ in outcomes),
-            *((Swatch(name="asked for", role="ink", mark="dash"),) if health.asked_per_s else ()),
+            *(
+                Swatch(name=name, role=role, mark="area" if role == "accent" else "bar")
+                for name, role, _ in outcomes
+            ),
+            *_asked_for(health),
         ),
     )
+
+
+def _asked_for(health: GeneratorHealth) -> tuple[Swatch, ...]:
+    if not health.asked_per_s:
+        return ()
+    return (Swatch(name=f"asked for: {rate(health.asked_per_s, 'requests')}", role="ink", mark="dash"),)
 
 
 def generator_summary(run: Run, step_s: int = 1) -> str:

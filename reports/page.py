@@ -14,7 +14,8 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from reports import style
-from reports.constraints import MEANINGS, NAMES
+from reports.charts import swatch
+from reports.constraints import MEANINGS
 from reports.facts import facts_of
 from reports.figures import Chart
 from reports.load import Run, load_run
@@ -39,8 +40,7 @@ def render(run: Run, generated_at: datetime, *, plotlyjs: str | None = None) -> 
         figures=Markup(_figures([chart for section in sections for chart in section.charts])),
         tables=tables_of(run, record),
         details=details_of(run),
-        names=NAMES,
-        meanings=MEANINGS,
+        constraints=[(swatch(constraint), _capital(MEANINGS[constraint])) for constraint in MEANINGS],
         generated_at=said_at(generated_at),
         plotlyjs=Markup(plotly.offline.get_plotlyjs() if plotlyjs is None else plotlyjs),
     )
@@ -80,6 +80,10 @@ def _figures(charts: list[Chart]) -> str:
     }
     text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def glued(text: object) -> str:

@@ -1,14 +1,16 @@
 """What a report says where: the verdict and its numbers, charts by section, tables, details."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.charts import label_chart, minute_chart, rate_table, second_chart
+from reports.charts import minute_chart, rate_table, second_chart
 from reports.constraints import NAMES
 from reports.facts import Facts
 from reports.figures import Chart, Table
-from reports.key_charts import heat_chart, hottest, key_chart
+from reports.heat_chart import heat_chart
+from reports.key_charts import hottest, key_chart
+from reports.label_chart import label_chart
 from reports.load import Run
 from reports.load_charts import generator_chart, generator_summary, latency_chart
 from reports.numbers import UNITS, moment, percent, rate, some, span, whole
@@ -49,6 +51,7 @@ class Section:
 
     id: str
     title: str
+    short: str
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
 
@@ -107,7 +110,7 @@ def _stats(run: Run, facts: Facts) -> tuple[Stat, ...]:
         f"{percent(facts.throttled_share)} of {whole(facts.attempts)} attempts" if facts.attempts else ""
     )
     if facts.provisioned_per_s:
-        held = f"{percent(facts.used_share)} of {whole(facts.provisioned_per_s)} provisioned"
+        held = f"{percent(facts.used_share)} of {_owner(facts.resource)}'s {whole(facts.provisioned_per_s)}"
     else:
         held = "no provisioned capacity known" if _mode(run) != "on-demand" else "on-demand"
     return (
@@ -159,7 +162,8 @@ def _ordered(found: list[Resource], first: Resource) -> list[Resource]:
 
 
 def _capacity(run: Run, record: Record, facts: Facts) -> Section:
-    notes, charts = [], []
+    notes: list[str] = []
+    charts: list[Chart | None] = []
     ceiling = facts.ceiling_per_s if run.diagnosis.verdict.constraint == "partition" else None
     seen = _ordered(record.resources(), facts.resource)
     published = _ordered(published_resources(run), facts.resource)
@@ -182,9 +186,7 @@ def _capacity(run: Run, record: Record, facts: Facts) -> Section:
         notes.append(f"No minute-by-minute chart: {why}.")
     if len({*seen, *published}) > MOST_RESOURCES:
         notes.append(f"The {MOST_RESOURCES} first resources are drawn; the tables below have them all.")
-    return Section(
-        id="capacity", title="Consumed against provisioned", charts=tuple(charts), notes=tuple(notes)
-    )
+    return _section("capacity", "Consumed against provisioned", "Capacity", charts, notes)
 
 
 def _keys(run: Run, facts: Facts) -> Section:
@@ -199,14 +201,16 @@ def _keys(run: Run, facts: Facts) -> Section:
         notes.append("keys.json is missing, so where the heat was over time cannot be shown.")
     if not keys:
         notes.append("No keys were recorded.")
-    return _section("keys", "Keys", charts, notes)
+    return _section("keys", "Keys", "Keys", charts, notes)
 
 
 def _latency(run: Run) -> Section:
     notes = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
     if run.latency == ():
         notes.append("latency.hdr holds no requests.")
-    return _section("latency", "Latency", [latency_chart(run.latency or (), "chart-latency")], notes)
+    return _section(
+        "latency", "Latency", "Latency", [latency_chart(run.latency or (), "chart-latency")], notes
+    )
 
 
 def _generator(run: Run, record: Record) -> Section:
@@ -216,7 +220,7 @@ def _generator(run: Run, record: Record) -> Section:
         notes.insert(
             0, joined_or(generator_summary(run), "seconds.parquet is missing: what was sent is not known.")
         )
-    return _section("generator", "The load generator", [chart], notes)
+    return _section("generator", "The load generator", "Generator", [chart], notes)
 
 
 def joined_or(text: str, otherwise: str) -> str:
@@ -226,12 +230,15 @@ def joined_or(text: str, otherwise: str) -> str:
 
 def _labels(run: Run) -> Section:
     notes = [] if run.diagnosis.labels else ["The diagnosis has no labels."]
-    return _section("labels", "Labels over time", [label_chart(run.diagnosis.labels, "chart-labels")], notes)
+    chart = label_chart(run.diagnosis.labels, "chart-labels")
+    return _section("labels", "Labels over time", "Labels", [chart], notes)
 
 
-def _section(name: str, title: str, charts: list[Chart | None], notes: list[str]) -> Section:
+def _section(
+    name: str, title: str, short: str, charts: Sequence[Chart | None], notes: Sequence[str]
+) -> Section:
     drawn = tuple(chart for chart in charts if chart is not None)
-    return Section(id=name, title=title, charts=drawn, notes=tuple(notes))
+    return Section(id=name, title=title, short=short, charts=drawn, notes=tuple(notes))
 
 
 def tables_of(run: Run, record: Record) -> tuple[Table, ...]:

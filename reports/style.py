@@ -40,7 +40,7 @@ DARK = {
     "ceiling": "#e3b341",
     "calm": "#3a444e",
     "good": "#63c794",
-    "partition": "#ff6470",
+    "partition": "#f2606c",
     "table": "#c24a64",
     "max_on_demand": "#ff9da3",
     "account": "#ffcdd0",

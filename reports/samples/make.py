@@ -1,25 +1,30 @@
 """Run files of a made-up case: the numbers are drawn from a seed, the files are the real formats."""
 
-from datetime import UTC, datetime, timedelta
-from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
 from analyzers import formats
+from reports.samples.answers import (
+    START,
+    TABLE,
+    Ints,
+    at,
+    checks_of,
+    diagnosis_of,
+    digest,
+    evidence_of,
+    table_of,
+    text,
+)  # fmt: skip
 from reports.samples.cases import Case
 from tablemodel import runfiles
 
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 OPERATION = "PutItem"
-TABLE = "orders"
 WINDOW_S = 5
-Ints = npt.NDArray[np.int64]
 
 
 def make_run(
@@ -36,8 +41,8 @@ def make_run(
     runfiles.write_table(run_dir / "throttles.parquet", runfiles.THROTTLES, _throttles(case, refused, rng))
     runfiles.write_json(run_dir / "keys.json", runfiles.KEYS, _keys(case, sent, hot, refused))
     _write_latency(run_dir / "latency.hdr", int(sent.sum() - refused.sum()), int(refused.sum()), rng)
-    formats.write_evidence(run_dir / "evidence.json", _evidence(case, sent, refused, seconds))
-    formats.write_diagnosis(run_dir / "diagnosis.json", _diagnosis(case, sent, hot, refused, seconds))
+    formats.write_evidence(run_dir / "evidence.json", evidence_of(case, sent, refused, seconds))
+    formats.write_diagnosis(run_dir / "diagnosis.json", diagnosis_of(case, sent, hot, refused, seconds))
     return run_dir
 
 
@@ -50,28 +55,6 @@ def _refused(case: Case, sent: Ints, hot: Ints, seconds: int, rng: np.random.Gen
     over = np.clip(asked - case.ceiling_per_s + rng.normal(0, 12, seconds), 0, None)
     refused = np.where(since < case.burst_s, 0, over * times)
     return np.minimum(np.round(refused), sent).astype(np.int64)
-
-
-def _at(second: int) -> datetime:
-    return START + timedelta(seconds=second)
-
-
-def _text(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
-
-
-def digest(key: str) -> str:
-    """A partition key as run files name it."""
-    return f"sha256:{sha256(key.encode()).hexdigest()[:16]}"
-
-
-def _table(case: Case) -> dict[str, Any]:
-    return {
-        "name": TABLE,
-        "arn": f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}",
-        "billing_mode": "PROVISIONED",
-        "provisioned": {"read": 100, "write": case.provisioned},
-    }
 
 
 def _manifest(case: Case, sent: Ints, refused: Ints, seconds: int) -> dict[str, Any]:
@@ -92,15 +75,15 @@ def _manifest(case: Case, sent: Ints, refused: Ints, seconds: int) -> dict[str, 
         "region": "us-east-1",
         "scale": 1.0,
         "transport": "signed",
-        "started_at": _text(START),
-        "ended_at": _text(_at(seconds)),
+        "started_at": text(START),
+        "ended_at": text(at(seconds)),
         "versions": {"keyheat": "0.1.0", "python": "3.11.9", "locust": "2.47.0", "botocore": "1.44.5"},
-        "table": _table(case),
+        "table": table_of(case),
         "processes": 1,
         "users": 50,
         "generator": {
             "bound": case.generator_bound,
-            "checks": _checks(case),
+            "checks": checks_of(case),
             "cpu_percent_max": 99.2 if case.generator_bound else 41.0,
             "loop_lag_ms_max": 310.0 if case.generator_bound else 3.1,
             "asked_per_s": asked,
@@ -119,21 +102,11 @@ def _manifest(case: Case, sent: Ints, refused: Ints, seconds: int) -> dict[str, 
     }
 
 
-def _checks(case: Case) -> list[str]:
-    if case.generator_bound:
-        return ["achieved 42 % of the rate asked for", "one core was 99 % busy", "loop late by up to 310 ms"]
-    return [
-        "achieved the rate asked for within 1 %",
-        "at most 41 % of a core busy",
-        "loop late by at most 3 ms",
-    ]
-
-
 def _seconds(sent: Ints, refused: Ints) -> pa.Table:
     count = len(sent)
     return pa.table(
         {
-            "second": pa.array([_at(second) for second in range(count)], pa.timestamp("s", tz="UTC")),
+            "second": pa.array([at(second) for second in range(count)], pa.timestamp("s", tz="UTC")),
             "index": pa.nulls(count, pa.string()),
             "direction": ["write"] * count,
             "operation": [OPERATION] * count,
@@ -188,7 +161,7 @@ def _keys(case: Case, sent: Ints, hot: Ints, refused: Ints) -> dict[str, Any]:
             throttles[key] = throttles.get(key, 0) + int(lost)
         rows = [{"key": digest(k), "units": v[0], "throttles": int(v[1])} for k, v in top.items()]
         windows.append(
-            {"start": _text(_at(first)), "seconds": WINDOW_S, "direction": "write",
+            {"start": text(at(first)), "seconds": WINDOW_S, "direction": "write",
              "top": sorted(rows, key=lambda row: -float(str(row["units"])))}
         )  # fmt: skip
     total = float(sent.sum())
@@ -226,83 +199,5 @@ def _write_latency(path: Path, accepted: int, throttled: int, rng: np.random.Gen
             histogram.record_value(value, each)
         lines.append(f"Tag={OPERATION}.{outcome},0.0,1.0,{histogram.get_max_value() / 1e6:.6f},"
                      f"{histogram.encode().decode()}")  # fmt: skip
-    text = "\n".join(lines) + "\n"
-    runfiles.write_atomically(path, lambda file: file.write(text.encode()))
-
-
-def _evidence(case: Case, sent: Ints, refused: Ints, seconds: int) -> formats.Evidence:
-    content = {
-        "table": _table(case),
-        "window": {"start": _text(START), "end": _text(_at(-(-seconds // 60) * 60))},
-        "series": _series(case, sent, refused, seconds) if case.published else [],
-        "throttles": [
-            {"second": _text(_at(s)), "direction": "write", "reason": case.reason, "count": int(count)}
-            for s, count in enumerate(refused) if count
-        ],
-        "seconds": [
-            {"second": _text(_at(s)), "direction": "write", "consumed": float(sent[s] - refused[s]),
-             "attempts": int(sent[s]), "throttled": int(refused[s])}
-            for s in range(seconds)
-        ],
-    }  # fmt: skip
-    return formats.Evidence.model_validate(content)
-
-
-def _series(case: Case, sent: Ints, refused: Ints, seconds: int) -> list[dict[str, Any]]:
-    firsts = range(0, seconds, 60)
-
-    def per_minute(values: Ints) -> list[tuple[str, float]]:
-        return [(_text(_at(first)), float(values[first : first + 60].sum())) for first in firsts]
-
-    series: list[dict[str, Any]] = [
-        {"metric": "ConsumedWriteCapacityUnits", "statistic": "Sum", "period_s": 60,
-         "points": per_minute(sent - refused)},
-        {"metric": "ProvisionedWriteCapacityUnits", "statistic": "Maximum", "period_s": 300,
-         "points": [(_text(_at(first)), float(case.provisioned)) for first in range(0, seconds, 300)]},
-    ]  # fmt: skip
-    if refused.any():
-        cause = {"partition": "WriteKeyRange", "table": "WriteProvisioned"}.get(case.constraint)
-        names = ["WriteThrottleEvents"] + ([f"{cause}ThroughputThrottleEvents"] if cause else [])
-        series += [
-            {"metric": name, "statistic": "Sum", "period_s": 60,
-             "points": [point for point in per_minute(refused) if point[1]]}
-            for name in names
-        ]  # fmt: skip
-    return series
-
-
-def _diagnosis(case: Case, sent: Ints, hot: Ints, refused: Ints, seconds: int) -> formats.Diagnosis:
-    common = {"resource": "table", "direction": "write", "confidence": case.confidence}
-    verdict = {**common, "constraint": case.constraint, "grade": case.grade, "because": case.because,
-               "valid": not case.generator_bound}  # fmt: skip
-    labels = [
-        {**common, "constraint": case.constraint if lost else "none", "grade": case.grade if lost else "none",
-         "start": _text(_at(first)), "end": _text(_at(last)), "throttles": lost,
-         "because": [f"{lost:,} throttles"]}
-        for first, last, lost in _spans(refused)
-    ]  # fmt: skip
-    hot_keys = []
-    if case.hot_share > 0.2:
-        units = hot.sum() / seconds
-        hot_keys = [{"key": digest(case.hot_key_at(seconds - 1)), "share": case.hot_share,
-                     "throttles": int(refused.sum()), "units_per_s": float(units)}]  # fmt: skip
-    missing = (
-        [] if case.published else ["CloudWatch: no series for this table", "reasons: the endpoint gave none"]
-    )
-    return formats.Diagnosis.model_validate(
-        {
-            "verdict": verdict,
-            "labels": labels,
-            "hot_keys": hot_keys,
-            "recommendations": [one.model_dump() for one in case.recommendations],
-            "generator": {"bound": case.generator_bound, "checks": _checks(case)},
-            "coverage": {"minutes": -(-seconds // 60) if case.published else 0, "missing": missing},
-        }
-    )
-
-
-def _spans(refused: Ints) -> list[tuple[int, int, int]]:
-    """(first second, second after the last, throttles) of each stretch with, and each without, throttles."""
-    busy = refused > 0
-    edges = [0, *(np.flatnonzero(np.diff(busy.astype(int))) + 1).tolist(), len(refused)]
-    return [(a, b, int(refused[a:b].sum())) for a, b in pairwise(edges) if b > a]
+    body = "\n".join([*lines, ""]).encode()
+    runfiles.write_atomically(path, lambda file: file.write(body))

@@ -1,0 +1,74 @@
+"""The labels of a diagnosis as a timeline: what limited which resource, and when."""
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+
+from analyzers.formats import Constraint, Direction, Label
+from reports.charts import swatch
+from reports.constraints import NAMES
+from reports.figures import Chart, figure, iso, joined, safe, times
+from reports.numbers import clock, percent, some, whole
+from reports.style import LIGHT, PATTERNS, colour_of
+
+
+def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
+    """Every label as a span of time, one row for each resource and direction."""
+    if not labels:
+        return None
+    owners = sorted({(label.resource != "table", label.resource, label.direction) for label in labels})
+    rows = {owner[1:]: len(owners) - 1 - place for place, owner in enumerate(owners)}
+    made = figure(height=64 + 46 * len(owners), barmode="overlay")
+    for constraint in sorted({label.constraint for label in labels}):
+        made.add_trace(
+            _spans([label for label in labels if label.constraint == constraint], rows, constraint)
+        )
+    start, end = min(label.start for label in labels), max(label.end for label in labels)
+    made.update_layout(
+        xaxis=times(start.timestamp(), end.timestamp()),
+        yaxis={
+            "tickvals": list(rows.values()),
+            "ticktext": [safe(f"{name}, {direction}s", 24) for name, direction in rows],
+            "range": [-0.6, len(owners) - 0.4],
+            "automargin": True,
+            "ticklabelstandoff": 6,
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+    )
+    found = sorted({label.constraint for label in labels})
+    return Chart(
+        id=chart_id,
+        title="What limited the table, and when",
+        summary=joined([_label_sentence(label) for label in sorted(labels, key=lambda one: one.start)[:4]]),
+        figure=made,
+        legend=tuple(swatch(constraint) for constraint in found),
+    )
+
+
+def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], constraint: Constraint) -> go.Bar:
+    return go.Bar(
+        orientation="h",
+        base=[iso(label.start.timestamp()) for label in labels],
+        x=[(label.end - label.start).total_seconds() * 1000 for label in labels],
+        y=[rows[label.resource, label.direction] for label in labels],
+        width=0.6,
+        marker={
+            "color": colour_of(constraint),
+            "pattern": {"shape": PATTERNS[constraint], "fgcolor": LIGHT["card"], "size": 6, "solidity": 0.25},
+        },
+        customdata=[
+            [NAMES[constraint], whole(label.throttles), percent(label.confidence),
+             clock(label.start.timestamp()), clock(label.end.timestamp())]
+            for label in labels
+        ],
+        hovertemplate="%{customdata[0]}<br>%{customdata[3]} to %{customdata[4]}<br>"
+        "%{customdata[1]} throttles, confidence %{customdata[2]}<extra></extra>",
+    )  # fmt: skip
+
+
+def _label_sentence(label: Label) -> str:
+    times_said = f"{clock(label.start.timestamp())} to {clock(label.end.timestamp())}"
+    what = NAMES[label.constraint].lower()
+    return f"{times_said}: {label.resource} {label.direction}s, {what}, {some(label.throttles, 'throttle')}."
