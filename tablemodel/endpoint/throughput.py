@@ -13,6 +13,9 @@ from tablemodel.endpoint.schema import TableSchema
 from tablemodel.resources import BillingMode, IndexCapacity, TableCapacity, Throughput
 
 Given = Mapping[str, Any]
+MOST_WARM_UNITS = (
+    10_000_000  # per second; this endpoint's own bound, since it holds every partition in memory
+)
 UNLIMITED = -1  # how a request takes an on-demand maximum away again, and how a description shows none
 
 
@@ -116,6 +119,11 @@ def raised_warm(
         if units is not None and units < least:
             raise invalid(
                 f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is lower than {named}"
+            )
+        if units is not None and units > MOST_WARM_UNITS:
+            raise invalid(
+                f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is above {MOST_WARM_UNITS}, "
+                "the most that the local endpoint can hold"
             )
         asked.append(least if units is None else units)
     return Throughput(*asked)

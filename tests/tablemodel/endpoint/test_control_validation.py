@@ -110,6 +110,11 @@ REFUSED = [
         + "Requested WriteUnitsPerSecond for WarmThroughput for table is lower than initial throughput",
     ),
     (
+        "warm throughput of millions of partitions",
+        on_demand(WarmThroughput={"WriteUnitsPerSecond": 10**10}),
+        "is above 10000000, the most that the local endpoint can hold",
+    ),
+    (
         "warm throughput below the provisioned",
         table(WarmThroughput={"ReadUnitsPerSecond": 4}),
         "for table is lower than ReadCapacityUnits of ProvisionedThroughput",
