@@ -125,7 +125,7 @@ def _panels(timeline: Timeline, **layout: str) -> go.Figure:
 def _area(timeline: Timeline, values: Floats) -> go.Scatter:
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
-        y=compact(values),
+        y=held(values),
         mode="lines",
         line={"color": LIGHT["accent"], "width": 1.5, "shape": "hv"},
         fill="tozeroy",
@@ -137,7 +137,7 @@ def _area(timeline: Timeline, values: Floats) -> go.Scatter:
 def _throttled_area(timeline: Timeline, constraint: Constraint) -> go.Scatter:
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
-        y=compact(timeline.throttled[constraint]),
+        y=held(timeline.throttled[constraint]),
         yaxis="y2",
         mode="lines",
         stackgroup="throttled",
@@ -169,7 +169,7 @@ def _throttled_bars(timeline: Timeline, constraint: Constraint) -> go.Bar:
 
 def _bars(timeline: Timeline) -> dict[str, object]:
     """Bars that begin where their minute begins."""
-    return {**steps(timeline.start_s, timeline.step_s), "offset": 0, "width": timeline.step_s * 850}
+    return {**steps(timeline.start_s, timeline.step_s), "offset": 0, "width": timeline.step_s * 940}
 
 
 def _add_limits(made: go.Figure, timeline: Timeline, ceiling_per_s: float | None) -> None:
@@ -198,7 +198,7 @@ def _constant(values: Floats | None) -> float | None:
 def _provisioned_line(timeline: Timeline, provisioned: Floats) -> go.Scatter:
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
-        y=compact(provisioned),
+        y=held(provisioned),
         mode="lines",
         line={"color": LIGHT["ink"], "width": 1.5, "dash": "dash", "shape": "hv"},
         hovertemplate="%{x}<br>%{y:,} provisioned<extra></extra>",

@@ -155,6 +155,11 @@ def compact(values: npt.ArrayLike) -> list[float | int | None]:
     ]
 
 
+def held(values: npt.NDArray[np.float64]) -> list[float | int | None]:
+    """Values of a stepped line: the last one again, so that its step has a width too."""
+    return compact(np.append(values, values[-1]))
+
+
 def safe(text: str, longest: int = 60) -> str:
     """Text that users wrote, for a chart: plotly reads a little HTML in texts, so its signs are escaped."""
     cut = shortened(text, longest)

@@ -119,15 +119,19 @@ def key_chart(
         title=f"Hottest keys, {direction}s",
         summary=_key_summary(top[0], direction, ceiling_per_s),
         figure=made,
-        legend=(
-            Swatch(name="asked for, had throttles", role="partition", mark="bar"),
-            Swatch(name="asked for, no throttles", role="accent", mark="bar"),
-            Swatch(
-                name=f"what one partition admits: {whole(ceiling_per_s)} {unit}/s", role="ceiling", mark="dot"
-            ),
-        ),
+        legend=_legend(top, f"{whole(ceiling_per_s)} {unit}/s" if drawn else None),
         table=_key_table(keys, unit),
     )
+
+
+def _legend(top: list[HeatOfKey], ceiling: str | None) -> tuple[Swatch, ...]:
+    kinds = {bool(key.throttles) for key in top}
+    entries = [
+        Swatch(name="asked for, with throttles", role="partition", mark="bar") if True in kinds else None,
+        Swatch(name="asked for, no throttles", role="accent", mark="bar") if False in kinds else None,
+        Swatch(name=f"one partition admits: {ceiling}", role="ceiling", mark="dot") if ceiling else None,
+    ]
+    return tuple(entry for entry in entries if entry is not None)
 
 
 def _worth_drawing(keys: list[HeatOfKey]) -> list[HeatOfKey]:
@@ -158,10 +162,10 @@ def _ceiling_line(ceiling_per_s: float) -> dict[str, object]:
 
 def _key_summary(first: HeatOfKey, direction: Direction, ceiling_per_s: float) -> str:
     unit = UNITS[direction]
+    met = f"It met {some(first.throttles, 'throttle')}." if first.throttles else "It was never throttled."
     return (
         f"The hottest key was asked for {rate(first.units_per_s, unit)} while it was hot, "
-        f"{percent(first.share)} of all demand; one partition admits {whole(ceiling_per_s)} {unit}/s. "
-        f"It met {some(first.throttles, 'throttle')}."
+        f"{percent(first.share)} of all demand; one partition admits {whole(ceiling_per_s)} {unit}/s. {met}"
     )
 
 

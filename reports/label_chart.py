@@ -11,6 +11,8 @@ from reports.figures import Chart, figure, iso, joined, safe, times
 from reports.numbers import clock, percent, some, whole
 from reports.style import LIGHT, PATTERNS, colour_of
 
+SAID = 4
+
 
 def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
     """Every label as a span of time, one row for each resource and direction."""
@@ -41,7 +43,7 @@ def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
     return Chart(
         id=chart_id,
         title="What limited the table, and when",
-        summary=joined([_label_sentence(label) for label in sorted(labels, key=lambda one: one.start)[:4]]),
+        summary=_summary(labels),
         figure=made,
         legend=tuple(swatch(constraint) for constraint in found),
     )
@@ -66,6 +68,14 @@ def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], const
         hovertemplate="%{customdata[0]}<br>%{customdata[3]} to %{customdata[4]}<br>"
         "%{customdata[1]} throttles, confidence %{customdata[2]}<extra></extra>",
     )  # fmt: skip
+
+
+def _summary(labels: tuple[Label, ...]) -> str:
+    throttled = sorted((label for label in labels if label.throttles), key=lambda label: label.start)
+    said = [_label_sentence(label) for label in throttled[:SAID]]
+    if len(throttled) > SAID:
+        said.append(f"{some(len(throttled) - SAID, 'more span')} with throttles.")
+    return joined(said) or "No span has throttles."
 
 
 def _label_sentence(label: Label) -> str:

@@ -191,7 +191,7 @@ def _outcomes(run: Run, start_s: int, end_s: int, step_s: int) -> list[tuple[str
 def _stacked(name: str, role: str, values: Floats, start_s: int, step_s: int) -> go.Scatter:
     return go.Scatter(
         **steps(start_s, step_s),
-        y=compact(values),
+        y=held(values),
         mode="lines",
         stackgroup="attempts",
         line={"color": LIGHT[role], "width": 1, "shape": "hv"},

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analyzers.formats import Verdict
 from reports.charts import minute_chart, rate_table, second_chart
 from reports.constraints import NAMES
 from reports.facts import Facts
@@ -116,15 +117,25 @@ def _stats(run: Run, facts: Facts) -> tuple[Stat, ...]:
     return (
         Stat(name="Throttled", value=whole(facts.throttles), beside=attempts),
         Stat(
-            name=f"Consumed by {_owner(facts.resource)}", value=rate(facts.consumed_per_s, unit), beside=held
+            name="Consumed while throttled" if facts.throttles else "Consumed",
+            value=rate(facts.consumed_per_s, unit),
+            beside=held,
         ),
-        Stat(name="Evidence", value=GRADES[verdict.grade], beside=GRADE_MEANINGS[verdict.grade]),
+        _evidence_stat(verdict),
         Stat(
             name="Confidence",
             value=percent(verdict.confidence),
             beside=f"from {some(run.diagnosis.coverage.minutes, 'minute')} of evidence",
         ),
     )
+
+
+def _evidence_stat(verdict: Verdict) -> Stat:
+    if verdict.grade != "none":
+        return Stat(name="Evidence", value=GRADES[verdict.grade], beside=GRADE_MEANINGS[verdict.grade])
+    if verdict.constraint == "none":
+        return Stat(name="Evidence", value="No throttles", beside="there is nothing to explain")
+    return Stat(name="Evidence", value="Not enough", beside="no reasons, and nothing to infer the cause from")
 
 
 def _owner(resource: Resource) -> str:

@@ -8,13 +8,11 @@ GRADES: dict[Grade, str] = {
     "reason": "DynamoDB said so",
     "cause_metric": "CloudWatch names the cause",
     "inferred": "inferred from rates",
-    "none": "no evidence needed",
 }
 GRADE_MEANINGS: dict[Grade, str] = {
     "reason": "every throttled answer carries DynamoDB's own reason",
     "cause_metric": "a CloudWatch metric that counts throttles of one cause only",
     "inferred": "throttles while consumption was below, or at, what is provisioned",
-    "none": "there is nothing to explain, or nothing that explains it",
 }
 
 
