@@ -4,10 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tablemodel.endpoint.errors import validation_error
 from tablemodel.endpoint.keyschema import table_schema
 from tablemodel.endpoint.schema import TableSchema
 from tablemodel.endpoint.throughput import table_capacity
 from tablemodel.resources import TableCapacity
+
+
+NOT_HERE = (
+    "GlobalTableSettingsReplicationMode",
+    "GlobalTableSourceArn",
+    "GlobalTableWitnessUpdates",
+    "MultiRegionConsistency",
+    "ReplicaUpdates",
+    "ResourcePolicy",
+    "VectorIndexes",
+    "VectorIndexUpdates",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +44,18 @@ class TableDefinition:
 
 def define(request: Mapping[str, Any]) -> TableDefinition:
     """The definition in a CreateTable request. Raises ValidationException or LimitExceededException."""
+    refuse_what_is_not_here(request)
     schema = table_schema(request)
     return TableDefinition(
         schema=schema, capacity=table_capacity(request, schema), settings=settings(request, Settings())
     )
+
+
+def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:
+    """Raises ValidationException where a request asks for something that the local table cannot be."""
+    for member in NOT_HERE:
+        if request.get(member) is not None:
+            raise validation_error(f"The local endpoint does not support {member}")
 
 
 def settings(request: Mapping[str, Any], before: Settings) -> Settings:

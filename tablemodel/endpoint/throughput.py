@@ -122,8 +122,8 @@ def raised_warm(
             )
         if units is not None and units > MOST_WARM_UNITS:
             raise invalid(
-                f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is above {MOST_WARM_UNITS}, "
-                "the most that the local endpoint can hold"
+                f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is above "
+                f"{MOST_WARM_UNITS}, the most that the local endpoint can hold"
             )
         asked.append(least if units is None else units)
     return Throughput(*asked)

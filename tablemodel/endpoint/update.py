@@ -7,7 +7,7 @@ from typing import Any
 
 from tablemodel.endpoint.catalog import Change, Table, require_idle
 from tablemodel.endpoint.create import check_account
-from tablemodel.endpoint.definition import TableDefinition, settings
+from tablemodel.endpoint.definition import TableDefinition, refuse_what_is_not_here, settings
 from tablemodel.endpoint.describe import describe
 from tablemodel.endpoint.errors import validation_error
 from tablemodel.endpoint.history import require_decrease_allowed, require_switch_allowed
@@ -32,6 +32,7 @@ CHANGES = (
 def update_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
     """UpdateTable. The answer shows the table UPDATING, still with its old capacity."""
     now_s = service.now_s()
+    refuse_what_is_not_here(request)
     if all(request.get(member) is None for member in CHANGES):
         raise validation_error(f"At least one of {', '.join(CHANGES)} is required")
     table = service.catalog.find(request["TableName"])

@@ -275,3 +275,21 @@ def test_all_provisioned_tables_together_have_a_quota():
     refusal = account.refusal("CreateTable", **table("ccc", ProvisionedThroughput=units(1, 1)))
     assert refusal.code == "LimitExceededException"
     assert "ReadCapacityUnits of 80001 for the account" in refusal.message
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "member"),
+    [
+        ("CreateTable", table(ResourcePolicy="{}"), "ResourcePolicy"),
+        ("CreateTable", table(VectorIndexes=[]), "VectorIndexes"),
+        (
+            "UpdateTable",
+            {"TableName": "orders", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},
+            "ReplicaUpdates",
+        ),
+    ],
+)
+def test_what_the_local_table_cannot_be_is_refused_by_name(operation, request_, member):
+    refusal = Account().refusal(operation, **request_)
+    assert refusal.code == "ValidationException"
+    assert refusal.message == f"The local endpoint does not support {member}"
