@@ -15,6 +15,7 @@ from reports.figures import (
     compact,
     figure,
     heading,
+    held,
     joined,
     level,
     rows_of,

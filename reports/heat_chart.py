@@ -17,7 +17,7 @@ MOST_WINDOWS = 720
 HEAT = [[0.0, LIGHT["heat0"]], [0.35, LIGHT["heat1"]], [0.7, LIGHT["heat2"]], [1.0, LIGHT["heat3"]]]
 
 
-def heat_chart(run: Run, direction: Direction, chart_id: str) -> Chart | None:
+def heat_chart(run: Run, direction: Direction, ceiling_per_s: float, chart_id: str) -> Chart | None:
     """Which keys were hot when: a row for each key in order of appearance, a column for each window."""
     if run.keys is None:
         return None
@@ -27,7 +27,7 @@ def heat_chart(run: Run, direction: Direction, chart_id: str) -> Chart | None:
     if not keys or len(windows) < 2:
         return None
     rates, starts, width_s = _grid(windows, keys)
-    highest = float(rates.max())
+    highest = max(float(rates.max()), ceiling_per_s)  # so that an even load looks as cool as it is
     names = [key_name(key, shown.get(key), 8).removeprefix("sha256:") for key in keys]
     made = figure(height=64 + 26 * len(keys))
     made.add_trace(

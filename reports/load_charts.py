@@ -14,6 +14,7 @@ from reports.figures import (
     compact,
     figure,
     heading,
+    held,
     joined,
     level,
     safe,

@@ -205,7 +205,7 @@ def _keys(run: Run, facts: Facts) -> Section:
     keys = hottest(run, direction)
     charts = [
         key_chart(keys, direction, facts.ceiling_per_s, "chart-keys"),
-        heat_chart(run, direction, "chart-heat"),
+        heat_chart(run, direction, facts.ceiling_per_s, "chart-heat"),
     ]
     notes = []
     if run.keys is None:

@@ -99,11 +99,7 @@ def diagnosis_of(case: Case, sent: Ints, hot: Ints, refused: Ints, seconds: int)
          "because": [f"{lost:,} throttles"]}
         for first, last, lost in _spans(refused)
     ]  # fmt: skip
-    hot_keys = []
-    if case.hot_share > 0.2:
-        units = hot.sum() / seconds
-        hot_keys = [{"key": digest(case.hot_key_at(seconds - 1)), "share": case.hot_share,
-                     "throttles": int(refused.sum()), "units_per_s": float(units)}]  # fmt: skip
+    hot_keys = _hot_keys(case, sent, hot, refused)
     missing = (
         [] if case.published else ["CloudWatch: no series for this table", "reasons: the endpoint gave none"]
     )
@@ -124,3 +120,20 @@ def _spans(refused: Ints) -> list[tuple[int, int, int]]:
     busy = refused > 0
     edges = [0, *(np.flatnonzero(np.diff(busy.astype(int))) + 1).tolist(), len(refused)]
     return [(a, b, int(refused[a:b].sum())) for a, b in pairwise(edges) if b > a]
+
+
+def _hot_keys(case: Case, sent: Ints, hot: Ints, refused: Ints) -> list[dict[str, Any]]:
+    """Each key that was the hottest for a while, with its rate while it was."""
+    if case.hot_share <= 0.2:
+        return []
+    keys = np.array([case.hot_key_at(second) for second in range(len(sent))])
+    return [
+        {
+            "key": digest(key),
+            "share": float(hot[keys == key].sum() / sent.sum()),
+            "throttles": int(refused[keys == key].sum()),
+            "units_per_s": float(hot[keys == key].mean()),
+            "direction": "write",
+        }
+        for key in sorted(set(keys.tolist()))
+    ]
