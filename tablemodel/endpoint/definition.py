@@ -10,7 +10,6 @@ from tablemodel.endpoint.schema import TableSchema
 from tablemodel.endpoint.throughput import table_capacity
 from tablemodel.resources import TableCapacity
 
-
 NOT_HERE = (
     "GlobalTableSettingsReplicationMode",
     "GlobalTableSourceArn",
