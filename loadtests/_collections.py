@@ -28,9 +28,19 @@ def read_collection(
     """The first `limit` items of a sharded collection, ascending by sort key.
 
     `query` reads one page of one shard; shards are read in parallel, and no further than `limit` items each,
-    since the first `limit` of the whole cannot lie beyond. Raises `OutOfOrder`.
+    since the first `limit` of the whole cannot lie beyond. Raises `OutOfOrder`, and whatever `query` raises.
     """
-    per_shard = Pool(AT_ONCE).map(lambda shard: list(islice(_items(shard, query), limit)), shards)
+
+    def first_items(shard: str) -> list[Item] | Exception:
+        try:
+            return list(islice(_items(shard, query), limit))
+        except Exception as error:  # noqa: BLE001  (raised again below: gevent prints what escapes a greenlet)
+            return error
+
+    per_shard = Pool(AT_ONCE).map(first_items, shards)
+    for result in per_shard:
+        if isinstance(result, Exception):
+            raise result
     merged = list(islice(merge(*per_shard, key=lambda item: _sort_value(item, sort_key)), limit))
     check_order(merged, sort_key)
     return merged

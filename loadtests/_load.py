@@ -52,6 +52,7 @@ class Load:
     keys: KeyPattern
     record: Record
     started_s: float
+    stopping: bool = False  # no further request is sent
     numbers: "count[int]" = field(default_factory=count)
 
     @property

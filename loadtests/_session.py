@@ -41,6 +41,7 @@ def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
 def _worker_side(environment: Any, runner: Any) -> None:
     worker = Worker(environment)
     environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
+    environment.events.test_stopping.add_listener(_send_no_more)
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
     environment.events.quitting.add_listener(lambda environment, **_more: runner.stop())
 
@@ -59,8 +60,15 @@ def _master_side(environment: Any, runner: Any) -> None:
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)
     environment.events.test_start.add_listener(session.on_start)
+    environment.events.test_stopping.add_listener(_send_no_more)
     environment.events.test_stop.add_listener(session.on_stop)
     environment.events.quitting.add_listener(session.on_quitting)
+
+
+def _send_no_more(environment: Any, **_more: Any) -> None:
+    load = getattr(environment, "keyheat", None)
+    if load is not None:
+        load.stopping = True
 
 
 def _plan_or_exit(environment: Any) -> Plan:

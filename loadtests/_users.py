@@ -74,7 +74,13 @@ class TableUser(locust.User):
         return self.send("PutItem", body, key=key, direction="write", units=units)
 
     def send(self, operation: str, body: bytes, *, key: str, direction: Direction, units: float) -> Answer:
-        """Send one request and record what came of it; `units` is what it would cost if it were throttled."""
+        """Send one request and record what came of it; `units` is what it would cost if it were throttled.
+
+        Nothing is sent once the test stops: Locust kills users that wait for their turn, and one whose
+        turn comes in that moment would be killed with a request in flight.
+        """
+        if self.load.stopping:
+            raise locust.exception.StopUser
         sent_s = time()
         late_us = max(0, int((sent_s - self._intended_s) * 1e6))
         self._intended_s += self.load.interval_s

@@ -63,6 +63,7 @@ class Worker:
             fold(load)
             self._send(load.record.cut(), last=True)
             load.transport.close()
+            load.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
 
     def _report(self) -> None:
         if self._load is not None:
