@@ -1,0 +1,220 @@
+"""Scenarios: every mistake at once, each with its path; a right file becomes a frozen value."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tablemodel.keys import DateKey, HotKey, Uniform
+from tablemodel.scenario import (
+    FORMAT,
+    Scenario,
+    ScenarioError,
+    json_schema,
+    load_scenario,
+    parse_scenario,
+    scenario_from_dict,
+)
+
+ROOT = Path(__file__).parents[2]
+
+
+def right(**changes: Any) -> dict[str, Any]:
+    """A scenario without mistakes; a change replaces a whole part."""
+    return {
+        "format": FORMAT,
+        "name": "hot",
+        "question": "Does one key throttle?",
+        "loadtest": "hotkey",
+        "table": {"name": "orders", "provisioned": {"read": 100, "write": 4_000}},
+        "keys": {"kind": "hot_key", "share": 0.9},
+        **changes,
+    }
+
+
+def errors_of(raw: dict[str, Any]) -> list[str]:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_from_dict(raw, "test.toml")
+    assert str(caught.value).startswith(f"test.toml: {len(caught.value.errors)} error")
+    return caught.value.errors
+
+
+def paths(errors: list[str]) -> list[str]:
+    return [error.rpartition(" @ ")[2] for error in errors]
+
+
+def test_a_right_scenario_is_a_frozen_value_with_defaults() -> None:
+    scenario = scenario_from_dict(right(), "x")
+    assert scenario.load.users == 50
+    assert scenario.keys.pattern() == HotKey(share=0.9, others=1_000)
+    with pytest.raises(ValidationError):
+        scenario.name = "other"  # type: ignore[misc]
+
+
+def test_a_scenario_survives_its_own_json() -> None:
+    scenario = scenario_from_dict(right(), "x")
+    assert scenario_from_dict(scenario.model_dump(mode="json"), "run.json") == scenario
+
+
+NAMELESS = {"billing_mode": "PROVISIONED", "provisioned": {"read": 1}}
+ON_DEMAND = {"name": "orders", "billing_mode": "PAY_PER_REQUEST"}
+LOCAL = {"name": "by_day", "partition_key": "pk", "sort_key": "day", "local": True}
+
+
+@pytest.mark.parametrize(
+    ("case", "raw", "expected"),
+    [
+        ("unknown field", right(colour="red"), ["$.colour"]),
+        ("wrong format", right(format="keyheat.scenario/9"), ["$.format"]),
+        (
+            "field error and cross-field error",
+            right(table=NAMELESS),
+            ["$.table.name", "$.table.provisioned.write"],
+        ),
+        ("no capacity", right(table={"name": "orders"}), ["$.table.provisioned"]),
+        (
+            "capacity in on-demand mode",
+            right(table={**ON_DEMAND, "provisioned": {"read": 1, "write": 1}}),
+            ["$.table.provisioned"],
+        ),
+        (
+            "on-demand maximum in provisioned mode",
+            right(table={**right()["table"], "max_on_demand": {"write": 5}}),
+            ["$.table.max_on_demand"],
+        ),
+        (
+            "index without capacity, second one of the same name",
+            right(table={**right()["table"], "indexes": [{"name": "gsi", "partition_key": "a"}] * 2}),
+            ["$.table.indexes[0].provisioned", "$.table.indexes[1].provisioned", "$.table.indexes[1].name"],
+        ),
+        (
+            "local index on a table without sort key",
+            right(table={**ON_DEMAND, "indexes": [LOCAL]}),
+            ["$.table.indexes[0].local"],
+        ),
+        (
+            "local index with another partition key, no sort key and capacity of its own",
+            right(
+                table={
+                    **ON_DEMAND,
+                    "sort_key": "sk",
+                    "indexes": [{"name": "lsi", "partition_key": "x", "local": True, "warm": {"read": 5}}],
+                }
+            ),
+            [f"$.table.indexes[0].{field}" for field in ("sort_key", "partition_key", "warm")],
+        ),
+        (
+            "attributes without INCLUDE",
+            right(table={**ON_DEMAND, "indexes": [{"name": "gsi", "partition_key": "a", "include": ["b"]}]}),
+            ["$.table.indexes[0].include"],
+        ),
+        ("hot key without share", right(keys={"kind": "hot_key"}), ["$.keys.share"]),
+        ("date without day", right(keys={"kind": "date", "share": 0.5}), ["$.keys.day_s", "$.keys.share"]),
+        ("uniform with a share", right(keys={"kind": "uniform", "share": 0.5}), ["$.keys.share"]),
+        (
+            "a day that does not exist",
+            right(keys={"kind": "date", "day_s": 5, "first_day": "2026-02-30"}),
+            ["$.keys.first_day"],
+        ),
+        (
+            "not a day at all is said once",
+            right(keys={"kind": "date", "day_s": 5, "first_day": "tomorrow"}),
+            ["$.keys.first_day"],
+        ),
+        (
+            "mistakes in four parts",
+            right(
+                table={"name": "x"}, keys={"kind": "date"}, load={"users": 0}, thresholds={"p99_ms_max": -1}
+            ),
+            [
+                "$.table.name",
+                "$.load.users",
+                "$.thresholds.p99_ms_max",
+                "$.table.provisioned",
+                "$.keys.day_s",
+            ],
+        ),
+        ("parts of the wrong type", right(table=3, keys=[], load="x"), ["$.table", "$.keys", "$.load"]),
+        ("nothing", {}, [f"$.{f}" for f in ("format", "name", "question", "loadtest", "table", "keys")]),
+    ],
+)
+def test_every_mistake_at_once_with_its_path(case: str, raw: dict[str, Any], expected: list[str]) -> None:
+    assert paths(errors_of(raw)) == expected, case
+
+
+def test_a_message_says_what_was_given() -> None:
+    (error,) = errors_of(right(load={"users": -3}))
+    assert error == "Input should be greater than or equal to 1, got -3 @ $.load.users"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a = ", "not TOML"), ("format = 1\nformat = 2", "not TOML"), ("", r"missing @ \$\.format")],
+)
+def test_text_that_is_not_a_scenario(text: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        parse_scenario(text, "x.toml")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="No such file or directory @ file"):
+        load_scenario(tmp_path / "absent.toml")
+    (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
+    with pytest.raises(ScenarioError, match="not UTF-8 text @ file"):
+        load_scenario(tmp_path / "latin.toml")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs/scenarios").glob("*.toml")), ids=lambda p: p.stem)
+def test_shipped_scenarios_are_right(path: Path) -> None:
+    assert load_scenario(path).name == path.stem
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["table", "keys", "name", "indexes", "kind", "provisioned", "local", "first_day"]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_whatever_a_file_holds_the_answer_is_a_list_of_mistakes(content: Any) -> None:
+    raw = content if isinstance(content, dict) else {"table": content, "keys": content}
+    assert all(" @ $" in error for error in errors_of(raw))
+
+
+def test_the_schema_names_every_part_and_forbids_others() -> None:
+    schema = json_schema()
+    assert schema["$id"] == FORMAT
+    assert schema["properties"].keys() == Scenario.model_fields.keys()
+    assert schema["additionalProperties"] is False
+    assert set(schema["required"]) == {"format", "name", "question", "loadtest", "table", "keys"}
+    assert schema["$defs"]["KeysSpec"]["properties"]["kind"]["enum"] == ["uniform", "hot_key", "date"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "pattern"),
+    [
+        ({"kind": "uniform", "keys": 7}, Uniform(7)),
+        ({"kind": "date", "day_s": 20}, DateKey(20.0)),
+        ({"kind": "date", "day_s": 20, "first_day": "2026-03-01"}, "2026-03-01"),
+    ],
+)
+def test_keys_become_a_pattern(keys: dict[str, Any], pattern: object) -> None:
+    made = scenario_from_dict(right(keys=keys), "x").keys.pattern()
+    if isinstance(pattern, str):
+        assert isinstance(made, DateKey)
+        assert dataclasses.replace(made).on_day(0) == pattern
+    else:
+        assert made == pattern
