@@ -4,18 +4,12 @@ from collections.abc import Iterable
 from typing import get_args
 
 from analyzers.formats import Constraint, Diagnosis, Label
+from analyzers.metrics import CONSTRAINT_OF_CAUSE
 from reports.record import Resource
+from tablemodel.resources import parse_reason
 
 SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")
 
-# The limit type that ends a reason and stands in the name of a metric.
-# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-diagnosing.html
-LIMIT_TYPES: dict[str, Constraint] = {
-    "KeyRangeThroughput": "partition",
-    "ProvisionedThroughput": "table",
-    "MaxOnDemandThroughput": "max_on_demand",
-    "AccountLimit": "account",
-}
 NAMES: dict[Constraint, str] = {
     "partition": "Partition limit",
     "table": "Table capacity",
@@ -38,10 +32,8 @@ assert set(get_args(Constraint)) == set(NAMES)
 
 def constraint_of_reason(reason: str | None) -> Constraint | None:
     """The constraint that DynamoDB's own word names; None where it gave none, or one we do not know."""
-    for limit_type, constraint in LIMIT_TYPES.items():
-        if reason is not None and reason.endswith(f"{limit_type}Exceeded"):
-            return constraint
-    return None
+    parsed = parse_reason(reason) if reason is not None else None
+    return CONSTRAINT_OF_CAUSE[parsed[2]] if parsed is not None else None
 
 
 def labels_of(diagnosis: Diagnosis, resource: Resource) -> list[Label]:

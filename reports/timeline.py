@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyzers import metrics
 from analyzers.formats import Capacity, Constraint, Evidence, Series, TableFacts
-from reports.constraints import LIMIT_TYPES, constraint_of_reason, labelled_at, labels_of
+from reports.constraints import constraint_of_reason, labelled_at, labels_of
 from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
 from reports.load import Run
 from reports.record import Record, Resource, rows_of
@@ -142,8 +143,7 @@ def by_minute(run: Run, resource: Resource) -> Timeline | None:
     evidence = run.evidence
     if evidence is None:
         return None
-    word = resource.direction.capitalize()
-    consumed = _series(evidence, resource, f"Consumed{word}CapacityUnits", "Sum")
+    consumed = _series(evidence, resource, metrics.consumed(resource.direction), "Sum")
     if consumed is None:
         return None
     start_s = int(evidence.window.start.timestamp()) // MINUTE_S * MINUTE_S
@@ -179,13 +179,12 @@ def _published_throttles(
     evidence: Evidence, resource: Resource, start_s: int, end_s: int, step_s: int
 ) -> dict[Constraint, Floats]:
     """Throttle events by the cause that a metric names; the rest are undetermined."""
-    word = resource.direction.capitalize()
     by_cause: dict[Constraint, Floats] = {}
-    for limit_type, constraint in LIMIT_TYPES.items():
-        series = _series(evidence, resource, f"{word}{limit_type}ThrottleEvents", "Sum")
+    for cause, constraint in metrics.CONSTRAINT_OF_CAUSE.items():
+        series = _series(evidence, resource, metrics.cause_events(resource.direction, cause), "Sum")
         if series is not None and any(value > 0 for _, value in series.points):
             by_cause[constraint] = np.nan_to_num(_placed([series], start_s, end_s, step_s))
-    every = _series(evidence, resource, f"{word}ThrottleEvents", "Sum")
+    every = _series(evidence, resource, metrics.throttle_events(resource.direction), "Sum")
     if every is not None:
         total = np.nan_to_num(_placed([every], start_s, end_s, step_s))
         rest = np.clip(total - np.sum([np.zeros_like(total), *by_cause.values()], axis=0), 0, None)
@@ -197,10 +196,9 @@ def _published_throttles(
 def _with_provisioned(timeline: Timeline, run: Run) -> Timeline:
     """The timeline with the capacity that held at each step: published and carried on, or as described."""
     stated = capacity(run, timeline.resource, "provisioned") or 0.0  # DynamoDB states 0 for on-demand tables
-    word = timeline.resource.direction.capitalize()
     series = None
     if run.evidence is not None:
-        name = f"Provisioned{word}CapacityUnits"
+        name = metrics.provisioned(timeline.resource.direction)
         series = _series(run.evidence, timeline.resource, name, None)
     values = np.full(timeline.points, stated or np.nan)
     if series is not None:
