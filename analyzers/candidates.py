@@ -82,9 +82,10 @@ def _by_metric(track: Track, covered: set[int], gap_s: float) -> list[Candidate]
         for constraint, cells in track.causes.items()
         for span in spans(
             ((cell, round(count)) for cell, count in cells.items() if cell not in covered),
-            width_s=track.step_s, gap_s=gap_s,
+            width_s=track.step_s,
+            gap_s=gap_s,
         )
-    ]  # fmt: skip
+    ]
 
 
 def _by_inference(
@@ -109,13 +110,15 @@ def _by_inference(
 def _inferred(
     span: Span, constraint: Constraint, opinions: Mapping[int, Opinion], throttles: Mapping[int, int]
 ) -> Candidate:
-    """The candidate of some cells: the words of the heaviest one, the confidence of all by their throttles."""
+    """The candidate of some cells: the words of the heaviest, the confidence of all by their throttles."""
     heaviest = opinions[max(opinions, key=lambda cell: throttles[cell])]
     weighted = sum(opinions[cell].confidence * throttles[cell] for cell in opinions)
     opinion = Opinion(
-        rule=heaviest.rule, constraint=constraint, because=heaviest.because,
+        rule=heaviest.rule,
+        constraint=constraint,
+        because=heaviest.because,
         confidence=min(1.0, weighted / sum(throttles[cell] for cell in opinions)),
-    )  # fmt: skip
+    )
     grade: Grade = "none" if constraint == "undetermined" else "inferred"
     return Candidate(span=span, constraint=constraint, grade=grade, opinion=opinion)
 
@@ -138,7 +141,7 @@ def _opinion(inference: Inference, cell: int) -> Opinion:
     seen_zero = track.known_zero(track.events, cell)
     indexes = inference.timeline.indexes(track.direction)
     if seen_zero and track.index is None and track.direction == "write" and indexes:
-        because = "writes were throttled, and CloudWatch counts none on the table itself: an index may have refused them"
+        because = "writes were throttled, and CloudWatch counts none on the table itself: an index, perhaps"
         return undecided("undetermined-resource", because)
     return inference.opinion(cell)
 

@@ -27,9 +27,11 @@ def _results(
         yield _at_most("p99_ms_max", spec.p99_ms_max, client.p99_ms if client else None, "{:,.1f} ms")
     if spec.constraint is not None:
         yield ThresholdResult(
-            name="constraint", allowed=spec.constraint, measured=verdict.constraint,
+            name="constraint",
+            allowed=spec.constraint,
+            measured=verdict.constraint,
             broken=verdict.constraint != spec.constraint,
-        )  # fmt: skip
+        )
 
 
 def throttle_share(evidence: Evidence, client: ClientFiles | None) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +35,9 @@ class Records:
     throttles: tuple[ThrottleCount, ...] | None
     seconds: tuple[SecondCount, ...] | None
     missing: tuple[str, ...]
+
+
+NO_RECORDS: Final = Records(throttles=None, seconds=None, missing=())
 
 
 def read_client_files(run_dir: Path) -> ClientFiles:

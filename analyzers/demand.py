@@ -13,9 +13,17 @@ class Demand:
     units_per_s: float
     measured: str
 
+    def unscaled(self, scale: float) -> "Demand":
+        """The same demand for a table at scale 1, said so."""
+        if scale == 1:
+            return self
+        return Demand(
+            self.units_per_s / scale, f"{self.measured} ({self.units_per_s:,.0f} at scale {scale:g})"
+        )
+
 
 def demand(track: Track, label: Label) -> Demand | None:
-    """The demand within a label's span: the client's own where it kept seconds, else CloudWatch's lower bound."""
+    """The demand within a label's span: the client's own, else CloudWatch's lower bound."""
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     own = _by_client(track, start_s, end_s)
     if own is not None:

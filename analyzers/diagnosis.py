@@ -3,17 +3,26 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from analyzers.cases import Case
 from analyzers.checks import check
 from analyzers.client import ClientFiles, read_client_files, read_records
 from analyzers.demand import demand
 from analyzers.evidence import run_window
-from analyzers.formats import Coverage, Diagnosis, Evidence, GeneratorFacts, Label, read_evidence
+from analyzers.formats import (
+    Coverage,
+    Diagnosis,
+    Evidence,
+    GeneratorFacts,
+    Label,
+    Recommendation,
+    read_evidence,
+)
 from analyzers.growth import with_growth
 from analyzers.heat import Heat, heat
 from analyzers.labels import label
-from analyzers.recommendations import Case, recommend
+from analyzers.recommendations import recommend
 from analyzers.thresholds import Thresholds, load_thresholds
-from analyzers.timeline import timeline
+from analyzers.timeline import Timeline, timeline
 from analyzers.verdict import Group, groups, verdict
 from tablemodel import limits, runfiles
 from tablemodel.runfiles import FileProblem
@@ -37,9 +46,11 @@ def analyze_run(run_dir: Path, *, numbers: Thresholds | None = None) -> Diagnosi
         missing = (str(problem),)
     scenario, wrong = _scenario(client)
     client = ClientFiles(
-        manifest=client.manifest, keys=client.keys, p99_ms=client.p99_ms,
+        manifest=client.manifest,
+        keys=client.keys,
+        p99_ms=client.p99_ms,
         missing=(*missing, *client.missing, *wrong),
-    )  # fmt: skip
+    )
     return diagnose(evidence, client=client, thresholds=numbers or load_thresholds(), scenario=scenario)
 
 
@@ -56,14 +67,11 @@ def diagnose(
     labels = with_growth(label(evidence, thresholds), evidence, heats, thresholds)
     generator = _generator(client)
     judged = verdict(labels, evidence, client=client, generator=generator, numbers=thresholds)
-    scale = client.manifest.scale if client and client.manifest else 1.0
     return Diagnosis(
         verdict=judged,
         labels=labels,
         hot_keys=tuple(key for one in _first(judged.direction, heats) for key in one.hottest),
-        recommendations=_advice(labels, evidence, heats, scale, thresholds)
-        if judged.constraint != "none"
-        else (),
+        recommendations=_advice(labels, evidence, heats, thresholds) if judged.constraint != "none" else (),
         generator=generator,
         coverage=_coverage(evidence, client),
         thresholds=check(scenario.thresholds, judged, evidence, client) if scenario else (),
@@ -79,9 +87,14 @@ def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem
     moments += [row.second for row in records.seconds or ()]
     ended = client.manifest.ended_at or max(moments, default=client.manifest.started_at)
     return Evidence(
-        table=client.manifest.table, window=run_window(client.manifest, ended.timestamp()), series=(),
-        throttles=records.throttles, seconds=records.seconds, missing=records.missing,
-    )  # fmt: skip
+        table=client.manifest.table,
+        window=run_window(client.manifest, ended.timestamp()),
+        series=(),
+        throttles=records.throttles,
+        seconds=records.seconds,
+        scale=client.manifest.scale,
+        missing=records.missing,
+    )
 
 
 def _scenario(client: ClientFiles) -> tuple[Scenario | None, tuple[str, ...]]:
@@ -118,30 +131,32 @@ def _generator(client: ClientFiles | None) -> GeneratorFacts:
 
 
 def _advice(
-    labels: Sequence[Label], evidence: Evidence, heats: Sequence[Heat], scale: float, numbers: Thresholds
-) -> tuple:  # type: ignore[type-arg]
-    found = [
-        advice
-        for group in groups(labels)
-        for advice in recommend(_case(group, evidence, heats, scale, numbers))
-    ]
-    return tuple(sorted(dict.fromkeys(found), key=lambda advice: advice.kind == "cure"))
+    labels: Sequence[Label], evidence: Evidence, heats: Sequence[Heat], numbers: Thresholds
+) -> tuple[Recommendation, ...]:
+    """Advice for every constraint that was found, mitigations first, each said once."""
+    arranged = timeline(evidence)
+    cases = [_case(group, arranged, heats, numbers) for group in groups(labels)]
+    found = dict.fromkeys(advice for case in cases for advice in recommend(case))
+    return tuple(sorted(found, key=lambda advice: advice.kind == "cure"))
 
 
-def _case(group: Group, evidence: Evidence, heats: Sequence[Heat], scale: float, numbers: Thresholds) -> Case:
-    index = None if group.resource == "table" else group.resource
-    track = timeline(evidence).track(index, group.direction)
-    heaviest = group.heaviest
+def _case(group: Group, arranged: Timeline, heats: Sequence[Heat], numbers: Thresholds) -> Case:
+    """What was measured about a constraint, in the units of a table at scale 1."""
+    track = arranged.track(None if group.resource == "table" else group.resource, group.direction)
+    heaviest, scale = group.heaviest, arranged.scale
+    asked = demand(track, heaviest) if track else None
+    given = track.provisioned.at(heaviest.start.timestamp()) if track else None
+    heat_of = next((one for one in heats if one.direction == group.direction), None)
     return Case(
         constraint=group.constraint,
         resource=group.resource,
         direction=group.direction,
         rule=heaviest.rule,
-        demand=demand(track, heaviest) if track else None,
-        provisioned=track.provisioned.at(heaviest.start.timestamp()) if track else None,
-        warm=track.warm if track else None,
-        heat=next((one for one in heats if one.direction == group.direction), None),
-        ceiling=CEILINGS[group.direction] * scale,
+        demand=asked.unscaled(scale) if asked else None,
+        provisioned=None if given is None else given / scale,
+        warm=track.warm / scale if track and track.warm else None,
+        heat=heat_of.unscaled(scale) if heat_of else None,
+        ceiling=CEILINGS[group.direction],
         numbers=numbers.recommend,
     )
 

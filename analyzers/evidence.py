@@ -16,9 +16,10 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from analyzers import metrics, waiting
-from analyzers.client import Records, read_records
+from analyzers.answers import Points, add_result, from_cli_output, series_of
+from analyzers.client import NO_RECORDS, Records, read_records
 from analyzers.facts import account_facts, table_facts
-from analyzers.formats import AccountFacts, Evidence, Series, TableFacts, Window
+from analyzers.formats import AccountFacts, Evidence, TableFacts, Window
 from analyzers.manifest import Manifest, read_manifest
 from analyzers.metrics import SeriesKey
 from analyzers.waiting import Clock, Pace, Progress, Sleep
@@ -30,10 +31,10 @@ CARRIED_S: Final = (
 )  # how far before the window a five-minute setting is looked for
 MINUTE: Final = timedelta(minutes=1)
 
+__all__ = ["boto3_clients", "collect", "collect_table", "from_cli_output", "run_window"]
+
 ClientFactory = Callable[[str], Any]
 """Makes a boto3 client of the named service: `dynamodb` or `cloudwatch`."""
-Points = dict[SeriesKey, dict[datetime, float]]
-NO_RECORDS: Final = Records(throttles=None, seconds=None, missing=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,9 @@ def collect(
     )
     pace = waiting.LOCAL if run.local else waiting.CLOUD
     source = Source(client_factory=factory, pace=pace, clock=clock, sleep=sleep, progress=progress)
-    return _gather(source, run.table, run_window(run, clock()), read_records(run_dir), _unfinished(run))
+    return _gather(
+        source, run.table, run_window(run, clock()), read_records(run_dir), _unfinished(run), run.scale
+    )
 
 
 def collect_table(
@@ -103,7 +106,7 @@ def collect_table(
     """Evidence of any table over any window, from AWS alone."""
     factory = client_factory or boto3_clients()
     source = Source(client_factory=factory, pace=waiting.CLOUD, clock=clock, sleep=sleep, progress=progress)
-    return _gather(source, TableFacts(name=table), Window(start=start, end=end), NO_RECORDS, ())
+    return _gather(source, TableFacts(name=table), Window(start=start, end=end), NO_RECORDS, (), 1.0)
 
 
 def run_window(run: Manifest, now_s: float) -> Window:
@@ -115,52 +118,21 @@ def run_window(run: Manifest, now_s: float) -> Window:
     return Window(start=start, end=max(end, start + MINUTE))
 
 
-def from_cli_output(
-    content: Any, *, table: TableFacts, window: Window, records: Records = NO_RECORDS
-) -> Evidence:
-    """Evidence from what `aws cloudwatch get-metric-data` printed for our queries.
-
-    `content` is the parsed JSON. Raises `ValueError` with every mistake in it.
-    """
-    results = content.get("MetricDataResults") if isinstance(content, dict) else None
-    if not isinstance(results, list):
-        raise ValueError(
-            "no list MetricDataResults: this is not what `aws cloudwatch get-metric-data` prints"
-        )
-    points: Points = {}
-    mistakes: list[str] = []
-    for number, result in enumerate(results):
-        try:
-            _add_result(points, result)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            mistakes.append(f"{error} @ $.MetricDataResults[{number}]")
-    if mistakes:
-        raise ValueError("\n  ".join([f"{len(mistakes)} errors", *mistakes]))
-    series = _series(points, window)
-    return _evidence(table, None, window, series, records, ())
-
-
 def _gather(
-    source: Source, table: TableFacts, window: Window, records: Records, missing: Sequence[str]
+    source: Source, table: TableFacts, window: Window, records: Records, missing: Sequence[str], scale: float
 ) -> Evidence:
     facts, account, unknown = _describe(source.client_factory, table)
     answer = _published(source, facts, window)
-    series = _series(answer.points, window)
-    return _evidence(facts, account, window, series, records, (*missing, *unknown, *answer.problems))
-
-
-def _evidence(
-    table: TableFacts,
-    account: AccountFacts | None,
-    window: Window,
-    series: tuple[Series, ...],
-    records: Records,
-    missing: Sequence[str],
-) -> Evidence:
     return Evidence(
-        table=table, account=account, window=window, series=series, throttles=records.throttles,
-        seconds=records.seconds, missing=(*missing, *records.missing),
-    )  # fmt: skip
+        table=facts,
+        account=account,
+        window=window,
+        series=series_of(answer.points, window),
+        throttles=records.throttles,
+        seconds=records.seconds,
+        scale=scale,
+        missing=(*missing, *unknown, *answer.problems, *records.missing),
+    )
 
 
 def _describe(
@@ -213,7 +185,7 @@ def _keys(table: TableFacts, window: Window, now_s: float) -> tuple[SeriesKey, .
 
 
 def _reaches_end(points: Points, window: Window) -> bool:
-    """Whether the table's consumption, which is published for idle minutes too, is there for the last minute."""
+    """Whether the table's consumption, published for idle minutes too, is there for the last minute."""
     return any(
         key.index is None
         and key.metric in (metrics.consumed("read"), metrics.consumed("write"))
@@ -235,7 +207,7 @@ def _ask(factory: ClientFactory, table: str, keys: Sequence[SeriesKey], window: 
     try:
         client = factory("cloudwatch")
         for result in _results(client, metrics.queries(table, keys), window):
-            _add_result(points, result)
+            add_result(points, result)
             if result.get("StatusCode", "Complete") not in ("Complete", "PartialData"):
                 problems.add(f"CloudWatch: {result['StatusCode']} for {result['Label']}")
     except (BotoCoreError, ClientError) as error:
@@ -246,12 +218,15 @@ def _ask(factory: ClientFactory, table: str, keys: Sequence[SeriesKey], window: 
 def _results(
     client: Any, queries: Sequence[Mapping[str, Any]], window: Window
 ) -> Iterator[Mapping[str, Any]]:
-    start = window.start - timedelta(seconds=CARRIED_S)
+    floor_s = (window.start.timestamp() - CARRIED_S) // CARRIED_S * CARRIED_S
+    start = datetime.fromtimestamp(floor_s, UTC)
     for first in range(0, len(queries), QUERIES_PER_CALL):
         request = {
             "MetricDataQueries": queries[first : first + QUERIES_PER_CALL],
-            "StartTime": start, "EndTime": window.end, "ScanBy": "TimestampAscending",
-        }  # fmt: skip
+            "StartTime": start,
+            "EndTime": window.end,
+            "ScanBy": "TimestampAscending",
+        }
         token: dict[str, str] = {}
         while True:
             page = client.get_metric_data(**request, **token)
@@ -259,44 +234,6 @@ def _results(
             if not page.get("NextToken"):
                 break
             token = {"NextToken": page["NextToken"]}
-
-
-def _add_result(points: Points, result: Mapping[str, Any]) -> None:
-    """Add one page of one series; a series that was asked for and has no points is kept as such."""
-    key = SeriesKey.of_label(str(result["Label"]))
-    if key is None:
-        raise ValueError(f"label {result['Label']!r} is none that `keyheat queries` makes")
-    times, values = result["Timestamps"], result["Values"]
-    if len(times) != len(values):
-        raise ValueError(f"{len(times)} timestamps for {len(values)} values")
-    found = points.setdefault(key, {})
-    for at, value in zip(times, values, strict=True):
-        moment = datetime.fromisoformat(at) if isinstance(at, str) else at
-        if moment.tzinfo is None:
-            raise ValueError(f"timestamp {at} has no zone")
-        found[moment.astimezone(UTC)] = float(value)
-
-
-def _series(points: Points, window: Window) -> tuple[Series, ...]:
-    """Points in order, within the window; a setting keeps the one point from which it is carried forward."""
-    made = []
-    for key, found in points.items():
-        ordered = sorted(found.items())
-        inside = [point for point in ordered if window.start <= point[0] < window.end]
-        before = [point for point in ordered if point[0] < window.start]
-        if before and key.metric.startswith(("Provisioned", "OnDemandMax")):
-            inside = [before[-1], *inside]
-        made.append(
-            Series(
-                metric=key.metric,
-                statistic=key.statistic,
-                period_s=key.period_s,
-                index=key.index,
-                operation=key.operation,
-                points=tuple(inside),
-            )  # fmt: skip
-        )
-    return tuple(made)
 
 
 def _unfinished(run: Manifest) -> tuple[str, ...]:

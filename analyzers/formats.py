@@ -145,6 +145,7 @@ class Evidence(_Part):
     series: tuple[Series, ...]
     throttles: tuple[ThrottleCount, ...] | None = None
     seconds: tuple[SecondCount, ...] | None = None
+    scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0  # of a local table whose every limit is multiplied
     missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
 
 

@@ -1,7 +1,7 @@
 """On-demand tables that have not grown yet: DynamoDB names a key range, but no key is to blame.
 
-A new on-demand table absorbs 4,000 write and 12,000 read units/s at once and grows with its peaks. Above that its
-partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not.
+A new on-demand table absorbs 4,000 write and 12,000 read units/s at once and grows with its peaks. Above that
+its partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 """
 
@@ -25,31 +25,34 @@ def with_growth(
     made = []
     for label in labels:
         track = arranged.track(None if label.resource == "table" else label.resource, label.direction)
-        shown = _shown(label, track, heats, numbers) if track else None
+        shown = _shown(label, track, heats, arranged.scale, numbers) if track else None
         made.append(
             label.model_copy(update={"rule": RULE, "because": (*label.because, shown)}) if shown else label
         )
     return tuple(made)
 
 
-def _shown(label: Label, track: Track, heats: Sequence[Heat], numbers: Thresholds) -> str | None:
+def _shown(
+    label: Label, track: Track, heats: Sequence[Heat], scale: float, numbers: Thresholds
+) -> str | None:
     """Why the table is taken not to have grown yet; None where it has, or where a key is hot."""
     if label.constraint != "partition" or not track.on_demand or not track.warm:
         return None
     peak = _peak(label, track)
     heat = next((one for one in heats if one.direction == label.direction), None)
     hottest = heat.per_s() if heat and track.index is None else None
-    ceiling = CEILINGS[label.direction]
+    ceiling = CEILINGS[label.direction] * scale
     if peak is None or peak < numbers.inferred.warm_share * track.warm:
         return None
     if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:
         return None
-    keys = (
-        f"the hottest key asks for {hottest:,.0f} units/s only"
-        if hottest is not None
-        else "the load reaches every partition"
+    used = (
+        f"{peak:,.0f} units/s consumed, {peak / track.warm:.0%} of the warm throughput of {track.warm:,.0f}"
     )
-    return f"{peak:,.0f} units/s consumed, {peak / track.warm:.0%} of the warm throughput of {track.warm:,.0f}, and {keys}: the table has not grown yet"
+    keys = "the load reaches every partition"
+    if hottest is not None:
+        keys = f"the hottest key asks for {hottest:,.0f} units/s only"
+    return f"{used}, and {keys}: the table has not grown yet"
 
 
 def _peak(label: Label, track: Track) -> float | None:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
@@ -28,22 +28,31 @@ class Heat:
         """Whether one key after the other was the hot one."""
         return len(self.moved_over) > 1
 
+    def unscaled(self, scale: float) -> "Heat":
+        """The same heat for a table at scale 1."""
+        keys = (key.model_copy(update={"units_per_s": key.units_per_s / scale}) for key in self.hottest)
+        return replace(self, hottest=tuple(keys))
+
     def per_s(self) -> float | None:
         """What the hottest key asked for while it was hot, units/s; None without keys."""
         return max((key.units_per_s for key in self.hottest), default=None)
 
 
 def heat(keys: Keys, direction: Direction, duration_s: float) -> Heat:
-    """The hottest keys of one direction. `duration_s` is the length of the run, for keys that no window lists."""
+    """The hottest keys of one direction. `duration_s`: length of the run, for keys that no window lists."""
     windows = [window for window in keys.windows if window.direction == direction]
     rates = _rates_while_hot(windows)
     hottest = tuple(
         HotKey(
-            key=use.key, shown=use.shown, share=use.share, throttles=use.throttles, direction=direction,
+            key=use.key,
+            shown=use.shown,
+            share=use.share,
+            throttles=use.throttles,
+            direction=direction,
             units_per_s=rates.get(use.key, use.units / max(duration_s, 1.0)),
         )
         for use in keys.overall.get(direction, ())
-    )  # fmt: skip
+    )
     return Heat(direction, hottest, _leaders(windows))
 
 

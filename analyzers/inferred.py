@@ -83,7 +83,7 @@ class Inference:
         return own >= self.numbers.inferred.client_share * total
 
     def _index_unless_known(self, opinion: Opinion) -> Opinion:
-        """A write refused for an index looks like the table's unless CloudWatch counts events on the table."""
+        """A write refused for an index looks like the table's unless CloudWatch counts events there."""
         track = self.track
         indexes = self.timeline.indexes(track.direction)
         if track.index is None and track.direction == "write" and indexes and track.events is None:

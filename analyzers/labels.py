@@ -1,7 +1,7 @@
 """Labels: what constrained each resource in each direction, span by span, with the evidence for it.
 
-The ladder: moments -> spans -> `Candidate` (one grade's word) -> `Label` (all grades heard). The best grade that
-speaks of a moment decides; what the others say is kept in `because`. Rules: docs/labels.md.
+The ladder: moments -> spans -> `Candidate` (one grade's word) -> `Label` (all grades heard). The best grade
+that speaks of a moment decides; what the others say is kept in `because`. Rules: docs/labels.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,11 @@ from analyzers.timeline import Timeline, Track, timeline
 from analyzers.weighing import METRIC_WORDS, cells_of, weigh
 
 RULE_WORDS: Final[dict[Constraint, str]] = {
-    "partition": "key-range", "table": "provisioned", "max_on_demand": "max-on-demand", "account": "account",
-}  # fmt: skip
+    "partition": "key-range",
+    "table": "provisioned",
+    "max_on_demand": "max-on-demand",
+    "account": "account",
+}
 LATEST_S: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
 
@@ -108,7 +111,8 @@ def _room(candidate: Candidate, track: Track) -> str:
     if not rates or track.on_demand or capacity is None:
         return ""
     peak = max(rates)
-    return f"the busiest minute consumed {peak:,.0f} of {capacity:,.0f} provisioned units/s ({peak / capacity:.0%})"
+    used = f"{peak:,.0f} of {capacity:,.0f} provisioned units/s ({peak / capacity:.0%})"
+    return f"the busiest minute consumed {used}"
 
 
 def _back_pressure(track: Track) -> str:

@@ -16,9 +16,14 @@ from tablemodel.runfiles import FileProblem
 
 US_PER_MS = 1_000
 _NOT_WHOLE = (
-    IndexError, ValueError, TypeError, zlib.error,
-    HdrCookieException, HdrLengthException, HdrHistogramSettingsException,
-)  # fmt: skip
+    IndexError,
+    ValueError,
+    TypeError,
+    zlib.error,
+    HdrCookieException,
+    HdrLengthException,
+    HdrHistogramSettingsException,
+)
 
 
 def read_latencies(path: Path) -> Mapping[str, HdrHistogram]:

@@ -40,7 +40,7 @@ class Manifest(_Part):
     target: str | None = None
     endpoint_url: str | None = None
     region: str | None = None
-    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0
     started_at: Time
     ended_at: Time | None = None
     table: TableFacts

@@ -15,9 +15,20 @@ from tablemodel.resources import Cause
 
 NAMESPACE: Final = "AWS/DynamoDB"
 OPERATIONS: Final = (
-    "PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "BatchWriteItem", "BatchGetItem",
-    "TransactWriteItems", "TransactGetItems", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction",
-)  # fmt: skip
+    "PutItem",
+    "UpdateItem",
+    "DeleteItem",
+    "GetItem",
+    "Query",
+    "Scan",
+    "BatchWriteItem",
+    "BatchGetItem",
+    "TransactWriteItems",
+    "TransactGetItems",
+    "ExecuteStatement",
+    "BatchExecuteStatement",
+    "ExecuteTransaction",
+)
 
 DIRECTIONS: Final[tuple[Direction, ...]] = ("read", "write")
 CONSTRAINT_OF_CAUSE: Final[dict[Cause, Constraint]] = {
@@ -164,13 +175,16 @@ def series_keys(
     """Every series of a table with these global secondary indexes."""
     return tuple(
         SeriesKey(
-            metric=metric.name, statistic=metric.statistic, period_s=max(metric.period_s, finest_period_s),
-            index=index, operation=operation,
+            metric=metric.name,
+            statistic=metric.statistic,
+            period_s=max(metric.period_s, finest_period_s),
+            index=index,
+            operation=operation,
         )
         for metric in METRICS
         for index in ((None, *indexes) if metric.of == "resource" else (None,))
         for operation in (OPERATIONS if metric.of == "operation" else (None,))
-    )  # fmt: skip
+    )
 
 
 def queries(table: str, keys: Sequence[SeriesKey]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The inferred grade for on-demand capacity: consumed against the limits that such a table has.
 
-An on-demand table has no provisioned throughput. What is left to throttle it: the maximum that its owner set, the
-quota of the account for one table with its indexes, and its partitions.
+An on-demand table has no provisioned throughput. What is left to throttle it: the maximum that its owner set,
+the quota of the account for one table with its indexes, and its partitions.
 """
 
 from analyzers.opinions import Opinion, undecided
@@ -15,7 +15,7 @@ DEFAULT_QUOTA = {"read": limits.TABLE_READ_UNITS_PER_S, "write": limits.TABLE_WR
 def on_demand(
     timeline: Timeline, track: Track, cell: int, *, rate: float | None, base: float, numbers: Thresholds
 ) -> Opinion:
-    """What consumption says of one cell. `rate`: units/s while throttled; `base`: confidence of such a rate."""
+    """What consumption says of one cell. `rate`: units/s while throttled; `base`: how sure that is."""
     if rate is None:
         return undecided(
             "undetermined-no-consumed", "throttled, but the consumed units of that time are not known"
@@ -28,7 +28,7 @@ def on_demand(
         )
     total = max(rate, _with_indexes(timeline, track, cell))
     quota = timeline.quota.of(track.direction)
-    bound = quota or DEFAULT_QUOTA[track.direction]
+    bound = quota or DEFAULT_QUOTA[track.direction] * timeline.scale
     if total >= numbers.inferred.at_limit * bound:
         because = f"{total:,.0f} of {bound:,.0f} units/s that the account allows one table with its indexes"
         opinion = Opinion(rule="on-demand-at-quota", constraint="account", confidence=base, because=because)

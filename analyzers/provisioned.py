@@ -107,9 +107,11 @@ def _below(track: Track, cell: int, held: Bank, numbers: Thresholds, said: str, 
         return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base * 0.9, because=because)
     room = 1 - share / numbers.inferred.at_provisioned_low
     opinion = Opinion(
-        rule="minutes-below-provisioned", constraint="partition", confidence=base + (0.9 - base) * room,
+        rule="minutes-below-provisioned",
+        constraint="partition",
+        confidence=base + (0.9 - base) * room,
         because=f"{said}, with {held.after:,.0f} units of burst in hand by estimate",
-    )  # fmt: skip
+    )
     neighbours = [track.cell_of(cell + way * track.step_s) for way in (-1, 1)]
     if not any(_throttled(track, near) for near in neighbours):
         opinion = opinion.weaker(ALONE, "one period alone, whose average may hide a short burst")
@@ -138,12 +140,11 @@ def _above(track: Track, cell: int, held: Bank, numbers: Thresholds, said: str) 
         return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base, because=because)
     following = track.cell_of(cell + track.step_s)
     used, capacity = track.consumed_per_s(following), track.provisioned.at(following)
-    if used is not None and capacity is not None and _throttled(track, following):
-        if inferred.at_provisioned_low <= used / capacity <= inferred.at_provisioned_high:
-            because = f"{said}, and {used:,.0f} units/s in the period after: the burst ran out"
-            return Opinion(
-                rule="minutes-burst-spent", constraint="table", confidence=base * 0.9, because=because
-            )
+    after = used / capacity if used is not None and capacity is not None else 0.0
+    in_reach = inferred.at_provisioned_low <= after <= inferred.at_provisioned_high
+    if in_reach and _throttled(track, following):
+        because = f"{said}, and {used:,.0f} units/s in the period after: the burst ran out"
+        return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base * 0.9, because=because)
     because = f"{said}: the table was still giving burst, {held.after:,.0f} units of it left by estimate"
     opinion = Opinion(
         rule="minutes-burst-in-hand", constraint="partition", confidence=base * 0.95, because=because

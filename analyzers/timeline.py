@@ -1,17 +1,18 @@
 """Evidence arranged for looking at: one `Track` for each resource and direction, by cell and by second.
 
-A cell is the period of the consumption and throttle series: a minute, or longer for old windows. What is absent
-stays absent: a lookup says None where CloudWatch was not asked or did not answer.
+A cell is the period of the consumption and throttle series: a minute, or longer for old windows. What is
+absent stays absent: a lookup says None where CloudWatch was not asked or did not answer.
 """
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from analyzers import metrics
-from analyzers.formats import Capacity, Constraint, Direction, Evidence, SecondCount, Series
+from analyzers.formats import AccountFacts, Capacity, Constraint, Direction, Evidence, SecondCount, Series
 from tablemodel import limits
 from tablemodel.resources import Cause, parse_reason
 
@@ -69,7 +70,7 @@ class Track:
         return int(second // self.step_s) * self.step_s
 
     def known_zero(self, cells: Cells | None, cell: int) -> bool:
-        """Whether a throttle series says zero: it was asked for, has no point, and consumption was published."""
+        """Whether a throttle series says zero: asked for, without a point, while consumption has one."""
         return (
             cells is not None and not cells.get(cell) and self.consumed is not None and cell in self.consumed
         )
@@ -88,6 +89,7 @@ class Timeline:
     tracks: tuple[Track, ...]
     quota: Capacity
     step_s: int
+    scale: float  # of a local table whose every limit is multiplied; settings here are multiplied already
 
     def track(self, index: str | None, direction: Direction) -> Track | None:
         """The track of one resource and direction."""
@@ -111,8 +113,8 @@ def timeline(evidence: Evidence) -> Timeline:
         for index in (None, *names)
         for direction in metrics.DIRECTIONS
     )
-    quota = Capacity(read=account.table_read, write=account.table_write) if account else Capacity()
-    return Timeline(tracks, quota, step_s)
+    quota = _scaled(account, evidence.scale)
+    return Timeline(tracks, quota, step_s, evidence.scale)
 
 
 Whose = tuple[str | None, Direction]
@@ -135,7 +137,7 @@ def _track(
         return _cells(series, step_s) if series else None
 
     def setting(name: str, fact: Capacity | None) -> Steps:
-        return _steps(by_key.get((name, index)), fact.of(direction) if fact else None)
+        return _steps(by_key.get((name, index)), fact.of(direction) if fact else None, evidence.scale)
 
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
     asked = {
@@ -153,9 +155,21 @@ def _track(
         provisioned=provisioned,
         maximum=setting(metrics.on_demand_maximum(direction), facts.max_on_demand if facts else None),
         maximum_asked=(metrics.on_demand_maximum(direction), index) in by_key,
-        warm=facts.warm.of(direction) if facts and facts.warm else None,
+        warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
         on_demand=_on_demand(evidence, provisioned),
     )
+
+
+def _warm(warm: Capacity, direction: Direction, scale: float) -> float | None:
+    rate = warm.of(direction)
+    return None if rate is None else min(rate, LARGEST) * scale
+
+
+def _scaled(account: AccountFacts | None, scale: float) -> Capacity:
+    """The account's quota for the table and its indexes."""
+    rates = (account.table_read, account.table_write) if account else (None, None)
+    read, write = (None if rate is None else min(rate, LARGEST) * scale for rate in rates)
+    return Capacity(read=read, write=write)
 
 
 def _on_demand(evidence: Evidence, provisioned: Steps) -> bool | None:
@@ -183,12 +197,14 @@ def _cells(series: Series, step_s: int) -> Cells:
     return dict(cells)
 
 
-def _steps(series: Series | None, always: float | None) -> Steps:
+def _steps(series: Series | None, always: float | None, scale: float) -> Steps:
     """CloudWatch publishes a zero for a mode that is not in force; it says nothing about capacity."""
-    bound = None if always is None else min(always, LARGEST)
+    bound = None if always is None else min(always, LARGEST) * scale
     if series is None:
         return Steps((), (), bound)
-    ordered = sorted((int(at.timestamp()), min(value, LARGEST)) for at, value in series.points if value > 0)
+    ordered = sorted(
+        (int(at.timestamp()), min(value, LARGEST) * scale) for at, value in series.points if value > 0
+    )
     return Steps(tuple(at for at, _ in ordered), tuple(value for _, value in ordered), bound)
 
 
@@ -215,9 +231,17 @@ def _reasons(evidence: Evidence) -> dict[Whose, dict[int, dict[str | None, int]]
             index = sole if row.index is None and _index_says(row.reason) else row.index
             add(index, row.direction, int(row.second.timestamp()), row.reason, row.count)
     explained = {direction for _, direction in found}
-    for second in evidence.seconds or ():
-        if second.throttled and second.direction not in explained:
-            add(second.index, second.direction, int(second.second.timestamp()), None, second.throttled)
+    bare = [s for s in evidence.seconds or () if s.throttled and s.direction not in explained]
+    of_indexes = Counter[tuple[datetime, Direction]]()
+    for second in bare:
+        if second.index is not None:
+            of_indexes[second.second, second.direction] += second.throttled
+    for second in bare:
+        # The client counts a write that an index refused on the table's row as well.
+        also = of_indexes[second.second, second.direction] if second.index is None else 0
+        if second.throttled > also:
+            moment = int(second.second.timestamp())
+            add(second.index, second.direction, moment, None, second.throttled - also)
     return found
 
 

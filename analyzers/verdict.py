@@ -60,10 +60,7 @@ def verdict(
     """What dominated. Not valid where the generator was the limit or the evidence does not decide."""
     found = groups(labels)
     sprinkle = _sprinkle(found, evidence, client, numbers)
-    if not found or sprinkle:
-        made = _without_throttles(evidence, sprinkle)
-    else:
-        made = _of_groups(found)
+    made = _without_throttles(evidence, sprinkle) if not found or sprinkle else _of_groups(found)
     confession = (
         "the load generator was the limit: this says something about the generator, not about the table",
     )
@@ -86,10 +83,14 @@ def _of_groups(found: Sequence[Group]) -> Verdict:
     said = f"{share} are of {first.constraint} on {first.resource}, {first.direction}s"
     also = (f"beside them {' and '.join(rest)}",) if rest else ()
     return Verdict(
-        constraint=first.constraint, resource=first.resource, direction=first.direction, grade=first.heaviest.grade,
-        confidence=round(first.confidence, 3), valid=first.constraint != "undetermined",
+        constraint=first.constraint,
+        resource=first.resource,
+        direction=first.direction,
+        grade=first.heaviest.grade,
+        confidence=round(first.confidence, 3),
+        valid=first.constraint != "undetermined",
         because=(said, *first.heaviest.because, *also),
-    )  # fmt: skip
+    )
 
 
 def _sprinkle(
@@ -126,7 +127,7 @@ def _client_says(evidence: Evidence) -> str | None:
     if not attempts:
         return None
     throttled = sum(row.throttled for row in rows)
-    return f"the client made {attempts:,} attempts in {len(rows):,} recorded seconds, {throttled:,} of them throttled"
+    return f"{attempts:,} attempts of the client in {len(rows):,} recorded seconds, {throttled:,} throttled"
 
 
 def _cloudwatch_says(arranged: Timeline, evidence: Evidence) -> str | None:

@@ -1,4 +1,4 @@
-"""Weighing a candidate against the grades that were not used: agreement confirms it, conflict is said aloud."""
+"""Weighing a candidate against the grades not used: agreement confirms it, conflict is said aloud."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

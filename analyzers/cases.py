@@ -1,0 +1,71 @@
+"""A constraint with everything that was measured about it: what advice is made from."""
+
+from dataclasses import dataclass
+from math import ceil, prod
+from typing import Final
+
+from analyzers.demand import Demand
+from analyzers.formats import Constraint, Direction, HotKey
+from analyzers.heat import Heat
+from analyzers.thresholds import Recommend
+
+MOST_SHARDS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One constraint of one resource and direction, in units per second of an unscaled table."""
+
+    constraint: Constraint
+    resource: str
+    direction: Direction
+    rule: str | None
+    demand: Demand | None
+    provisioned: float | None
+    warm: float | None
+    heat: Heat | None
+    ceiling: float  # what one partition sustains
+    numbers: Recommend
+
+    @property
+    def whose(self) -> str:
+        """The resource in words."""
+        return "the table" if self.resource == "table" else f"index {self.resource}"
+
+    @property
+    def hottest(self) -> HotKey | None:
+        """The key that is hot enough to be named: one of the table's own keys with a notable demand."""
+        keys = self.heat.hottest if self.heat and self.resource == "table" else ()
+        named = [key for key in keys if key.share >= self.numbers.hot_share or key.units_per_s > self.ceiling]
+        return max(named, key=lambda key: key.units_per_s, default=None)
+
+    @property
+    def asked(self) -> str:
+        """The demand in words."""
+        if self.demand is None:
+            return "how much was asked for is not known"
+        return f"{self.demand.units_per_s:,.0f} {self.direction} units/s were {self.demand.measured}"
+
+    @property
+    def with_headroom(self) -> float | None:
+        """Capacity of which the demand uses the target utilisation."""
+        if self.demand is None:
+            return None
+        return float(ceil(self.demand.units_per_s / self.numbers.target_utilisation))
+
+    def shards(self, units_per_s: float, margin: float | None = None) -> int:
+        """How many keys share a demand so that each, times the margin, stays below a partition's ceiling."""
+        factor = self.numbers.shard_margin if margin is None else margin
+        return max(1, min(MOST_SHARDS, ceil(factor * units_per_s / self.ceiling)))
+
+    @property
+    def partitions(self) -> int | None:
+        """About how many partitions there are: warm throughput is the best public lower bound."""
+        return max(1, round(self.warm / self.ceiling)) if self.warm else None
+
+
+def meeting_chance(count: int, partitions: int) -> float:
+    """The chance that at least two of `count` keys fall on one of so many equal partitions."""
+    if count > partitions:
+        return 1.0
+    return 1.0 - prod((partitions - n) / partitions for n in range(count))
