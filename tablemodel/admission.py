@@ -150,10 +150,6 @@ class ResourceModel:
             )
         )
 
-    def lane(self, direction: Direction) -> Lane:
-        """The lane of one direction."""
-        return self.read if direction is Direction.READ else self.write
-
     def advance(self, now_s: float) -> None:
         """On-demand growth: once a minute, look at the peak; carry out what has become due."""
         if self.rates.on_demand and self.growth.due(self.record.meters, self.around.scale, now_s):

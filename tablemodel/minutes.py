@@ -5,6 +5,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from tablemodel import limits
@@ -62,6 +63,12 @@ class ResourceRecord:
     index: str | None
     meters: tuple[Meter, Meter]
     settings: list[Setting] = field(default_factory=list)
+
+    def end(self, now_s: float) -> None:
+        """The resource is deleted: its datapoints stay, and no more are published."""
+        self.settings.append(Setting(now_s, None, None))
+        for meter in self.meters:
+            meter.until_s = now_s
 
 
 class Minutes:
@@ -158,12 +165,11 @@ def _setting_series(records: Iterable[ResourceRecord], table: str, minutes: rang
             side = direction.title()
             provisioned = [(s.at_s, _side(s.provisioned, direction)) for s in record.settings]
             maximum = [(s.at_s, _side(s.max_on_demand, direction)) for s in record.settings]
-            until_s = record.meters[0].until_s
             for metric, history in (
                 (f"Provisioned{side}CapacityUnits", provisioned),
                 (f"OnDemandMax{side}RequestUnits", maximum),
             ):
-                points = _setting_points(history, until_s, minutes)
+                points = _setting_points(history, minutes)
                 yield Series(metric, COUNT, _resource(table, record.index), limits.SETTING_PERIOD_S, points)
 
 
@@ -171,16 +177,14 @@ def _side(pair: Throughput | None, direction: Direction) -> float | None:
     return None if pair is None else pair.of(direction)
 
 
-def _setting_points(
-    history: list[tuple[float, float | None]], until_s: float, minutes: range
-) -> tuple[Datapoint, ...]:
+def _setting_points(history: list[tuple[float, float | None]], minutes: range) -> tuple[Datapoint, ...]:
     """One point per five minutes, with every value that was in force at some time in them as a sample."""
     period = limits.SETTING_PERIOD_S
     first_s = -(-minutes.start * limits.MINUTE_S // period) * period
     points = []
     for start_s in range(first_s, minutes.stop * limits.MINUTE_S, period):
         tally = Tally()
-        ends = [at_s for at_s, _ in history[1:]] + [until_s]
+        ends = [at_s for at_s, _ in history[1:]] + [inf]
         for (at_s, value), replaced_s in zip(history, ends, strict=True):
             if value is not None and at_s < start_s + period and replaced_s > start_s:
                 tally.add(value)

@@ -4,12 +4,13 @@ A transaction needs this, and so does one write with its index entries: several 
 bucket, so what was promised to the earlier ones counts when the later ones are asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tablemodel.admission import ResourceModel
+from tablemodel.admission import Lane, ResourceModel
 from tablemodel.bucket import TokenBucket
 from tablemodel.index import IndexWrite, holding_back
+from tablemodel.meter import Meter
 from tablemodel.partitions import EVENTUAL_READ_WEIGHT
 from tablemodel.resources import Direction, Refusal
 
@@ -33,61 +34,76 @@ class Plan:
     now_s: float
     buckets: dict[int, TokenBucket] = field(default_factory=dict)
     promised: dict[int, float] = field(default_factory=dict)
-    served: list[tuple[ResourceModel, Direction, float]] = field(default_factory=list)
+    served: list[tuple[Meter, float]] = field(default_factory=list)
 
     def answer(self, table: ResourceModel, indexes: Mapping[str, ResourceModel], op: Op) -> Refusal | None:
         """Plan one request: None, or why it is refused. A refusal is recorded as a throttle event at once."""
         promised = self.promised.copy()
-        resource = table if op.index is None else indexes[op.index]
-        weight = EVENTUAL_READ_WEIGHT if op.eventual else 1.0
-        refusal = self._ask(resource, op.direction, op.position, op.units, weight)
-        if refusal is None and op.direction is Direction.WRITE:
-            # Every index is asked, since each one that refuses counts a throttle event of its own.
-            refusals = [self._answer_of_index(index, op.index_writes) for index in indexes.values()]
-            refusal = next((found for found in refusals if found is not None), None)
+        if op.direction is Direction.WRITE:
+            refusal = self.answer_write(table, indexes, op.position, op.units, op.index_writes)
+        else:
+            resource = table if op.index is None else indexes[op.index]
+            weight = EVENTUAL_READ_WEIGHT if op.eventual else 1.0
+            refusal = self._ask(resource, resource.read, op.position, op.units, weight)
         if refusal is not None:
             self.promised = promised
+        return refusal
+
+    def answer_write(
+        self,
+        table: ResourceModel,
+        indexes: Mapping[str, ResourceModel],
+        position: bytes,
+        units: float,
+        index_writes: Sequence[IndexWrite],
+    ) -> Refusal | None:
+        """Plan one write with its index entries, as `answer` does, but a refusal leaves promises behind."""
+        refusal = self._ask(table, table.write, position, units, 1.0)
+        if refusal is None:
+            # Every index is asked, since each one that refuses counts a throttle event of its own.
+            for index in indexes.values():
+                held_back = self._answer_of_index(index, index_writes)
+                refusal = refusal or held_back
         return refusal
 
     def carry_out(self) -> None:
         """Spend and record everything that was planned, after nothing was refused."""
         for name, units in self.promised.items():
             self.buckets[name].take(units, self.now_s)
-        for resource, direction, units in self.served:
-            resource.lane(direction).meter.accepted(units, self.now_s)
+        for meter, units in self.served:
+            meter.accepted(units, self.now_s)
 
-    def _answer_of_index(self, index: ResourceModel, writes: tuple[IndexWrite, ...]) -> Refusal | None:
+    def _answer_of_index(self, index: ResourceModel, writes: Sequence[IndexWrite]) -> Refusal | None:
         refusal = holding_back(index, self.now_s)
         if refusal is not None:
             index.write.meter.refused(refusal.cause, self.now_s)
             return refusal
         for write in writes:
             if write.index == index.index:
-                refusal = self._ask(index, Direction.WRITE, write.position, write.units, 1.0)
+                refusal = self._ask(index, index.write, write.position, write.units, 1.0)
                 if refusal is not None:
                     return refusal
         return None
 
     def _ask(
-        self, resource: ResourceModel, direction: Direction, position: bytes, units: float, weight: float
+        self, resource: ResourceModel, lane: Lane, position: bytes, units: float, weight: float
     ) -> Refusal | None:
-        lane = resource.lane(direction)
         for gate in lane.gates:
             if not self._holds(gate.bucket, units):
                 lane.meter.refused(gate.refusal.cause, self.now_s)
                 return gate.refusal
         partition = resource.partitions.at(position)
-        ceiling = partition.read if direction is Direction.READ else partition.write
+        ceiling = partition.read if lane is resource.read else partition.write
         if not self._holds(ceiling, units * weight):
             resource.partitions.refused(position, self.now_s)
-            if direction is Direction.WRITE:
+            if lane is resource.write:
                 resource.blocker = ceiling
             lane.meter.refused(lane.key_range.cause, self.now_s)
             return lane.key_range
         for gate in lane.gates:
             self._promise(gate.bucket, units)
         self._promise(ceiling, units * weight)
-        self.served.append((resource, direction, units))
+        self.served.append((lane.meter, units))
         return None
 
     def _holds(self, bucket: TokenBucket, units: float) -> bool:

@@ -17,7 +17,6 @@ from tablemodel.partitions import EVENTUAL_READ_WEIGHT
 from tablemodel.plan import Op, Plan
 from tablemodel.resources import (
     NO_THROUGHPUT,
-    Direction,
     IndexCapacity,
     Refusal,
     TableCapacity,
@@ -89,10 +88,11 @@ class TableModel:
         if now_s >= self._due_s:
             self._advance(now_s)
         if self._indexes:
-            op = Op(
-                direction=Direction.WRITE, position=position, units=units, index_writes=tuple(index_writes)
-            )
-            return self.admit_together((op,), now_s)[0]
+            plan = Plan(now_s)
+            refusal = plan.answer_write(self._table, self._indexes, position, units, index_writes)
+            if refusal is None:
+                plan.carry_out()
+            return refusal
         lane = self._table.write
         refusal = lane.refusing(units, now_s)
         if refusal is None:
@@ -127,8 +127,7 @@ class TableModel:
         self._table.set(_rates(capacity, capacity), now_s)
         for name in self._indexes.keys() - {index.name for index in capacity.indexes}:
             del self._indexes[name]
-            for meter in self._records[name].meters:
-                meter.until_s = now_s
+            self._records[name].end(now_s)
         for index in capacity.indexes:
             if index.name in self._indexes:
                 self._indexes[index.name].set(_rates(capacity, index), now_s)
