@@ -47,7 +47,7 @@ def _partition(facts: Facts) -> str:
             f"{whole(facts.ceiling_per_s)}"
         )
     else:
-        start += f", which admits {whole(facts.ceiling_per_s)} {unit}/s to one partition"
+        start += f" ({whole(facts.ceiling_per_s)} {unit}/s on any one partition)"
     return f"{start}{_used(facts)}."
 
 

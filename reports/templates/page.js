@@ -5,7 +5,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const canZoom = matchMedia("(pointer: fine)").matches;
   const config = { displayModeBar: false, displaylogo: false, responsive: true, doubleClick: "reset" };
-  const PAPER_WIDTH_PX = 680;
+  const PAPER_WIDTH_PX = 660;
 
   function recoloured(value) {
     if (typeof value === "string") return content.dark[value] ?? value;
