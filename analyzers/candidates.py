@@ -8,12 +8,13 @@ inferred      consumption, where neither was                            by cell
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from analyzers.formats import Constraint, Grade
 from analyzers.inferred import Inference
 from analyzers.metrics import CONSTRAINT_OF_CAUSE
 from analyzers.opinions import Opinion, undecided
+from analyzers.provisioned import Second, by_seconds
 from analyzers.spans import Span, spans
 from analyzers.timeline import Track
 from tablemodel.resources import parse_reason
@@ -91,36 +92,53 @@ def _by_metric(track: Track, covered: set[int], gap_s: float) -> list[Candidate]
 def _by_inference(
     inference: Inference, covered: set[int], explained: Callable[[int], bool]
 ) -> list[Candidate]:
-    track = inference.track
+    """By second where the client's seconds speak for the resource, else by cell."""
     throttles = {
         cell: count
-        for cell, count in _unexplained(track).items()
+        for cell, count in _unexplained(inference.track).items()
         if cell not in covered and count and not explained(cell)
     }
+    by_second = {cell: seconds for cell in throttles if (seconds := inference.seconds(cell))}
+    seconds = [second for cell in sorted(by_second) for second in by_second[cell]]
+    whole = {cell: count for cell, count in throttles.items() if cell not in by_second}
+    return [*_by_second(inference, seconds), *_by_cell(inference, whole)]
+
+
+def _by_second(inference: Inference, seconds: Sequence[Second]) -> list[Candidate]:
+    numbers, found = inference.numbers, []
+    said = [(second, second.says(numbers)) for second in seconds]
+    for constraint in dict.fromkeys(constraint for _, constraint in said):
+        own = [second for second, says in said if says == constraint]
+        for span in spans(((s.second, s.throttles) for s in own), width_s=1, gap_s=numbers.spans.gap_s):
+            within = [s for s in own if span.overlaps(s.second, s.second + 1)]
+            total = sum(s.throttles for s in seconds if span.overlaps(s.second, s.second + 1))
+            opinion = inference.settled(by_seconds(within, constraint, span.throttles / total, numbers))
+            found.append(_inferred(span, opinion))
+    return found
+
+
+def _by_cell(inference: Inference, throttles: Mapping[int, int]) -> list[Candidate]:
     opinions = {cell: _opinion(inference, cell) for cell in throttles}
     found = []
     for constraint in dict.fromkeys(opinion.constraint for opinion in opinions.values()):
         cells = {cell: throttles[cell] for cell, held in opinions.items() if held.constraint == constraint}
-        for span in spans(cells.items(), width_s=track.step_s, gap_s=inference.numbers.spans.gap_s):
-            within = [cell for cell in cells if span.overlaps(cell, cell + 1)]
-            found.append(_inferred(span, constraint, {cell: opinions[cell] for cell in within}, cells))
+        width_s, gap_s = inference.track.step_s, inference.numbers.spans.gap_s
+        for span in spans(cells.items(), width_s=width_s, gap_s=gap_s):
+            within = {cell: opinions[cell] for cell in cells if span.overlaps(cell, cell + 1)}
+            found.append(_inferred(span, _together(within, cells)))
     return found
 
 
-def _inferred(
-    span: Span, constraint: Constraint, opinions: Mapping[int, Opinion], throttles: Mapping[int, int]
-) -> Candidate:
-    """The candidate of some cells: the words of the heaviest, the confidence of all by their throttles."""
+def _together(opinions: Mapping[int, Opinion], throttles: Mapping[int, int]) -> Opinion:
+    """One opinion of some cells: the words of the heaviest, the confidence of all by their throttles."""
     heaviest = opinions[max(opinions, key=lambda cell: throttles[cell])]
     weighted = sum(opinions[cell].confidence * throttles[cell] for cell in opinions)
-    opinion = Opinion(
-        rule=heaviest.rule,
-        constraint=constraint,
-        because=heaviest.because,
-        confidence=min(1.0, weighted / sum(throttles[cell] for cell in opinions)),
-    )
-    grade: Grade = "none" if constraint == "undetermined" else "inferred"
-    return Candidate(span=span, constraint=constraint, grade=grade, opinion=opinion)
+    return replace(heaviest, confidence=min(1.0, weighted / sum(throttles[cell] for cell in opinions)))
+
+
+def _inferred(span: Span, opinion: Opinion) -> Candidate:
+    grade: Grade = "none" if opinion.constraint == "undetermined" else "inferred"
+    return Candidate(span=span, constraint=opinion.constraint, grade=grade, opinion=opinion)
 
 
 def _unexplained(track: Track) -> dict[int, int]:

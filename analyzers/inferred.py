@@ -1,18 +1,21 @@
 """The inferred grade: what consumption says of a throttled cell where no cause was stated."""
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from analyzers import burst, on_demand, provisioned
 from analyzers.burst import Bank
-from analyzers.formats import SecondCount
+from analyzers.formats import Constraint, SecondCount
 from analyzers.opinions import Opinion, decided, undecided
+from analyzers.provisioned import Second
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, Track
 
 NO_CLOUDWATCH = 0.95  # factor: nothing but the client's own record, and others may use the table too
+LAST_S: Final = 2**53  # later than any evidence
 MAYBE_INDEX = 0.8  # factor: a write may have been refused for an index that nobody asked about
 
 
@@ -28,33 +31,62 @@ class Inference:
     recorded: Sequence[int]  # the client's seconds, in order
     throttled: Mapping[int, Sequence[tuple[int, int]]]  # by cell: (second, throttles)
 
-    def opinion(self, cell: int) -> Opinion:
-        """What the evidence without stated causes says of one cell."""
+    def opinion(self, cell: int, start_s: int = 0, end_s: int = LAST_S) -> Opinion:
+        """What the evidence without stated causes says of one cell, or of the part within two seconds."""
         track = self.track
-        throttled = self.throttled.get(cell, ()) if self._client_speaks(cell) else ()
+        seconds = self.seconds(cell)
         if track.on_demand:
-            opinion = self._on_demand(cell, throttled)
-        elif throttled:
-            opinion = self._by_seconds(cell, throttled)
+            opinion = self._on_demand(cell)
+        elif seconds is not None:
+            opinion = self._majority([s for s in seconds if start_s <= s.second < end_s])
         else:
             opinion = provisioned.by_minutes(track, cell, self.bank_by_cell, self.numbers)
-        return decided(self._index_unless_known(opinion), self.numbers.inferred.decide_at)
+        return self.settled(opinion)
 
-    def _by_seconds(self, cell: int, throttled: Sequence[tuple[int, int]]) -> Opinion:
-        rates = self._rates(throttled)
-        if all(self.track.provisioned.at(second) is None for second, _ in throttled):
+    def seconds(self, cell: int) -> list[Second] | None:
+        """The client's throttled seconds in a cell; None where they do not speak for the resource."""
+        track = self.track
+        if track.on_demand or not self.throttled.get(cell) or not self._client_speaks(cell):
+            return None
+        rates = self._rates(self.throttled[cell])
+        return [
+            Second(second, count, rates[second], capacity, self.bank_by_second.get(second))
+            for second, count in self.throttled[cell]
+            if (capacity := track.provisioned.at(second)) is not None
+        ]
+
+    def settled(self, opinion: Opinion) -> Opinion:
+        """The opinion after what is not known is taken off; `undetermined` where too little is left."""
+        track = self.track
+        if opinion.rule.startswith("seconds") and track.consumed is None:
+            opinion = opinion.weaker(NO_CLOUDWATCH, "the client's own record alone")
+        # A write refused for an index looks like the table's unless CloudWatch counts events there.
+        indexes = self.timeline.indexes(track.direction)
+        if track.index is None and track.direction == "write" and indexes and track.events is None:
+            opinion = opinion.weaker(
+                MAYBE_INDEX, "an index may be the cause: its throttle events are not known"
+            )
+        return decided(opinion, self.numbers.inferred.decide_at)
+
+    def _majority(self, seconds: Sequence[Second]) -> Opinion:
+        if not seconds:
             return undecided("undetermined-no-provisioned", "throttled, but what is provisioned is not known")
-        opinion = provisioned.by_seconds(self.track, throttled, rates, self.bank_by_second, self.numbers)
-        if self.track.consumed is None:
-            return opinion.weaker(NO_CLOUDWATCH, "the client's own record alone")
-        return opinion
+        votes: Counter[Constraint] = Counter()
+        for second in seconds:
+            votes[second.says(self.numbers)] += second.throttles
+        (constraint, most), total = votes.most_common(1)[0], votes.total()
+        if most < self.numbers.inferred.majority * total:
+            parts = ", ".join(f"{name} {count / total:.0%}" for name, count in sorted(votes.items()))
+            return undecided("undetermined-seconds", f"the client's throttled seconds do not agree: {parts}")
+        chosen = [second for second in seconds if second.says(self.numbers) == constraint]
+        return provisioned.by_seconds(chosen, constraint, most / total, self.numbers)
 
-    def _on_demand(self, cell: int, throttled: Sequence[tuple[int, int]]) -> Opinion:
+    def _on_demand(self, cell: int) -> Opinion:
         confidence = self.numbers.confidence
         rate, base = self.track.consumed_per_s(cell), confidence.minutes
-        if throttled:
-            rates = self._rates(throttled)
-            rate, base = max(rates.values()), confidence.seconds
+        throttled = self.throttled.get(cell)
+        if throttled and self._client_speaks(cell):
+            rate, base = max(self._rates(throttled).values()), confidence.seconds
         return on_demand.on_demand(
             self.timeline, self.track, cell, rate=rate, base=base, numbers=self.numbers
         )
@@ -81,14 +113,6 @@ class Inference:
         after = bisect_left(self.recorded, cell + self.track.step_s)
         own = sum(self.track.seconds[second].consumed for second in self.recorded[first:after])
         return own >= self.numbers.inferred.client_share * total
-
-    def _index_unless_known(self, opinion: Opinion) -> Opinion:
-        """A write refused for an index looks like the table's unless CloudWatch counts events there."""
-        track = self.track
-        indexes = self.timeline.indexes(track.direction)
-        if track.index is None and track.direction == "write" and indexes and track.events is None:
-            return opinion.weaker(MAYBE_INDEX, "an index may be the cause: its throttle events are not known")
-        return opinion
 
 
 def inference(timeline: Timeline, track: Track, numbers: Thresholds) -> Inference:

@@ -98,7 +98,8 @@ def _said(candidate: Candidate, track: Track) -> str:
     if candidate.grade == "cause_metric":
         metric = f"{track.direction.title()}{METRIC_WORDS[candidate.constraint]}"
         return f"CloudWatch counts {span.throttles:,} {metric} within {length_s / 60:,.0f} min"
-    return f"{span.throttles:,} throttles within {length_s / 60:,.0f} min came without a stated cause"
+    length = f"{length_s:,} s" if length_s % 60 else f"{length_s // 60:,} min"
+    return f"{span.throttles:,} throttles within {length} came without a stated cause"
 
 
 def _room(candidate: Candidate, track: Track) -> str:

@@ -10,8 +10,8 @@
 A minute's average hides bursts within the minute, so the client's seconds are looked at first.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from analyzers.burst import Bank
 from analyzers.formats import Constraint
@@ -24,55 +24,44 @@ FIRST_CELL = 0.85  # factor: nothing shows what the burst was before the first k
 ALONE = 0.9  # factor: a single throttled minute may hold a short burst that its average hides
 
 
-def by_seconds(
-    track: Track,
-    throttled: Sequence[tuple[int, int]],
-    rates: Mapping[int, float],
-    bank: Mapping[int, Bank],
-    numbers: Thresholds,
-) -> Opinion:
-    """What the client's seconds say of one cell.
+@dataclass(frozen=True, slots=True)
+class Second:
+    """One throttled second as the client saw it: what was consumed around it, of what."""
 
-    `throttled`: (epoch second, throttles); `rates`: consumed units/s around each of those seconds;
-    `bank`: the burst at each recorded second.
-    """
-    votes: defaultdict[Constraint, float] = defaultdict(float)
-    used_units = capacity_units = 0.0
-    for second, count in throttled:
-        rate, capacity = rates.get(second), track.provisioned.at(second)
-        if rate is None or capacity is None:
-            votes["undetermined"] += count
-            continue
-        votes[_second_says(rate / capacity, bank.get(second), numbers)] += count
-        used_units += rate * count
-        capacity_units += capacity * count
-    total = sum(votes.values())
-    constraint = max(votes, key=lambda name: votes[name])
-    share = votes[constraint] / total
-    if constraint == "undetermined" or share < numbers.inferred.majority:
-        return undecided("undetermined-seconds", _split(votes, total))
-    used = f"{used_units / total:,.0f} of {capacity_units / total:,.0f} provisioned units/s"
+    second: int
+    throttles: int
+    rate: float  # units/s
+    capacity: float  # units/s
+    bank: Bank | None
+
+    def says(self, numbers: Thresholds) -> Constraint:
+        """What was the limit in this second."""
+        share = self.rate / self.capacity
+        if share < numbers.inferred.at_provisioned_low:
+            return "partition"
+        spent = self.bank is not None and self.bank.spent_before(numbers.inferred.burst_spent_share / 10)
+        return "table" if spent or share <= numbers.inferred.at_provisioned_high else "partition"
+
+
+def by_seconds(
+    seconds: Sequence[Second], constraint: Constraint, share: float, numbers: Thresholds
+) -> Opinion:
+    """The opinion of throttled seconds that say one constraint; `share`: of all throttles of that time."""
+    total = sum(second.throttles for second in seconds)
+    rate = sum(second.rate * second.throttles for second in seconds) / total
+    capacity = sum(second.capacity * second.throttles for second in seconds) / total
+    used = f"{rate:,.0f} of {capacity:,.0f} provisioned units/s ({rate / capacity:.0%})"
+    rule = "at-provisioned" if constraint == "table" else "below-provisioned"
+    burst = ""
+    if constraint == "partition" and rate > capacity:
+        rule, burst = "burst-in-hand", ", the burst not yet spent by estimate"
     return Opinion(
-        rule=f"seconds-{'below' if constraint == 'partition' else 'at'}-provisioned",
+        rule=f"seconds-{rule}",
         constraint=constraint,
         confidence=numbers.confidence.seconds * (0.7 + 0.3 * share),
-        because=f"in the throttled seconds {used} were consumed ({used_units / capacity_units:.0%}), "
-        f"{share:.0%} of the throttles agreeing",
+        because=f"{used} were consumed in {len(seconds):,} throttled seconds{burst}; "
+        f"they hold {share:.0%} of the throttles of that time",
     )
-
-
-def _second_says(share: float, bank: Bank | None, numbers: Thresholds) -> Constraint:
-    spent = bank is not None and bank.spent_before(numbers.inferred.burst_spent_share / 10)
-    if share < numbers.inferred.at_provisioned_low:
-        return "partition"
-    if spent or share <= numbers.inferred.at_provisioned_high:
-        return "table"
-    return "partition"
-
-
-def _split(votes: Mapping[Constraint, float], total: float) -> str:
-    parts = ", ".join(f"{name} {count / total:.0%}" for name, count in sorted(votes.items()))
-    return f"the client's throttled seconds do not agree: {parts}"
 
 
 def by_minutes(track: Track, cell: int, bank: Mapping[int, Bank], numbers: Thresholds) -> Opinion:

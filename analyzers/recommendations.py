@@ -32,10 +32,20 @@ def _partition(case: Case) -> Iterator[Recommendation]:
         yield _reshape_index(case)
     elif case.direction == "read":
         yield from _relieve_reads(case)
-    elif case.hottest is None:
-        yield _raise_cardinality(case)
-    else:
+    elif case.hottest is not None:
         yield _shard(case, case.hottest)
+    elif _too_few_partitions(case):
+        yield _pre_warm(case)
+    else:
+        yield _raise_cardinality(case)
+
+
+def _too_few_partitions(case: Case) -> bool:
+    """Whether the keys are known to be even and all partitions together sustain less than was asked for."""
+    even = case.heat is not None and bool(case.heat.hottest)
+    if not even or case.demand is None or case.partitions is None:
+        return False
+    return case.demand.units_per_s > case.partitions * case.ceiling
 
 
 def _wait_for_the_key(case: Case) -> Recommendation:
@@ -135,7 +145,6 @@ def _reshape_index(case: Case) -> Recommendation:
 
 
 def _not_grown(case: Case) -> Iterator[Recommendation]:
-    units = case.with_headroom
     warm = f"{case.warm:,.0f} units/s" if case.warm else "a demand that is not known"
     yield Recommendation(
         action="ramp",
@@ -143,8 +152,13 @@ def _not_grown(case: Case) -> Iterator[Recommendation]:
         why=f"{case.asked}; {case.whose} absorbs {warm} at once and grows with its peaks",
         expected="demand that at most doubles every 30 minutes is followed without throttling",
     )
+    yield _pre_warm(case)
+
+
+def _pre_warm(case: Case) -> Recommendation:
+    units = case.with_headroom
     more = f"{units:,.0f} {case.direction} units/s" if units else "more units/s"
-    yield Recommendation(
+    return Recommendation(
         action="pre_warm",
         kind="cure",
         units=units,

@@ -199,7 +199,7 @@ def _cells(series: Series, step_s: int) -> Cells:
 
 def _steps(series: Series | None, always: float | None, scale: float) -> Steps:
     """CloudWatch publishes a zero for a mode that is not in force; it says nothing about capacity."""
-    bound = None if always is None else min(always, LARGEST) * scale
+    bound = min(always, LARGEST) * scale if always else None
     if series is None:
         return Steps((), (), bound)
     ordered = sorted(

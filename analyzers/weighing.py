@@ -78,7 +78,8 @@ def _against_inference(candidate: Candidate, inference: Inference) -> tuple[floa
     track = inference.track
     cells = cells_of(candidate, track)
     heaviest = max(cells, key=lambda cell: _throttles(track, cell))
-    opinion = inference.opinion(heaviest)
+    span = candidate.span
+    opinion = inference.opinion(heaviest, span.start_s, span.end_s)
     if opinion.constraint == "undetermined":
         return 1.0, ""
     if opinion.constraint == candidate.constraint:

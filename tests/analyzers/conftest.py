@@ -1,4 +1,4 @@
-"""Synthetic runs with known truth: the table model under a virtual clock, and a CloudWatch that serves its minutes."""
+"""Synthetic runs with known truth: the table model under a virtual clock, a CloudWatch serving its minutes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from analyzers.client import Records
+from analyzers.evidence import Source, _gather
 from analyzers.facts import table_facts
 from analyzers.formats import Evidence, SecondCount, ThrottleCount, Window
 from analyzers.manifest import Keys
 from analyzers.thresholds import Thresholds, load_thresholds
+from analyzers.waiting import LOCAL
 from tablemodel.keys import random_suffix
 from tablemodel.keyspace import position
 from tablemodel.minutes import Series
@@ -44,7 +47,7 @@ class Clock:
 
 @dataclass
 class FakeAws:
-    """DynamoDB's and CloudWatch's answers for one table; a minute is published `delay_s` after it has closed."""
+    """DynamoDB's and CloudWatch's answers for one table; a minute is published `delay_s` after it closed."""
 
     model: TableModel
     described: dict[str, Any]
@@ -65,7 +68,7 @@ class FakeAws:
         return {"TableMaxReadCapacityUnits": 40_000, "TableMaxWriteCapacityUnits": 40_000}
 
     def get_metric_data(self, **request: Any) -> dict[str, Any]:
-        """All queries, `page_points` points a page: a series may be cut between two pages, as AWS may cut it."""
+        """All queries, `page_points` points a page: a series may be cut between two pages."""
         self.calls.append(request)
         if self.failures:
             raise self.failures.pop(0)
@@ -75,7 +78,12 @@ class FakeAws:
         page, rest = flat[first : first + self.page_points], flat[first + self.page_points :]
         results: dict[str, dict[str, Any]] = {}
         for query in request["MetricDataQueries"]:
-            results[query["Id"]] = {"Id": query["Id"], "Label": query["Label"], "Timestamps": [], "Values": []}
+            results[query["Id"]] = {
+                "Id": query["Id"],
+                "Label": query["Label"],
+                "Timestamps": [],
+                "Values": [],
+            }
         for query_id, at, value in page:
             results[query_id]["Timestamps"].append(at)
             results[query_id]["Values"].append(value)
@@ -132,7 +140,9 @@ def demo_run(scenario: Scenario, *, offset_s: int = 7, duration_s: float | None 
     units = -(-load.item_bytes // 1024)
     counts: defaultdict[int, list[float]] = defaultdict(lambda: [0, 0, 0.0])
     reasons: Counter[tuple[int, str]] = Counter()
-    windows: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0]))
+    windows: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(
+        lambda: defaultdict(lambda: [0.0, 0])
+    )
     duration_s = duration_s or load.duration_s
     for number in range(int(duration_s * load.requests_per_s)):
         at_s = number / load.requests_per_s
@@ -172,7 +182,11 @@ def described(scenario: Scenario) -> dict[str, Any]:
     pair = scenario.table.provisioned
     assert pair is not None
     throughput = {"ReadCapacityUnits": pair.read, "WriteCapacityUnits": pair.write}
-    return {"TableName": scenario.table.name, "TableArn": "arn:aws:dynamodb:x", "ProvisionedThroughput": throughput}
+    return {
+        "TableName": scenario.table.name,
+        "TableArn": "arn:aws:dynamodb:x",
+        "ProvisionedThroughput": throughput,
+    }
 
 
 def _keys(windows: Any) -> dict[str, Any]:
@@ -208,10 +222,6 @@ def _moment(second: int) -> datetime:
 
 def evidence_of(run: Run) -> Evidence:
     """All evidence of a run, as `collect` gathers it."""
-    from analyzers.evidence import Source, _gather
-    from analyzers.client import Records
-    from analyzers.waiting import LOCAL
-
     aws = run.aws()
     source = Source(client_factory=aws.factory, pace=LOCAL, clock=aws.clock, sleep=aws.clock.sleep)
     records = Records(throttles=run.throttles, seconds=run.seconds, missing=())
@@ -226,7 +236,11 @@ def hide_reasons(evidence: Evidence) -> Evidence:
 
 def hide_causes(evidence: Evidence) -> Evidence:
     """As CloudWatch was before cause-specific metrics: throttle events of any cause only."""
-    series = tuple(s for s in evidence.series if not s.metric.endswith(("ThroughputThrottleEvents", "LimitThrottleEvents")))
+    series = tuple(
+        s
+        for s in evidence.series
+        if not s.metric.endswith(("ThroughputThrottleEvents", "LimitThrottleEvents"))
+    )
     return hide_reasons(evidence).model_copy(update={"series": series})
 
 
@@ -257,7 +271,14 @@ def numbers() -> Thresholds:
 def world() -> SimpleNamespace:
     """What the tests of this folder share, since a test folder is no package."""
     return SimpleNamespace(
-        START=START, Clock=Clock, FakeAws=FakeAws, demo_run=demo_run, evidence_of=evidence_of,
-        hide_reasons=hide_reasons, hide_causes=hide_causes, hide_client=hide_client, described=described,
+        START=START,
+        Clock=Clock,
+        FakeAws=FakeAws,
+        demo_run=demo_run,
+        evidence_of=evidence_of,
+        hide_reasons=hide_reasons,
+        hide_causes=hide_causes,
+        hide_client=hide_client,
+        described=described,
         scenario=lambda name: load_scenario(SCENARIOS / f"{name}.toml"),
     )

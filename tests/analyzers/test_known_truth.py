@@ -25,8 +25,15 @@ GRADES = [
 ]
 
 
-def diagnosed(world: SimpleNamespace, evidence: Any, hidden: str, numbers: Thresholds, keys: Any = None) -> Any:
-    hide = {"nothing": lambda e: e, "reasons": world.hide_reasons, "causes": world.hide_causes, "client": world.hide_client}
+def diagnosed(
+    world: SimpleNamespace, evidence: Any, hidden: str, numbers: Thresholds, keys: Any = None
+) -> Any:
+    hide = {
+        "nothing": lambda e: e,
+        "reasons": world.hide_reasons,
+        "causes": world.hide_causes,
+        "client": world.hide_client,
+    }
     client = ClientFiles(keys=keys)
     return diagnose(hide[hidden](evidence), client=client, thresholds=numbers, scenario=None)
 
@@ -34,7 +41,13 @@ def diagnosed(world: SimpleNamespace, evidence: Any, hidden: str, numbers: Thres
 @pytest.mark.parametrize(("name", "constraint"), SITUATIONS)
 @pytest.mark.parametrize(("hidden", "grade"), GRADES)
 def test_the_verdict_is_what_the_model_decided(
-    name: str, constraint: str, hidden: str, grade: str, demo: Any, world: SimpleNamespace, numbers: Thresholds
+    name: str,
+    constraint: str,
+    hidden: str,
+    grade: str,
+    demo: Any,
+    world: SimpleNamespace,
+    numbers: Thresholds,
 ) -> None:
     run, evidence = demo(name)
     verdict = diagnosed(world, evidence, hidden, numbers).verdict
@@ -48,7 +61,9 @@ def test_the_verdict_is_what_the_model_decided(
 
 
 @pytest.mark.parametrize("name", ["hotkey", "datekey", "too-small"])
-def test_every_throttle_is_in_a_label(name: str, demo: Any, world: SimpleNamespace, numbers: Thresholds) -> None:
+def test_every_throttle_is_in_a_label(
+    name: str, demo: Any, world: SimpleNamespace, numbers: Thresholds
+) -> None:
     run, evidence = demo(name)
     refused = sum(sum(row["refused"].values()) for row in run.model.decisions.rows())
     for hidden, _ in GRADES:
@@ -57,7 +72,9 @@ def test_every_throttle_is_in_a_label(name: str, demo: Any, world: SimpleNamespa
 
 
 @pytest.mark.parametrize("name", ["hotkey", "datekey", "too-small"])
-def test_worse_evidence_is_never_surer(name: str, demo: Any, world: SimpleNamespace, numbers: Thresholds) -> None:
+def test_worse_evidence_is_never_surer(
+    name: str, demo: Any, world: SimpleNamespace, numbers: Thresholds
+) -> None:
     _, evidence = demo(name)
     sure = [diagnosed(world, evidence, hidden, numbers).verdict.confidence for hidden, _ in GRADES]
     assert sure == sorted(sure, reverse=True)
