@@ -167,7 +167,7 @@ def _returned(asked: Asked, change: Change, wish: Any) -> Answer:
 
 def _only_all_old(request: Request) -> None:
     if request.get("ReturnValues") not in (None, "NONE", "ALL_OLD"):
-        raise validation_error("Return values set to invalid value")
+        raise validation_error("ReturnValues can only be ALL_OLD or NONE")
 
 
 def put_item(service: Service, request: Request) -> bytes | Answer:

@@ -3,6 +3,7 @@
 Everything here depends on the text and the attribute names alone, never on values, so its results are kept.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -20,6 +21,12 @@ update_parser: Any = vars(moto_expressions)["UpdateExpressionParser"]
 """moto declares that this module has no types."""
 NOT_TREES = (ValueError, KeyError, IndexError, AssertionError, TypeError, AttributeError, RecursionError)
 """What moto's parsers raise besides their own exceptions for text that is no expression."""
+FUNCTIONS = {
+    "attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size",
+    "if_not_exists", "list_append",
+}  # fmt: skip
+KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
+_CALLED = re.compile(r"([A-Za-z_]\w*) ?\(")
 
 
 class NamesUsed(dict[str, str]):
@@ -53,12 +60,13 @@ def condition_tree(text: str, names: NamesUsed, values: References, kind: str) -
     """The tree of a condition, filter or key condition. Raises ValidationException, naming `kind`."""
     # moto's lexer knows no white space but the blank.
     flat = " ".join(_measured(text, kind).split())
-    return _parsed(lambda: ConditionExpressionParser(flat, names, values).parse(), kind)
+    return _parsed(lambda: ConditionExpressionParser(flat, names, values).parse(), flat, kind)
 
 
 def update_tree(text: str) -> Any:
     """The tree of an update expression. Raises ValidationException."""
-    return _parsed(lambda: update_parser.make(_measured(text, "UpdateExpression")), "UpdateExpression")
+    measured = _measured(text, "UpdateExpression")
+    return _parsed(lambda: update_parser.make(measured), measured, "UpdateExpression")
 
 
 def is_reserved(name: str) -> bool:
@@ -74,6 +82,14 @@ def syntax_error(kind: str, detail: str = "") -> ServiceError:
     return validation_error(f"Invalid {kind}: Syntax error;{' ' + detail if detail else ''}")
 
 
+def error_in(text: str, kind: str) -> ServiceError:
+    """What is wrong with text that did not parse: a function that there is not, or its syntax."""
+    for name in _CALLED.findall(text):
+        if name not in FUNCTIONS and name.upper() not in KEYWORDS:
+            return validation_error(f"Invalid {kind}: Invalid function name; function: {name}")
+    return syntax_error(kind)
+
+
 def _measured(text: str, kind: str) -> str:
     if not text.strip():
         raise validation_error(f"Invalid {kind}: The expression can not be empty;")
@@ -85,11 +101,11 @@ def _measured(text: str, kind: str) -> str:
     return text
 
 
-def _parsed(parse: Callable[[], Tree], kind: str) -> Tree:
+def _parsed(parse: Callable[[], Tree], text: str, kind: str) -> Tree:
     try:
         return parse()
     except MockValidationException as error:
         message = str(error.message).replace("Invalid ConditionExpression", f"Invalid {kind}")
         raise validation_error(message) from error
     except NOT_TREES as error:
-        raise syntax_error(kind) from error
+        raise error_in(text, kind) from error

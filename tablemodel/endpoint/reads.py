@@ -77,7 +77,7 @@ def query(service: Service, request: Request) -> bytes:
         descending=descending,
         expressions=expressions,
         filter=filtering,
-        selection=selection_of(request, table.schema.keys, index, projection, filtering),
+        selection=selection_of(request, table.schema.keys, index, projection),
     )
     return _answer(service, asked, request)
 
@@ -99,7 +99,7 @@ def scan(service: Service, request: Request) -> bytes:
         descending=False,
         expressions=expressions,
         filter=filtering,
-        selection=selection_of(request, table.schema.keys, index, projection, filtering),
+        selection=selection_of(request, table.schema.keys, index, projection),
     )
     return _answer(service, asked, request)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tablemodel.endpoint.errors import validation_error
-from tablemodel.endpoint.expressions import ParsedCondition
 from tablemodel.endpoint.itemkeys import attributes
 from tablemodel.endpoint.projections import Projection
 from tablemodel.endpoint.schema import IndexSchema, KeySchema
@@ -29,12 +28,11 @@ def selection_of(
     keys: KeySchema,
     index: IndexSchema | None,
     projection: Projection | None,
-    filtering: ParsedCondition | None,
 ) -> Selection:
     """What the request selects. Raises ValidationException for a combination that DynamoDB does not take."""
     select = request.get("Select")
     _check_select(select, index, projection)
-    lacking = _lacking(keys, index, projection, filtering)
+    lacking = _lacking(keys, index, projection)
     if lacking and index is not None and not index.local:
         raise validation_error(
             INVALID + f"Global secondary index {index.name} does not project [{', '.join(sorted(lacking))}]"
@@ -63,17 +61,10 @@ def _check_select(select: str | None, index: IndexSchema | None, projection: Pro
         )
 
 
-def _lacking(
-    keys: KeySchema,
-    index: IndexSchema | None,
-    projection: Projection | None,
-    filtering: ParsedCondition | None,
-) -> frozenset[str]:
-    """Attributes that are asked for and that the index does not have."""
+def _lacking(keys: KeySchema, index: IndexSchema | None, projection: Projection | None) -> frozenset[str]:
+    """Attributes that are to be answered and that the index does not have; a filter does not see those."""
     if index is None or index.projection == "ALL":
         return frozenset()
-    wanted = frozenset() if projection is None else projection.names
-    if filtering is not None:
-        wanted |= filtering.attributes
+    wanted: frozenset[str] = frozenset() if projection is None else projection.names
     primary = frozenset(attribute.name for attribute in attributes(keys))
     return wanted - projected_names(primary, index)

@@ -14,7 +14,7 @@ from tablemodel.endpoint.store import Change, EntryChange
 from tablemodel.endpoint.throttles import throttled
 from tablemodel.endpoint.values import Item
 from tablemodel.index import IndexWrite
-from tablemodel.limits import MAX_ITEM_BYTES, TRANSACTION_FACTOR
+from tablemodel.limits import MAX_ITEM_BYTES
 from tablemodel.units import write_units
 
 TOO_LARGE = "Item size has exceeded the maximum allowed size"
@@ -31,13 +31,16 @@ class Bill:
 
 
 def bill(change: Change, *, transactional: bool = False) -> Bill:
-    """What a planned write costs."""
+    """What a planned write costs. A transaction writes its items twice, and their index entries once.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+    """
     units = write_units(change.old_bytes, change.new_bytes, transactional=transactional)
     if not change.entries:
         return Bill(units, (), Consumed(units))
     consumed, index_writes = Consumed(units), []
     for entry in change.entries:
-        parts = _entry_writes(entry, transactional=transactional)
+        parts = _entry_writes(entry)
         spent = sum(part.units for part in parts)
         if entry.index.local:
             consumed.local[entry.index.name] = spent
@@ -56,19 +59,19 @@ def bill_of_failed(old: bytes | None, new_bytes: int = 0, *, transactional: bool
     return Bill(units, (), Consumed(units))
 
 
-def _entry_writes(entry: EntryChange, *, transactional: bool) -> list[IndexWrite]:
+def _entry_writes(entry: EntryChange) -> list[IndexWrite]:
     """The writes in one index: a moved entry is deleted in one place and put in another."""
-    name, factor = entry.index.name, TRANSACTION_FACTOR if transactional else 1
+    name = entry.index.name
     old_bytes = 0 if entry.old is None else size_of(entry.old)
     new_bytes = 0 if entry.new is None else size_of(entry.new)
     if entry.moved and entry.old_key is not None and entry.new_key is not None:
         return [
-            IndexWrite(name, entry.old_key[1], write_units(old_bytes, 0) * factor),
-            IndexWrite(name, entry.new_key[1], write_units(0, new_bytes) * factor),
+            IndexWrite(name, entry.old_key[1], write_units(old_bytes, 0)),
+            IndexWrite(name, entry.new_key[1], write_units(0, new_bytes)),
         ]
     key = entry.new_key or entry.old_key
     assert key is not None, "an entry that changes was there before or is there after"
-    return [IndexWrite(name, key[1], write_units(old_bytes, new_bytes) * factor)]
+    return [IndexWrite(name, key[1], write_units(old_bytes, new_bytes))]
 
 
 def admit(table: Table, operation: str, key: Key, asked: Bill, now_s: float) -> None:
