@@ -73,6 +73,7 @@ class Table:
         new = {index.name: index for index in definition.schema.indexes}
         for name in old.keys() - new.keys():
             self.items.drop_index(name)
+            self.history.resources.pop(name, None)
         for name in new.keys() - old.keys():
             self.items.add_index(new[name])
         if definition.capacity != self.definition.capacity:

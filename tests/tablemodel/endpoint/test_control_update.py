@@ -329,3 +329,14 @@ def test_a_table_created_again_starts_a_new_history():
     account.call("DeleteTable", TableName="orders")
     account.call("CreateTable", **table())
     assert account.describe()["ProvisionedThroughput"] == units(5, 5) | {"NumberOfDecreasesToday": 0}
+
+
+def test_an_index_made_again_starts_a_new_history():
+    account = Account()
+    account.create(**indexed())
+    capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(4, 4)}
+    account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    account.update(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by_city"}}])
+    account.update(**make_index())
+    [made] = account.describe()["GlobalSecondaryIndexes"]
+    assert made["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
