@@ -7,6 +7,7 @@ import os
 from argparse import Namespace
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -106,8 +107,10 @@ def take_numbers(options: Namespace, scenario: Scenario) -> None:
 
 
 def run_folder(plan: Plan, now: datetime) -> Path:
-    """Where one run's files go."""
-    return plan.out or (OUT / f"{plan.scenario.name}-{now:%Y%m%dT%H%M%SZ}").absolute()
+    """Where one run's files go; runs that would share a folder get `-2`, `-3` ... after its name."""
+    first = plan.out or (OUT / f"{plan.scenario.name}-{now:%Y%m%dT%H%M%SZ}").absolute()
+    named = chain([first], (first.with_name(f"{first.name}-{number}") for number in count(2)))
+    return next(path for path in named if not path.exists() or not any(path.iterdir()))
 
 
 def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]) -> Path | None:

@@ -19,12 +19,12 @@ from loadtests._progress import Progress
 from loadtests._pulse import beat, fold, watch_lag
 from loadtests._record import Record
 from loadtests._seconds import ATTEMPTS
-from loadtests._stages import INTERRUPTED, INVALID, SUCCEEDED, Stages
+from loadtests._stages import BROKEN, INTERRUPTED, INVALID, SUCCEEDED, Stages
 from loadtests._table import prepare_table, table_facts
 from loadtests._target import Target, target_at
 from loadtests._workers import Gatherer
 from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.runfiles import FileProblem
+from tablemodel.runfiles import DIAGNOSIS, FileProblem
 
 PIECES_ARRIVE_S = 2  # how far the newest whole second of a worker lies back
 
@@ -172,6 +172,8 @@ class Run:
         if reported == SUCCEEDED:
             page = f"{folder}/report.html"
             self.progress.phase("done", f"keyheat: the report is {page}", report=page)
+        if analyzed == BROKEN and not self.stages.made(DIAGNOSIS):
+            analyzed = INVALID  # the analyzer itself broke, not a threshold
         return next((code for code in (analyzed, collected, reported) if code), SUCCEEDED)
 
     def _stop_endpoint(self) -> None:

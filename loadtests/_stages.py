@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadtests._options import ROOT
+from tablemodel.runfiles import FILES
 
 SUCCEEDED, BROKEN, INVALID, INTERRUPTED = 0, 1, 3, 130
 
@@ -37,6 +38,10 @@ class Stages:
         code = self._child.wait()
         self._child = None
         return INTERRUPTED if self._cancelled or code < 0 else code
+
+    def made(self, format_name: str) -> bool:
+        """Whether a stage left its file."""
+        return (self.folder / FILES[format_name]).exists()
 
     def cancel(self) -> None:
         """End the stage that is running, and start no further one."""
