@@ -1,0 +1,65 @@
+"""Analyze and report of an hour with a million throttles, each stage as a whole process.
+
+python -m benchmarks.report
+"""
+
+import os
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+import pyarrow.parquet as pq
+
+from benchmarks._table import Row, show
+from reports.samples.cases import HOT_KEY
+from reports.samples.make import make_run
+
+HOUR_S = 3_600
+THROTTLES = 1_000_000
+ANALYZE = (
+    "import sys; from pathlib import Path; from analyzers.diagnosis import analyze_run;"
+    "from analyzers.formats import write_diagnosis; run = Path(sys.argv[1]);"
+    "write_diagnosis(run / 'diagnosis.json', analyze_run(run))"
+)
+REPORT = (
+    "import sys; from datetime import UTC, datetime; from pathlib import Path;"
+    "from reports.page import write_report;"
+    "write_report(Path(sys.argv[1]), datetime.now(UTC))"
+)
+
+
+def measure(program: str, run_dir: Path) -> tuple[float, float]:
+    """Seconds and highest memory in MB of one Python process, from its start to its end."""
+    begin = perf_counter()
+    pid = os.posix_spawn(sys.executable, [sys.executable, "-c", program, str(run_dir)], dict(os.environ))
+    _, status, used = os.wait4(pid, 0)
+    if status:
+        raise RuntimeError(f"the process ended with status {os.waitstatus_to_exitcode(status)}")
+    kib = used.ru_maxrss if sys.platform != "darwin" else used.ru_maxrss / 1024
+    return perf_counter() - begin, kib * 1024 / 1e6
+
+
+def main() -> int:
+    """Measure and print; 0 where every bound is kept."""
+    case = replace(HOT_KEY, demand_per_s=1_425, hot_share=0.9)
+    with tempfile.TemporaryDirectory() as folder:
+        run_dir = make_run(case, Path(folder) / "run", seconds=HOUR_S)
+        throttles = pq.read_metadata(run_dir / "throttles.parquet").num_rows
+        analyze_s, analyze_mb = measure(ANALYZE, run_dir)
+        report_s, report_mb = measure(REPORT, run_dir)
+        size_mb = (run_dir / "report.html").stat().st_size / 1e6
+    rows = [
+        Row(what="throttled attempts in the run", measured=throttles, unit="rows", at_least=THROTTLES),
+        Row(what="analyze and report together", measured=analyze_s + report_s, unit="s", at_most=15),
+        Row(what="  of which analyze", measured=analyze_s, unit="s"),
+        Row(what="  of which report", measured=report_s, unit="s"),
+        Row(what="highest memory of either", measured=max(analyze_mb, report_mb), unit="MB", at_most=1_000),
+        Row(what="report.html", measured=size_mb, unit="MB", at_most=6),
+    ]
+    return 0 if show("An hour with a million throttles", rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
