@@ -54,7 +54,7 @@ def demo(folder: Path) -> int:
     for name in DEMO:
         scenario, path = _scenario(name)
         _clear(folder / name)
-        codes.append(_load(scenario, path, folder / name))
+        codes.append(_load(scenario, path, folder / name, "--show-keys"))
         if codes[-1] == INTERRUPTED:
             return INTERRUPTED
     entries = [Entry.of_run(folder / name) for name in DEMO]

@@ -6,6 +6,7 @@ This module does not import locust, which would replace the sockets of the proce
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,8 @@ def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -
     load = scenario.load
     return [
         sys.executable, "-m", "locust", "-f", str(locustfile(scenario)), "--headless", "--only-summary",
-        "--users", str(load.users), "--spawn-rate", f"{load.spawn_per_s:g}", "--run-time", f"{load.duration_s:g}s",
+        "--users", str(load.users), "--spawn-rate", f"{load.spawn_per_s:g}",
+        "--run-time", f"{load.duration_s:g}s",
         "--scenario", str(scenario_path), "--out", str(out), "--progress", *options,
     ]  # fmt: skip
 
@@ -51,37 +53,30 @@ def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -
 def launch(command_line: list[str], watch: Callable[[Progress], None]) -> tuple[int, str]:
     """Run a load test to its end; `watch` gets its progress.
 
-    Returns its exit code and what it printed beside progress. An interrupt reaches the child as well (it is in
-    our process group), which keeps its files; we wait for it either way.
+    Returns its exit code and what it and its stages said beside progress. An interrupt reaches the child as
+    well (it is in our process group), which keeps its files; we wait for it either way.
     """
-    with subprocess.Popen(command_line, stdout=subprocess.PIPE, text=True, bufsize=1) as child:
+    with (
+        tempfile.TemporaryFile("w+") as beside,
+        subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=beside, text=True) as child,
+    ):
         assert child.stdout is not None
-        said: list[str] = []
         while True:
             try:
-                for progress in _read(child.stdout, said):
+                for progress in _read(child.stdout):
                     watch(progress)
-                return child.wait(), "".join(said)
+                code = child.wait()
+                break
             except KeyboardInterrupt:
                 continue
+        beside.seek(0)
+        return code, beside.read()
 
 
-def _read(lines: IO[str], said: list[str]) -> Iterator[Progress]:
-    phase = "starting"
+def _read(lines: IO[str]) -> Iterator[Progress]:
+    phase = "loading"
     for line in lines:
-        fields = _fields(line)
-        if fields is None:
-            said.append(line)
-            continue
-        phase = fields.get("phase", phase)
-        yield Progress(**{**fields, "phase": phase})
-
-
-def _fields(line: str) -> dict[str, object] | None:
-    if not line.startswith("{"):
-        return None
-    try:
         fields = json.loads(line)
-    except json.JSONDecodeError:
-        return None
-    return {name: fields[name] for name in Progress.__dataclass_fields__ if name in fields}
+        phase = fields.get("phase", phase)
+        known = {name: fields[name] for name in Progress.__dataclass_fields__ if name in fields}
+        yield Progress(**{**known, "phase": phase})
