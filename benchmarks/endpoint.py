@@ -1,0 +1,201 @@
+"""The local endpoint on one core, load from the other: requests per second, memory, and its longest stall.
+
+python -m benchmarks.endpoint [--seconds 4] [--items 1000000] [--only puts,gets,...]
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import psutil
+from botocore.config import Config
+
+from benchmarks._generator import Answered, Load, drive, ours
+from benchmarks._rivals import MOTO, RIVALS, running
+from benchmarks._table import Row, show
+from tablemodel.endpoint.process import EndpointProcess
+
+ENDPOINT_CPU, LOAD_CPU = 0, 1
+UNLIMITED = 10_000.0  # scale of the rate limits: nothing throttles, but every gate is asked
+STORED = 100_000
+PER_GROUP = 10
+
+FILLER = "x" * 980
+PUT = Load(
+    operation="PutItem",
+    body='{"TableName":"bench","Item":{"pk":{"S":"key-{n}"},"data":{"S":"' + FILLER + '"}}}',
+    keys=STORED,
+)
+GET = Load(operation="GetItem", body='{"TableName":"bench","Key":{"pk":{"S":"key-{n}"}}}', keys=STORED)
+UPDATE = Load(
+    operation="UpdateItem",
+    body='{"TableName":"bench","Key":{"pk":{"S":"counter-{n}"}},"UpdateExpression":"ADD hits :one",'
+    '"ExpressionAttributeValues":{":one":{"N":"1"}}}',
+    keys=10_000,
+)
+QUERY = Load(
+    operation="Query",
+    body='{"TableName":"grouped","IndexName":"by-group","KeyConditionExpression":"g = :g",'
+    '"ExpressionAttributeValues":{":g":{"N":"{n}"}}}',
+    keys=STORED // PER_GROUP,
+)
+
+
+def client(url: str) -> Any:
+    """boto3 for what is done once."""
+    return boto3.client(
+        "dynamodb",
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+def create(url: str, name: str, **more: Any) -> None:
+    """An on-demand table with the key `pk`, ready for use."""
+    attributes = [{"AttributeName": "pk", "AttributeType": "S"}, *more.pop("attributes", [])]
+    made = client(url)
+    made.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=attributes,
+        BillingMode="PAY_PER_REQUEST",
+        **more,
+    )
+    made.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
+
+
+def fill_groups(url: str) -> None:
+    """100,000 items in groups of ten, with an index on the group."""
+    index = {
+        "IndexName": "by-group",
+        "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    create(
+        url,
+        "grouped",
+        attributes=[{"AttributeName": "g", "AttributeType": "N"}],
+        GlobalSecondaryIndexes=[index],
+    )
+    for member in range(PER_GROUP):
+        item = '{"pk":{"S":"MEMBER-{n}"},"g":{"N":"{n}"},"data":{"S":"some hundred bytes"}}'
+        body = '{"TableName":"grouped","Item":' + item.replace("MEMBER", str(member)) + "}"
+        require(ours(url, Load(operation="PutItem", body=body, keys=QUERY.keys), requests=QUERY.keys))
+
+
+def require(answered: Answered) -> Answered:
+    """The answers, all of which are to be good. Raises RuntimeError."""
+    if answered.failed:
+        raise RuntimeError(f"{answered.failed} requests failed; the numbers would say nothing")
+    return answered
+
+
+@contextmanager
+def fresh() -> Iterator[tuple[str, int]]:
+    """An endpoint with an empty table `bench`, on its core; gives its URL and process id."""
+    with EndpointProcess.start(scale=UNLIMITED) as process:
+        os.sched_setaffinity(process.pid, {ENDPOINT_CPU})
+        create(process.url, "bench")
+        yield process.url, process.pid
+
+
+def rates(seconds: float) -> list[Row]:
+    """Each operation alone, and PutItem and GetItem of the others in the same run."""
+    with fresh() as (url, _):
+        puts = require(drive(url, PUT, seconds))
+        require(ours(url, PUT, requests=STORED))
+        gets = require(drive(url, GET, seconds))
+        updates = require(drive(url, UPDATE, seconds))
+        fill_groups(url)
+        queries = require(drive(url, QUERY, seconds))
+    rows = [
+        _rate("PutItem, 1 KB", puts, 12_000),
+        _rate("GetItem, 1 KB", gets, 20_000),
+        _rate("UpdateItem, counter expression", updates, 4_000),
+        _rate("Query, 10 items of an index over 100,000", queries, 4_000),
+    ]
+    return rows + [row for rival in _rival_rates(seconds, puts) for row in rival]
+
+
+def _rate(what: str, answered: Answered, at_least: float | None = None) -> Row:
+    note = f"p99 {answered.p99_ms:.2f} ms"
+    return Row(what=what, measured=answered.per_s, unit="requests/s", at_least=at_least, note=note)
+
+
+def _rival_rates(seconds: float, puts: Answered) -> Iterator[list[Row]]:
+    for rival in RIVALS:
+        if not rival.installed():
+            print(f"{rival.name} is not installed, so it is not compared ({rival.installed_by})")
+            continue
+        with running(rival, ENDPOINT_CPU) as url:
+            create(url, "bench")
+            theirs = drive(url, PUT, seconds)
+            require(ours_quietly(url))
+            gets = drive(url, GET, seconds)
+        rows = [_rate(f"{rival.name}: PutItem", theirs), _rate(f"{rival.name}: GetItem", gets)]
+        if rival is MOTO:
+            ratio = puts.per_s / theirs.per_s
+            rows.append(Row(what="PutItem against moto", measured=ratio, unit="times", at_least=20))
+        yield rows
+
+
+def ours_quietly(url: str) -> Answered:
+    """A few items more, so that reads find some."""
+    return drive(url, replace(PUT, keys=100), 1)
+
+
+def memory(_: float) -> list[Row]:
+    """The whole process with 100,000 items of 1 KB in it."""
+    with fresh() as (url, pid):
+        before_mb = psutil.Process(pid).memory_info().rss / 1e6
+        require(ours(url, PUT, requests=STORED))
+        after_mb = psutil.Process(pid).memory_info().rss / 1e6
+    note = f"{before_mb:.0f} MB of it when empty"
+    return [Row(what="Memory of 100,000 items of 1 KB", measured=after_mb, unit="MB", at_most=200, note=note)]
+
+
+def stalls(items: int, item_bytes: int) -> list[Row]:
+    """The longest that any of 16 clients waited while items were written."""
+    load = replace(PUT, body=PUT.body.replace(FILLER, "x" * item_bytes), keys=items)
+    with fresh() as (url, _):
+        answered = require(ours(url, load, requests=items))
+    note = f"{answered.per_s:,.0f} items/s, p99 {answered.p99_ms:.2f} ms"
+    what = f"Longest wait in {items:,} puts"
+    return [Row(what=what, measured=answered.longest_ms, unit="ms", at_most=50, note=note)]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure and print; 0 where every target is kept."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.endpoint", description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--seconds", type=float, default=4.0, help="of each measurement of a rate (%(default)s)"
+    )
+    parser.add_argument(
+        "--items", type=int, default=1_000_000, help="written to look for stalls (%(default)s)"
+    )
+    parser.add_argument("--item-bytes", type=int, default=200, help="size of those items (%(default)s)")
+    parser.add_argument("--only", default="rates,memory,stalls", help="which, with commas (%(default)s)")
+    options = parser.parse_args(arguments)
+    if not shutil.which("wrk"):
+        print("wrk is not installed: a slower generator is used, and high rates are its, not the endpoint's")
+    measurements: dict[str, Callable[[], list[Row]]] = {
+        "rates": lambda: rates(options.seconds),
+        "memory": lambda: memory(options.seconds),
+        "stalls": lambda: stalls(options.items, options.item_bytes),
+    }
+    os.sched_setaffinity(0, {LOAD_CPU})
+    rows = [row for name in options.only.split(",") for row in measurements[name]()]
+    return 0 if show("Local endpoint, one core, 16 connections", rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
