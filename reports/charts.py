@@ -23,7 +23,7 @@ from reports.figures import (
     times,
 )  # fmt: skip
 from reports.numbers import UNITS, measured, moment, rate, some, span, whole
-from reports.style import LIGHT, PATTERNS, colour_of
+from reports.style import LIGHT, PATTERNS, colour_of, pattern
 from reports.timeline import Timeline
 
 MARKS: dict[str, Mark] = {"": "bar", "/": "stripe", "x": "cross", ".": "dots", "-": "level"}
@@ -144,13 +144,7 @@ def _throttled_area(timeline: Timeline, constraint: Constraint) -> go.Scatter:
         stackgroup="throttled",
         line={"color": colour_of(constraint), "width": 1, "shape": "hv"},
         fillcolor=colour_of(constraint),
-        fillpattern={
-            "shape": PATTERNS[constraint],
-            "fgcolor": LIGHT["card"],
-            "bgcolor": colour_of(constraint),
-            "size": 6,
-            "solidity": 0.25,
-        },
+        fillpattern={**pattern(constraint), "bgcolor": colour_of(constraint)},
         hovertemplate=f"%{{x}}<br>%{{y:,}} throttled a second: {NAMES[constraint].lower()}<extra></extra>",
     )
 
@@ -162,7 +156,7 @@ def _throttled_bars(timeline: Timeline, constraint: Constraint) -> go.Bar:
         yaxis="y2",
         marker={
             "color": colour_of(constraint),
-            "pattern": {"shape": PATTERNS[constraint], "fgcolor": LIGHT["card"], "size": 6, "solidity": 0.25},
+            "pattern": pattern(constraint),
         },
         hovertemplate=f"%{{x}}<br>%{{y:,}} throttled a second: {NAMES[constraint].lower()}<extra></extra>",
     )

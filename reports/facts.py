@@ -24,7 +24,8 @@ class Facts:
     asked_per_s: float | None  # consumed and refused units together
     provisioned_per_s: float | None
     max_on_demand_per_s: float | None
-    throttles: int
+    throttles: int  # in the whole run, whatever the constraint
+    of_constraint: int  # those that carry the verdict's constraint
     attempts: int | None
     ceiling_per_s: float  # what one partition admits
     hot_key: HotKey | None
@@ -69,7 +70,8 @@ def facts_of(run: Run, record: Record) -> Facts:
         asked_per_s=_asked(run, record, resource, start_s, end_s, consumed),
         provisioned_per_s=capacity(run, resource, "provisioned") or None,
         max_on_demand_per_s=capacity(run, resource, "max_on_demand") or None,
-        throttles=sum(label.throttles for label in labels) if labels else throttled,
+        throttles=max(throttled, sum(label.throttles for label in labels_of(run.diagnosis, resource))),
+        of_constraint=sum(label.throttles for label in labels),
         attempts=attempts,
         ceiling_per_s=partition_ceiling(resource.direction, run.scale),
         hot_key=hot_keys[0] if hot_keys else None,

@@ -14,11 +14,15 @@ from reports.style import LIGHT
 
 ROWS = 12
 MOST_WINDOWS = 720
+COLD = 0.02  # of what one partition admits: below it there is no heat to show
 HEAT = [[0.0, LIGHT["heat0"]], [0.35, LIGHT["heat1"]], [0.7, LIGHT["heat2"]], [1.0, LIGHT["heat3"]]]
 
 
 def heat_chart(run: Run, direction: Direction, ceiling_per_s: float, chart_id: str) -> Chart | None:
-    """Which keys were hot when: a row for each key in order of appearance, a column for each window."""
+    """Which keys were hot when: a row for each key in order of appearance, a column for each window.
+
+    None where there are no windows, or no key came near what one partition admits.
+    """
     if run.keys is None:
         return None
     windows = sorted((w for w in run.keys.windows if w.direction == direction), key=lambda w: w.start)
@@ -27,6 +31,8 @@ def heat_chart(run: Run, direction: Direction, ceiling_per_s: float, chart_id: s
     if not keys or len(windows) < 2:
         return None
     rates, starts, width_s = _grid(windows, keys)
+    if rates.max() < COLD * ceiling_per_s:
+        return None
     highest = max(float(rates.max()), ceiling_per_s)  # so that an even load looks as cool as it is
     names = [key_name(key, shown.get(key), 8).removeprefix("sha256:") for key in keys]
     made = figure(height=64 + 26 * len(keys))
@@ -65,9 +71,7 @@ def heat_chart(run: Run, direction: Direction, ceiling_per_s: float, chart_id: s
         title=f"Where the heat was, {direction}s",
         summary=_heat_summary(rates, starts, width_s, names),
         figure=made,
-        legend=(
-            Swatch(name=f"0 to {rate(float(rates.max()), UNITS[direction])}", role="accent", mark="heat"),
-        ),
+        legend=(Swatch(name=f"0 to {rate(highest, UNITS[direction])}", role="accent", mark="heat"),),
         table=_heat_table(rates, starts, names, direction),
     )
 

@@ -9,7 +9,7 @@ from reports.charts import swatch
 from reports.constraints import NAMES
 from reports.figures import Chart, figure, iso, joined, safe, times
 from reports.numbers import clock, percent, some, whole
-from reports.style import LIGHT, PATTERNS, colour_of
+from reports.style import colour_of, pattern
 
 SAID = 4
 
@@ -58,7 +58,7 @@ def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], const
         width=0.6,
         marker={
             "color": colour_of(constraint),
-            "pattern": {"shape": PATTERNS[constraint], "fgcolor": LIGHT["card"], "size": 6, "solidity": 0.25},
+            "pattern": pattern(constraint),
         },
         customdata=[
             [NAMES[constraint], whole(label.throttles), percent(label.confidence),

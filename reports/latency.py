@@ -93,6 +93,11 @@ def _latency(tag: str, histogram: HdrHistogram) -> Latency:
         count=histogram.get_total_count(),
         mean_ms=histogram.get_mean_value() / 1000,
         max_ms=histogram.get_max_value() / 1000,
-        curve=tuple((percentile, at[percentile] / 1000) for percentile in grid),
+        curve=(*((percentile, at[percentile] / 1000) for percentile in grid), _slowest(histogram)),
         table=tuple(at[percentile] / 1000 for percentile in TABLE_PERCENTILES),
     )
+
+
+def _slowest(histogram: HdrHistogram) -> tuple[float, float]:
+    """The end of the curve: the one slowest request."""
+    return 100 * (1 - 1 / max(histogram.get_total_count(), 10)), histogram.get_max_value() / 1000

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
 from reports.figures import (
     Chart,
+    Mark,
     Swatch,
     Table,
     amounts,
@@ -28,7 +29,7 @@ from reports.numbers import measured, milliseconds, percent, rate, some, span, w
 from reports.record import Record
 from reports.style import LIGHT
 
-DASHES = ("solid", "dash", "dot", "dashdot")
+DASHES: tuple[tuple[str, Mark], ...] = (("solid", "line"), ("dash", "dash"), ("dot", "dot"))
 NINES = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 
 
@@ -38,8 +39,9 @@ def latency_chart(latencies: tuple[Latency, ...], chart_id: str) -> Chart | None
         return None
     made = figure(height=330)
     operations = sorted({latency.operation for latency in latencies})
+    dashes = {name: DASHES[place % len(DASHES)] for place, name in enumerate(operations)}
     for latency in latencies:
-        made.add_trace(_curve(latency, DASHES[operations.index(latency.operation) % len(DASHES)]))
+        made.add_trace(_curve(latency, dashes[latency.operation][0]))
     shown = [nine for nine in NINES if nine <= max(latency.curve[-1][0] for latency in latencies) + 1e-9]
     made.update_layout(
         annotations=[heading("milliseconds", 1.0)],
@@ -57,7 +59,8 @@ def latency_chart(latencies: tuple[Latency, ...], chart_id: str) -> Chart | None
         summary=joined([_latency_sentence(latency) for latency in latencies]),
         figure=made,
         legend=tuple(
-            Swatch(name=f"{one.operation}, {one.outcome}", role=_role(one), mark="line") for one in latencies
+            Swatch(name=f"{one.operation}, {one.outcome}", role=_role(one), mark=dashes[one.operation][1])
+            for one in latencies
         ),
         table=latency_table(latencies),
     )

@@ -18,9 +18,10 @@ from reports.charts import swatch
 from reports.constraints import MEANINGS
 from reports.facts import facts_of
 from reports.figures import Chart
+from reports.hero import hero_of
 from reports.load import Run, load_run
 from reports.record import read_record
-from reports.sections import charts_of, details_of, hero_of, tables_of
+from reports.sections import charts_of, details_of, tables_of
 from tablemodel.runfiles import write_atomically
 
 TEMPLATES = ("page.html.j2", "index.html.j2", "macros.html.j2", "style.css", "page.js")
@@ -107,4 +108,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["glued"] = glued
+    environment.filters["capital"] = _capital
     return environment

@@ -5,6 +5,8 @@ stands for one role only. Throttled is always of the red family; constraints wit
 in pattern too, so that they can be told apart without colour and on paper.
 """
 
+from typing import Any
+
 from analyzers.formats import Constraint
 
 LIGHT = {
@@ -67,6 +69,17 @@ PATTERNS: dict[Constraint, str] = {
 def colour_of(constraint: Constraint) -> str:
     """The light colour of a constraint; calm grey where there is none."""
     return LIGHT["calm" if constraint == "none" else constraint]
+
+
+def pattern(constraint: Constraint) -> dict[str, Any]:
+    """The pattern of a constraint, drawn in the ground's colour over the constraint's own."""
+    return {
+        "shape": PATTERNS[constraint],
+        "fillmode": "overlay",
+        "fgcolor": LIGHT["card"],
+        "size": 6,
+        "solidity": 0.25,
+    }
 
 
 def dark_partners() -> dict[str, str]:

@@ -1,0 +1,143 @@
+"""The first screen of a report: the verdict in a sentence, and the numbers that carry it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analyzers.formats import Verdict
+from reports.constraints import NAMES
+from reports.facts import Facts
+from reports.load import Run
+from reports.numbers import UNITS, moment, percent, rate, some, span, whole
+from reports.record import Resource
+from reports.sentences import GRADE_MEANINGS, GRADES, verdict_sentence
+from reports.timeline import table_facts
+from tablemodel import limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stat:
+    """One number of the first screen, with what it is and what it is to be held against."""
+
+    name: str
+    value: str
+    beside: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hero:
+    """The first screen."""
+
+    title: str
+    question: str | None
+    where: str
+    chip: str
+    role: str
+    sentence: str
+    stats: tuple[Stat, ...]
+    warnings: tuple[str, ...]
+
+
+def hero_of(run: Run, facts: Facts) -> Hero:
+    """The verdict and the numbers that carry it."""
+    diagnosis = run.diagnosis
+    verdict = diagnosis.verdict
+    return Hero(
+        title=title_of(run),
+        question=run.manifest.question if run.manifest else None,
+        where=_where(run, facts),
+        chip=NAMES[verdict.constraint] if verdict.valid else "Not valid",
+        role="invalid" if not verdict.valid else verdict.constraint,
+        sentence=verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound),
+        stats=_stats(run, facts),
+        warnings=_warnings(run),
+    )
+
+
+def title_of(run: Run) -> str:
+    """The name of a run: its scenario, else its table."""
+    facts = table_facts(run)
+    return (run.manifest.name if run.manifest else None) or (facts.name if facts else None) or "run"
+
+
+def _where(run: Run, facts: Facts) -> str:
+    table = table_facts(run)
+    parts = [f"table {table.name}" if table else "", _mode(run)]
+    if run.manifest and run.manifest.target:
+        parts.append("local table" if run.manifest.target == "local" else run.manifest.target)
+    start, end = _times(run, facts)
+    if start is not None and end is not None:
+        parts.append(f"{moment(start)} UTC, {span(end - start)}")
+    return " · ".join(part for part in parts if part)
+
+
+def _mode(run: Run) -> str:
+    table = table_facts(run)
+    modes: Mapping[str | None, str] = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on-demand"}
+    return modes.get(table.billing_mode, "") if table else ""
+
+
+def _times(run: Run, facts: Facts) -> tuple[float | None, float | None]:
+    manifest = run.manifest
+    if manifest and manifest.started_at and manifest.ended_at:
+        return manifest.started_at.timestamp(), manifest.ended_at.timestamp()
+    if run.evidence is not None:
+        return run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp()
+    return facts.start_s, facts.end_s
+
+
+def _stats(run: Run, facts: Facts) -> tuple[Stat, ...]:
+    verdict, unit = run.diagnosis.verdict, UNITS[facts.resource.direction]
+    if facts.provisioned_per_s:
+        held = f"{percent(facts.used_share)} of {_owner(facts.resource)}'s {whole(facts.provisioned_per_s)}"
+    else:
+        held = "no provisioned capacity known" if _mode(run) != "on-demand" else "on-demand"
+    return (
+        Stat(name="Throttled", value=whole(facts.throttles), beside=_throttled_beside(facts)),
+        Stat(
+            name="Consumed while throttled" if facts.throttles else "Consumed",
+            value=rate(facts.consumed_per_s, unit),
+            beside=held,
+        ),
+        _evidence_stat(verdict),
+        Stat(
+            name="Confidence",
+            value=percent(verdict.confidence),
+            beside=f"from {some(run.diagnosis.coverage.minutes, 'minute')} of evidence",
+        ),
+    )
+
+
+def _throttled_beside(facts: Facts) -> str:
+    said = []
+    if facts.attempts:
+        said.append(f"{percent(facts.throttled_share)} of {whole(facts.attempts)} attempts")
+    if 0 < facts.of_constraint < facts.throttles:
+        said.append(f"{percent(facts.of_constraint / facts.throttles)} of them for this reason")
+    return "; ".join(said)
+
+
+def _evidence_stat(verdict: Verdict) -> Stat:
+    if verdict.grade != "none":
+        return Stat(name="Evidence", value=GRADES[verdict.grade], beside=GRADE_MEANINGS[verdict.grade])
+    if verdict.constraint == "none":
+        return Stat(name="Evidence", value="No throttles", beside="there is nothing to explain")
+    return Stat(name="Evidence", value="Not enough", beside="no reasons, and nothing to infer the cause from")
+
+
+def _owner(resource: Resource) -> str:
+    return f"index {resource.index}" if resource.index else "the table"
+
+
+def _warnings(run: Run) -> tuple[str, ...]:
+    said = []
+    if run.manifest is not None and run.manifest.status not in (None, "finished"):
+        said.append(
+            f"The run was {'interrupted' if run.manifest.status == 'interrupted' else 'not finished'}: "
+            "it shows what was recorded until then."
+        )
+    if run.scale != 1:
+        said.append(
+            f"Rehearsed at scale {run.scale:g}: the local table multiplies every rate limit by it, "
+            f"so one partition admits {whole(limits.PARTITION_WRITE_UNITS_PER_S * run.scale)} WCU/s here."
+        )
+    return tuple(said)
