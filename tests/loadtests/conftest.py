@@ -32,9 +32,9 @@ share = 0.9
 keys = 100
 [load]
 users = 10
-requests_per_s = 600
+requests_per_s = 400
 duration_s = 2
-item_bytes = 2_000
+item_bytes = 6_000
 """
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadtests._folder import keys_of
 from loadtests._record import Attempt, Record
 from loadtests._seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from loadtests._sketch import KeyHeat, digest_of
@@ -125,6 +126,15 @@ def test_keys_appear_as_digests_only() -> None:
     record = record_of([("throttled", Attempt("PutItem", "write", "a-secret", 5.0, 0, 1), 1.0, None, None)])
     assert "a-secret" not in repr(view(record))
     assert record.throttles.table()["key"].to_pylist() == [digest_of("a-secret")]
+
+
+def test_keys_are_shown_where_that_is_asked() -> None:
+    for show_keys, shown in ((False, None), (True, "a-secret")):
+        record = Record(heat={"read": KeyHeat(), "write": KeyHeat(show_keys=show_keys)})
+        record.accepted(Attempt("PutItem", "write", "a-secret", 5.0, 0, 1), 1.0)
+        list(record.heat["write"].close_windows(EVERYTHING_S))
+        hottest = keys_of(record)["overall"]["write"][0]
+        assert (hottest["key"], hottest["shown"]) == (digest_of("a-secret"), shown)
 
 
 def test_a_sketch_bounds_its_memory_and_keeps_the_hot_key() -> None:
