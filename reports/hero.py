@@ -92,7 +92,7 @@ def _stats(run: Run, facts: Facts) -> tuple[Stat, ...]:
     else:
         held = "no provisioned capacity known" if _mode(run) != "on-demand" else "on-demand"
     return (
-        Stat(name="Throttled", value=whole(facts.throttles), beside=_throttled_beside(facts)),
+        Stat(name="Throttled", value=whole(facts.throttles), beside=_throttled_beside(facts, verdict)),
         Stat(
             name="Consumed while throttled" if facts.throttles else "Consumed",
             value=rate(facts.consumed_per_s, unit),
@@ -107,12 +107,13 @@ def _stats(run: Run, facts: Facts) -> tuple[Stat, ...]:
     )
 
 
-def _throttled_beside(facts: Facts) -> str:
+def _throttled_beside(facts: Facts, verdict: Verdict) -> str:
     said = []
     if facts.attempts:
         said.append(f"{percent(facts.throttled_share)} of {whole(facts.attempts)} attempts")
     if 0 < facts.of_constraint < facts.throttles:
-        said.append(f"{percent(facts.of_constraint / facts.throttles)} of them for this reason")
+        share = percent(facts.of_constraint / facts.throttles)
+        said.append(f"{share} of them: {NAMES[verdict.constraint].lower()}")
     return "; ".join(said)
 
 
