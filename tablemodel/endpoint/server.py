@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -19,6 +19,7 @@ from tablemodel.endpoint.service import Handler, Service
 SWEEP_S = 1.0
 BACKLOG = 1024
 QUIET_SWEEPS = 3
+YOUNG, OLDEST = 0, 2  # the collector's generations
 
 
 def build_router(
@@ -50,9 +51,10 @@ class Housekeeping:
 
     Requests leave next to no cycles behind, so the automatic collector, which would walk a million stored
     items, is off. Once a second the young objects alone are looked at; a full collection waits until the
-    endpoint has been quiet for some seconds, and is over in `full_s`.
+    endpoint has been quiet for some seconds.
     """
 
+    collect: Callable[[int], object] = gc.collect
     quiet: int = 0
     due: bool = False
     answered: int = 0
@@ -67,11 +69,11 @@ class Housekeeping:
         """One second has passed; `answered` requests in all."""
         if answered != self.answered:
             self.answered, self.quiet, self.due = answered, 0, True
-            gc.collect(0)
+            self.collect(YOUNG)
             return
         self.quiet += 1
         if self.due and self.quiet >= QUIET_SWEEPS:
-            gc.collect()
+            self.collect(OLDEST)
             self.due = False
 
 

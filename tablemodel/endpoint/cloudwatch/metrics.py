@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from tablemodel.endpoint.cloudwatch.own import OwnMetrics
 from tablemodel.endpoint.cloudwatch.points import MINUTE_S, MetricKey, Point, by_period
 from tablemodel.endpoint.service import Service
+from tablemodel.limits import MINUTE_RETENTION_S
 from tablemodel.minutes import Datapoint, Minutes
 
 NAMESPACE = "AWS/DynamoDB"
@@ -57,10 +58,11 @@ class Metrics:
         return int((self.service.now_s() - self.publish_delay_s) // MINUTE_S) * MINUTE_S
 
     def view(self, start_s: float, end_s: float) -> "View":
-        """The metrics' minutes that begin in [start, end) and are shown."""
+        """The metrics' minutes that begin in [start, end), are shown, and are not too old to be kept."""
         self.note_tables()
         lives = [Life(ACCOUNT, self.account), *self._lives]
-        return View(self, lives, start_s, min(end_s, self.published_until_s()))
+        until_s = self.published_until_s()
+        return View(self, lives, max(start_s, until_s - MINUTE_RETENTION_S), min(end_s, until_s))
 
 
 @dataclass(slots=True)

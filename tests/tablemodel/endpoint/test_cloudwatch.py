@@ -139,6 +139,16 @@ def test_the_window_holds_its_start_and_not_its_end(app: ServiceApp) -> None:
     assert found["MetricDataResults"][0]["Timestamps"] == [START + timedelta(minutes=1)]
 
 
+def test_a_window_since_ever_is_answered_at_once(app: ServiceApp) -> None:
+    epoch = datetime.fromtimestamp(0, UTC)
+    found = app.cloudwatch.get_metric_data(
+        MetricDataQueries=[query(), query("ProvisionedWriteCapacityUnits", "Maximum", Id="b")],
+        StartTime=epoch,
+        EndTime=START + timedelta(days=20_000),
+    )
+    assert [result["Values"] for result in found["MetricDataResults"]] == [[10.0, 10.0, 10.0], [50.0]]
+
+
 def test_a_minute_is_shown_when_it_has_ended(app: ServiceApp) -> None:
     app.clock.advance(59.9)
     assert len(values(app, query())) == 3
