@@ -6,9 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from analyzers.formats import Count, Quantity, TableFacts, Time
+from analyzers.formats import Count, TableFacts, Time
 from tablemodel import runfiles
 from tablemodel.runfiles import FileProblem
+
+Units = Annotated[float, Field(ge=0, le=1e15)]  # more than a table can consume in a year
 
 
 class _Part(BaseModel):
@@ -69,7 +71,7 @@ class KeyUse(_Part):
 
     key: str
     shown: str | None = None
-    units: Quantity = 0.0
+    units: Units = 0.0
     throttles: Count = 0
     share: Annotated[float, Field(ge=0, le=1)] = 0.0
 
@@ -78,7 +80,7 @@ class KeyTop(_Part):
     """How much one partition key asked for within one window of the run."""
 
     key: str
-    units: Quantity = 0.0
+    units: Units = 0.0
     throttles: Count = 0
 
 
@@ -86,7 +88,7 @@ class KeyWindow(_Part):
     """The hottest keys of a few seconds."""
 
     start: Time
-    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    seconds: Annotated[float, Field(ge=0.001, le=86_400)]
     direction: Literal["read", "write"]
     top: tuple[KeyTop, ...] = ()
 

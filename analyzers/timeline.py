@@ -256,5 +256,13 @@ def _seconds(evidence: Evidence) -> dict[Whose, dict[int, SecondCount]] | None:
         return None
     found: dict[Whose, dict[int, SecondCount]] = {}
     for row in evidence.seconds:
-        found.setdefault((row.index, row.direction), {})[int(row.second.timestamp())] = row
+        found.setdefault((row.index, row.direction), {})[int(row.second.timestamp())] = _bounded(row)
     return found
+
+
+def _bounded(row: SecondCount) -> SecondCount:
+    if max(row.consumed, row.attempts, row.throttled) <= LARGEST:
+        return row
+    most = int(LARGEST)
+    bounded = {"attempts": min(row.attempts, most), "throttled": min(row.throttled, most)}
+    return row.model_copy(update={"consumed": min(row.consumed, LARGEST), **bounded})

@@ -1,4 +1,4 @@
-"""Synthetic runs with known truth: the table model under a virtual clock, a CloudWatch serving its minutes."""
+"""Synthetic runs with known truth: the table model under a virtual clock, a CloudWatch of its minutes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
