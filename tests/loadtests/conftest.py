@@ -11,7 +11,6 @@ import pytest
 from hypothesis import settings
 
 from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.scenario import Scenario, scenario_from_dict
 
 settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
 settings.load_profile("unhurried")
@@ -36,19 +35,6 @@ requests_per_s = 400
 duration_s = 2
 item_bytes = 6_000
 """
-
-
-def scenario_of(**parts: Any) -> Scenario:
-    """A small scenario; `parts` replace whole sections."""
-    plain = {
-        "format": "keyheat.scenario/1",
-        "name": "small",
-        "question": "?",
-        "loadtest": "hotkey",
-        "table": {"name": "small-table", "sort_key": "sk", "provisioned": {"read": 10, "write": 10}},
-        "keys": {"kind": "uniform"},
-    }
-    return scenario_from_dict({**plain, **parts}, "test")
 
 
 @pytest.fixture

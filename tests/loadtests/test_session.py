@@ -142,9 +142,6 @@ BAD_INPUT = {
         {"share": "1.5", "requests_per_s": "-1"}, (), ["$.keys.share", "$.load.requests_per_s"]
     ),
     "no credentials": ({}, ("--host", AWS), ["no AWS credentials found"]),
-    "no region": ({}, ("--target", "aws"), ["no AWS region is set"]),
-    "two targets": ({}, ("--host", AWS, "--target", "aws"), ["not both"]),
-    "a target that is none": ({}, ("--target", "nowhere"), ["not an endpoint's URL"]),
     "a target that does not answer": ({}, ("--target", "http://127.0.0.1:1"), ["http://127.0.0.1:1"]),
     "a transport that is none": ({}, ("--transport", "pigeon"), ["pigeon"]),
 }  # fmt: skip
