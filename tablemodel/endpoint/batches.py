@@ -18,7 +18,7 @@ from tablemodel.endpoint.errors import ServiceError, validation_error
 from tablemodel.endpoint.itemkeys import Key, checked_key
 from tablemodel.endpoint.items import Asked, asked_delete, asked_projection, asked_put, planned, shown_item
 from tablemodel.endpoint.projections import Projection
-from tablemodel.endpoint.requests import Request, checked
+from tablemodel.endpoint.requests import Request, checked, refuse_legacy
 from tablemodel.endpoint.service import Service
 from tablemodel.endpoint.shapes import check_shape
 from tablemodel.endpoint.shelf import size_of
@@ -160,6 +160,7 @@ def _asked_reads(service: Service, request: Request) -> Iterator[AskedRead]:
         if type(entry) is not dict or type(entry.get("Keys")) is not list or not entry["Keys"]:
             raise _misshapen("BatchGetItem", request)
         table = service.catalog.get(name)
+        refuse_legacy(entry)
         projection = asked_projection(entry)
         for named in entry["Keys"]:
             yield AskedRead(

@@ -78,8 +78,6 @@ def _invalid_operator(operator: str) -> Exception:
 
 def _attribute(condition: Any) -> str:
     node = condition.lhs if isinstance(condition, moto.Op) else condition.attr
-    if isinstance(condition, moto.Op) and isinstance(condition.rhs, moto.AttributePath):
-        node, condition.lhs, condition.rhs = condition.rhs, condition.rhs, condition.lhs
     if not isinstance(node, moto.AttributePath):
         raise validation_error(f"Invalid condition in {KIND}: No key attribute specified")
     if len(node.path) > 1:

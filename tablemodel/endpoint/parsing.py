@@ -21,10 +21,10 @@ update_parser: Any = vars(moto_expressions)["UpdateExpressionParser"]
 """moto declares that this module has no types."""
 NOT_TREES = (ValueError, KeyError, IndexError, AssertionError, TypeError, AttributeError, RecursionError)
 """What moto's parsers raise besides their own exceptions for text that is no expression."""
-FUNCTIONS = {
+CONDITION_FUNCTIONS = {
     "attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size",
-    "if_not_exists", "list_append",
 }  # fmt: skip
+UPDATE_FUNCTIONS = {"if_not_exists", "list_append"}
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
 _CALLED = re.compile(r"([A-Za-z_]\w*) ?\(")
 
@@ -84,8 +84,9 @@ def syntax_error(kind: str, detail: str = "") -> ServiceError:
 
 def error_in(text: str, kind: str) -> ServiceError:
     """What is wrong with text that did not parse: a function that there is not, or its syntax."""
+    functions = UPDATE_FUNCTIONS if kind == "UpdateExpression" else CONDITION_FUNCTIONS
     for name in _CALLED.findall(text):
-        if name not in FUNCTIONS and name.upper() not in KEYWORDS:
+        if name not in functions and name.upper() not in KEYWORDS:
             return validation_error(f"Invalid {kind}: Invalid function name; function: {name}")
     return syntax_error(kind)
 

@@ -72,12 +72,17 @@ def checked(operation: str, request: Request) -> Request:
     for name in members.required:
         if request.get(name) is None:
             check_shape(operation, request)
+    refuse_legacy(request)
+    return request
+
+
+def refuse_legacy(request: Request) -> None:
+    """Raises ValidationException for a parameter from before expressions."""
     for name in LEGACY:
         if name in request and request[name] is not None:
             raise validation_error(
                 f"The legacy parameter {name} is not supported here; use an expression parameter instead"
             )
-    return request
 
 
 def _words(shape: Shape) -> list[str]:

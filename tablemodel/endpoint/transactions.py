@@ -35,7 +35,7 @@ from tablemodel.endpoint.store import Change
 from tablemodel.endpoint.throttles import cancellation_code
 from tablemodel.endpoint.tokens import digest_of
 from tablemodel.endpoint.values import check_item
-from tablemodel.endpoint.writes import Bill, bill, bill_of_failed, check_size, make
+from tablemodel.endpoint.writes import Bill, bill, bill_of_failed, make
 from tablemodel.limits import TRANSACT_BYTES
 from tablemodel.resources import Direction
 from tablemodel.table import Op
@@ -48,6 +48,12 @@ ASK: dict[str, Callable[[Table, Request], Asked]] = {
     "Update": asked_update,
     "Delete": asked_delete,
     "ConditionCheck": asked_delete,
+}
+WANTED = {
+    "Put": ("TableName", "Item"),
+    "Update": ("TableName", "Key", "UpdateExpression"),
+    "Delete": ("TableName", "Key"),
+    "ConditionCheck": ("TableName", "Key", "ConditionExpression"),
 }
 
 
@@ -93,10 +99,10 @@ def _step(service: Service, entry: Any, request: Request) -> Step:
     if len(entry) != 1 or not entry.keys() <= ASK.keys():
         raise validation_error("TransactItems can only contain one of Check, Put, Update or Delete")
     ((kind, operation),) = entry.items()
-    wanted = {"Put": ("Item",), "ConditionCheck": ("Key", "ConditionExpression")}.get(kind, ("Key",))
-    if any(operation.get(member) is None for member in ("TableName", *wanted)):
-        check_shape("TransactWriteItems", request)
-    if kind == "Update" and operation.get("UpdateExpression") is None:
+    if (
+        any(operation.get(member) is None for member in WANTED[kind])
+        or type(operation["TableName"]) is not str
+    ):
         check_shape("TransactWriteItems", request)
     table = service.catalog.get(operation["TableName"])
     return Step(kind, table, ASK[kind](table, operation), operation)
@@ -117,7 +123,6 @@ def _work_out(step: Step) -> None:
         return
     try:
         step.change = planned(step.table, step.asked, old)
-        check_size(step.change)
     except ServiceError as error:
         if step.kind != "Update" or error.code != "ValidationException":
             raise
@@ -196,7 +201,7 @@ def transact_get_items(service: Service, request: Request) -> Answer:
     reads: list[tuple[Table, Key, Request]] = []
     for entry in request["TransactItems"]:
         get = entry.get("Get") if type(entry) is dict else None
-        if type(get) is not dict or get.get("Key") is None or get.get("TableName") is None:
+        if type(get) is not dict or get.get("Key") is None or type(get.get("TableName")) is not str:
             check_shape("TransactGetItems", request)
             raise validation_error("TransactItems can only contain Get")
         table = service.catalog.get(get["TableName"])
