@@ -36,6 +36,7 @@ class Run:
     plan: Plan
     progress: Progress
     users: int
+    duration_s: float | None  # None: until somebody stops it
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
     endpoint: EndpointProcess | None = None
     target: Target | None = None
@@ -61,21 +62,23 @@ class Run:
             self.endpoint = EndpointProcess.start(scale=scenario.local.scale, seed=scenario.seed)
         self.target = self.plan.target or target_at(self.endpoint.url)  # type: ignore[union-attr]
         description = prepare_table(self.target, scenario.table, self.run_id)
-        order = self._order()
         self.started_s = time()
-        processes = 1
-        if distributed:
-            self.gatherer = Gatherer(environment.runner, order, Record())
-            self.gatherer.give_order()
-            processes = len(self.gatherer.workers)
-        else:
-            self.load = environment.keyheat = start_load(order)
-            self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
         path = run_folder(self.plan, datetime.fromtimestamp(self.started_s, UTC))
         self.stages = Stages(path, quiet_stdout=self.plan.progress)
+        processes = len(environment.runner.clients) if distributed else 1
         self.folder = RunFolder(path, self._manifest(description, processes))
         self.folder.begin()
-        self.progress.phase("loading", f"keyheat: loading {self.target.url}: {scenario.question}")
+        self._begin_load(environment, distributed)
+        until = f"for {self.duration_s:g} s" if self.duration_s else "until it is stopped"
+        self.progress.phase("loading", f"keyheat: loading {self.target.url} {until}: {scenario.question}")
+
+    def _begin_load(self, environment: Any, distributed: bool) -> None:
+        if distributed:
+            self.gatherer = Gatherer(environment.runner, self._order(), Record())
+            self.gatherer.give_order()
+        else:
+            self.load = environment.keyheat = start_load(self._order())
+            self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
         self._greenlets.append(gevent.spawn(self._show_seconds))
 
     def _order(self) -> Order:

@@ -105,7 +105,7 @@ class Session:
     def on_start(self, environment: Any, **_more: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
         runner = environment.runner
-        run = Run(self._plan, self._progress, users=runner.target_user_count)
+        run = Run(self._plan, self._progress, runner.target_user_count, self.duration_s)
         try:
             run.begin(environment, distributed=isinstance(runner, MasterRunner))
         except (TableError, EndpointError, FileProblem, TargetError) as error:

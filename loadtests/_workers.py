@@ -11,9 +11,11 @@ from typing import Any
 import gevent
 import msgpack  # type: ignore[import-untyped]
 
+from loadtests._health import Health
 from loadtests._load import Load, Order, start_load
 from loadtests._pulse import beat, fold, watch_lag
 from loadtests._record import Record
+from loadtests._target import TargetError
 
 ORDER, HALT, PIECE = "keyheat_order", "keyheat_halt", "keyheat_piece"
 SILENCE_S = 15.0
@@ -48,7 +50,14 @@ class Worker:
     def begin(self) -> None:
         """The test starts: make what the order needs."""
         assert self._order is not None, "the order comes before the users"
-        load = start_load(self._order, worker=self._runner.worker_index)
+        try:
+            load = start_load(self._order, worker=self._runner.worker_index)
+        except TargetError as error:  # its machine has no credentials, say
+            self._send(
+                Record(health=Health(problems=[f"worker {self._runner.client_id}: {error}"])), last=True
+            )
+            gevent.spawn(self._runner.quit)
+            raise gevent.GreenletExit from error  # users cannot be started
         self._load = self._environment.keyheat = load
         self._greenlets = [
             gevent.spawn(watch_lag, load),
