@@ -160,8 +160,9 @@ async def _all(
     url: str, connections: int, requests: Iterator[bytes], record: Callable[[float, bool], None]
 ) -> None:
     loop, split = asyncio.get_running_loop(), urlsplit(url)
+    host, port = split.hostname or "127.0.0.1", split.port or 80
     clients = [
-        (await loop.create_connection(lambda: _Client(requests, record), split.hostname, split.port))[1]
+        (await loop.create_connection(lambda: _Client(requests, record), host, port))[1]
         for _ in range(connections)
     ]
     await asyncio.gather(*(client.over for client in clients))

@@ -20,19 +20,21 @@ PATIENCE_S = 60
 
 @pytest.fixture
 def child() -> Iterator[subprocess.Popen[str]]:
-    """An endpoint started by hand, which has said that it is ready."""
-    with started(*COMMAND, "--exit-with-stdin") as process:
+    """An endpoint started by hand."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "--exit-with-stdin"], cwd=ROOT, text=True, **pipes) as process:
         yield process
         process.kill()
 
 
-def started(*command: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    assert re.fullmatch(r"ready http://127\.0\.0\.1:\d+\n", process.stdout.readline())
-    return process
+@pytest.fixture(autouse=True)
+def url(request: pytest.FixtureRequest) -> str:
+    """Where the child, if the test has one, says that it is."""
+    if "child" not in request.fixturenames:
+        return ""
+    line = request.getfixturevalue("child").stdout.readline()
+    assert re.fullmatch(r"ready http://127\.0\.0\.1:\d+\n", line)
+    return str(line.removeprefix("ready ").strip())
 
 
 def run(*flags: str, **more: object) -> subprocess.CompletedProcess[str]:
@@ -55,6 +57,25 @@ def test_a_signal_ends_it_although_clients_are_connected() -> None:
         with socket.create_connection((host, int(port))) as idle:
             assert process.stop() == 0
             assert idle.recv(1) == b""
+
+
+def test_a_request_that_has_begun_is_answered_before_the_end(child: subprocess.Popen[str], url: str) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    head = (
+        b"POST / HTTP/1.1\r\nHost: x\r\nAuthorization: AWS4-HMAC-SHA256 x\r\nExpect: 100-continue\r\n"
+        b"X-Amz-Target: DynamoDB_20120810.ListTables\r\nContent-Length: 2\r\n\r\n"
+    )
+    with (
+        socket.create_connection((host, int(port)), timeout=PATIENCE_S) as half,
+        half.makefile("rb") as lines,
+    ):
+        half.sendall(head)
+        assert lines.readline() == b"HTTP/1.1 100 Continue\r\n"
+        child.send_signal(signal.SIGTERM)
+        half.sendall(b"{}")
+        assert lines.readline() == b"\r\n"
+        assert lines.readline() == b"HTTP/1.1 200 OK\r\n"
+    assert child.wait(PATIENCE_S) == 0
 
 
 def test_it_ends_with_its_standard_input(child: subprocess.Popen[str]) -> None:

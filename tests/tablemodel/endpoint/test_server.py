@@ -2,6 +2,7 @@
 
 import logging
 import random
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.request import urlopen
 from zlib import crc32
@@ -163,3 +164,49 @@ def test_old_objects_are_looked_at_only_in_quiet() -> None:
     for _ in range(5):
         housekeeping.sweep(20)
     assert collections == [0, 0, OLDEST]
+
+
+def test_a_throttle_is_seen_alike_by_client_decisions_and_metrics(service_app: ServiceApp) -> None:
+    app = service_app
+    app.ddb.create_table(
+        TableName="small",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        ProvisionedThroughput={"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+    )
+    app.ddb.describe_table(TableName="small")
+    reasons, accepted = set(), 0
+    for number in range(1000):
+        try:
+            app.ddb.put_item(TableName="small", Item={"pk": {"S": f"{number}"}})
+            accepted += 1
+        except app.ddb.exceptions.ProvisionedThroughputExceededException as error:
+            reasons |= {reason["reason"] for reason in error.response["ThrottlingReasons"]}
+    assert reasons == {"TableWriteProvisionedThroughputExceeded"}
+    rows = app.service.catalog.get("small").model.decisions.rows()
+    assert sum(row["accepted"] for row in rows) == accepted
+    app.clock.advance(60)
+    assert minute_of(app, "WriteThrottleEvents") == 1000 - accepted
+    assert minute_of(app, "WriteProvisionedThroughputThrottleEvents") == 1000 - accepted
+    assert minute_of(app, "ConsumedWriteCapacityUnits") == accepted
+    assert minute_of(app, "ThrottledRequests", Operation="PutItem") == 1000 - accepted
+
+
+def minute_of(app: ServiceApp, metric: str, **dimensions: str) -> float:
+    """The sum of a metric of the table `small`, over its one minute."""
+    named = {"TableName": "small", **dimensions}
+    stat = {
+        "Metric": {
+            "Namespace": "AWS/DynamoDB",
+            "MetricName": metric,
+            "Dimensions": [{"Name": name, "Value": value} for name, value in named.items()],
+        },
+        "Period": 60,
+        "Stat": "Sum",
+    }
+    now = datetime.fromtimestamp(app.clock(), UTC)
+    answer = app.cloudwatch.get_metric_data(
+        MetricDataQueries=[{"Id": "a", "MetricStat": stat}], StartTime=now - timedelta(minutes=1), EndTime=now
+    )
+    [value] = answer["MetricDataResults"][0]["Values"]
+    return float(value)
