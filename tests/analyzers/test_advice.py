@@ -1,0 +1,180 @@
+"""Advice: the formula with measured numbers, and never more capacity for a key range's limit."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzers.cases import Case, meeting_chance
+from analyzers.client import ClientFiles
+from analyzers.demand import Demand
+from analyzers.diagnosis import diagnose
+from analyzers.formats import HotKey, Recommendation
+from analyzers.heat import Heat, heat
+from analyzers.manifest import Keys, Manifest
+from analyzers.recommendations import recommend
+from analyzers.thresholds import Thresholds
+
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def hot(units_per_s: float, *, moved: tuple[str, ...] = (), share: float = 0.9) -> Heat:
+    key = HotKey(key="sha256:1f3a", share=share, throttles=9, units_per_s=units_per_s, direction="write")
+    return Heat("write", (key,), moved)
+
+
+def case(numbers: Thresholds, **facts: Any) -> Case:
+    known: dict[str, Any] = {
+        "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
+        "demand": Demand(2_000, "asked for by the client"), "provisioned": 4_000, "warm": 4_000, "heat": None,
+        "ceiling": 1_000,
+    }  # fmt: skip
+    return Case(**{**known, **facts}, numbers=numbers.recommend)
+
+
+def advised(found: Case) -> dict[str, Recommendation]:
+    return {advice.action: advice for advice in recommend(found)}
+
+
+SHARDS = [
+    # units/s of the key, shards with the margin of 1.5
+    (1_870, 3),
+    (1_000, 2),
+    (700, 2),
+    (10_000, 15),
+    (10_001, 16),
+]
+
+
+@pytest.mark.parametrize(("units_per_s", "count"), SHARDS)
+def test_shards_by_the_formula(units_per_s: float, count: int, numbers: Thresholds) -> None:
+    advice = advised(case(numbers, heat=hot(units_per_s)))["shard_writes"]
+    assert advice.shards == count
+    assert f"{units_per_s:,.0f} write units/s" in advice.why
+    assert f"{units_per_s / count:,.0f} units/s on each of {count} keys" in advice.expected
+    assert "share a partition" in advice.expected
+
+
+def test_a_moving_heat_is_a_date_in_the_key(numbers: Thresholds) -> None:
+    assert "shard_date_key" in advised(case(numbers, heat=hot(1_800, moved=("a", "b"))))
+    assert "shard_date_key" not in advised(case(numbers, heat=hot(1_800, moved=("a",))))
+
+
+CASES: list[tuple[str, dict[str, Any], set[str]]] = [
+    ("no key stands out", {"heat": hot(20, share=0.001)}, {"back_off", "raise_cardinality"}),
+    ("the keys are unknown", {"heat": None}, {"back_off", "raise_cardinality"}),
+    ("even keys, one partition", {"heat": hot(20, share=0.001), "warm": 100}, {"back_off", "pre_warm"}),
+    (
+        "hot reads",
+        {"direction": "read", "heat": hot(9_000), "ceiling": 3_000},
+        {"back_off", "read_eventually_consistent", "cache_reads", "replicate_reads"},
+    ),
+    ("a hot index", {"resource": "by_country", "heat": hot(1_800)}, {"back_off", "change_index_key"}),
+    ("on-demand, not grown", {"rule": "on-demand-not-grown"}, {"ramp", "pre_warm"}),
+    ("too small", {"constraint": "table"}, {"raise_capacity", "auto_scaling", "on_demand"}),
+    ("at the maximum", {"constraint": "max_on_demand"}, {"back_off", "raise_max_on_demand"}),
+    ("at the quota", {"constraint": "account"}, {"back_off", "raise_account_quota"}),
+    ("undetermined", {"constraint": "undetermined"}, {"collect_evidence"}),
+    ("none", {"constraint": "none"}, set()),
+]
+
+
+@pytest.mark.parametrize(("story", "facts", "actions"), CASES, ids=[c[0] for c in CASES])
+def test_advice_for_each_case(
+    story: str, facts: dict[str, Any], actions: set[str], numbers: Thresholds
+) -> None:
+    found = recommend(case(numbers, **facts))
+    assert {advice.action for advice in found} == actions
+    kinds = [advice.kind for advice in found]
+    assert kinds == sorted(kinds, reverse=True), "mitigations come before cures"
+
+
+def test_capacity_leaves_the_headroom(numbers: Thresholds) -> None:
+    advice = advised(case(numbers, constraint="table", provisioned=100))["raise_capacity"]
+    assert advice.units == 2_858
+    assert "2,000 write units/s were asked for by the client; 100 units/s are provisioned" in advice.why
+
+
+@given(
+    st.floats(0, 1e9),
+    st.sampled_from(["read", "write"]),
+    st.sampled_from(["table", "by_country"]),
+    st.booleans(),
+)
+def test_a_key_range_is_never_answered_with_capacity(
+    units: float, direction: Any, resource: str, known: bool
+) -> None:
+    from analyzers.thresholds import load_thresholds
+
+    facts = {"direction": direction, "resource": resource, "heat": hot(units) if known else None}
+    actions = {advice.action for advice in recommend(case(load_thresholds(), **facts))}
+    assert not actions & {"raise_capacity", "auto_scaling", "on_demand"}
+
+
+MEETING = [(1, 4, 0.0), (2, 4, 0.25), (3, 4, 0.625), (5, 4, 1.0), (2, 1, 1.0)]
+
+
+@pytest.mark.parametrize(("count", "partitions", "chance"), MEETING)
+def test_the_chance_that_two_shards_meet(count: int, partitions: int, chance: float) -> None:
+    assert meeting_chance(count, partitions) == pytest.approx(chance)
+
+
+def windows(*leaders: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "start": START + timedelta(seconds=5 * n), "seconds": 5, "direction": "write",
+            "top": [{"key": key, "units": 9_000, "throttles": 5}, {"key": "cold", "units": 5}],
+        }
+        for n, key in enumerate(leaders)
+    ]  # fmt: skip
+
+
+LEADERS = [
+    ("one key all along", "aaaaaa", ("a",)),
+    ("the date rolls over twice", "aaabbbccc", ("a", "b", "c")),
+    ("a single window is noise", "aaaabaaaa", ("a",)),
+]
+
+
+@pytest.mark.parametrize(("story", "leaders", "moved"), LEADERS, ids=[c[0] for c in LEADERS])
+def test_where_the_heat_was(story: str, leaders: str, moved: tuple[str, ...]) -> None:
+    keys = Keys.model_validate({"windows": windows(*leaders)})
+    assert heat(keys, "write", 60).moved_over == moved
+
+
+def test_a_key_is_as_hot_as_while_it_was_hot() -> None:
+    """Today's key asks for 1,800 units/s for a third of the run, not for 600 over all of it."""
+    use = {"key": "a", "units": 27_000, "share": 0.33, "throttles": 5}
+    keys = Keys.model_validate({"overall": {"write": [use]}, "windows": windows(*"aaabbbccc")})
+    (found,) = heat(keys, "write", 45).hottest
+    assert found.units_per_s == pytest.approx(1_800)
+
+
+@pytest.mark.parametrize("name", ["hotkey", "datekey"])
+def test_the_demo_gets_the_shards_that_the_formula_says(name: str, demo: Any, numbers: Thresholds) -> None:
+    run, evidence = demo(name)
+    manifest = Manifest(started_at=run.start, ended_at=run.end, table=evidence.table)
+    client = ClientFiles(keys=run.keys, manifest=manifest)
+    found = diagnose(evidence, client=client, thresholds=numbers, scenario=None)
+    action = {"hotkey": "shard_writes", "datekey": "shard_date_key"}[name]
+    (advice,) = [advice for advice in found.recommendations if advice.kind == "cure"]
+    assert advice.action == action
+    assert advice.shards == 3
+    assert found.hot_keys[0].key == {"hotkey": "hot", "datekey": "2026-11-20"}[name]
+    assert found.hot_keys[0].units_per_s == pytest.approx({"hotkey": 1_800, "datekey": 2_000}[name], rel=0.15)
+
+
+def test_a_scaled_table_is_advised_at_full_size(demo: Any, numbers: Thresholds) -> None:
+    """At scale 0.1 a partition sustains 100 units/s, so 180 units/s on a key stand for 1,800."""
+    run, evidence = demo("hotkey")
+    keys = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 9_000, "share": 0.9}]}})
+    manifest = Manifest(started_at=run.start, ended_at=run.end, table=evidence.table, scale=0.1)
+    scaled = evidence.model_copy(update={"scale": 0.1})
+    found = diagnose(
+        scaled, client=ClientFiles(keys=keys, manifest=manifest), thresholds=numbers, scenario=None
+    )
+    (shard,) = [advice for advice in found.recommendations if advice.action == "shard_writes"]
+    assert shard.shards == 3
+    assert "1,800 write units/s" in shard.why

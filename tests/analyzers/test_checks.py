@@ -1,0 +1,88 @@
+"""Thresholds: the scenario's, held against what was measured; the labelling numbers, checked at the edge."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.checks import check
+from analyzers.client import ClientFiles
+from analyzers.formats import Evidence, Verdict
+from analyzers.manifest import Manifest
+from analyzers.thresholds import DEFAULT, load_thresholds
+from tablemodel.runfiles import FileProblem
+from tablemodel.scenario import ThresholdsSpec
+
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+EVIDENCE = Evidence.model_validate(
+    {
+        "table": {"name": "t"},
+        "window": {"start": START, "end": START.replace(minute=1)},
+        "series": [],
+        "seconds": [
+            {"second": START, "direction": "write", "consumed": 90, "attempts": 100, "throttled": 10},
+            {
+                "second": START,
+                "index": "i",
+                "direction": "write",
+                "consumed": 9,
+                "attempts": 100,
+                "throttled": 10,
+            },
+        ],
+    }
+)
+VERDICT = Verdict(constraint="partition", grade="reason", confidence=0.97, valid=True, because=("x",))
+TOTALS = {"attempts": 1_000, "accepted": 940, "throttled": 50, "errors": 10}
+RUN = Manifest.model_validate({"started_at": START, "table": {"name": "t"}, "totals": TOTALS})
+
+ROWS: list[tuple[dict[str, Any], ClientFiles | None, str, bool]] = [
+    # the scenario's threshold, what the client kept, what was measured, broken
+    ({"throttle_share_max": 0.05}, ClientFiles(manifest=RUN), "5.00%", False),
+    ({"throttle_share_max": 0.0499}, ClientFiles(manifest=RUN), "5.00%", True),
+    ({"throttle_share_max": 0.05}, None, "10.00%", True),
+    ({"error_share_max": 0.01}, ClientFiles(manifest=RUN), "1.00%", False),
+    ({"error_share_max": 0.5}, None, "not measured", True),
+    ({"p99_ms_max": 10}, ClientFiles(p99_ms=9.99), "10.0 ms", False),
+    ({"p99_ms_max": 10}, ClientFiles(p99_ms=12.0), "12.0 ms", True),
+    ({"p99_ms_max": 10}, ClientFiles(), "not measured", True),
+    ({"constraint": "partition"}, None, "partition", False),
+    ({"constraint": "none"}, None, "partition", True),
+]
+
+
+@pytest.mark.parametrize(("spec", "client", "measured", "broken"), ROWS)
+def test_threshold(spec: dict[str, Any], client: ClientFiles | None, measured: str, broken: bool) -> None:
+    (result,) = check(ThresholdsSpec(**spec), VERDICT, EVIDENCE, client)
+    assert (result.name, result.measured, result.broken) == (next(iter(spec)), measured, broken)
+
+
+def test_no_thresholds_no_results() -> None:
+    assert check(ThresholdsSpec(), VERDICT, EVIDENCE, None) == ()
+
+
+def test_every_mistake_in_the_labelling_numbers_is_named(tmp_path: Path) -> None:
+    text = DEFAULT.read_text().replace("gap_s = 60.0", "gap_s = -1").replace("majority = 0.7", "majority = 7")
+    path = tmp_path / "thresholds.toml"
+    path.write_text(text.replace("[noise]", "[noise]\nloud = true"))
+    with pytest.raises(FileProblem, match="3 errors") as problem:
+        load_thresholds(path)
+    for place in ("$.spans.gap_s", "$.inferred.majority", "$.noise.loud"):
+        assert place in str(problem.value)
+
+
+def test_confidence_does_not_grow_with_a_worse_grade(tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.toml"
+    path.write_text(DEFAULT.read_text().replace("minutes = 0.7", "minutes = 0.99"))
+    with pytest.raises(FileProblem, match="confidence must not grow"):
+        load_thresholds(path)
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "cannot read"), ("[", "is not TOML")])
+def test_unreadable_labelling_numbers(content: str | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.toml"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(FileProblem, match=message):
+        load_thresholds(path)
