@@ -1,1 +1,1 @@
-"""What each claim of speed is measured with: `make bench`, or one by one, as `python -m benchmarks.endpoint`."""
+"""What each claim of speed is measured with: `make bench`, or `python -m benchmarks.endpoint` and so on."""

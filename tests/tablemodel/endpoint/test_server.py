@@ -19,6 +19,9 @@ from tablemodel.endpoint.service import Handler, Service
 from tests.tablemodel.endpoint.clients import FakeClock, ServiceApp, taken_apart
 
 
+PUTS, LARGE = 300, {"S": "x" * 100_000}
+
+
 def broken(service: Service, request: dict[str, Any]) -> bytes:
     raise KeyError("a mistake of ours")
 
@@ -172,24 +175,24 @@ def test_a_throttle_is_seen_alike_by_client_decisions_and_metrics(service_app: S
         TableName="small",
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        ProvisionedThroughput={"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+        ProvisionedThroughput={"ReadCapacityUnits": 20, "WriteCapacityUnits": 20},
     )
     app.ddb.describe_table(TableName="small")
     reasons, accepted = set(), 0
-    for number in range(1000):
+    for number in range(PUTS):
         try:
-            app.ddb.put_item(TableName="small", Item={"pk": {"S": f"{number}"}})
+            app.ddb.put_item(TableName="small", Item={"pk": {"S": f"{number}"}, "data": LARGE})
             accepted += 1
         except app.ddb.exceptions.ProvisionedThroughputExceededException as error:
             reasons |= {reason["reason"] for reason in error.response["ThrottlingReasons"]}
     assert reasons == {"TableWriteProvisionedThroughputExceeded"}
     rows = app.service.catalog.get("small").model.decisions.rows()
-    assert sum(row["accepted"] for row in rows) == accepted
+    assert sum(row["accepted"] for row in rows) == accepted > 0
     app.clock.advance(60)
-    assert minute_of(app, "WriteThrottleEvents") == 1000 - accepted
-    assert minute_of(app, "WriteProvisionedThroughputThrottleEvents") == 1000 - accepted
-    assert minute_of(app, "ConsumedWriteCapacityUnits") == accepted
-    assert minute_of(app, "ThrottledRequests", Operation="PutItem") == 1000 - accepted
+    assert minute_of(app, "WriteThrottleEvents") == PUTS - accepted
+    assert minute_of(app, "WriteProvisionedThroughputThrottleEvents") == PUTS - accepted
+    assert minute_of(app, "ConsumedWriteCapacityUnits") == sum(row["consumed"] for row in rows)
+    assert minute_of(app, "ThrottledRequests", Operation="PutItem") == PUTS - accepted
 
 
 def minute_of(app: ServiceApp, metric: str, **dimensions: str) -> float:
