@@ -81,7 +81,8 @@ def _rate_while_hot(run: Run, key: str, direction: Direction) -> float | None:
         for load in window.top
         if load.key == key
     ]
-    hot = [one for one in rates if one >= max(rates) / 2]
+    half = max(rates, default=0.0) / 2
+    hot = [one for one in rates if one >= half]
     return sum(hot) / len(hot) if hot else None
 
 

@@ -1,6 +1,6 @@
 """The labels of a diagnosis as a timeline: what limited which resource, and when."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
@@ -12,6 +12,7 @@ from reports.numbers import clock, percent, some, whole
 from reports.style import colour_of, pattern
 
 SAID = 4
+FINEST = 600  # a gap narrower than this part of the run cannot be seen, so spans across it are drawn as one
 
 
 def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
@@ -22,9 +23,7 @@ def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
     rows = {owner[1:]: len(owners) - 1 - place for place, owner in enumerate(owners)}
     made = figure(height=64 + 46 * len(owners), barmode="overlay")
     for constraint in sorted({label.constraint for label in labels}):
-        made.add_trace(
-            _spans([label for label in labels if label.constraint == constraint], rows, constraint)
-        )
+        made.add_trace(_spans(_drawn(labels, constraint), rows, constraint))
     start, end = min(label.start for label in labels), max(label.end for label in labels)
     made.update_layout(
         xaxis=times(start.timestamp(), end.timestamp()),
@@ -47,6 +46,27 @@ def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
         figure=made,
         legend=tuple(swatch(constraint) for constraint in found),
     )
+
+
+def _drawn(labels: Sequence[Label], constraint: Constraint) -> list[Label]:
+    """The labels of a constraint, joined where the gap between two is too narrow to be seen."""
+    length = max(label.end for label in labels) - min(label.start for label in labels)
+    joined_up: list[Label] = []
+    mine = [label for label in labels if label.constraint == constraint]
+    for label in sorted(mine, key=lambda one: (one.resource, one.direction, one.start)):
+        last = joined_up[-1] if joined_up else None
+        same = last is not None and (last.resource, last.direction) == (label.resource, label.direction)
+        if last is not None and same and label.start - last.end < length / FINEST:
+            joined_up[-1] = last.model_copy(
+                update={
+                    "end": max(last.end, label.end),
+                    "throttles": last.throttles + label.throttles,
+                    "confidence": min(last.confidence, label.confidence),
+                }
+            )
+        else:
+            joined_up.append(label)
+    return joined_up
 
 
 def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], constraint: Constraint) -> go.Bar:

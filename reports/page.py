@@ -84,7 +84,8 @@ def _figures(charts: list[Chart]) -> str:
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """A line that begins as a sentence does; file names and identifiers keep their spelling."""
+    return text[0].upper() + text[1:] if re.match(r"[a-z]+[ ,:]", text) else text
 
 
 def glued(text: object) -> str:

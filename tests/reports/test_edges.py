@@ -1,0 +1,131 @@
+"""Runs that are unusual and still get a report."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from analyzers.formats import Diagnosis, Evidence
+from reports.load import Run, load_run
+from reports.manifest import Manifest
+from reports.page import render
+from reports.samples.cases import HOT_KEY
+from reports.samples.make import make_run
+from tablemodel.runfiles import SECONDS_SCHEMA, THROTTLES_SCHEMA
+
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def diagnosis(constraint="partition", resource="table", direction="write", **more):
+    verdict = {"constraint": constraint, "resource": resource, "direction": direction, "grade": "reason",
+               "confidence": 0.9, "valid": True, "because": []}  # fmt: skip
+    content = {"verdict": verdict, "labels": [], "generator": {"bound": False}, "coverage": {"minutes": 0}}
+    return Diagnosis.model_validate({**content, **more})
+
+
+def seconds(*rows):
+    """Rows of (second of the run, index, direction, operation, accepted, throttled, units)."""
+    columns = [
+        [START + timedelta(seconds=row[0]) for row in rows],
+        *([row[place] for row in rows] for place in (1, 2, 3)),
+        [row[4] + row[5] for row in rows],
+        [row[4] for row in rows],
+        [row[5] for row in rows],
+        [0] * len(rows),
+        [float(row[6]) for row in rows],
+    ]
+    arrays = [pa.array(c, field.type) for c, field in zip(columns, SECONDS_SCHEMA, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=SECONDS_SCHEMA)
+
+
+def text_of(run, generated_at):
+    return render(run, generated_at, plotlyjs="").replace("\u00a0", " ")
+
+
+def test_a_run_of_one_second(generated_at):
+    run = Run(diagnosis=diagnosis(), seconds=seconds((0, None, "write", "PutItem", 900, 100, 900)))
+    text = text_of(run, generated_at)
+    assert "Consumed 900 WCU/s on average and 900 at most." in text
+    assert "10 % of 1,000 attempts" in text
+
+
+def test_a_run_that_sent_nothing(generated_at):
+    throttles = THROTTLES_SCHEMA.empty_table()
+    run = Run(diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency=())
+    text = text_of(run, generated_at)
+    assert "Nothing was throttled." in text
+    assert "latency.hdr holds no requests." in text
+
+
+def test_an_index_that_pushes_back_has_charts_of_its_own_and_comes_first(generated_at):
+    rows = [
+        (second, index, "write", None if index else "PutItem", 400, 50 if index else 0, 400)
+        for second in range(30)
+        for index in (None, "by_<country>")
+    ]
+    run = Run(diagnosis=diagnosis(resource="by_<country>"), seconds=seconds(*rows))
+    text = text_of(run, generated_at)
+    assert text.index("Second by second: index by_&lt;country&gt;, writes") < text.index(
+        "Second by second: table, writes"
+    )
+    assert "index by_&lt;country&gt; as a whole consumed 400 WCU/s" in text
+    assert "<country" not in text
+
+
+def test_reads_are_in_read_units(generated_at):
+    run = Run(
+        diagnosis=diagnosis(direction="read"),
+        seconds=seconds(*((s, None, "read", "GetItem", 3000, 500, 3000) for s in range(10))),
+    )
+    text = text_of(run, generated_at)
+    assert "Reads were throttled by a partition limit (3,000 RCU/s on any one partition)" in text
+    assert "WCU" not in text[text.index("<main") : text.index('id="reading"')]
+
+
+def test_the_scale_of_the_local_table_is_said_and_applied(generated_at):
+    run = Run(diagnosis=diagnosis(), manifest=Manifest(scale=0.1))
+    text = text_of(run, generated_at)
+    assert "Rehearsed at scale 0.1" in text
+    assert "(100 WCU/s on any one partition)" in text
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("interrupted", "was interrupted"), ("running", "was not finished")]
+)
+def test_a_run_that_did_not_end_says_so(generated_at, status, said):
+    assert f"The run {said}" in text_of(
+        Run(diagnosis=diagnosis(), manifest=Manifest(status=status)), generated_at
+    )
+
+
+def test_a_conflict_and_a_broken_threshold_are_visible(generated_at):
+    broken = {"name": "p99_ms_max", "allowed": "at most 10 ms", "measured": "31 ms", "broken": True}
+    content = diagnosis(thresholds=[broken]).model_dump()
+    content["verdict"]["because"] = ("the reasons say table, the metrics say partition: they disagree",)
+    text = text_of(Run(diagnosis=Diagnosis.model_validate(content)), generated_at)
+    assert "The reasons say table, the metrics say partition: they disagree" in text
+    assert "<b>Broken</b> p99_ms_max: 31 ms measured, at most 10 ms allowed" in text
+
+
+def test_an_unknown_reason_is_kept_and_undetermined(generated_at):
+    evidence = Evidence.model_validate(
+        {
+            "table": {"name": "orders"}, "series": [],
+            "window": {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z"},
+            "throttles": [{"second": "2026-11-20T12:00:01Z", "direction": "write",
+                           "reason": "TableWriteMoonPhaseExceeded", "count": 3}],
+        }
+    )  # fmt: skip
+    text = text_of(Run(diagnosis=diagnosis("undetermined"), evidence=evidence), generated_at)
+    row = text[text.index("<td>TableWriteMoonPhaseExceeded") :].split("</tr>")[0]
+    assert "undetermined" in row
+
+
+def test_a_long_run_with_many_labels_stays_small(tmp_path, generated_at):
+    case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)
+    run = load_run(make_run(case, tmp_path / "run", seconds=10_000))
+    assert len(run.diagnosis.labels) > 2_000
+    text = text_of(run, generated_at)
+    assert "Means of 5 s" in text
+    assert len(text) < 450_000
