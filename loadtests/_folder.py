@@ -11,7 +11,7 @@ from loadtests._health import Verdict
 from loadtests._latency import write_log
 from loadtests._record import Direction, Record
 from loadtests._seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
-from loadtests._sketch import WINDOW_S, KeyHeat, digest_of, hottest
+from loadtests._sketch import KeyHeat, digest_of, hottest
 from tablemodel import runfiles
 
 TOP_KEYS = 20
@@ -94,7 +94,7 @@ def keys_of(record: Record) -> dict[str, Any]:
         "windows": [
             {
                 "start": time_of(start),
-                "seconds": WINDOW_S,
+                "seconds": heat.window_s,
                 "direction": direction,
                 "top": [
                     {"key": _digest(name, heat), "units": units, "throttles": int(throttles)}

@@ -111,7 +111,7 @@ class Record:
         piece = Record(self.seconds, self.throttles, self.latencies, {}, self.errors_by_kind, self.health)
         fresh = Record()
         for direction, heat in self.heat.items():
-            fresh.heat[direction] = KeyHeat(show_keys=heat.show_keys, open=heat.open)
+            fresh.heat[direction] = KeyHeat(show_keys=heat.show_keys, open=heat.open, window_s=heat.window_s)
             heat.open = {}
             piece.heat[direction] = heat
         for name in ("seconds", "throttles", "latencies", "heat", "errors_by_kind", "health"):

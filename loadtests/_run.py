@@ -26,6 +26,11 @@ from loadtests._workers import Gatherer
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.runfiles import DIAGNOSIS, FileProblem
 
+FOLLOW_UP = (
+    ("collecting", "collecting what CloudWatch says of the run's minutes", "collect", "--run"),
+    ("analyzing", "analyzing", "analyze"),
+    ("reporting", "writing the report", "report"),
+)
 PIECES_ARRIVE_S = 2  # how far the newest whole second of a worker lies back
 
 
@@ -144,6 +149,7 @@ class Run:
             code = INVALID
         finally:
             self._stop_endpoint()
+            self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
         return INTERRUPTED if interrupted else code
 
     def _gather(self) -> None:
@@ -159,25 +165,25 @@ class Run:
         attempts = int(self.record.seconds.total()[ATTEMPTS])
         verdict = verdict_on(self.record.health, attempts=attempts, duration_s=ended_s - self.started_s)
         self.folder.end(self.record, verdict, status=status, start_s=self.started_s, end_s=ended_s)
-        self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
 
     def _follow_up(self) -> int:
         """Run the stages. The analyzer's word on the run comes first, then whatever else went wrong."""
         assert self.stages is not None
         folder = str(self.stages.folder)
-        self.progress.phase("collecting", "keyheat: collecting what CloudWatch says of the run's minutes")
-        collected = self.stages.run("collect", "--run", folder)
-        self._stop_endpoint()
-        self.progress.phase("analyzing", "keyheat: analyzing")
-        analyzed = self.stages.run("analyze", folder)
-        self.progress.phase("reporting", "keyheat: writing the report")
-        reported = self.stages.run("report", folder)
-        if reported == SUCCEEDED:
+        codes = {}
+        for phase, words, verb, *arguments in FOLLOW_UP:
+            self.progress.phase(phase, f"keyheat: {words}")
+            codes[verb] = self.stages.run(verb, *arguments, folder)
+            if codes[verb] == INTERRUPTED:
+                return INTERRUPTED
+            if verb == "collect":
+                self._stop_endpoint()
+        if codes["analyze"] == BROKEN and not self.stages.made(DIAGNOSIS):
+            codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
+        if codes["report"] == SUCCEEDED:
             page = f"{folder}/report.html"
             self.progress.phase("done", f"keyheat: the report is {page}", report=page)
-        if analyzed == BROKEN and not self.stages.made(DIAGNOSIS):
-            analyzed = INVALID  # the analyzer itself broke, not a threshold
-        return next((code for code in (analyzed, collected, reported) if code), SUCCEEDED)
+        return next((codes[verb] for verb in ("analyze", "collect", "report") if codes[verb]), SUCCEEDED)
 
     def _stop_endpoint(self) -> None:
         if self.endpoint is not None:

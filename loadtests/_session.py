@@ -16,13 +16,14 @@ from locust.runners import MasterRunner, WorkerRunner
 from loadtests._options import InputError, Plan, add_options, check_options, take_numbers
 from loadtests._progress import Progress
 from loadtests._run import Run
+from loadtests._stages import INTERRUPTED, INVALID
 from loadtests._table import Refused, TableError, check_table
 from loadtests._target import TargetError
 from loadtests._workers import PIECE, Worker
 from tablemodel.endpoint.process import EndpointError
 from tablemodel.runfiles import FileProblem
 
-INVALID_INPUT, REFUSED, INTERRUPTED = 2, 4, 130
+INVALID_INPUT, REFUSED = 2, 4
 STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
 
@@ -131,6 +132,7 @@ class Session:
     def _end(self, run: Run) -> None:
         exceptions = self._environment.runner.exceptions.values()
         problems = [f"{error['count']} times a user failed: {error['msg']}" for error in exceptions]
+        self._environment.process_exit_code = INVALID  # unless the run comes to its end
         self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
 
     def _wait(self) -> None:

@@ -13,6 +13,7 @@ from datasketches import frequent_items_error_type, frequent_strings_sketch
 
 SKETCH_LG_SIZE = 12  # 3,072 keys; error at most 3.5 / 4,096 of the total weight
 WINDOW_S = 5
+WINDOWS_KEPT = 720  # an hour of windows; a longer run gets longer ones
 WINDOW_KEPT = 60  # keys kept of a closed window, three times what is shown, for merging with other workers
 PER_UNIT = 2  # weights are whole numbers, units come in halves
 
@@ -71,6 +72,7 @@ class KeyHeat:
     sketch: Sketch = field(default_factory=Sketch)
     windows: dict[int, dict[str, Heat]] = field(default_factory=dict)  # by start second
     open: dict[int, dict[str, Heat]] = field(default_factory=dict)
+    window_s: int = WINDOW_S  # length of a closed window
 
     def add(self, key: str, second: int, units: float, throttled: bool) -> None:
         """Count one attempt that asked for `units`."""
@@ -96,14 +98,32 @@ class KeyHeat:
                 self.sketch.add(name, heat)
                 named[name] = heat
                 yield
-            _add_all(self.windows.setdefault(start, {}), hottest(named, WINDOW_KEPT))
+            self._keep(self.windows, start, hottest(named, WINDOW_KEPT))
+            if len(self.windows) > WINDOWS_KEPT:
+                self._coarsen(2 * self.window_s)
+
+    def _keep(
+        self, windows: dict[int, dict[str, Heat]], start: int, heats: Iterable[tuple[str, Heat]]
+    ) -> None:
+        _add_all(windows.setdefault(start - start % self.window_s, {}), heats)
+
+    def _coarsen(self, window_s: int) -> None:
+        """Make windows longer, so that a run of days keeps no more of them than one of an hour."""
+        self.window_s = window_s
+        longer: dict[int, dict[str, Heat]] = {}
+        for start, named in self.windows.items():
+            self._keep(longer, start, named.items())
+        self.windows = {start: dict(hottest(named, WINDOW_KEPT)) for start, named in longer.items()}
 
     def merge(self, other: "KeyHeat") -> None:
         """Add all that another one holds; nothing that it kept is dropped."""
         self.sketch.merge(other.sketch)
-        for mine, theirs in ((self.windows, other.windows), (self.open, other.open)):
-            for start, heats in theirs.items():
-                _add_all(mine.setdefault(start, {}), heats.items())
+        if self.window_s < other.window_s:
+            self._coarsen(other.window_s)
+        for start, heats in other.windows.items():
+            self._keep(self.windows, start, heats.items())
+        for start, heats in other.open.items():
+            _add_all(self.open.setdefault(start, {}), heats.items())
 
     def to_wire(self) -> dict[str, Any]:
         """The closed windows and the sketch as plain values, as they travel from a worker to the master."""
@@ -111,6 +131,7 @@ class KeyHeat:
             "units": self.sketch.units.serialize(),
             "throttles": self.sketch.throttles.serialize(),
             "windows": self.windows,
+            "window_s": self.window_s,
         }
 
     @classmethod
@@ -118,7 +139,7 @@ class KeyHeat:
         """What `to_wire` made."""
         units = frequent_strings_sketch.deserialize(wire["units"])
         throttles = frequent_strings_sketch.deserialize(wire["throttles"])
-        return cls(sketch=Sketch(units, throttles), windows=wire["windows"])
+        return cls(sketch=Sketch(units, throttles), windows=wire["windows"], window_s=wire["window_s"])
 
 
 def hottest(named: dict[str, Heat], k: int) -> list[tuple[str, Heat]]:

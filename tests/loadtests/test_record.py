@@ -151,6 +151,20 @@ def test_a_sketch_bounds_its_memory_and_keeps_the_hot_key() -> None:
     assert len(heat.windows[10]) <= 60
 
 
+def test_a_run_of_days_has_longer_windows() -> None:
+    heat = KeyHeat()
+    for second in range(0, 10_000, 5):
+        heat.add("hot", second=second, units=1.0, throttled=False)
+    list(heat.close_windows(EVERYTHING_S))
+    assert (heat.window_s, len(heat.windows)) == (20, 500)
+    assert sum(named[digest_of("hot")][0] for named in heat.windows.values()) == 2_000
+    young = KeyHeat()
+    young.add("hot", second=3, units=1.0, throttled=False)
+    list(young.close_windows(EVERYTHING_S))
+    young.merge(heat)
+    assert (young.window_s, young.windows[0][digest_of("hot")][0]) == (20, 5.0)
+
+
 def test_a_million_throttles_are_affordable() -> None:
     one = record_of([("throttled", Attempt("PutItem", "write", "k", 5.0, 0, 1), 1.0, None, None)]).throttles
     for _ in range(20):
