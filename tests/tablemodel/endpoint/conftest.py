@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from tablemodel.endpoint.process import EndpointProcess
-from tests.tablemodel.endpoint.clients import ServiceApp, client, service_app_at
+from tests.tablemodel.endpoint.clients import FakeClock, ServiceApp, client, service_app_at
+
+__all__ = ["FakeClock", "ServiceApp", "client", "service_app_at"]
 
 
 @pytest.fixture
