@@ -96,6 +96,7 @@ def transact_write_items(service: Service, request: Request) -> Answer:
 def _step(service: Service, entry: Any, request: Request) -> Step:
     if type(entry) is not dict or any(type(operation) is not dict for operation in entry.values()):
         check_shape("TransactWriteItems", request)
+        entry = {kind: operation for kind, operation in entry.items() if operation is not None}
     if len(entry) != 1 or not entry.keys() <= ASK.keys():
         raise validation_error("TransactItems can only contain one of Check, Put, Update or Delete")
     ((kind, operation),) = entry.items()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tablemodel.endpoint.conftest import service_app_at
+from tests.tablemodel.endpoint.clients import service_app_at
 from tests.tablemodel.endpoint.ordering import first_refused, key, ordered, refused, small
 
 COUNT = 12
