@@ -230,7 +230,7 @@ def _whole(asked: Asked, page: Page) -> list[bytes]:
 
 
 def _admit(service: Service, asked: Asked, page: Page, units: float, *, consistent: bool) -> None:
-    """A page is charged where it begins; one of many small partitions is more than one of them at AWS."""
+    """Ask for the whole page at the place where it begins, though a long scan page may cross partitions."""
     now_s, model = service.now_s(), asked.table.model
     at = position_of(asked.stored[0] if page.first is None else page.first)
     name = None if asked.index is None or asked.index.local else asked.index.name
