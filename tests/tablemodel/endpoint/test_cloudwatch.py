@@ -1,68 +1,28 @@
-"""The tables' metrics as CloudWatch serves them, asked for with boto3 and in each of the three languages."""
+"""The tables' metrics as CloudWatch serves them, asked for with boto3."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
-import botocore.exceptions
-import orjson
 import pytest
 
-from tests.tablemodel.endpoint.clients import START_S, ServiceApp, service_app_at, taken_apart
-
-START = datetime.fromtimestamp(START_S, UTC)
-ORDERS = [{"Name": "TableName", "Value": "orders"}]
-PUTS = [*ORDERS, {"Name": "Operation", "Value": "PutItem"}]
-SIGNED = {b"authorization": b"AWS4-HMAC-SHA256 Credential=x"}
+from tests.tablemodel.endpoint.asking import (
+    ORDERS,
+    PUTS,
+    START,
+    create,
+    error_of,
+    get,
+    query,
+    values,
+    with_orders,
+)
+from tests.tablemodel.endpoint.clients import ServiceApp, service_app_at
 
 
 @pytest.fixture
 def app(service_app: ServiceApp) -> ServiceApp:
-    """A table `orders`, three minutes old: 10 units and 1 throttle a minute, latencies of 1, 2 and 3 ms."""
-    create(service_app, "orders")
-    minutes = service_app.service.catalog.get("orders").model.minutes
-    for latency_ms in (1.0, 2.0, 3.0):
-        now_s = service_app.clock()
-        assert service_app.service.catalog.get("orders").model.admit_write(b"12345678", 10.0, now_s) is None
-        minutes.throttled_request("PutItem", now_s)
-        minutes.completed("PutItem", latency_ms, now_s)
-        service_app.clock.advance(60)
-    return service_app
-
-
-def create(app: ServiceApp, name: str) -> None:
-    app.ddb.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 50},
-    )
-    app.ddb.describe_table(TableName=name)
-
-
-def query(
-    name: str = "ConsumedWriteCapacityUnits", stat: str = "Sum", period_s: int = 60, **more: Any
-) -> Any:
-    dimensions = more.pop("dimensions", ORDERS)
-    metric = {"Namespace": "AWS/DynamoDB", "MetricName": name, "Dimensions": dimensions}
-    return {"Id": "a", "MetricStat": {"Metric": metric, "Period": period_s, "Stat": stat}, **more}
-
-
-def get(app: ServiceApp, *queries: Any, minutes: int = 10, **more: Any) -> Any:
-    return app.cloudwatch.get_metric_data(
-        MetricDataQueries=list(queries), StartTime=START, EndTime=START + timedelta(minutes=minutes), **more
-    )
-
-
-def values(app: ServiceApp, *queries: Any, **more: Any) -> list[float]:
-    return list(get(app, *queries, **more)["MetricDataResults"][0]["Values"])
-
-
-def error_of(call: Any, *arguments: Any, **more: Any) -> tuple[str, str]:
-    with pytest.raises(botocore.exceptions.ClientError) as caught:
-        call(*arguments, **more)
-    error = caught.value.response["Error"]
-    return error["Code"], error["Message"]
+    """Three minutes of a table `orders`."""
+    return with_orders(service_app)
 
 
 def test_datapoints_come_newest_first(app: ServiceApp) -> None:
@@ -251,31 +211,6 @@ def test_get_metric_statistics_counts_periods_from_the_start(app: ServiceApp) ->
     ]
 
 
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"Period": 90}, "InvalidParameterValue"),
-        ({"EndTime": START}, "InvalidParameterValue"),
-        ({"EndTime": START + timedelta(days=3)}, "InvalidParameterCombination"),
-        ({"Statistics": []}, "InvalidParameterCombination"),
-        ({"Statistics": ["Median"]}, "InvalidParameterValue"),
-        ({"ExtendedStatistics": ["q99"]}, "InvalidParameterValue"),
-    ],
-)
-def test_wrong_statistics_requests_are_refused(app: ServiceApp, changes: Any, code: str) -> None:
-    request = {
-        "Namespace": "AWS/DynamoDB",
-        "MetricName": "UserErrors",
-        "StartTime": START,
-        "EndTime": START + timedelta(minutes=10),
-        "Period": 60,
-        "Statistics": ["Sum"],
-    }
-    status, body = in_json(app, "GetMetricStatistics", plain(request | changes))
-    assert status == 400
-    assert body["__type"].rpartition("#")[2].startswith(code)
-
-
 def test_user_errors_are_counted_for_the_account(app: ServiceApp) -> None:
     error_of(app.ddb.describe_table, TableName="no-such-table")
     app.clock.advance(60)
@@ -296,143 +231,3 @@ def test_metrics_are_listed_and_filtered(app: ServiceApp) -> None:
     app.clock.advance(4 * 3600)
     assert names(RecentlyActive="PT3H") == set()
     assert "ConsumedWriteCapacityUnits" in names()
-
-
-# The same in other words: JSON, and Query with its answer in XML.
-
-
-def plain(request: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value.timestamp() if isinstance(value, datetime) else value for name, value in request.items()
-    }
-
-
-def in_json(app: ServiceApp, operation: str, request: Any, headers: Any = SIGNED) -> tuple[int, Any]:
-    target = f"GraniteServiceVersion20100801.{operation}".encode()
-    raw = app.router.answer(b"POST", b"/", {**headers, b"x-amz-target": target}, orjson.dumps(request))
-    status, answered, body = taken_apart(raw)
-    assert answered["content-type"] == "application/x-amz-json-1.0"
-    return status, orjson.loads(body)
-
-
-def in_query(app: ServiceApp, **form: str) -> tuple[int, str]:
-    headers = {**SIGNED, b"content-type": b"application/x-www-form-urlencoded; charset=utf-8"}
-    raw = app.router.answer(b"POST", b"/", headers, urlencode({"Version": "2010-08-01", **form}).encode())
-    status, answered, body = taken_apart(raw)
-    assert answered["content-type"] == "text/xml"
-    return status, body.decode()
-
-
-def test_json_gives_times_as_numbers(app: ServiceApp) -> None:
-    status, body = in_json(
-        app,
-        "GetMetricData",
-        {"MetricDataQueries": [query()], "StartTime": START_S, "EndTime": START_S + 60},
-    )
-    assert status == 200
-    assert body["MetricDataResults"][0]["Timestamps"] == [START_S]
-    assert body["MetricDataResults"][0]["Values"] == [10.0]
-
-
-def test_query_is_answered_in_xml(app: ServiceApp) -> None:
-    member = "MetricDataQueries.member.1."
-    dimension = member + "MetricStat.Metric.Dimensions.member.1."
-    status, body = in_query(
-        app,
-        Action="GetMetricData",
-        StartTime="2027-01-15T08:00:00Z",
-        EndTime="2027-01-15T08:01:00Z",
-        **{
-            member + "Id": "a",
-            member + "ReturnData": "true",
-            member + "MetricStat.Stat": "Sum",
-            member + "MetricStat.Period": "60",
-            member + "MetricStat.Metric.Namespace": "AWS/DynamoDB",
-            member + "MetricStat.Metric.MetricName": "ConsumedWriteCapacityUnits",
-            dimension + "Name": "TableName",
-            dimension + "Value": "orders",
-        },
-    )
-    assert status == 200
-    assert "<Timestamps><member>2027-01-15T08:00:00Z</member></Timestamps>" in body
-    assert "<Values><member>10.0</member></Values>" in body
-    assert "<GetMetricDataResponse xmlns=" in body
-
-
-def test_query_errors_are_xml(app: ServiceApp) -> None:
-    status, body = in_query(app, Action="GetMetricData")
-    assert status == 400
-    assert "<Type>Sender</Type><Code>ValidationError</Code>" in body
-    status, body = in_query(app, Action="DescribeAlarms")
-    assert "<Code>InvalidAction</Code>" in body
-
-
-def test_botocore_reads_the_xml(app: ServiceApp) -> None:
-    """botocore's own parser for Query, fed with our XML: names, lists, times and maps are where it looks."""
-    from botocore.loaders import Loader
-    from botocore.model import ServiceModel
-    from botocore.parsers import create_parser
-
-    model = ServiceModel(Loader().load_service_model("cloudwatch", "service-2"))
-    app.cloudwatch.put_metric_data(Namespace="app", MetricData=[{"MetricName": "m", "Value": 5.0}])
-    app.clock.advance(60)
-    status, body = in_query(
-        app,
-        Action="GetMetricStatistics",
-        Namespace="app",
-        MetricName="m",
-        StartTime="2027-01-15T08:00:00Z",
-        EndTime="2027-01-15T09:00:00Z",
-        Period="60",
-        **{"Statistics.member.1": "Sum", "ExtendedStatistics.member.1": "p50"},
-    )
-    shape = model.operation_model("GetMetricStatistics").output_shape
-    parsed = create_parser("query").parse(
-        {"body": body.encode(), "headers": {}, "status_code": status}, shape
-    )
-    assert parsed["Datapoints"] == [
-        {
-            "Timestamp": START + timedelta(minutes=3),
-            "Sum": 5.0,
-            "Unit": "None",
-            "ExtendedStatistics": {"p50": 5.0},
-        }
-    ]
-
-
-def test_an_unsigned_request_is_refused(app: ServiceApp) -> None:
-    status, body = in_json(app, "ListMetrics", {}, headers={})
-    assert status == 403
-    assert body["__type"].endswith("#MissingAuthenticationToken")
-
-
-@pytest.mark.parametrize(
-    ("url", "headers", "body"),
-    [
-        (b"/service/GraniteServiceVersion20100801/operation/ListMetrics", {}, b"\xff\xff"),
-        (b"/service/GraniteServiceVersion20100801/operation/ListMetrics", {}, b"\x01"),
-        (b"/service/GraniteServiceVersion20100801/operation/Nonsense", {}, b"\xa0"),
-        (b"/", {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics"}, b"{"),
-        (b"/", {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics"}, b"[]"),
-        (b"/?Action=PutMetricData&MetricData=1&MetricData.member.1.MetricName=a", {}, b""),
-        (b"/?Action=PutMetricData&Namespace=a&MetricData.member.1=a", {}, b""),
-        (
-            b"/",
-            {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics", b"content-encoding": b"gzip"},
-            b"{}",
-        ),
-    ],
-)
-def test_garbage_is_refused(app: ServiceApp, url: bytes, headers: Any, body: bytes) -> None:
-    status, _, answer = taken_apart(app.router.answer(b"POST", url, {**SIGNED, **headers}, body))
-    assert status == 400
-    assert b"Traceback" not in answer
-
-
-def test_a_running_endpoint_speaks_cloudwatch(cloudwatch: Any) -> None:
-    now = datetime.now(UTC)
-    answer = cloudwatch.get_metric_data(
-        MetricDataQueries=[query()], StartTime=now - timedelta(hours=1), EndTime=now
-    )
-    assert answer["MetricDataResults"][0]["Values"] == []
-    assert isinstance(cloudwatch.list_metrics()["Metrics"], list)
