@@ -22,8 +22,8 @@ HANDLERS = {xform_name(name): handler for name, handler in DATA.items()}
 JUNK: list[Any] = [
     None, True, 0, -1, 1.5, "", ":p", "x", "#g", "a = b", "SET x", "size(x) > :v", "a[0].b", [], {}, [{}],
     [None], {"S": 1}, {"S": "a"}, {"N": "x"}, {"N": "1"}, {"SS": [1]}, {"SS": "a"}, {"L": [1]},
-    {"M": {"a": 1}}, {"M": []}, {"B": "%%%"}, {"BS": ["!"]}, {"NULL": "x"}, {"BOOL": "x"}, {"a": None}, {"": {}},
-    2**40,
+    {"M": {"a": 1}}, {"M": []}, {"B": "%%%"}, {"BS": ["!"]}, {"NULL": "x"}, {"BOOL": "x"}, {"a": None},
+    {"": {}}, 2**40,
 ]  # fmt: skip
 MEMBERS = ["", "Put", "ConditionExpression", "ProjectionExpression", "Select", "Limit", "ExclusiveStartKey"]
 EXPECTED = {
