@@ -3,28 +3,26 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
-from pathlib import Path
 from typing import Any
-
-import orjson
 
 from analyzers.client import NO_RECORDS, Records
 from analyzers.formats import Evidence, Series, TableFacts, Window
 from analyzers.metrics import SeriesKey
-from tablemodel.runfiles import FileProblem
 
 Points = dict[SeriesKey, dict[datetime, float]]
 
 
 def from_cli_output(
-    path: Path, *, table: TableFacts, window: Window, records: Records = NO_RECORDS
+    content: object, *, table: TableFacts, window: Window, records: Records = NO_RECORDS
 ) -> Evidence:
     """Evidence from what `aws cloudwatch get-metric-data` printed for the queries of `queries_for`.
 
-    The CLI follows the pages itself, so a series may come in several parts. Raises `FileProblem` with every
-    mistake as `message @ $.path`.
+    `content` is the parsed JSON. The CLI follows the pages itself, so a series may come in several parts.
+    Raises `ValueError` with every mistake as `message @ $.path`.
     """
-    results = _results(path)
+    results = content.get("MetricDataResults") if isinstance(content, dict) else None
+    if not isinstance(results, list):
+        raise ValueError("no list of MetricDataResults: `aws cloudwatch get-metric-data` did not print this")
     points: Points = {}
     mistakes: list[str] = []
     for number, result in enumerate(results):
@@ -35,7 +33,7 @@ def from_cli_output(
         except (ValueError, TypeError, AttributeError) as error:
             mistakes.append(f"{error} @ $.MetricDataResults[{number}]")
     if mistakes:
-        raise FileProblem("\n  ".join([f"{path}: {len(mistakes)} errors", *mistakes]))
+        raise ValueError("\n  ".join([f"{len(mistakes)} errors in the answer of CloudWatch", *mistakes]))
     return Evidence(
         table=table,
         window=window,
@@ -44,21 +42,6 @@ def from_cli_output(
         seconds=records.seconds,
         missing=records.missing,
     )
-
-
-def _results(path: Path) -> list[Any]:
-    try:
-        content = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
-    except orjson.JSONDecodeError as error:
-        raise FileProblem(f"{path} is not whole JSON ({error})") from error
-    results = content.get("MetricDataResults") if isinstance(content, dict) else None
-    if not isinstance(results, list):
-        raise FileProblem(
-            f"{path} has no list MetricDataResults: it is not what `aws cloudwatch get-metric-data` prints"
-        )
-    return results
 
 
 def add_result(points: Points, result: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from analyzers import metrics
 from analyzers.checks import throttle_share
@@ -13,6 +14,13 @@ from analyzers.timeline import Timeline, timeline
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled: both sides say so, or one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
+HELD_BY: Final[dict[Constraint, str]] = {
+    "partition": "a partition's ceiling of",
+    "table": "the provisioned throughput of",
+    "max_on_demand": "the on-demand maximum of",
+    "account": "the account's quota for",
+    "undetermined": "a limit that the evidence does not tell, of",
+}
 NOTABLE = 0.2  # share of the dominating throttles from which another constraint is named, too
 
 
@@ -28,6 +36,12 @@ class Group:
     @property
     def throttles(self) -> int:
         return sum(label.throttles for label in self.labels)
+
+    @property
+    def said(self) -> str:
+        """What held its throttles back, in words."""
+        whose = "the table" if self.resource == "table" else f"index {self.resource}"
+        return f"{self.direction}s held back by {HELD_BY[self.constraint]} {whose}"
 
     @property
     def heaviest(self) -> Label:
@@ -74,13 +88,9 @@ def verdict(
 def _of_groups(found: Sequence[Group]) -> Verdict:
     first, *others = found
     total = sum(group.throttles for group in found)
-    rest = [
-        f"{g.throttles:,} of {g.constraint} on {g.resource}, {g.direction}s"
-        for g in others
-        if g.throttles >= NOTABLE * first.throttles
-    ]
+    rest = [f"{g.throttles:,} {g.said}" for g in others if g.throttles >= NOTABLE * first.throttles]
     share = f"{first.throttles:,} of {total:,} throttles ({first.throttles / max(1, total):.0%})"
-    said = f"{share} are of {first.constraint} on {first.resource}, {first.direction}s"
+    said = f"{share} are {first.said}"
     also = (f"beside them {' and '.join(rest)}",) if rest else ()
     return Verdict(
         constraint=first.constraint,

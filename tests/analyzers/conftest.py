@@ -272,6 +272,7 @@ def world() -> SimpleNamespace:
     """What the tests of this folder share, since a test folder is no package."""
     return SimpleNamespace(
         START=START,
+        Run=Run,
         Clock=Clock,
         FakeAws=FakeAws,
         demo_run=demo_run,
