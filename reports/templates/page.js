@@ -19,8 +19,10 @@
       const place = document.getElementById(id);
       const { data, layout } = dark.matches && !onPaper ? recoloured(made) : structuredClone(made);
       layout.dragmode = canZoom ? "zoom" : false;
+      layout.autosize = !onPaper;
       if (onPaper) layout.width = PAPER_WIDTH_PX;
       Plotly.react(place, data, layout, config);
+      if (!onPaper) Plotly.Plots.resize(place); // back from paper's width to the screen's
     }
   }
 

@@ -139,10 +139,10 @@ def test_every_word_has_contrast(visit, reports, name, dark):
 
 def test_the_page_follows_the_system_from_light_to_dark(visit, reports):
     page = visit(reports["hotkey"])
-    colour = "getComputedStyle(document.querySelector('#chart-seconds-0 .js-fill')).fill"
-    light = page.evaluate(colour)
+    area = "document.querySelector('#chart-seconds-0 .js-fill')"
+    light = page.evaluate(f"getComputedStyle({area}).fill")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"{colour} !== '{light}'")
+    page.wait_for_function(f"{area} && getComputedStyle({area}).fill !== '{light}'")
     assert page.wrong == []
 
 
@@ -155,6 +155,13 @@ def test_paper_has_every_chart_in_light_colours(visit, reports):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate(CONTRASTS) == []
     assert page.pdf(format="A4").startswith(b"%PDF")
+    page.emulate_media(media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.wait_for_function(
+        """() => [...document.querySelectorAll('.chart')].every(place =>
+            place.querySelector('svg.main-svg').getBoundingClientRect().width === place.clientWidth)"""
+    )
+    assert page.wrong == []
 
 
 def test_hostile_words_do_not_run(visit, a_run, generated_at):
