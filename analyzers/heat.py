@@ -10,9 +10,8 @@ from analyzers.formats import Direction, HotKey
 from analyzers.manifest import Keys, KeyWindow
 
 LEADS: Final = 0.5  # share of the units of a window's top keys from which its first key leads alone
-HELD_WINDOWS: Final = (
-    2  # a key must lead that many windows in a row before the heat is said to have been on it
-)
+# A key must lead this many windows in a row before the heat is said to have been on it.
+HELD_WINDOWS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)

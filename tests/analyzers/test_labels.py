@@ -1,0 +1,176 @@
+"""Labels and verdicts: conflicting grades, bursts, spans, a sprinkle, and what is said without throttles."""
+
+from datetime import timedelta
+
+import pytest
+
+from analyzers.client import ClientFiles
+from analyzers.formats import Evidence, Label
+from analyzers.manifest import Keys, Manifest
+from analyzers.thresholds import Thresholds
+from tests.analyzers.handwritten import (
+    KEY_RANGE,
+    ON_DEMAND,
+    START,
+    client_seconds,
+    consumed,
+    diagnosed,
+    events,
+    evidence,
+    provisioned,
+    series,
+    throttled,
+)
+
+
+def only(found: Evidence, numbers: Thresholds) -> Label:
+    (label,) = diagnosed(found, numbers).labels
+    return label
+
+
+def test_the_best_grade_wins_and_the_conflict_is_said(numbers: Thresholds) -> None:
+    """The client saw key-range reasons, CloudWatch counts provisioned throttles: one of them is wrong."""
+    agreeing = evidence(
+        consumed(1_000), series("WriteKeyRangeThroughputThrottleEvents", 3_000), provisioned(4_000),
+        throttles=throttled(KEY_RANGE, range(10, 40)), minutes=1,
+    )  # fmt: skip
+    against = evidence(
+        consumed(1_000), series("WriteProvisionedThroughputThrottleEvents", 3_000), provisioned(4_000),
+        throttles=throttled(KEY_RANGE, range(10, 40)), minutes=1,
+    )  # fmt: skip
+    sure, unsure = only(agreeing, numbers), only(against, numbers)
+    assert (sure.constraint, sure.grade) == (unsure.constraint, unsure.grade) == ("partition", "reason")
+    assert unsure.confidence < sure.confidence * 0.8
+    assert any(
+        "conflict" in line and "3,000 WriteProvisionedThroughputThrottleEvents" in line
+        for line in unsure.because
+    )
+    assert not any("conflict" in line for line in sure.because)
+
+
+def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds) -> None:
+    found = evidence(
+        consumed(3_990), series("WriteKeyRangeThroughputThrottleEvents", 3_000), provisioned(4_000),
+        events(3_000), minutes=1,
+    )  # fmt: skip
+    label = only(found, numbers)
+    assert label.constraint == "partition"
+    assert any("conflict: consumption alone suggests table" in line for line in label.because)
+    assert numbers.confidence.conflict < label.confidence < numbers.confidence.cause_metric
+
+
+def test_the_clients_seconds_outvote_the_minutes_average(numbers: Thresholds) -> None:
+    """Twice a minute 20 s at the table's limit: the minute's average is below it, the keys are even."""
+    on, off = 100, 0
+    stretches = [
+        part
+        for start in range(0, 300, 60)
+        for part in ((range(start, start + 20), on, 50), (range(start + 20, start + 60), off, 0))
+    ]
+    seconds = [row for row in client_seconds(*stretches) if row["attempts"]]
+    spent = client_seconds((range(-60, 0), 700, 0))
+    bursty = evidence(
+        consumed(*[on / 3] * 5), events(*[1_000] * 5), provisioned(100), seconds=[*spent, *seconds],
+        throttles=[row for s in range(0, 300, 60) for row in throttled(None, range(s + 3, s + 18), 66)],
+    )  # fmt: skip
+    assert {label.constraint for label in diagnosed(bursty, numbers).labels} == {"table"}
+
+
+def test_a_table_scaled_down_in_mid_window(numbers: Thresholds) -> None:
+    """4,000 units/s to begin with; 500 from 12:05 on, and only then throttles: minutes have their own."""
+    capacity = {
+        "metric": "ProvisionedWriteCapacityUnits", "statistic": "Average", "period_s": 300,
+        "points": [(START, 4_000), (START + timedelta(minutes=5), 500)],
+    }  # fmt: skip
+    found = evidence(
+        consumed(*[1_500] * 5, 2_900, 500, 500, 500, 500),
+        events(*[None] * 5, *[9_000] * 5),
+        capacity,
+        minutes=10,
+    )
+    assert only(found, numbers).constraint == "table"
+    assert only(found, numbers).start == START + timedelta(minutes=5)
+
+
+def test_reads_and_writes_are_labelled_apart(numbers: Thresholds) -> None:
+    rows = throttled(KEY_RANGE, range(10, 40))
+    rows += [{**row, "direction": "read", "reason": "TableReadProvisionedThroughputExceeded"} for row in rows]
+    labels = diagnosed(evidence(throttles=rows), numbers).labels
+    assert {(label.direction, label.constraint) for label in labels} == {
+        ("write", "partition"),
+        ("read", "table"),
+    }
+
+
+def test_a_pause_parts_two_spans(numbers: Thresholds) -> None:
+    near = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(60, 70))
+    far = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(80, 90))
+    assert len(diagnosed(evidence(throttles=near), numbers).labels) == 1
+    assert len(diagnosed(evidence(throttles=far), numbers).labels) == 2
+
+
+def test_a_sprinkle_makes_no_verdict_but_stays_listed(numbers: Thresholds) -> None:
+    found = evidence(
+        throttles=throttled(KEY_RANGE, range(3), 2), seconds=client_seconds((range(100), 1_000, 0))
+    )
+    diagnosis = diagnosed(found, numbers)
+    assert diagnosis.verdict.constraint == "none"
+    assert diagnosis.verdict.valid
+    assert "sprinkle" in diagnosis.verdict.because[0]
+    assert [label.constraint for label in diagnosis.labels] == ["partition"]
+
+
+COMPLETE = (
+    consumed(10, 10), events(None, None),
+    series("ConsumedReadCapacityUnits", 0, 0), series("ReadThrottleEvents"),
+)  # fmt: skip
+WITHOUT_THROTTLES: list[tuple[str, Evidence, str]] = [
+    ("CloudWatch published every minute", evidence(*COMPLETE, minutes=2), "none"),
+    ("the client recorded its seconds", evidence(seconds=client_seconds((range(60), 50, 0))), "none"),
+    ("one minute was never published", evidence(*COMPLETE, minutes=3), "undetermined"),
+    ("throttle events were never asked for", evidence(*COMPLETE[::2], minutes=2), "undetermined"),
+    ("nothing is known of an index", evidence(*COMPLETE, minutes=2, indexes=1), "undetermined"),
+    ("there is nothing at all", evidence(), "undetermined"),
+    ("the client sent nothing", evidence(seconds=[], throttles=[]), "undetermined"),
+]
+
+
+@pytest.mark.parametrize(
+    ("story", "found", "constraint"), WITHOUT_THROTTLES, ids=[r[0] for r in WITHOUT_THROTTLES]
+)
+def test_without_throttles(story: str, found: Evidence, constraint: str, numbers: Thresholds) -> None:
+    verdict = diagnosed(found, numbers).verdict
+    assert verdict.constraint == constraint
+    assert verdict.valid == (constraint == "none")
+    assert verdict.because
+
+
+def test_a_generator_that_was_the_limit_is_said_first(numbers: Thresholds) -> None:
+    manifest = Manifest.model_validate(
+        {"started_at": START, "table": {"name": "t"}, "generator": {"bound": True, "checks": ["CPU at 99 %"]}}
+    )
+    found = evidence(throttles=throttled(KEY_RANGE, range(10, 40)))
+    diagnosis = diagnosed(found, numbers, ClientFiles(manifest=manifest))
+    assert not diagnosis.verdict.valid
+    assert diagnosis.verdict.because[0].startswith("the load generator was the limit")
+    assert diagnosis.verdict.because[1] == "CPU at 99 %"
+    assert diagnosis.generator.bound
+
+
+EVEN = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 60, "share": 0.001}]}})
+HOT = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 540_000, "share": 0.5}]}})
+
+
+@pytest.mark.parametrize(("keys", "rule"), [(EVEN, "on-demand-not-grown"), (HOT, "reason-key-range")])
+def test_an_on_demand_table_that_has_not_grown_yet(keys: Keys, rule: str, numbers: Thresholds) -> None:
+    """4,000 units/s warm, 3,600 consumed, key-range reasons: with even keys it is not a hot key."""
+    found = evidence(
+        consumed(3_600, 3_600), throttles=throttled(KEY_RANGE, range(5, 110)), minutes=2,
+        table={**ON_DEMAND, "warm": {"write": 4_000}},
+    )  # fmt: skip
+    diagnosis = diagnosed(found, numbers, ClientFiles(keys=keys))
+    (label,) = diagnosis.labels
+    assert (label.constraint, label.rule) == ("partition", rule)
+    actions = {advice.action for advice in diagnosis.recommendations}
+    assert ({"ramp", "pre_warm"} <= actions) == (rule == "on-demand-not-grown")
+    assert ("shard_writes" in actions) == (rule == "reason-key-range")
