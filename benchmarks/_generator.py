@@ -61,6 +61,7 @@ class Load:
 class Answered:
     """What came back."""
 
+    answered: int
     per_s: float
     p99_ms: float
     longest_ms: float
@@ -84,6 +85,7 @@ def _wrk(url: str, load: Load, seconds: float) -> Answered:
         out = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
     result = json.loads(out.rpartition("result ")[2])
     return Answered(
+        answered=result["requests"],
         per_s=result["requests"] / result["us"] * 1e6,
         p99_ms=result["p99_us"] / 1000,
         longest_ms=result["max_us"] / 1000,
@@ -149,6 +151,7 @@ def ours(url: str, load: Load, *, seconds: float | None = None, requests: int | 
     elapsed_s = perf_counter() - started_s
     took.sort()
     return Answered(
+        answered=len(took),
         per_s=len(took) / elapsed_s,
         p99_ms=took[int(len(took) * 0.99)] * 1000,
         longest_ms=took[-1] * 1000,

@@ -110,24 +110,33 @@ def fresh() -> Iterator[tuple[str, int]]:
 
 def rates(seconds: float) -> list[Row]:
     """Each operation alone, and PutItem and GetItem of the others in the same run."""
-    with fresh() as (url, _):
-        puts = require(drive(url, PUT, seconds))
+    with fresh() as (url, pid):
+        puts = _measured(url, pid, PUT, seconds)
         require(ours(url, PUT, requests=STORED))
-        gets = require(drive(url, GET, seconds))
-        updates = require(drive(url, UPDATE, seconds))
+        gets = _measured(url, pid, GET, seconds)
+        updates = _measured(url, pid, UPDATE, seconds)
         fill_groups(url)
-        queries = require(drive(url, QUERY, seconds))
+        queries = _measured(url, pid, QUERY, seconds)
     rows = [
-        _rate("PutItem, 1 KB", puts, 12_000),
-        _rate("GetItem, 1 KB", gets, 20_000),
-        _rate("UpdateItem, counter expression", updates, 4_000),
-        _rate("Query, 10 items of an index over 100,000", queries, 4_000),
+        _rate("PutItem, 1 KB", *puts, at_least=12_000),
+        _rate("GetItem, 1 KB", *gets, at_least=20_000),
+        _rate("UpdateItem, counter expression", *updates, at_least=4_000),
+        _rate("Query, 10 items of an index over 100,000", *queries, at_least=4_000),
     ]
-    return rows + [row for rival in _rival_rates(seconds, puts) for row in rival]
+    return rows + [row for rival in _rival_rates(seconds, puts[0]) for row in rival]
 
 
-def _rate(what: str, answered: Answered, at_least: float | None = None) -> Row:
-    note = f"p99 {answered.p99_ms:.2f} ms"
+def _measured(url: str, pid: int, load: Load, seconds: float) -> tuple[Answered, float]:
+    """What came back, and the endpoint's CPU time per request in us, which a busy machine does not change."""
+    server = psutil.Process(pid)
+    before_s = sum(server.cpu_times()[:2])
+    answered = require(drive(url, load, seconds))
+    spent_s = sum(server.cpu_times()[:2]) - before_s
+    return answered, spent_s / answered.answered * 1e6
+
+
+def _rate(what: str, answered: Answered, cpu_us: float | None = None, at_least: float | None = None) -> Row:
+    note = f"p99 {answered.p99_ms:.2f} ms" + ("" if cpu_us is None else f", CPU {cpu_us:.0f} us each")
     return Row(what=what, measured=answered.per_s, unit="requests/s", at_least=at_least, note=note)
 
 
@@ -139,7 +148,7 @@ def _rival_rates(seconds: float, puts: Answered) -> Iterator[list[Row]]:
         with running(rival, ENDPOINT_CPU) as url:
             create(url, "bench")
             theirs = drive(url, PUT, seconds)
-            require(ours_quietly(url))
+            require(drive(url, replace(PUT, keys=100), 1))  # so that reads find some
             gets = drive(url, GET, seconds)
         rows = [_rate(f"{rival.name}: PutItem", theirs), _rate(f"{rival.name}: GetItem", gets)]
         if rival is MOTO:
@@ -148,12 +157,7 @@ def _rival_rates(seconds: float, puts: Answered) -> Iterator[list[Row]]:
         yield rows
 
 
-def ours_quietly(url: str) -> Answered:
-    """A few items more, so that reads find some."""
-    return drive(url, replace(PUT, keys=100), 1)
-
-
-def memory(_: float) -> list[Row]:
+def memory() -> list[Row]:
     """The whole process with 100,000 items of 1 KB in it."""
     with fresh() as (url, pid):
         before_mb = psutil.Process(pid).memory_info().rss / 1e6
@@ -189,7 +193,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("wrk is not installed: a slower generator is used, and high rates are its, not the endpoint's")
     measurements: dict[str, Callable[[], list[Row]]] = {
         "rates": lambda: rates(options.seconds),
-        "memory": lambda: memory(options.seconds),
+        "memory": memory,
         "stalls": lambda: stalls(options.items, options.item_bytes),
     }
     os.sched_setaffinity(0, {LOAD_CPU})
