@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from statistics import median_high
 from typing import Final
 
 from analyzers.formats import Direction, HotKey
@@ -56,13 +57,13 @@ def heat(keys: Keys, direction: Direction, duration_s: float) -> Heat:
 
 
 def _rates_while_hot(windows: Sequence[KeyWindow]) -> dict[str, float]:
-    """Units/s of each key over the windows in which it did at least half of its own best."""
+    """Units/s of each key: the median window of those in which it did at least half of its own best."""
     rates: defaultdict[str, list[float]] = defaultdict(list)
     for window in windows:
         for top in window.top:
             rates[top.key].append(top.units / window.seconds)
     hot = {key: [rate for rate in found if rate >= max(found) / 2] for key, found in rates.items()}
-    return {key: sum(found) / len(found) for key, found in hot.items()}
+    return {key: median_high(found) for key, found in hot.items()}
 
 
 def _leaders(windows: Sequence[KeyWindow]) -> tuple[str, ...]:

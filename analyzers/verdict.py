@@ -15,7 +15,7 @@ from analyzers.timeline import Timeline, timeline
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled: both sides say so, or one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
 HELD_BY: Final[dict[Constraint, str]] = {
-    "partition": "a partition's ceiling of",
+    "partition": "a partition's ceiling on",
     "table": "the provisioned throughput of",
     "max_on_demand": "the on-demand maximum of",
     "account": "the account's quota for",
