@@ -54,9 +54,12 @@ class Case:
         return float(ceil(self.demand.units_per_s / self.numbers.target_utilisation))
 
     def shards(self, units_per_s: float, margin: float | None = None) -> int:
-        """How many keys share a demand so that each, times the margin, stays below a partition's ceiling."""
+        """How many keys share a demand so that each, times the margin, stays below a partition's ceiling.
+
+        The demand is rounded to whole units/s, as it is shown.
+        """
         factor = self.numbers.shard_margin if margin is None else margin
-        return max(1, min(MOST_SHARDS, ceil(factor * units_per_s / self.ceiling)))
+        return max(1, min(MOST_SHARDS, ceil(factor * round(units_per_s) / self.ceiling)))
 
     @property
     def partitions(self) -> int | None:
