@@ -22,12 +22,14 @@
       layout.autosize = !onPaper;
       if (onPaper) layout.width = PAPER_WIDTH_PX;
       Plotly.react(place, data, layout, config);
-      if (!onPaper) Plotly.Plots.resize(place); // back from paper's width to the screen's
     }
   }
 
   dark.addEventListener("change", () => draw(false));
   addEventListener("beforeprint", () => draw(true));
-  addEventListener("afterprint", () => draw(false));
+  addEventListener("afterprint", () => {
+    draw(false);
+    Object.keys(content.figures).forEach((id) => Plotly.Plots.resize(document.getElementById(id)));
+  });
   draw(false);
 })();

@@ -140,9 +140,10 @@ def test_every_word_has_contrast(visit, reports, name, dark):
 def test_the_page_follows_the_system_from_light_to_dark(visit, reports):
     page = visit(reports["hotkey"])
     area = "document.querySelector('#chart-seconds-0 .js-fill')"
+    page.wait_for_selector("#chart-seconds-0 .js-fill", state="attached")
     light = page.evaluate(f"getComputedStyle({area}).fill")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"{area} && getComputedStyle({area}).fill !== '{light}'")
+    page.wait_for_function(f"() => {area} && getComputedStyle({area}).fill !== '{light}'")
     assert page.wrong == []
 
 
@@ -159,7 +160,7 @@ def test_paper_has_every_chart_in_light_colours(visit, reports):
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.wait_for_function(
         """() => [...document.querySelectorAll('.chart')].every(place =>
-            place.querySelector('svg.main-svg').getBoundingClientRect().width === place.clientWidth)"""
+            place.querySelector('svg.main-svg')?.getBoundingClientRect().width === place.clientWidth)"""
     )
     assert page.wrong == []
 
