@@ -34,8 +34,8 @@ class Progress:
                 }
             )
 
-    def problem(self, words: str) -> None:
-        """Something went wrong: one line on stderr."""
+    def say(self, words: str) -> None:
+        """Something that everybody should read: one line on stderr."""
         print(f"keyheat: {words}", file=sys.stderr, flush=True)
 
     def _line(self, content: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from loadtests._record import Record
 from loadtests._seconds import ATTEMPTS
 from loadtests._stages import BROKEN, INTERRUPTED, INVALID, SUCCEEDED, Stages
 from loadtests._table import prepare_table, table_facts
-from loadtests._target import Target, target_at
+from loadtests._target import Target, scale_at, target_at
 from loadtests._workers import Gatherer
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.runfiles import DIAGNOSIS, FileProblem
@@ -109,7 +109,7 @@ class Run:
             "target": "local" if self.plan.target is None else self.target.url,
             "endpoint_url": self.target.url,
             "region": self.target.region,
-            "scale": scenario.local.scale if self.plan.target is None else 1.0,
+            "scale": scale_at(self.target),
             "transport": self.plan.transport,
             "started_at": time_of(self.started_s),
             "versions": versions(),
@@ -138,14 +138,16 @@ class Run:
 
     def end(self, *, interrupted: bool, problems: list[str]) -> int:
         """Write the files, then collect, analyze and report; gives the exit code."""
-        ended_s = time()
+        stopped_s = time()
         try:
             self._gather()
             self.record.health.problems += problems
+            # Workers stop a little later than the master.
+            ended_s = min(time(), max(stopped_s, self.record.seconds.last() + 1))
             self._write(ended_s, "interrupted" if interrupted else "finished")
             code = self._follow_up() if self.plan.report else SUCCEEDED
         except FileProblem as problem:
-            self.progress.problem(str(problem))
+            self.progress.say(str(problem))
             code = INVALID
         finally:
             self._stop_endpoint()
@@ -159,6 +161,9 @@ class Run:
         if self.load is not None:
             fold(self.load)
             self.load.transport.close()
+        if self.target is not None and not self.target.local:
+            table = self.plan.scenario.table.name
+            self.progress.say(f"table {table} stays at {self.target.url}, and costs, until you delete it")
 
     def _write(self, ended_s: float, status: str) -> None:
         assert self.folder is not None

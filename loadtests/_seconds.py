@@ -44,6 +44,10 @@ class Seconds:
         """The counts of all requests sent in one second."""
         return self._sum(lambda row: row.second == second and row.resource is None)
 
+    def last(self) -> int:
+        """The last second in which something was sent; 0 where nothing was."""
+        return max((row.second for row in self.rows), default=0)
+
     def total(self, direction: str | None = None) -> list[float]:
         """The counts of all requests, or of those in one direction; indexes are a part of them."""
         return self._sum(lambda row: row.resource is None and direction in (None, row.direction))

@@ -8,9 +8,10 @@ quitting    a run that is still going is interrupted, its files are kept, and th
 
 import logging
 import sys
+from signal import SIGINT
 from typing import Any
 
-from gevent import Greenlet, GreenletExit, get_hub, getcurrent, spawn, spawn_later
+from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
 from locust.runners import MasterRunner, WorkerRunner
 
 from loadtests._options import InputError, Plan, add_options, check_options, take_numbers
@@ -35,12 +36,17 @@ def listen(events: Any) -> None:
 
 
 def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
+    # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
+    signal_handler(SIGINT, kill, getcurrent(), KeyboardInterrupt)
     side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
     side(environment, runner)
 
 
 def _worker_side(environment: Any, runner: Any) -> None:
     worker = Worker(environment)
+    if environment.parsed_options.processes:  # Ctrl-C reaches our master too, and it halts us
+        main = getcurrent()
+        signal_handler(SIGINT, lambda: None if worker.loading else kill(main, KeyboardInterrupt))
     environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
     environment.events.test_stopping.add_listener(_send_no_more)
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
@@ -110,7 +116,7 @@ class Session:
         try:
             run.begin(environment, distributed=isinstance(runner, MasterRunner))
         except (TableError, EndpointError, FileProblem, TargetError) as error:
-            self._progress.problem(str(error))
+            self._progress.say(str(error))
             environment.process_exit_code = REFUSED if isinstance(error, Refused) else INVALID_INPUT
             spawn(runner.quit if environment.parsed_options.headless else runner.stop)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
@@ -127,19 +133,20 @@ class Session:
         if run is not None:
             self._ended_run = run
             self._ending = spawn(self._end, run)
-        self._wait()
+        self._wait(self._ending)
 
     def _end(self, run: Run) -> None:
         exceptions = self._environment.runner.exceptions.values()
         problems = [f"{error['count']} times a user failed: {error['msg']}" for error in exceptions]
         self._environment.process_exit_code = INVALID  # unless the run comes to its end
         self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
+        self._ended_run = None
 
-    def _wait(self) -> None:
-        """Wait for the run to end; a further Ctrl-C cancels what is still to come of it."""
-        while self._ending is not None and not self._ending.ready():
+    def _wait(self, ending: Greenlet | None) -> None:
+        """Wait for a run to end; a further Ctrl-C cancels what is still to come of it."""
+        while ending is not None and not ending.ready():
             try:
-                self._ending.join()
+                ending.join()
             except KeyboardInterrupt:
                 self._cancel()
 
@@ -152,10 +159,12 @@ class Session:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""
         if self._run is not None:
             self._interrupted = True
-            environment.runner.quit()
+            # A master that told its workers to stop would forget to tell them to quit; we halt them.
+            how = {"send_stop_to_client": False} if isinstance(environment.runner, MasterRunner) else {}
+            self._wait(spawn(environment.runner.stop, **how))
         elif self._ending is not None and not self._ending.ready():
             self._cancel()
-        self._wait()
+        self._wait(self._ending)
         if self._interrupted:
             environment.process_exit_code = INTERRUPTED
         elif environment.process_exit_code is None:
@@ -163,7 +172,7 @@ class Session:
 
     def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:
         """A worker sent a piece of its record."""
-        run = self._run or self._ended_run
+        run = self._run or self._ended_run  # none: it came too late, and was missed already
         if run is not None and run.gatherer is not None:
             run.gatherer.take(msg)
 

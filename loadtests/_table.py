@@ -36,7 +36,10 @@ def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any
             client.create_table(**_creation(spec), Tags=[{"Key": TAG, "Value": run_id}])
         elif not target.local:
             refuse_foreign(client, description)
-        return _active(client, spec.name, LOCAL_POLL_S if target.local else POLL_S)
+        active = _active(client, spec.name, LOCAL_POLL_S if target.local else POLL_S)
+        if active["KeySchema"] != _key_schema(spec.partition_key, spec.sort_key):
+            raise TableError(f"table {spec.name} at {target.url} exists with other keys than the scenario's")
+        return active
     except (ClientError, BotoCoreError) as error:
         raise TableError(f"table {spec.name} at {target.url}: {error}") from error
     finally:

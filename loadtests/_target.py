@@ -1,11 +1,14 @@
 """Where requests go: an endpoint's address, its region, and the credentials that it wants."""
 
 import ipaddress
+import json
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.client import HTTPException
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import botocore.session
 from botocore.exceptions import BotoCoreError
@@ -13,6 +16,7 @@ from botocore.exceptions import BotoCoreError
 from loadtests._signer import Keys
 
 LOCAL_REGION = "us-east-1"
+HEALTH_WITHIN_S = 2.0
 LOCAL_KEYS = Keys("keyheat", "keyheat")
 
 
@@ -74,6 +78,17 @@ def aws_target() -> Target:
     except BotoCoreError as error:
         raise TargetError(f"the AWS configuration cannot be used: {error}") from error
     return target_at(client.meta.endpoint_url, region=region)
+
+
+def scale_at(target: Target) -> float:
+    """By how much the target multiplies every rate limit: our own local endpoint says so, others never do."""
+    if not target.local:
+        return 1.0
+    try:
+        with urlopen(f"{target.url}/_keyheat/health", timeout=HEALTH_WITHIN_S) as answer:
+            return float(json.load(answer)["scale"])
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        return 1.0  # it is not ours
 
 
 def _configured_region() -> str | None:

@@ -47,6 +47,11 @@ class Worker:
         if not self._last_sent:  # it had no users
             self._send(Record(), last=True)
 
+    @property
+    def loading(self) -> bool:
+        """Whether there is something to report yet."""
+        return self._load is not None
+
     def begin(self) -> None:
         """The test starts: make what the order needs."""
         assert self._order is not None, "the order comes before the users"

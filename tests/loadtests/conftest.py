@@ -32,14 +32,14 @@ keys = 100
 [load]
 users = 10
 requests_per_s = 400
-duration_s = 2
-item_bytes = 6_000
+duration_s = 1.5
+item_bytes = 9_000
 """
 
 
 @pytest.fixture
 def scenario_file(tmp_path: Path) -> Path:
-    """A scenario of two seconds that throttles on one key."""
+    """A scenario of a moment that throttles on one key."""
     path = tmp_path / "short.toml"
     path.write_text(SCENARIO)
     return path

@@ -89,7 +89,7 @@ def test_a_load_that_needs_a_sort_key_says_so(scenario_file: Path) -> None:
 
 
 def test_items_too_small_for_their_keys_are_said(scenario_file: Path) -> None:
-    text = scenario_file.read_text().replace("item_bytes = 6_000", "item_bytes = 100")
+    text = scenario_file.read_text().replace("item_bytes = 9_000", "item_bytes = 100")
     scenario_file.write_text(text.replace('sort_key = "sk"', f'sort_key = "{"s" * 60}"'))
     assert "$.load.item_bytes" in errors_of(options(scenario=str(scenario_file)), locustfiles=["hotkey.py"])
 
@@ -98,7 +98,7 @@ def test_numbers_that_are_not_said_come_from_the_scenario(scenario_file: Path) -
     said = options(scenario=str(scenario_file), num_users=3)
     plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
     take_numbers(said, plan.scenario)
-    assert (said.num_users, said.spawn_rate, said.run_time) == (3, 50.0, 2.0)
+    assert (said.num_users, said.spawn_rate, said.run_time) == (3, 50.0, 1.5)
 
 
 def test_no_run_writes_where_another_one_wrote(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_the_record_is_what_the_endpoint_decided(
     assert totals["throttled"] > 0
     assert totals["errors"] == 0
     assert {name: totals[name] for name in ("accepted", "throttled")} == truth(endpoint.url)
-    assert totals["consumed_units"] == {"write": 6.0 * totals["accepted"], "read": 0.0}
+    assert totals["consumed_units"] == {"write": 9.0 * totals["accepted"], "read": 0.0}
     assert set(totals["by_reason"]) == {"TableWriteKeyRangeThroughputExceeded"}
     hottest = runfiles.read_json(folder / "keys.json", runfiles.KEYS)["overall"]["write"][0]
     assert hottest["share"] == pytest.approx(0.9, abs=0.06)

@@ -67,6 +67,13 @@ def test_a_table_of_ours_is_loaded_again_and_another_is_refused(
     client.close()
 
 
+def test_a_table_with_other_keys_is_not_loaded(endpoint: EndpointProcess) -> None:
+    plain = {"name": "made", "provisioned": {"read": 5, "write": 7}}
+    prepare_table(target_at(endpoint.url), TableSpec.model_validate(plain), "run-1")
+    with pytest.raises(TableError, match="other keys"):
+        prepare_table(target_at(endpoint.url), TableSpec.model_validate({**plain, "sort_key": "sk"}), "run-2")
+
+
 def test_a_target_that_is_not_there_is_said() -> None:
     with pytest.raises(TableError, match=r"http://127\.0\.0\.1:1"):
         check_table(target_at("http://127.0.0.1:1"), "made")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtests._target import LOCAL_KEYS, TargetError, aws_target, credentials_for, target_at
+from loadtests._target import LOCAL_KEYS, TargetError, aws_target, credentials_for, scale_at, target_at
+from tablemodel.endpoint.process import EndpointProcess
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +47,13 @@ def test_targets(url: str, local: bool, host_header: str, region: str) -> None:
 def test_what_is_not_a_target(url: str, problem: str) -> None:
     with pytest.raises(TargetError, match=problem):
         target_at(url)
+
+
+def test_our_endpoint_says_its_scale() -> None:
+    with EndpointProcess.start(scale=0.25) as endpoint:
+        assert scale_at(target_at(endpoint.url)) == 0.25
+    assert scale_at(target_at(endpoint.url)) == 1.0
+    assert scale_at(target_at("https://dynamodb.eu-west-1.amazonaws.com")) == 1.0
 
 
 def test_a_local_target_needs_no_credentials() -> None:
