@@ -29,14 +29,19 @@ class Rival:
         return Path(self.command[0]).exists()
 
 
-def _npm(name: str, *flags: str) -> Rival:
-    return Rival(name, (str(ROOT / "node_modules" / ".bin" / name), *flags, "--port"), f"npm install {name}")
+def _npm(name: str, program: str, *flags: str) -> Rival:
+    path = ROOT / "benchmarks" / "node_modules" / program
+    return Rival(name, (str(path), *flags, "--port"), "npm ci --prefix benchmarks")
 
 
 MOTO = Rival(
     "moto", (str(Path(sys.executable).with_name("moto_server")), "-H", "127.0.0.1", "-p"), "make install"
 )
-RIVALS = (MOTO, _npm("dynalite", "--createTableMs", "0"), _npm("dynoxide"))
+RIVALS = (
+    MOTO,
+    _npm("dynalite", ".bin/dynalite", "--createTableMs", "0"),
+    _npm("dynoxide", "@dynoxide/linux-x64/dynoxide"),
+)
 
 
 @contextmanager

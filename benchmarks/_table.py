@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
+WIDTH = 120  # also where the output goes to a file
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -40,7 +42,7 @@ def show(title: str, rows: Sequence[Row]) -> bool:
     for row in rows:
         mark = {True: "kept", False: "[red]missed[/red]", None: ""}[row.kept]
         table.add_row(row.what, row.target(), _shown(row.measured), row.unit, mark, row.note)
-    Console().print(table)
+    Console(width=WIDTH).print(table)
     return all(row.kept is not False for row in rows)
 
 

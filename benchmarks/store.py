@@ -1,28 +1,28 @@
 """What the handlers of the item operations cost in this process, without HTTP: microseconds a call.
 
-Run: `python benchmarks/store.py [ITEMS]`. The bounds are what the endpoint's speed over HTTP leaves for each.
+python -m benchmarks.store. The bounds are what the endpoint's speed over HTTP leaves for each.
 """
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-import psutil
 
+from benchmarks._table import Row, show
 from tablemodel.endpoint.control import CONTROL
 from tablemodel.endpoint.data import DATA
 from tablemodel.endpoint.service import Service
 
-MEGABYTE = 1_000_000
+ITEMS = 100_000
 SCALE = 1_000_000.0
 """Every request is admitted, so that the whole path is measured."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Call:
     """One operation: its name, the request with a given number, and the most microseconds it may take."""
 
     title: str
@@ -40,6 +40,11 @@ def order(number: int, groups: int) -> dict[str, Any]:
         "count": {"N": "1"},
         "payload": {"S": "x" * 930},
     }
+
+
+def read(number: int) -> dict[str, Any]:
+    """A read of one item."""
+    return {"TableName": "plain", "Key": {"pk": {"S": f"order-{number}"}}}
 
 
 def counter(number: int, items: int) -> dict[str, Any]:
@@ -65,27 +70,19 @@ def page(number: int, groups: int) -> dict[str, Any]:
     }
 
 
-def rows(items: int) -> Iterable[Row]:
-    """What is measured, in this order: the first rows make the items that the others read."""
-    groups = max(1, items // 20)
-    yield Row("PutItem, 1 KB, new", "PutItem", lambda n: {"TableName": "plain", "Item": order(n, groups)}, 35)
-    yield Row(
-        "PutItem, 1 KB, again", "PutItem", lambda n: {"TableName": "plain", "Item": order(n, groups)}, 35
-    )
-    yield Row(
-        "GetItem, 1 KB",
-        "GetItem",
-        lambda n: {"TableName": "plain", "Key": {"pk": {"S": f"order-{n}"}}},
-        15,
-    )
-    yield Row("UpdateItem, counter", "UpdateItem", lambda n: counter(n, items), 120)
-    yield Row(
-        "PutItem, 1 KB, one index",
-        "PutItem",
-        lambda n: {"TableName": "indexed", "Item": order(n, groups)},
-        70,
-    )
-    yield Row("Query, 10 of an index", "Query", lambda n: page(n, groups), 120)
+def calls() -> Iterator[Call]:
+    """What is measured, in this order: the first ones make the items that the others read."""
+    groups = ITEMS // 20
+
+    def put(table: str) -> Callable[[int], dict[str, Any]]:
+        return lambda number: {"TableName": table, "Item": order(number, groups)}
+
+    yield Call("PutItem, 1 KB, new", "PutItem", put("plain"), 35)
+    yield Call("PutItem, 1 KB, again", "PutItem", put("plain"), 35)
+    yield Call("GetItem, 1 KB", "GetItem", read, 15)
+    yield Call("UpdateItem, counter", "UpdateItem", lambda n: counter(n, ITEMS), 120)
+    yield Call("PutItem, 1 KB, one index", "PutItem", put("indexed"), 70)
+    yield Call("Query, 10 of an index", "Query", lambda n: page(n, groups), 120)
 
 
 def make_tables(service: Service) -> None:
@@ -114,35 +111,27 @@ def make_tables(service: Service) -> None:
     )
 
 
-def measured(service: Service, row: Row, count: int) -> tuple[float, float]:
-    """Mean and worst microseconds of one call, its request parsed anew from JSON but not on the clock."""
-    handler, total, worst = DATA[row.operation], 0.0, 0.0
-    for number in range(count):
-        request = orjson.loads(orjson.dumps(row.request(number)))
-        start = time.perf_counter()
+def measured(service: Service, call: Call) -> Row:
+    """Mean microseconds of one call, its request parsed anew from JSON but not on the clock."""
+    handler, total_s, worst_s = DATA[call.operation], 0.0, 0.0
+    for number in range(ITEMS):
+        request = orjson.loads(orjson.dumps(call.request(number)))
+        start_s = time.perf_counter()
         handler(service, request)
-        took = time.perf_counter() - start
-        total += took
-        worst = max(worst, took)
-    return total / count * 1e6, worst * 1e6
+        took_s = time.perf_counter() - start_s
+        total_s += took_s
+        worst_s = max(worst_s, took_s)
+    note = f"worst {worst_s * 1e3:.1f} ms"
+    return Row(what=call.title, measured=total_s / ITEMS * 1e6, unit="us", at_most=call.bound_us, note=note)
 
 
-def main() -> None:
-    """Print the table."""
-    items = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+def main() -> int:
+    """Measure and print; 0 where every bound is kept."""
     service = Service(clock=time.time, scale=SCALE)
     make_tables(service)
-    resident = psutil.Process().memory_info().rss
-    print(f"{items:,} items; {resident / MEGABYTE:.0f} MB before them")
-    print(f"{'operation':<26}{'us':>8}{'bound':>8}{'worst ms':>10}{'MB':>8}")
-    for row in rows(items):
-        mean_us, worst_us = measured(service, row, items)
-        resident = psutil.Process().memory_info().rss
-        print(
-            f"{row.title:<26}{mean_us:>8.1f}{row.bound_us:>8.0f}"
-            f"{worst_us / 1000:>10.1f}{resident / MEGABYTE:>8.0f}"
-        )
+    rows = [measured(service, call) for call in calls()]
+    return 0 if show(f"The handlers alone, {ITEMS:,} items", rows) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

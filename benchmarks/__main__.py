@@ -1,0 +1,20 @@
+"""Every claim of speed, measured on this machine: `make bench`, about ten minutes.
+
+Each table has what was claimed beside what was measured. Other local DynamoDBs are compared where they are
+installed (`npm ci --prefix benchmarks`).
+"""
+
+import sys
+
+from benchmarks import admit, endpoint, load, report, store
+
+PARTS = (admit.main, store.main, load.main, report.main, lambda: endpoint.main([]))
+
+
+def main() -> int:
+    """Measure all, print all; 0 where every bound is kept."""
+    return max([part() for part in PARTS])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
