@@ -43,6 +43,12 @@ class Plan:
     progress: bool
     report: bool
 
+    @property
+    def scenario_shown(self) -> str:
+        """Where the scenario is, as a person here would type it: a run's files say no more of the machine."""
+        path = self.scenario_path.absolute()
+        return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
+
 
 def add_options(parser: Any) -> None:
     """Add our options to Locust's parser; a word that is not said anywhere comes from the scenario."""
@@ -117,7 +123,7 @@ def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]
     if options.scenario:
         return Path(options.scenario)
     if len(locustfiles) == 1:
-        return SCENARIOS / f"{Path(locustfiles[0]).stem}.toml"
+        return SCENARIOS / f"{Path(locustfiles[0]).stem.replace('_', '-')}.toml"
     errors.append("say which scenario: --scenario PATH (there is more than one locustfile)")
     return None
 

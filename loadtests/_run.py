@@ -101,15 +101,16 @@ class Run:
     def _manifest(self, description: dict[str, Any], processes: int) -> dict[str, Any]:
         assert self.target is not None
         scenario = self.plan.scenario
+        scale = scale_at(self.target)
         return {
             "run_id": self.run_id,
             "scenario": scenario.model_dump(mode="json"),
-            "scenario_path": str(self.plan.scenario_path),
+            "scenario_path": self.plan.scenario_shown,
             "seed": scenario.seed,
-            "target": "local" if self.plan.target is None else self.target.url,
+            "target": self.target.url if scale is None else "local",
             "endpoint_url": self.target.url,
             "region": self.target.region,
-            "scale": scale_at(self.target),
+            "scale": 1.0 if scale is None else scale,
             "transport": self.plan.transport,
             "started_at": time_of(self.started_s),
             "versions": versions(),

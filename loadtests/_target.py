@@ -80,15 +80,15 @@ def aws_target() -> Target:
     return target_at(client.meta.endpoint_url, region=region)
 
 
-def scale_at(target: Target) -> float:
-    """By how much the target multiplies every rate limit: our own local endpoint says so, others never do."""
+def scale_at(target: Target) -> float | None:
+    """By how much a local endpoint of ours multiplies every rate limit; None where the target is another."""
     if not target.local:
-        return 1.0
+        return None
     try:
         with urlopen(f"{target.url}/_keyheat/health", timeout=HEALTH_WITHIN_S) as answer:
             return float(json.load(answer)["scale"])
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
-        return 1.0  # it is not ours
+        return None
 
 
 def _configured_region() -> str | None:

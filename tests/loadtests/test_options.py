@@ -79,7 +79,7 @@ def test_all_mistakes_are_said_at_once(scenario_file: Path) -> None:
 
 
 def test_several_locustfiles_need_a_word_on_the_scenario() -> None:
-    assert "--scenario PATH" in errors_of(options(), locustfiles=["hotkey.py", "uniform.py"])
+    assert "--scenario PATH" in errors_of(options(), locustfiles=["hotkey.py", "too_small.py"])
 
 
 def test_a_load_that_needs_a_sort_key_says_so(scenario_file: Path) -> None:

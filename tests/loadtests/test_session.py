@@ -114,7 +114,7 @@ def test_it_starts_its_own_endpoint_and_takes_users_and_time_from_the_scenario(
     assert "leaked" not in err
 
 
-@pytest.mark.parametrize("locustfile", ["sharded.py", "datekey.py", "uniform.py"])
+@pytest.mark.parametrize("locustfile", ["sharded.py", "datekey.py", "too_small.py"])
 def test_every_question_runs(
     run_locust: Locust, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, locustfile: str
 ) -> None:

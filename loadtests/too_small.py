@@ -5,7 +5,7 @@ from locust import task
 from loadtests._users import TableUser
 
 
-class UniformUser(TableUser):
+class EvenKeysUser(TableUser):
     """Writes items under keys that are all equally likely (`configs/scenarios/too-small.toml`)."""
 
     @task
