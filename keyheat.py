@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; what was written is kept", INTERRUPTED)
-    except (ScenarioError, CannotWrite, ValueError) as error:
+    except (ScenarioError, CannotWrite, ValueError, OSError) as error:
         return _complain(str(error), WRONG_USE)
     except FileProblem as error:
         return _complain(str(error), INVALID)

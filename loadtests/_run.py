@@ -19,12 +19,12 @@ from loadtests._progress import Progress
 from loadtests._pulse import beat, fold, watch_lag
 from loadtests._record import Record
 from loadtests._seconds import ATTEMPTS
-from loadtests._stages import BROKEN, INTERRUPTED, INVALID, SUCCEEDED, Stages
+from loadtests._stages import BROKEN, CANNOT_WRITE, INTERRUPTED, INVALID, SUCCEEDED, Stages
 from loadtests._table import prepare_table, table_facts
 from loadtests._target import Target, scale_at, target_at
 from loadtests._workers import Gatherer
 from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.runfiles import DIAGNOSIS, FileProblem
+from tablemodel.runfiles import DIAGNOSIS, CannotWrite, FileProblem
 
 FOLLOW_UP = (
     ("collecting", "collecting what CloudWatch says of the run's minutes", "collect", "--run"),
@@ -149,7 +149,7 @@ class Run:
             code = self._follow_up() if self.plan.report else SUCCEEDED
         except FileProblem as problem:
             self.progress.say(str(problem))
-            code = INVALID
+            code = CANNOT_WRITE if isinstance(problem, CannotWrite) else INVALID
         finally:
             self._stop_endpoint()
             self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked

@@ -12,7 +12,7 @@ from pathlib import Path
 from loadtests._options import ROOT
 from tablemodel.runfiles import FILES
 
-SUCCEEDED, BROKEN, INVALID, INTERRUPTED = 0, 1, 3, 130
+SUCCEEDED, BROKEN, CANNOT_WRITE, INVALID, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 @dataclass(slots=True)
