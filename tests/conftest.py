@@ -1,7 +1,58 @@
-"""Options of the whole test suite."""
+"""Options of the whole test suite, and made-up runs for the tests of the command line."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+
+import keyheat
+from reports.samples.cases import CASES
+from reports.samples.make import make_run
+
+MakeRun = Callable[..., Path]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a verb answered: its exit code, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def line(self) -> str:
+        """The one line that it said on stderr; help on usage aside."""
+        lines = [text for text in self.err.splitlines() if text and not text.startswith(("Usage:", "Try "))]
+        assert len(lines) == 1, self.err
+        return lines[0]
+
+
+@pytest.fixture
+def verb(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Runs a verb of the command line in this process: `verb("analyze", folder)`."""
+
+    def run(*arguments: object) -> Said:
+        capsys.readouterr()
+        code = keyheat.main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return Said(code, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> MakeRun:
+    """A small made-up run with all its files: `sample("hotkey")`."""
+
+    def make(name: str = "hotkey") -> Path:
+        case = next(case for case in CASES if case.name == name)
+        return make_run(case, tmp_path / name, seconds=40)
+
+    return make

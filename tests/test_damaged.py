@@ -1,0 +1,246 @@
+"""Run files that are missing, cut short, damaged or of another version, and folders that cannot be written.
+
+The right answer is always one clear line, the documented exit code, the best use of what is left, and no file
+that is half written.
+"""
+
+import json
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from analyzers.formats import read_diagnosis
+from tablemodel.runfiles import FILES
+
+ROOT = Path(__file__).parents[1]
+Verb = Callable[..., Any]
+Sample = Callable[..., Path]
+
+
+def another_version(content: bytes) -> bytes:
+    """The same file, stating a version of its format that is not ours."""
+    if not content.startswith(b"PAR1"):
+        return re.sub(rb"(keyheat\.\w+)/1", rb"\1/9", content)
+    table, written = pq.read_table(BytesIO(content)), BytesIO()
+    pq.write_table(table.replace_schema_metadata({"format": "keyheat.seconds/9"}), written)
+    return written.getvalue()
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes | None]] = {
+    "missing": lambda content: None,
+    "empty": lambda content: b"",
+    "cut short": lambda content: content[: len(content) // 2],
+    "garbage": lambda content: bytes(range(255, -1, -1)) * 4,
+    "another version": another_version,
+    "another kind": lambda content: b'{"format": "keyheat.run/2", "scenario": 3}',
+}
+CLIENT_FILES = ("run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json")
+# Which files a stage needs, and which it reads but goes on without. `analyze` reads the client's records
+# only where `evidence.json`, which has them too, is not there.
+NEEDED = {"analyze": (), "report": ("diagnosis.json",), "collect": ("run.json",)}
+USED = {
+    "analyze": ("run.json", "latency.hdr", "keys.json", "evidence.json"),
+    "report": (*CLIENT_FILES, "evidence.json"),
+    "collect": ("seconds.parquet", "throttles.parquet"),
+}
+MAKES = {"analyze": "diagnosis.json", "report": "report.html", "collect": "evidence.json"}
+
+
+@pytest.fixture
+def stage(verb: Verb, tmp_path: Path) -> Verb:
+    """Runs one of the three stages on a run directory; CloudWatch's answer is an empty one, from a file."""
+    answer = tmp_path / "answer.json"
+    answer.write_text('{"MetricDataResults": []}')
+
+    def run(name: str, folder: Path) -> Any:
+        return verb(*arguments_of(name, folder, answer))
+
+    return run
+
+
+def arguments_of(stage: str, folder: Path, answer: Path) -> list[str]:
+    if stage == "collect":
+        return ["collect", "--run", str(folder), "--cloudwatch-json", str(answer)]
+    return [stage, str(folder)]
+
+
+def damage(path: Path, how: str) -> None:
+    content = DAMAGE[how](path.read_bytes())
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+
+
+def leftovers(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.endswith(".tmp")]
+
+
+def said_to_be_missing(stage: str, folder: Path, said: Any) -> str:
+    """Where a stage says what it had to do without."""
+    if stage == "analyze":
+        lines = read_diagnosis(folder / "diagnosis.json").coverage.missing
+        assert all(line.splitlines()[0] in said.out for line in lines)
+        return "\n".join(lines)
+    return str(said.err if stage == "collect" else (folder / "report.html").read_text())
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize(
+    ("stage_name", "file"), [(stage, file) for stage, files in USED.items() for file in files]
+)
+def test_a_stage_names_the_file_and_goes_on_with_the_rest(
+    stage: Verb, sample: Sample, stage_name: str, file: str, how: str
+) -> None:
+    run = sample("hotkey")
+    damage(run / file, how)
+    said = stage(stage_name, run)
+    assert said.code == 0
+    assert file in said_to_be_missing(stage_name, run, said)
+    assert not leftovers(run)
+    if stage_name == "analyze":
+        verdict = read_diagnosis(run / "diagnosis.json").verdict
+        assert (verdict.constraint, verdict.valid) == ("partition", True)
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize(
+    ("stage_name", "file"), [(stage, file) for stage, files in NEEDED.items() for file in files]
+)
+def test_a_stage_without_the_file_that_it_needs_leaves_everything_as_it_was(
+    stage: Verb, sample: Sample, stage_name: str, file: str, how: str
+) -> None:
+    run = sample("hotkey")
+    (run / "report.html").write_text("an earlier report")
+    damage(run / file, how)
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    said = stage(stage_name, run)
+    assert said.code == 3
+    assert said.err.startswith(f"keyheat: {run / file}")
+    assert said.out == ""
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_nothing_to_analyze_is_said_file_by_file(stage: Verb, sample: Sample, how: str) -> None:
+    run = sample("hotkey")
+    old = (run / "diagnosis.json").read_bytes()
+    for file in ("evidence.json", *CLIENT_FILES):
+        damage(run / file, how)
+    said = stage("analyze", run)
+    assert said.code == 3
+    assert said.err.startswith("keyheat: nothing to analyze\n")
+    assert all(file in said.err for file in ("evidence.json", "run.json", "keys.json", "latency.hdr"))
+    assert (run / "diagnosis.json").read_bytes() == old
+
+
+@pytest.mark.parametrize("how", [how for how in DAMAGE if how != "missing"])
+def test_an_evidence_file_alone_that_is_damaged(verb: Verb, sample: Sample, how: str) -> None:
+    evidence = sample("hotkey") / "evidence.json"
+    damage(evidence, how)
+    said = verb("analyze", "--evidence", evidence)
+    assert said.code == 3
+    assert said.err.startswith(f"keyheat: {evidence}")
+
+
+@pytest.mark.parametrize("file", ["seconds.parquet", "throttles.parquet"])
+@pytest.mark.parametrize("how", DAMAGE)
+def test_client_records_alone_stand_in_for_evidence(stage: Verb, sample: Sample, file: str, how: str) -> None:
+    """Without CloudWatch and with one of the two records damaged, the other one still counts."""
+    run = sample("too-small")
+    (run / "evidence.json").unlink()
+    damage(run / file, how)
+    said = stage("analyze", run)
+    diagnosis = read_diagnosis(run / "diagnosis.json")
+    assert any(file in line for line in diagnosis.coverage.missing)
+    assert any("evidence.json" in line for line in diagnosis.coverage.missing)
+    assert diagnosis.verdict.constraint == "table"
+    assert said.code == 0
+
+
+WRONG_ANSWERS = {
+    "not JSON": ('{"Metric', "is not JSON"),
+    "another JSON": ("[1, 2]", "did not print this"),
+    "a result without values": (
+        '{"MetricDataResults": [{"Label": "ConsumedWriteCapacityUnits/Sum/60/table", "Timestamps": []}]}',
+        "'Values' is missing @ $.MetricDataResults[0]",
+    ),
+    "somebody else's label": (
+        '{"MetricDataResults": [{"Label": "mine", "Timestamps": [], "Values": []}]}',
+        "label 'mine' is none that `keyheat queries` makes @ $.MetricDataResults[0]",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_ANSWERS)
+def test_an_answer_of_cloudwatch_that_is_none(verb: Verb, sample: Sample, tmp_path: Path, wrong: str) -> None:
+    run, file = sample("hotkey"), tmp_path / "answer.json"
+    old = (run / "evidence.json").read_bytes()
+    text, words = WRONG_ANSWERS[wrong]
+    file.write_text(text)
+    said = verb("collect", "--run", run, "--cloudwatch-json", file)
+    assert said.code == 2
+    assert words in said.err
+    assert (run / "evidence.json").read_bytes() == old
+
+
+@pytest.mark.parametrize("stage_name", MAKES)
+def test_a_place_that_cannot_be_written(stage: Verb, sample: Sample, stage_name: str) -> None:
+    """A folder stands where the file should go: that stops the superuser too, whom no permission stops."""
+    run = sample("hotkey")
+    target = run / MAKES[stage_name]
+    target.unlink(missing_ok=True)
+    (target / "inside").mkdir(parents=True)
+    said = stage(stage_name, run)
+    assert said.code == 2
+    assert said.line.startswith(f"keyheat: cannot write {target}: ")
+    assert not leftovers(run)
+    assert (target / "inside").exists()
+
+
+def test_collect_into_a_file_that_should_be_a_folder(verb: Verb, sample: Sample, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    (tmp_path / "answer.json").write_text('{"MetricDataResults": []}')
+    said = verb(
+        "collect", "--run", sample("hotkey"), "--cloudwatch-json", tmp_path / "answer.json",
+        "--out", tmp_path / "taken" / "evidence.json",
+    )  # fmt: skip
+    assert said.code == 2
+    assert said.line.startswith("keyheat: cannot write ")
+
+
+def test_a_demo_where_a_file_is(verb: Verb, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    said = verb("demo", "--out", tmp_path / "taken")
+    assert said.code == 2
+    assert "taken" in said.line
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+@pytest.mark.parametrize("stage_name", MAKES)
+def test_a_full_disk(sample: Sample, tmp_path: Path, stage_name: str) -> None:
+    """No file may grow beyond two thousand bytes: less than any of the three stages writes."""
+    run, answer = sample("hotkey"), tmp_path / "answer.json"
+    answer.write_text(json.dumps({"MetricDataResults": []}))
+    (run / "report.html").write_text("an earlier report")
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    said = subprocess.run(
+        [sys.executable, "-m", "keyheat", *arguments_of(stage_name, run, answer)],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000)),
+    )  # fmt: skip
+    assert said.returncode == 2, said.stderr
+    assert said.stderr == f"keyheat: cannot write {run / MAKES[stage_name]}: File too large\n"
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+
+
+def test_the_table_above_names_every_file() -> None:
+    named = {file for table in (NEEDED, USED) for files in table.values() for file in files}
+    assert named == set(FILES.values())

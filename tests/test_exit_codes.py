@@ -1,0 +1,143 @@
+"""Every exit code that the documentation names, each with one clear line for what a person can mend."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.formats import read_diagnosis
+from loadtests._boto3_transport import make_client
+from loadtests._target import target_at
+from tablemodel.endpoint.process import EndpointProcess
+
+ROOT = Path(__file__).parents[1]
+Verb = Callable[..., Any]
+Sample = Callable[..., Path]
+
+
+def scenario_of(folder: Path, old: str = "", new: str = "") -> Path:
+    """The demo's hot key, with a change."""
+    text = (ROOT / "configs" / "scenarios" / "hotkey.toml").read_text()
+    assert old in text
+    path = folder / "changed.toml"
+    path.write_text(text.replace(old, new))
+    return path
+
+
+def test_1_a_threshold_is_broken(verb: Verb, sample: Sample) -> None:
+    run = sample("hotkey")
+    manifest = json.loads((run / "run.json").read_bytes())
+    for allowed, code in ((0.01, 1), (1.0, 0)):
+        manifest["scenario"]["thresholds"] = {"throttle_share_max": allowed}
+        (run / "run.json").write_text(json.dumps(manifest))
+        said = verb("analyze", run)
+        assert said.code == code
+        assert ("throttle_share_max" in said.out) == (code == 1)
+
+
+WRONG_USE = {
+    "no such verb": (["mix"], "No such command 'mix'"),
+    "no such option": (["queries", "--tabel", "t"], "No such option '--tabel'"),
+    "analyze nothing": (["analyze"], "say which: a run directory, or --evidence FILE"),
+    "collect nothing": (["collect"], "say which: --run DIR, or --table T --start A --end B"),
+    "a window the wrong way": (
+        ["collect", "--table", "t", "--start", "2026-11-20T12:00Z", "--end", "2026-11-20T11:00Z"],
+        "--end 2026-11-20T11:00:00Z is not after --start 2026-11-20T12:00:00Z",
+    ),
+    "a time that is none": (["collect", "--table", "t", "--start", "noon"], "'noon' does not match"),
+    "no such folder": (["analyze", "no-such-folder"], "Directory 'no-such-folder' does not exist"),
+    "no such evidence": (["analyze", "--evidence", "no.json"], "File 'no.json' does not exist"),
+    "no such scenario": (["run", "warm"], "neither a file nor one of: datekey, hotkey, sharded, too-small"),
+    "no such file": (["run", "warm.toml"], "neither a file nor one of: datekey, hotkey, sharded, too-small"),
+    "no such transport": (["run", "hotkey", "--transport", "pigeon"], "'pigeon' is not one of"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", WRONG_USE)
+def test_2_wrong_use(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: str) -> None:
+    arguments, words = WRONG_USE[mistake]
+    monkeypatch.chdir(tmp_path)
+    said = verb(*arguments)
+    assert said.code == 2
+    assert words in said.line
+    assert not list(tmp_path.iterdir())
+
+
+BAD_SCENARIOS = {
+    "three mistakes": (
+        'share = 0.9 ', "share = 1.5\nhotness = 3\nfirst = 2 ",
+        ["3 errors", "less than or equal to 1, got 1.5 @ $.keys.share",
+         "unknown field @ $.keys.first", "unknown field @ $.keys.hotness"],
+    ),
+    "not TOML": ("[table]", "[table", ["1 error", "not TOML"]),
+    "another version": ("scenario/1", "scenario/9", ["1 error", "$.format"]),
+    "no such load test": ('loadtest = "hotkey"', 'loadtest = "pigeon"', ["there is no pigeon.py", "hotkey"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", BAD_SCENARIOS)
+def test_2_every_mistake_in_a_scenario_and_nothing_started(verb: Verb, tmp_path: Path, mistake: str) -> None:
+    old, new, words = BAD_SCENARIOS[mistake]
+    said = verb("run", scenario_of(tmp_path, old, new), "--out", tmp_path / "run")
+    assert said.code == 2
+    assert [word for word in words if word not in said.err] == []
+    assert [path.name for path in tmp_path.iterdir()] == ["changed.toml"]
+
+
+def test_2_a_taken_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        said = subprocess.run(
+            [sys.executable, "-m", "keyheat", "local", "--port", port],
+            cwd=ROOT, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+    assert (said.returncode, said.stdout) == (2, "")
+    assert (
+        said.stderr
+        == f"port {port} on 127.0.0.1 is taken; choose another with --port or 0 for any free one\n"
+    )
+
+
+def test_2_credentials_are_missing(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    aws = "https://dynamodb.eu-west-1.amazonaws.com"
+    said = verb("run", "hotkey", "--target", aws, "--out", tmp_path / "run")
+    assert said.code == 2
+    assert "no AWS credentials found" in said.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_3_the_generator_was_the_limit(verb: Verb, sample: Sample) -> None:
+    run = sample("generator-bound")
+    said = verb("analyze", run)
+    assert said.code == 3
+    assert not read_diagnosis(run / "diagnosis.json").verdict.valid
+
+
+def test_4_somebody_elses_table(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    with EndpointProcess.start() as endpoint:
+        client = make_client(target_at(endpoint.url))
+        client.create_table(
+            TableName="keyheat-hotkey",
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        client.close()
+        elsewhere = endpoint.url.replace("127.0.0.1", "0.0.0.0")  # any name but this machine's own
+        said = verb("run", "hotkey", "--target", elsewhere, "--out", tmp_path / "run")
+    assert said.code == 4
+    assert "was not created by a run of ours" in said.err
+    assert not (tmp_path / "run").exists()

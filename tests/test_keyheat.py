@@ -1,0 +1,178 @@
+"""The command line: what each verb is for, and the settings that come with it."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import tomllib
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.validate import ParamValidator
+
+from analyzers.formats import read_diagnosis, read_evidence
+from analyzers.thresholds import load_thresholds
+from tablemodel.endpoint.process import EndpointProcess
+from tablemodel.scenario import load_scenario
+
+ROOT = Path(__file__).parents[1]
+SCENARIOS = sorted((ROOT / "configs" / "scenarios").glob("*.toml"))
+Verb = Callable[..., Any]
+Sample = Callable[..., Path]
+WINDOW = ("--start", "2026-11-20T12:00Z", "--end", "2026-11-20T12:01:00Z")
+MINUTES = ("2026-11-20T12:00:00+00:00",)
+
+
+def answer(folder: Path) -> Path:
+    """What the AWS CLI prints for two of our queries."""
+    file = folder / "answer.json"
+    results = [
+        {
+            "Id": f"q{number}",
+            "Label": label,
+            "Timestamps": MINUTES,
+            "Values": [value],
+            "StatusCode": "Complete",
+        }
+        for number, (label, value) in enumerate(
+            {
+                "ConsumedWriteCapacityUnits/Sum/60/table": 60_000.0,
+                "WriteKeyRangeThroughputThrottleEvents/Sum/60/table": 500.0,
+            }.items()
+        )
+    ]
+    file.write_text(json.dumps({"MetricDataResults": results, "Messages": []}))
+    return file
+
+
+def change(run: Path, **fields: Any) -> None:
+    """Change fields of a run's manifest."""
+    manifest = json.loads((run / "run.json").read_bytes())
+    (run / "run.json").write_text(json.dumps(manifest | fields))
+
+
+def test_analyze_labels_a_run_and_keeps_the_diagnosis(verb: Verb, sample: Sample) -> None:
+    run = sample("hotkey")
+    (run / "diagnosis.json").unlink()
+    said = verb("analyze", run)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith("partition")
+    assert read_diagnosis(run / "diagnosis.json").verdict.constraint == "partition"
+
+
+def test_analyze_takes_an_evidence_file_alone(verb: Verb, sample: Sample, tmp_path: Path) -> None:
+    evidence = sample("too-small").rename(tmp_path / "elsewhere") / "evidence.json"
+    before = sorted(evidence.parent.iterdir())
+    said = verb("analyze", "--evidence", evidence, "--json")
+    assert said.code == 0
+    assert json.loads(said.out)["verdict"]["constraint"] == "table"
+    assert sorted(evidence.parent.iterdir()) == before
+
+
+def test_analyze_as_json_is_what_the_file_says(verb: Verb, sample: Sample) -> None:
+    run = sample("datekey")
+    printed = json.loads(verb("analyze", run, "--json").out)
+    assert printed == json.loads((run / "diagnosis.json").read_bytes())
+
+
+def test_report_writes_the_page_and_says_where(
+    verb: Verb, sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = sample("sharded")
+    monkeypatch.chdir(run.parent)
+    said = verb("report", run)
+    assert (said.code, said.out) == (0, "Report: sharded/report.html\n")
+    assert (run / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_collect_asks_the_endpoint_that_the_run_names(verb: Verb, sample: Sample) -> None:
+    run = sample("hotkey")
+    (run / "evidence.json").unlink()
+    with EndpointProcess.start() as endpoint:
+        old = {"started_at": "2026-01-02T03:04:05Z", "ended_at": "2026-01-02T03:05:00Z"}
+        change(run, endpoint_url=endpoint.url, **old)
+        said = verb("collect", "--run", run)
+    assert said.code == 0
+    assert f"Evidence: {run / 'evidence.json'}" in said.out
+    assert "was not published" in said.err  # it knows nothing of January
+    assert read_evidence(run / "evidence.json").throttles
+
+
+def test_collect_without_an_answer_keeps_what_the_client_saw(verb: Verb, sample: Sample) -> None:
+    run = sample("hotkey")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    change(run, endpoint_url=url, started_at="2026-01-02T03:04:05Z", ended_at="2026-01-02T03:05:00Z")
+    said = verb("collect", "--run", run)
+    assert said.code == 0
+    assert said.err.count("missing: ") == 2  # the table's quotas, and CloudWatch
+    assert "Could not connect" in said.err
+    evidence = read_evidence(run / "evidence.json")
+    assert evidence.throttles
+    assert evidence.missing
+    assert verb("analyze", run).code == 0
+
+
+@pytest.mark.parametrize("how", ["of a run", "of any table"])
+def test_collect_takes_what_the_aws_cli_printed(verb: Verb, sample: Sample, tmp_path: Path, how: str) -> None:
+    if how == "of a run":
+        file = sample("hotkey") / "evidence.json"
+        said = verb("collect", "--run", file.parent, "--cloudwatch-json", answer(tmp_path))
+    else:
+        file = tmp_path / "mine.json"
+        said = verb("collect", "--table", "t", *WINDOW, "--cloudwatch-json", answer(tmp_path), "--out", file)
+    assert (said.code, said.err) == (0, "")
+    evidence = read_evidence(file)
+    assert {one.metric: [value for _at, value in one.points] for one in evidence.series} == {
+        "ConsumedWriteCapacityUnits": [60_000.0],
+        "WriteKeyRangeThroughputThrottleEvents": [500.0],
+    }
+    assert (evidence.throttles is None) == (how == "of any table")
+    assert (
+        json.loads(verb("analyze", "--evidence", file, "--json").out)["verdict"]["constraint"] == "partition"
+    )
+
+
+def test_queries_are_what_get_metric_data_takes(verb: Verb) -> None:
+    printed = json.loads(verb("queries", "--table", "orders", "--index", "by-day").out)
+    operation = botocore.session.Session().get_service_model("cloudwatch").operation_model("GetMetricData")
+    request = {"MetricDataQueries": printed, "StartTime": 0, "EndTime": 60}
+    assert not ParamValidator().validate(request, operation.input_shape).has_errors()
+    assert len({query["Id"] for query in printed}) == len(printed) <= 500
+    names = {d["Value"] for query in printed for d in query["MetricStat"]["Metric"]["Dimensions"]}
+    assert {"orders", "by-day"} <= names
+
+
+def test_the_schema_in_the_repository_is_the_codes(verb: Verb) -> None:
+    assert verb("schema").out == (ROOT / "configs" / "scenario.schema.json").read_text()
+
+
+def test_the_shipped_settings_are_right() -> None:
+    assert [load_scenario(path).name for path in SCENARIOS] == ["datekey", "hotkey", "sharded", "too-small"]
+    for path in SCENARIOS:
+        assert (ROOT / "loadtests" / f"{load_scenario(path).loadtest}.py").exists()
+    assert load_thresholds() == load_thresholds(ROOT / "configs" / "thresholds.toml")
+    assert tomllib.loads((ROOT / "configs" / "thresholds.toml").read_text())
+
+
+def test_local_serves_until_it_is_told_to_stop() -> None:
+    command = [sys.executable, "-m", "keyheat", "local", "--port", "0", "--scale", "0.5"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        url = child.stdout.readline().removeprefix("ready ").strip()
+        with urllib.request.urlopen(f"{url}/_keyheat/health") as said:
+            assert json.load(said) == {"status": "ok", "scale": 0.5}
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(30) == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["run", "--help"], ["--version"]])
+def test_help_is_no_mistake(verb: Verb, arguments: list[str]) -> None:
+    said = verb(*arguments)
+    assert said.code == (0 if arguments else 2)
+    assert "keyheat" in said.out + said.err
