@@ -13,6 +13,7 @@ from analyzers.formats import SecondCount, ThrottleCount
 from analyzers.latency import accepted_p99_ms
 from analyzers.manifest import Keys, Manifest, read_keys, read_manifest
 from tablemodel import runfiles
+from tablemodel.checked import mistakes
 from tablemodel.runfiles import FileProblem
 
 Found = TypeVar("Found")
@@ -85,8 +86,7 @@ def _checked(path: Path, make: Callable[[dict[str, Any]], Found], rows: pa.Table
     try:
         return tuple(make(row) for row in rows.to_pylist())
     except ValidationError as error:
-        first = error.errors()[0]
-        raise FileProblem(f"{path}: {first['msg']} @ {first['loc'][0] if first['loc'] else 'row'}") from error
+        raise FileProblem(f"{path}: {mistakes(error)[0]}") from error
 
 
 def _or_none(read: Callable[[Path], Found], path: Path, missing: list[str]) -> Found | None:

@@ -6,7 +6,7 @@ diagnosis.json, version 1    2026-11   first
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -14,12 +14,11 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
-    ValidationError,
     model_validator,
 )
 
 from tablemodel import runfiles
-from tablemodel.runfiles import FileProblem
+from tablemodel.checked import Model, checked
 
 Direction = Literal["read", "write"]
 Constraint = Literal["partition", "table", "max_on_demand", "account", "undetermined", "none"]
@@ -42,9 +41,6 @@ Time = Annotated[
 Quantity = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
-
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 class _Part(BaseModel):
@@ -258,13 +254,4 @@ def write_diagnosis(path: Path, diagnosis: Diagnosis) -> None:
 
 
 def _read(path: Path, format_name: str, model: type[Model]) -> Model:
-    content = runfiles.read_json(path, format_name)
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        lines = [f"{item['msg']} @ ${_path_of(item['loc'])}" for item in error.errors()]
-        raise FileProblem(f"{path}: {len(lines)} errors\n  " + "\n  ".join(lines)) from error
-
-
-def _path_of(location: tuple[int | str, ...]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return checked(path, model, runfiles.read_json(path, format_name))

@@ -1,11 +1,13 @@
 """Latencies of a run: HDR histograms in microseconds, one per operation and outcome.
 
-The file is an HdrHistogram log after a first line that states its format; a histogram's tag names it, such as
-`PutItem.accepted`. Log format: https://github.com/HdrHistogram/HdrHistogram (HistogramLogWriter).
+The file is an HdrHistogram log after a first line that states its format: one line per histogram,
+`Tag=PutItem.accepted,start,length,max,payload`. Log format: https://github.com/HdrHistogram/HdrHistogram
+(HistogramLogWriter).
 """
 
+import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
@@ -15,30 +17,22 @@ from tablemodel import runfiles
 from tablemodel.runfiles import FileProblem
 
 US_PER_MS = 1_000
+LINE = re.compile(r"Tag=(?P<tag>[^,]+),[\d.]+,[\d.]+,[\d.]+,(?P<payload>\S+)")
 _NOT_WHOLE = (
-    IndexError,
-    ValueError,
-    TypeError,
-    zlib.error,
-    HdrCookieException,
-    HdrLengthException,
-    HdrHistogramSettingsException,
-)
+    IndexError, ValueError, TypeError, zlib.error,
+    HdrCookieException, HdrLengthException, HdrHistogramSettingsException,
+)  # fmt: skip
 
 
 def read_latencies(path: Path) -> Mapping[str, HdrHistogram]:
     """The histograms of a run by tag, intervals of one tag added up. Raises `FileProblem`."""
-    first, *lines = _lines(path)
-    if first.strip() != f"#[{runfiles.LATENCY}]":
-        raise FileProblem(f"{path} does not state {runfiles.LATENCY!r} in its first line")
     found: dict[str, HdrHistogram] = {}
-    for number, line in enumerate(lines, start=2):
-        if line.startswith("Tag="):
-            tag, histogram = _interval(path, number, line)
-            if tag in found:
-                found[tag].add(histogram)
-            else:
-                found[tag] = histogram
+    for number, tag, payload in _lines(path):
+        histogram = _decoded(path, number, payload)
+        if tag in found:
+            found[tag].add(histogram)
+        else:
+            found[tag] = histogram
     return found
 
 
@@ -58,21 +52,24 @@ def accepted_p99_ms(path: Path) -> float | None:
     return float(total.get_value_at_percentile(99)) / US_PER_MS
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="ascii").splitlines() or [""]
-    except FileNotFoundError as error:
-        raise FileProblem(f"{path} is missing") from error
-    except OSError as error:
-        raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise FileProblem(f"{path} is not an HdrHistogram log: {error}") from error
+def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The number, tag and payload of each histogram's line."""
+    first, _, rest = runfiles.read_text(path).partition("\n")
+    if first.strip() != f"#[{runfiles.LATENCY}]":
+        raise FileProblem(f"{path} starts with {first[:40]!r}; this version reads '#[{runfiles.LATENCY}]'")
+    for number, line in enumerate(rest.splitlines(), start=2):
+        if line.startswith(("#", '"')) or not line.strip():
+            continue
+        match = LINE.fullmatch(line)
+        if match is None:
+            raise FileProblem(f"{path} line {number} is not a histogram: {line[:40]!r}")
+        yield number, match["tag"], match["payload"]
 
 
-def _interval(path: Path, number: int, line: str) -> tuple[str, HdrHistogram]:
-    """`Tag=NAME,start,length,max,payload` -> the name and its histogram."""
-    tag, _, rest = line.removeprefix("Tag=").partition(",")
+def _decoded(path: Path, number: int, payload: str) -> HdrHistogram:
     try:
-        return tag, HdrHistogram.decode(rest.split(",")[3])
+        return HdrHistogram.decode(payload)
     except _NOT_WHOLE as error:
-        raise FileProblem(f"{path} line {number} holds no whole histogram ({error!r})") from error
+        raise FileProblem(
+            f"{path} line {number} holds a damaged histogram ({error}); make it again or restore it"
+        ) from error

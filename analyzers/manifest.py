@@ -1,14 +1,17 @@
-"""What the analyzer reads of `run.json`, checked once. A manifest may hold more; that is not our subject."""
+"""`run.json` and `keys.json`, checked once. They may hold more; that is not our subject.
+
+Only what names the table and the time is certain: a run that was killed leaves the rest as it stood then.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from analyzers.formats import Count, TableFacts, Time
+from analyzers.formats import Count, Direction, Quantity, TableFacts, Time
 from tablemodel import runfiles
-from tablemodel.runfiles import FileProblem
+from tablemodel.checked import checked
 
 Units = Annotated[float, Field(ge=0, le=1e15)]  # more than a table can consume in a year
 
@@ -17,11 +20,16 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Generator(_Part):
-    """How the load generator did."""
+class GeneratorHealth(_Part):
+    """What the load generator could do, and whether it kept up."""
 
     bound: bool = False
     checks: tuple[str, ...] = ()
+    cpu_percent_max: Quantity | None = None
+    loop_lag_ms_max: Quantity | None = None
+    asked_per_s: Quantity | None = None
+    achieved_per_s: Quantity | None = None
+    late_ms_p99: Quantity | None = None
 
 
 class Totals(_Part):
@@ -31,22 +39,29 @@ class Totals(_Part):
     accepted: Count = 0
     throttled: Count = 0
     errors: Count = 0
+    errors_by_kind: Mapping[str, Count] = {}
 
 
 class Manifest(_Part):
-    """One run: when, against what, how it went."""
+    """One run: what was asked, when, against what, with which versions, and how it went."""
 
     run_id: str | None = None
     status: Literal["running", "finished", "interrupted"] = "running"
     scenario: Mapping[str, Any] | None = None
+    scenario_path: str | None = None
+    seed: int | None = None
     target: str | None = None
     endpoint_url: str | None = None
     region: str | None = None
     scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0
+    transport: str | None = None
     started_at: Time
     ended_at: Time | None = None
+    versions: Mapping[str, str | None] = {}
     table: TableFacts
-    generator: Generator | None = None
+    processes: int | None = None
+    users: int | None = None
+    generator: GeneratorHealth | None = None
     totals: Totals | None = None
 
     @property
@@ -54,16 +69,19 @@ class Manifest(_Part):
         """Whether the run went to the local endpoint, whose minutes are published as soon as they close."""
         return self.target == "local"
 
+    @property
+    def name(self) -> str | None:
+        """The scenario's name, else the run's id."""
+        return self._text("name") or self.run_id
 
-def read_manifest(run_dir: Path) -> Manifest:
-    """The manifest of a run directory. Raises `FileProblem`."""
-    path = run_dir / runfiles.FILES[runfiles.RUN]
-    content = runfiles.read_json(path, runfiles.RUN)
-    try:
-        return Manifest.model_validate(content)
-    except ValidationError as error:
-        lines = [f"{item['msg']} @ {'.'.join(('$', *map(str, item['loc'])))}" for item in error.errors()]
-        raise FileProblem(f"{path}: {len(lines)} errors\n  " + "\n  ".join(lines)) from error
+    @property
+    def question(self) -> str | None:
+        """What the scenario was made to find out."""
+        return self._text("question")
+
+    def _text(self, field: str) -> str | None:
+        value = (self.scenario or {}).get(field)
+        return value if isinstance(value, str) and value else None
 
 
 class KeyUse(_Part):
@@ -89,23 +107,24 @@ class KeyWindow(_Part):
 
     start: Time
     seconds: Annotated[float, Field(ge=0.001, le=86_400)]
-    direction: Literal["read", "write"]
+    direction: Direction
     top: tuple[KeyTop, ...] = ()
 
 
 class Keys(_Part):
     """The hottest keys, over the run and window by window."""
 
-    overall: Mapping[Literal["read", "write"], tuple[KeyUse, ...]] = {}
+    overall: Mapping[Direction, tuple[KeyUse, ...]] = {}
     windows: tuple[KeyWindow, ...] = ()
+
+
+def read_manifest(run_dir: Path) -> Manifest:
+    """The manifest of a run directory. Raises `FileProblem`."""
+    path = run_dir / runfiles.FILES[runfiles.RUN]
+    return checked(path, Manifest, runfiles.read_json(path, runfiles.RUN))
 
 
 def read_keys(run_dir: Path) -> Keys:
     """The hottest keys of a run directory. Raises `FileProblem`."""
     path = run_dir / runfiles.FILES[runfiles.KEYS]
-    content = runfiles.read_json(path, runfiles.KEYS)
-    try:
-        return Keys.model_validate(content)
-    except ValidationError as error:
-        lines = [f"{item['msg']} @ {'.'.join(('$', *map(str, item['loc'])))}" for item in error.errors()]
-        raise FileProblem(f"{path}: {len(lines)} errors\n  " + "\n  ".join(lines)) from error
+    return checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))

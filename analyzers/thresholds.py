@@ -4,9 +4,10 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tablemodel.runfiles import FileProblem
+from tablemodel.checked import checked
+from tablemodel.runfiles import FileProblem, read_text
 
 DEFAULT = Path(__file__).parents[1] / "configs" / "thresholds.toml"
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -86,12 +87,7 @@ class Thresholds(_Part):
 def load_thresholds(path: Path = DEFAULT) -> Thresholds:
     """The labelling numbers. Raises `FileProblem` with every mistake as `message @ $.path`."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Thresholds.model_validate(raw)
-    except OSError as error:
-        raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raw = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
         raise FileProblem(f"{path} is not TOML: {error}") from error
-    except ValidationError as error:
-        lines = [f"{item['msg']} @ {'.'.join(('$', *map(str, item['loc'])))}" for item in error.errors()]
-        raise FileProblem(f"{path}: {len(lines)} errors\n  " + "\n  ".join(lines)) from error
+    return checked(path, Thresholds, raw)

@@ -128,8 +128,8 @@ def _attempts(run: Run, record: Record, resource: Resource) -> tuple[int | None,
         mine = rows_of(record.seconds, resource)
         attempts, throttled = pc.sum(mine["attempts"]).as_py(), pc.sum(mine["throttled"]).as_py()
         return attempts or None, throttled or 0
-    if run.manifest is not None and run.manifest.totals.attempts:
-        return run.manifest.totals.attempts, run.manifest.totals.throttled
+    if run.totals.attempts:
+        return run.totals.attempts, run.totals.throttled
     return None, sum(label.throttles for label in labels_of(run.diagnosis, resource))
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analyzers.formats import Direction
+from analyzers.manifest import KeyWindow
 from reports.downsample import Floats
 from reports.figures import Chart, Swatch, Table, compact, figure, iso, joined, safe, shortened, times
 from reports.key_charts import key_name
 from reports.load import Run
-from reports.manifest import KeyWindow
 from reports.numbers import UNITS, clock, measured, rate, some
 from reports.style import LIGHT
 
@@ -79,7 +79,6 @@ def heat_chart(run: Run, direction: Direction, ceiling_per_s: float, chart_id: s
 def _names_of(run: Run) -> dict[str, str | None]:
     assert run.keys is not None
     loads = [load for loads in run.keys.overall.values() for load in loads]
-    loads += [load for window in run.keys.windows for load in window.top]
     return {load.key: load.shown for load in loads if load.shown is not None}
 
 

@@ -131,7 +131,7 @@ def _owner(resource: Resource) -> str:
 
 def _warnings(run: Run) -> tuple[str, ...]:
     said = []
-    if run.manifest is not None and run.manifest.status not in (None, "finished"):
+    if run.manifest is not None and run.manifest.status != "finished":
         said.append(
             f"The run was {'interrupted' if run.manifest.status == 'interrupted' else 'not finished'}: "
             "it shows what was recorded until then."

@@ -8,8 +8,8 @@ from typing import TypeVar
 import pyarrow as pa
 
 from analyzers.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
+from analyzers.manifest import GeneratorHealth, Keys, Manifest, Totals, read_keys, read_manifest
 from reports.latency import Latency, read_latency
-from reports.manifest import KeysRecord, Manifest, read_keys, read_manifest
 from tablemodel import runfiles
 from tablemodel.runfiles import FILES, FileProblem
 
@@ -34,13 +34,23 @@ class Run:
     seconds: pa.Table | None = None
     throttles: pa.Table | None = None
     latency: tuple[Latency, ...] | None = None
-    keys: KeysRecord | None = None
+    keys: Keys | None = None
     missing: tuple[MissingFile, ...] = ()
 
     @property
     def scale(self) -> float:
         """What the local endpoint multiplied every rate limit by; 1 on a real table."""
         return self.manifest.scale if self.manifest else 1.0
+
+    @property
+    def health(self) -> GeneratorHealth:
+        """How the load generator did; nothing but defaults where that was not recorded."""
+        return (self.manifest.generator if self.manifest else None) or GeneratorHealth()
+
+    @property
+    def totals(self) -> Totals:
+        """What the client counted; zeros where that was not recorded."""
+        return (self.manifest.totals if self.manifest else None) or Totals()
 
 
 def load_run(run_dir: Path) -> Run:
@@ -60,10 +70,10 @@ def load_run(run_dir: Path) -> Run:
     return Run(
         diagnosis=read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS]),
         evidence=optional(runfiles.EVIDENCE, read_evidence),
-        manifest=optional(runfiles.RUN, read_manifest),
+        manifest=optional(runfiles.RUN, lambda path: read_manifest(path.parent)),
         seconds=optional(runfiles.SECONDS, lambda path: runfiles.read_table(path, runfiles.SECONDS)),
         throttles=optional(runfiles.THROTTLES, lambda path: runfiles.read_table(path, runfiles.THROTTLES)),
         latency=optional(runfiles.LATENCY, read_latency),
-        keys=optional(runfiles.KEYS, read_keys),
+        keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent)),
         missing=tuple(missing),
     )

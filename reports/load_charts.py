@@ -5,6 +5,7 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from analyzers.manifest import GeneratorHealth
 from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
 from reports.figures import (
     Chart,
@@ -24,7 +25,6 @@ from reports.figures import (
 )  # fmt: skip
 from reports.latency import TABLE_PERCENTILES, Latency
 from reports.load import Run
-from reports.manifest import GeneratorHealth
 from reports.numbers import measured, milliseconds, percent, rate, some, span, whole
 from reports.record import Record
 from reports.style import LIGHT
@@ -123,7 +123,7 @@ def generator_chart(run: Run, record: Record, chart_id: str) -> Chart | None:
     assert limits is not None
     start_s, end_s = limits
     step_s = width_for(end_s - start_s, MOST_POINTS)
-    health = run.manifest.generator if run.manifest else GeneratorHealth()
+    health = run.health
     made = figure(height=280)
     outcomes = _outcomes(run, start_s, end_s, step_s)
     for name, role, values in outcomes:
@@ -160,7 +160,7 @@ def _asked_for(health: GeneratorHealth) -> tuple[Swatch, ...]:
 
 def generator_summary(run: Run, step_s: int = 1) -> str:
     """Whether the generator kept up, with what it measured of itself."""
-    health = run.manifest.generator if run.manifest else GeneratorHealth()
+    health = run.health
     said = [] if step_s == 1 else [f"Means of {span(step_s)}."]
     if health.asked_per_s and health.achieved_per_s is not None:
         said.append(
@@ -173,10 +173,11 @@ def generator_summary(run: Run, step_s: int = 1) -> str:
         said.append(f"Its loop was late by {milliseconds(health.loop_lag_ms_max)} at most.")
     if health.late_ms_p99 is not None:
         said.append(f"99 % of the requests left within {milliseconds(health.late_ms_p99)} of their time.")
-    totals = run.manifest.totals if run.manifest else None
-    if totals is not None and totals.errors:
-        kinds = ", ".join(f"{name} {whole(count)}" for name, count in sorted(totals.errors_by_kind.items()))
-        said.append(f"{some(totals.errors, 'request')} failed for another reason ({kinds}).")
+    if run.totals.errors:
+        kinds = ", ".join(
+            f"{name} {whole(count)}" for name, count in sorted(run.totals.errors_by_kind.items())
+        )
+        said.append(f"{some(run.totals.errors, 'request')} failed for another reason ({kinds}).")
     return joined(said)
 
 

@@ -135,7 +135,7 @@ def details_of(run: Run) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     manifest, table = run.manifest, table_facts(run)
     blocks: list[tuple[str, dict[str, Any]]] = []
     if manifest is not None:
-        blocks.append(("Scenario", _flat(manifest.scenario)))
+        blocks.append(("Scenario", _flat(dict(manifest.scenario or {}))))
         shown = ("run_id", "status", "target", "endpoint_url", "region", "scale", "transport", "seed",
                  "started_at", "ended_at", "processes", "users", "scenario_path")  # fmt: skip
         blocks.append(("Run", {name: getattr(manifest, name) for name in shown}))

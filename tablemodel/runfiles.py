@@ -116,6 +116,14 @@ def read_json(path: Path, format_name: str) -> dict[str, Any]:
     return dict(content)
 
 
+def read_text(path: Path) -> str:
+    """The text of a file. Raises `FileProblem`."""
+    try:
+        return _bytes_of(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FileProblem(f"{path} is not text: {error}") from error
+
+
 def write_table(path: Path, format_name: str, table: pa.Table) -> None:
     """Write a Parquet file whose schema carries its format. Raises `CannotWrite`."""
     table = table.cast(SCHEMAS[format_name]).replace_schema_metadata({"format": format_name})

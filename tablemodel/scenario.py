@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablemodel import limits
+from tablemodel.checked import mistakes
 from tablemodel.keys import KeyPattern, build_pattern
 from tablemodel.rules import broken_rules
 
@@ -179,23 +180,11 @@ def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     try:
         scenario = Scenario.model_validate(raw)
     except ValidationError as error:
-        errors += [_readable(item) for item in error.errors()]
+        errors += mistakes(error)
     errors += broken_rules(raw)
     if scenario is None or errors:
         raise ScenarioError(source, errors)
     return scenario
-
-
-def _readable(item: Any) -> str:
-    """One pydantic error as `message @ $.path[2].field`."""
-    path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"])
-    if item["type"] == "extra_forbidden":
-        message = "unknown field"
-    elif item["type"] == "missing":
-        message = "missing"
-    else:
-        message = f"{item['msg']}, got {item['input']!r}"
-    return f"{message} @ {path}"
 
 
 def json_schema() -> dict[str, Any]:

@@ -79,7 +79,7 @@ def test_confidence_does_not_grow_with_a_worse_grade(tmp_path: Path) -> None:
         load_thresholds(path)
 
 
-@pytest.mark.parametrize(("content", "message"), [(None, "cannot read"), ("[", "is not TOML")])
+@pytest.mark.parametrize(("content", "message"), [(None, "is missing"), ("[", "is not TOML")])
 def test_unreadable_labelling_numbers(content: str | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "thresholds.toml"
     if content is not None:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from analyzers.formats import Diagnosis, Evidence
+from analyzers.formats import Diagnosis, Evidence, TableFacts
+from analyzers.manifest import Manifest
 from reports.load import Run, load_run
-from reports.manifest import Manifest
 from reports.page import render
 from reports.samples.cases import HOT_KEY
 from reports.samples.make import make_run
@@ -22,6 +22,10 @@ def diagnosis(constraint="partition", resource="table", direction="write", **mor
                "confidence": 0.9, "valid": True, "because": []}  # fmt: skip
     content = {"verdict": verdict, "labels": [], "generator": {"bound": False}, "coverage": {"minutes": 0}}
     return Diagnosis.model_validate({**content, **more})
+
+
+def manifest(**more):
+    return Manifest(started_at=START, table=TableFacts(name="orders"), **more)
 
 
 def seconds(*rows):
@@ -84,7 +88,7 @@ def test_reads_are_in_read_units(generated_at):
 
 
 def test_the_scale_of_the_local_table_is_said_and_applied(generated_at):
-    run = Run(diagnosis=diagnosis(), manifest=Manifest(scale=0.1))
+    run = Run(diagnosis=diagnosis(), manifest=manifest(scale=0.1))
     text = text_of(run, generated_at)
     assert "Rehearsed at scale 0.1" in text
     assert "(100 WCU/s on any one partition)" in text
@@ -95,7 +99,7 @@ def test_the_scale_of_the_local_table_is_said_and_applied(generated_at):
 )
 def test_a_run_that_did_not_end_says_so(generated_at, status, said):
     assert f"The run {said}" in text_of(
-        Run(diagnosis=diagnosis(), manifest=Manifest(status=status)), generated_at
+        Run(diagnosis=diagnosis(), manifest=manifest(status=status)), generated_at
     )
 
 

@@ -1,0 +1,51 @@
+"""Content from outside held against its model: every mistake at once, each with the place where it stands."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from tablemodel.runfiles import FileProblem
+
+MOST_SHOWN: Final = 20
+LONGEST_INPUT: Final = 80
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def checked(path: Path, model: type[Model], content: object) -> Model:
+    """The content of a file as its model. Raises `FileProblem` with every mistake in it."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise FileProblem(f"{path}: {listed(mistakes(error))}") from error
+
+
+def mistakes(error: ValidationError) -> list[str]:
+    """The mistakes that pydantic found, each as `message @ $.path[2].field`."""
+    return [f"{_message(item)} @ ${path_of(item['loc'])}" for item in error.errors()]
+
+
+def listed(lines: list[str]) -> str:
+    """Mistakes below their number, the first twenty of them."""
+    shown = lines[:MOST_SHOWN]
+    if len(lines) > MOST_SHOWN:
+        shown.append(f"and {len(lines) - MOST_SHOWN:,} more")
+    return "\n  ".join([f"{len(lines):,} error{'s' if len(lines) > 1 else ''}", *shown])
+
+
+def path_of(location: Iterable[int | str]) -> str:
+    """A place within parsed JSON or TOML: `.path[2].field`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+
+
+def _message(item: Any) -> str:
+    if item["type"] == "extra_forbidden":
+        return "unknown field"
+    if item["type"] == "missing":
+        return "missing"
+    said = repr(item["input"])
+    if len(said) > LONGEST_INPUT:
+        return str(item["msg"])
+    return f"{item['msg']}, got {said}"
