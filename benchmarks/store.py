@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from benchmarks._table import Row, show
-from tablemodel.endpoint.control import CONTROL
-from tablemodel.endpoint.data import DATA
+from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.service import Service
+from tablemodel.endpoint.tables.control import CONTROL
 
 ITEMS = 100_000
 SCALE = 1_000_000.0

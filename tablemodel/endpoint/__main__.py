@@ -18,12 +18,12 @@ from collections.abc import Callable, Sequence
 
 import uvloop
 
-from tablemodel.endpoint.control import CONTROL
-from tablemodel.endpoint.data import DATA
-from tablemodel.endpoint.http import Bounds
-from tablemodel.endpoint.router import Router
+from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.server import Housekeeping, Server, build_router
 from tablemodel.endpoint.service import Service
+from tablemodel.endpoint.tables.control import CONTROL
+from tablemodel.endpoint.wire.http import Bounds
+from tablemodel.endpoint.wire.router import Router
 
 WRONG_USE = 2
 

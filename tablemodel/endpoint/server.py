@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 
-from tablemodel.endpoint.admin import Admin
 from tablemodel.endpoint.cloudwatch.metrics import Metrics
 from tablemodel.endpoint.cloudwatch.protocols import CloudWatchPage
-from tablemodel.endpoint.dynamodb import DynamoDB, operations, request_ids
-from tablemodel.endpoint.http import Bounds, Connection, Connections
-from tablemodel.endpoint.router import Router
 from tablemodel.endpoint.service import Handler, Service
+from tablemodel.endpoint.wire.admin import Admin
+from tablemodel.endpoint.wire.dynamodb import DynamoDB, operations, request_ids
+from tablemodel.endpoint.wire.http import Bounds, Connection, Connections
+from tablemodel.endpoint.wire.router import Router
 
 SWEEP_S = 1.0
 BACKLOG = 1024

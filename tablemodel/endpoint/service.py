@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablemodel.endpoint.catalog import Catalog
+from tablemodel.endpoint.tables.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

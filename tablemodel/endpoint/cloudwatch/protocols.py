@@ -21,7 +21,7 @@ from tablemodel.endpoint.cloudwatch.api import call
 from tablemodel.endpoint.cloudwatch.metrics import Metrics
 from tablemodel.endpoint.cloudwatch.parameters import invalid
 from tablemodel.endpoint.errors import CORAL, ServiceError
-from tablemodel.endpoint.http import Headers, response
+from tablemodel.endpoint.wire.http import Headers, response
 
 SERVICE = "GraniteServiceVersion20100801"
 CBOR_PATH = f"/service/{SERVICE}/operation/".encode()

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tablemodel.endpoint.control import CONTROL
 from tablemodel.endpoint.errors import ServiceError
 from tablemodel.endpoint.service import Durations, Service
+from tablemodel.endpoint.tables.control import CONTROL
 
 NOON_S = 1_795_176_000.0  # 2026-11-20T12:00:00Z
 HASH = [{"AttributeName": "pk", "KeyType": "HASH"}]

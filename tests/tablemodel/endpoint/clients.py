@@ -10,11 +10,11 @@ import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 
-from tablemodel.endpoint.control import CONTROL
-from tablemodel.endpoint.data import DATA
-from tablemodel.endpoint.router import Router
+from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.server import build_router
 from tablemodel.endpoint.service import Service
+from tablemodel.endpoint.tables.control import CONTROL
+from tablemodel.endpoint.wire.router import Router
 
 START_S = 1_800_000_000.0  # begins a minute, and a period of five
 

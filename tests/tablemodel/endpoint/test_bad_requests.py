@@ -11,10 +11,10 @@ from botocore import xform_name
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tablemodel.endpoint.control import CONTROL
-from tablemodel.endpoint.data import DATA
 from tablemodel.endpoint.errors import ServiceError
+from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.service import Service
+from tablemodel.endpoint.tables.control import CONTROL
 from tests.tablemodel.endpoint.clients import FakeClock
 from tests.tablemodel.endpoint.generated import TABLE, Operation, operations
 

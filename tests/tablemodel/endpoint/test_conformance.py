@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tablemodel.endpoint.create import make_table
-from tablemodel.endpoint.definition import define
+from tablemodel.endpoint.tables.create import make_table
+from tablemodel.endpoint.tables.definition import define
 from tablemodel.resources import IndexCapacity, TableCapacity, Throughput
 from tests.tablemodel.conformance import CASES, INDEX, SCALE, play
 from tests.tablemodel.endpoint.account import attributes, index, indexed, table

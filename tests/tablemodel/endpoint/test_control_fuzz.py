@@ -6,10 +6,10 @@ from botocore.model import ListShape, MapShape, StructureShape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tablemodel.endpoint.control import CONTROL
-from tablemodel.endpoint.definition import NOT_HERE
 from tablemodel.endpoint.errors import ServiceError
-from tablemodel.endpoint.shapes import service_model
+from tablemodel.endpoint.tables.control import CONTROL
+from tablemodel.endpoint.tables.definition import NOT_HERE
+from tablemodel.endpoint.wire.shapes import service_model
 from tests.tablemodel.endpoint.account import Account, indexed, on_demand
 
 ANY_JSON = st.recursive(

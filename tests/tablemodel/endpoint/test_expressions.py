@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from tablemodel.endpoint.errors import ServiceError
-from tablemodel.endpoint.expressions import Expressions, require_expressions
+from tablemodel.endpoint.expressions.compiled import Expressions, require_expressions
 
 ITEM = {
     "pk": {"S": "a"},

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablemodel.endpoint.errors import ServiceError
-from tablemodel.endpoint.numbers import canonical, order_bytes
+from tablemodel.endpoint.store.numbers import canonical, order_bytes
 
 exact = st.builds(
     lambda sign, digits, exponent: f"{sign}{digits}E{exponent}",

@@ -11,11 +11,11 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from tablemodel.endpoint.control import CONTROL
-from tablemodel.endpoint.dynamodb import request_ids
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.endpoint.server import OLDEST, Housekeeping, build_router
 from tablemodel.endpoint.service import Handler, Service
+from tablemodel.endpoint.tables.control import CONTROL
+from tablemodel.endpoint.wire.dynamodb import request_ids
 from tests.tablemodel.endpoint.clients import FakeClock, ServiceApp, taken_apart
 
 PUTS, LARGE = 200, {"S": "x" * 100_000}

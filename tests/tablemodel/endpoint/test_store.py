@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemodel.endpoint.itemkeys import after, checked_item_key, partition_prefix, sort_bytes
 from tablemodel.endpoint.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema
-from tablemodel.endpoint.shelf import json_of, size_of
-from tablemodel.endpoint.store import ItemStore
+from tablemodel.endpoint.store.itemkeys import after, checked_item_key, partition_prefix, sort_bytes
+from tablemodel.endpoint.store.itemstore import ItemStore
+from tablemodel.endpoint.store.shelf import json_of, size_of
 from tablemodel.units import item_bytes
 
 KEYS = KeySchema(KeyAttribute("pk", "S"), KeyAttribute("sk", "N"))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tablemodel.endpoint.throttles import cancellation_code, throttled
+from tablemodel.endpoint.tables.throttles import cancellation_code, throttled
 from tablemodel.resources import Cause, Direction, Refusal, parse_reason
 
 ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/orders"

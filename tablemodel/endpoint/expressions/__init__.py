@@ -1,0 +1,1 @@
+"""DynamoDB's expressions: parsed by moto, compiled once, evaluated on plain items."""

@@ -1,0 +1,1 @@
+"""The operations on items: what each reads and writes, admits, bills and answers."""

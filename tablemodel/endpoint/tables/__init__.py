@@ -1,0 +1,1 @@
+"""Tables themselves: created, described, changed, tagged, deleted; and how a refusal is answered."""

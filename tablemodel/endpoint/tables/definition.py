@@ -1,0 +1,77 @@
+"""What a table is defined as: its keys, its capacity and its settings, from CreateTable onwards."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tablemodel.endpoint.errors import validation_error
+from tablemodel.endpoint.schema import TableSchema
+from tablemodel.endpoint.tables.keyschema import table_schema
+from tablemodel.endpoint.tables.throughput import table_capacity
+from tablemodel.resources import TableCapacity
+
+NOT_HERE = (
+    "GlobalTableSettingsReplicationMode",
+    "GlobalTableSourceArn",
+    "GlobalTableWitnessUpdates",
+    "MultiRegionConsistency",
+    "ReplicaUpdates",
+    "ResourcePolicy",
+    "VectorIndexes",
+    "VectorIndexUpdates",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the local table keeps and shows, though nothing about throttling follows from it."""
+
+    deletion_protection: bool = False
+    table_class: str | None = None
+    stream_view: str | None = None
+    encrypted_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefinition:
+    """What CreateTable states and UpdateTable changes."""
+
+    schema: TableSchema
+    capacity: TableCapacity
+    settings: Settings = Settings()
+
+
+def define(request: Mapping[str, Any]) -> TableDefinition:
+    """The definition in a CreateTable request. Raises ValidationException or LimitExceededException."""
+    refuse_what_is_not_here(request)
+    schema = table_schema(request)
+    return TableDefinition(
+        schema=schema, capacity=table_capacity(request, schema), settings=settings(request, Settings())
+    )
+
+
+def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:
+    """Raises ValidationException where a request asks for something that the local table cannot be."""
+    for member in NOT_HERE:
+        if request.get(member) is not None:
+            raise validation_error(f"The local endpoint does not support {member}")
+
+
+def settings(request: Mapping[str, Any], before: Settings) -> Settings:
+    """The settings after a CreateTable or UpdateTable request that may name some of them."""
+    protect = request.get("DeletionProtectionEnabled")
+    stream, encryption = request.get("StreamSpecification"), request.get("SSESpecification")
+    return Settings(
+        deletion_protection=before.deletion_protection if protect is None else protect,
+        table_class=request.get("TableClass") or before.table_class,
+        stream_view=before.stream_view if stream is None else _stream_view(stream),
+        encrypted_by=before.encrypted_by if encryption is None else _encrypted_by(encryption),
+    )
+
+
+def _stream_view(stream: Mapping[str, Any]) -> str | None:
+    return stream.get("StreamViewType") if stream["StreamEnabled"] else None
+
+
+def _encrypted_by(encryption: Mapping[str, Any]) -> str | None:
+    return encryption.get("KMSMasterKeyId", "alias/aws/dynamodb") if encryption.get("Enabled") else None

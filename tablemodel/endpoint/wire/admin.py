@@ -1,0 +1,44 @@
+"""Pages about the endpoint itself: is it up, and what did it decide."""
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+
+from tablemodel.endpoint.errors import ServiceError
+from tablemodel.endpoint.service import Service
+from tablemodel.endpoint.wire.http import Headers, response
+
+PREFIX = b"/_keyheat/"
+
+
+@dataclass(frozen=True, slots=True)
+class Admin:
+    """`/_keyheat/health` and `/_keyheat/decisions?table=T`, both GET, both JSON."""
+
+    service: Service
+
+    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
+        """The whole response, or None: another URL."""
+        if not url.startswith(PREFIX):
+            return None
+        status, content = self._page(method, url)
+        return response(status, orjson.dumps(content))
+
+    def _page(self, method: bytes, url: bytes) -> tuple[int, object]:
+        split = urlsplit(url.decode("latin-1"))
+        page = split.path.removeprefix(PREFIX.decode())
+        if method != b"GET":
+            return 405, {"error": "only GET is answered here"}
+        if page == "health":
+            return 200, {"status": "ok", "scale": self.service.scale}
+        if page == "decisions":
+            return self._decisions(parse_qs(split.query).get("table", [""])[0])
+        return 404, {"error": "no such page; there are health and decisions?table=T"}
+
+    def _decisions(self, table: str) -> tuple[int, object]:
+        """What the table's model admitted and refused, second by second."""
+        try:
+            return 200, self.service.catalog.get(table).model.decisions.rows()
+        except ServiceError as error:
+            return 404, {"error": f"{error.message}: {table!r}"}
