@@ -12,12 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from analyzers.formats import Constraint, Grade
 from analyzers.inferred import Inference
-from analyzers.metrics import CONSTRAINT_OF_CAUSE
+from analyzers.metrics import constraint_of
 from analyzers.opinions import Opinion, undecided
 from analyzers.provisioned import Second, by_seconds
 from analyzers.spans import Span, spans
 from analyzers.timeline import Track
-from tablemodel.resources import parse_reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +42,6 @@ def candidates(inference: Inference, *, explained: Callable[[int], bool]) -> tup
     measured = _by_metric(track, covered, numbers.gap_s)
     covered |= _cells(track, (c.span for c in measured), numbers.skew_s)
     return (*said, *measured, *_by_inference(inference, covered, explained))
-
-
-def constraint_of(reason: str | None) -> Constraint | None:
-    """The constraint that a throttling reason names, None where it is absent or not known to us."""
-    parsed = parse_reason(reason) if reason else None
-    return CONSTRAINT_OF_CAUSE[parsed[2]] if parsed else None
 
 
 def _by_reason(track: Track, gap_s: float) -> list[Candidate]:

@@ -64,22 +64,33 @@ def read_records(run_dir: Path) -> Records:
 
 def throttle_counts(path: Path) -> tuple[ThrottleCount, ...]:
     """Throttled attempts per second, resource, direction and reason. Raises `FileProblem`."""
-    rows = runfiles.read_table(path, runfiles.THROTTLES).select(["at", "index", "direction", "reason"])
-    second = pc.floor_temporal(rows["at"], unit="second").cast(pa.timestamp("s", tz="UTC"))
-    by = ["second", "index", "direction", "reason"]
-    counted = rows.append_column("second", second).group_by(by).aggregate([([], "count_all")])
-    ordered = counted.sort_by([(name, "ascending") for name in by])
-    return _checked(path, lambda row: ThrottleCount(count=row.pop("count_all"), **row), ordered)
+    counted = throttles_counted(runfiles.read_table(path, runfiles.THROTTLES))
+    return _checked(path, lambda row: ThrottleCount(**row), counted)
 
 
 def second_counts(path: Path) -> tuple[SecondCount, ...]:
     """Attempts, throttles and consumed units per second, resource and direction. Raises `FileProblem`."""
-    rows = runfiles.read_table(path, runfiles.SECONDS)
-    by = ["second", "index", "direction"]
-    sums = [("attempts", "sum"), ("throttled", "sum"), ("consumed_units", "sum")]
-    ordered = rows.group_by(by).aggregate(sums).sort_by([(name, "ascending") for name in by])
-    ordered = ordered.rename_columns([name.removesuffix("_sum") for name in ordered.column_names])
-    return _checked(path, lambda row: SecondCount(consumed=row.pop("consumed_units"), **row), ordered)
+    summed = seconds_summed(runfiles.read_table(path, runfiles.SECONDS))
+    return _checked(path, lambda row: SecondCount(consumed=row.pop("consumed_units"), **row), summed)
+
+
+def throttles_counted(rows: pa.Table) -> pa.Table:
+    """The rows of `throttles.parquet` as second, index, direction, reason and count, in order."""
+    second = pc.floor_temporal(rows["at"], unit="second").cast(pa.timestamp("s", tz="UTC"))
+    by = ["second", "index", "direction", "reason"]
+    counted = rows.append_column("second", second).group_by(by).aggregate([([], "count_all")])
+    return _in_order(counted.rename_columns([*by, "count"]), by)
+
+
+def seconds_summed(rows: pa.Table) -> pa.Table:
+    """The rows of `seconds.parquet` as second, index, direction, attempts, throttled and consumed_units."""
+    by, amounts = ["second", "index", "direction"], ["attempts", "throttled", "consumed_units"]
+    summed = rows.group_by(by).aggregate([(name, "sum") for name in amounts])
+    return _in_order(summed.rename_columns([*by, *amounts]), by)
+
+
+def _in_order(table: pa.Table, by: list[str]) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in by])
 
 
 def _checked(path: Path, make: Callable[[dict[str, Any]], Found], rows: pa.Table) -> tuple[Found, ...]:

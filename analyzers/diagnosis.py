@@ -8,6 +8,7 @@ from analyzers.checks import check
 from analyzers.client import ClientFiles, read_client_files, read_records
 from analyzers.demand import demand
 from analyzers.evidence import run_window
+from analyzers.facts import partition_ceiling
 from analyzers.formats import (
     Coverage,
     Diagnosis,
@@ -24,11 +25,9 @@ from analyzers.recommendations import recommend
 from analyzers.thresholds import Thresholds, load_thresholds
 from analyzers.timeline import Timeline, timeline
 from analyzers.verdict import Group, groups, verdict
-from tablemodel import limits, runfiles
+from tablemodel import runfiles
 from tablemodel.runfiles import FileProblem
 from tablemodel.scenario import Scenario, ScenarioError, scenario_from_dict
-
-CEILINGS = {"read": limits.PARTITION_READ_UNITS_PER_S, "write": limits.PARTITION_WRITE_UNITS_PER_S}
 
 
 def analyze_run(run_dir: Path, *, numbers: Thresholds | None = None) -> Diagnosis:
@@ -156,7 +155,7 @@ def _case(group: Group, arranged: Timeline, heats: Sequence[Heat], numbers: Thre
         provisioned=None if given is None else given / scale,
         warm=track.warm / scale if track and track.warm else None,
         heat=heat_of.unscaled(scale) if heat_of else None,
-        ceiling=CEILINGS[group.direction],
+        ceiling=partition_ceiling(group.direction),
         numbers=numbers.recommend,
     )
 

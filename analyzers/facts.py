@@ -1,9 +1,25 @@
 """What is known of a table before its traffic: from DescribeTable, DescribeLimits, or a run's manifest."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from analyzers.formats import AccountFacts, Capacity, IndexFacts, TableFacts
+from analyzers.formats import AccountFacts, Capacity, Direction, IndexFacts, TableFacts
+from tablemodel import limits
+
+_CEILINGS: Final[dict[Direction, int]] = {
+    "read": limits.PARTITION_READ_UNITS_PER_S,
+    "write": limits.PARTITION_WRITE_UNITS_PER_S,
+}
+QUOTAS: Final[dict[Direction, int]] = {
+    "read": limits.TABLE_READ_UNITS_PER_S,
+    "write": limits.TABLE_WRITE_UNITS_PER_S,
+}
+"""Units per second that an account allows one table with its indexes, unless the quota was raised."""
+
+
+def partition_ceiling(direction: Direction, scale: float = 1.0) -> float:
+    """Units per second that one partition sustains, times the scale of a local table."""
+    return _CEILINGS[direction] * scale
 
 
 def table_facts(described: Mapping[str, Any]) -> TableFacts:

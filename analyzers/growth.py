@@ -7,14 +7,13 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capac
 
 from collections.abc import Sequence
 
+from analyzers.facts import partition_ceiling
 from analyzers.formats import Evidence, Label
 from analyzers.heat import Heat
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Track, timeline
-from tablemodel import limits
 
 RULE = "on-demand-not-grown"
-CEILINGS = {"read": limits.PARTITION_READ_UNITS_PER_S, "write": limits.PARTITION_WRITE_UNITS_PER_S}
 
 
 def with_growth(
@@ -41,7 +40,7 @@ def _shown(
     peak = _peak(label, track)
     heat = next((one for one in heats if one.direction == label.direction), None)
     hottest = heat.per_s() if heat and track.index is None else None
-    ceiling = CEILINGS[label.direction] * scale
+    ceiling = partition_ceiling(label.direction, scale)
     if peak is None or peak < numbers.inferred.warm_share * track.warm:
         return None
     if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:

@@ -14,7 +14,7 @@ from analyzers.inferred import Inference, inference
 from analyzers.metrics import DIRECTIONS
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, Track, timeline
-from analyzers.weighing import METRIC_WORDS, cells_of, weigh
+from analyzers.weighing import cells_of, metric_of, weigh
 
 RULE_WORDS: Final[dict[Constraint, str]] = {
     "partition": "key-range",
@@ -96,7 +96,7 @@ def _said(candidate: Candidate, track: Track) -> str:
         words = ", ".join(f"{word} for {count:,}" for word, count in candidate.words.items())
         return f"DynamoDB gave {words} throttled attempts within {length_s:,} s"
     if candidate.grade == "cause_metric":
-        metric = f"{track.direction.title()}{METRIC_WORDS[candidate.constraint]}"
+        metric = metric_of(track, candidate.constraint)
         return f"CloudWatch counts {span.throttles:,} {metric} within {length_s / 60:,.0f} min"
     length = f"{length_s:,} s" if length_s % 60 else f"{length_s // 60:,} min"
     return f"{span.throttles:,} throttles within {length} came without a stated cause"

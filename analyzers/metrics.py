@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from analyzers.formats import Constraint, Direction
 from tablemodel import limits
-from tablemodel.resources import Cause
+from tablemodel.resources import Cause, parse_reason
 
 NAMESPACE: Final = "AWS/DynamoDB"
 OPERATIONS: Final = (
@@ -37,12 +37,20 @@ CONSTRAINT_OF_CAUSE: Final[dict[Cause, Constraint]] = {
     Cause.MAX_ON_DEMAND: "max_on_demand",
     Cause.ACCOUNT: "account",
 }
+CAUSE_OF_CONSTRAINT: Final = {constraint: cause for cause, constraint in CONSTRAINT_OF_CAUSE.items()}
 _METRIC_OF_CAUSE: Final = {
     Cause.KEY_RANGE: "KeyRangeThroughputThrottleEvents",
     Cause.PROVISIONED: "ProvisionedThroughputThrottleEvents",
     Cause.MAX_ON_DEMAND: "MaxOnDemandThroughputThrottleEvents",
     Cause.ACCOUNT: "AccountLimitThrottleEvents",
 }
+
+
+def constraint_of(reason: str | None) -> Constraint | None:
+    """The constraint that DynamoDB's own word names; None where it gave none, or one we do not know."""
+    parsed = parse_reason(reason) if reason else None
+    return CONSTRAINT_OF_CAUSE[parsed[2]] if parsed else None
+
 
 # CloudWatch keeps one-minute points 15 days, five-minute points 63 days, hourly points 455 days.
 _KEPT: Final = ((15 * 86_400, 60), (63 * 86_400, 300), (455 * 86_400, 3_600))

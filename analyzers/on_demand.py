@@ -4,12 +4,10 @@ An on-demand table has no provisioned throughput. What is left to throttle it: t
 the quota of the account for one table with its indexes, and its partitions.
 """
 
+from analyzers.facts import QUOTAS
 from analyzers.opinions import Opinion, undecided
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, Track
-from tablemodel import limits
-
-DEFAULT_QUOTA = {"read": limits.TABLE_READ_UNITS_PER_S, "write": limits.TABLE_WRITE_UNITS_PER_S}
 
 
 def on_demand(
@@ -28,7 +26,7 @@ def on_demand(
         )
     total = max(rate, _with_indexes(timeline, track, cell))
     quota = timeline.quota.of(track.direction)
-    bound = quota or DEFAULT_QUOTA[track.direction] * timeline.scale
+    bound = quota or QUOTAS[track.direction] * timeline.scale
     if total >= numbers.inferred.at_limit * bound:
         because = f"{total:,.0f} of {bound:,.0f} units/s that the account allows one table with its indexes"
         opinion = Opinion(rule="on-demand-at-quota", constraint="account", confidence=base, because=because)

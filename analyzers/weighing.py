@@ -4,18 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analyzers.candidates import Candidate, constraint_of
+from analyzers import metrics
+from analyzers.candidates import Candidate
 from analyzers.formats import Constraint
 from analyzers.inferred import Inference
 from analyzers.timeline import Track
 
 NOTABLE: Final = 0.2  # share of CloudWatch's counts from which another cause is worth a word
-METRIC_WORDS: Final[dict[Constraint, str]] = {
-    "partition": "KeyRangeThroughputThrottleEvents",
-    "table": "ProvisionedThroughputThrottleEvents",
-    "max_on_demand": "MaxOnDemandThroughputThrottleEvents",
-    "account": "AccountLimitThrottleEvents",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +58,13 @@ def _against_metrics(
     }
     foreign = {n: c for n, c in counts.items() if c >= NOTABLE * total and n not in also_seen}
     if foreign:
-        said = " and ".join(f"{count:,.0f} {_metric(track, name)}" for name, count in foreign.items())
+        said = " and ".join(f"{count:,.0f} {metric_of(track, name)}" for name, count in foreign.items())
         return (
             confidence.conflict,
             f"conflict: CloudWatch counts {said} in these minutes, a cause that the client did not see",
         )
     own = counts.get(candidate.constraint, 0.0)
-    said = f"CloudWatch counts {own:,.0f} {_metric(track, candidate.constraint)} in these minutes"
+    said = f"CloudWatch counts {own:,.0f} {metric_of(track, candidate.constraint)} in these minutes"
     return (confidence.reason_confirmed / confidence.reason if own else 1.0), said
 
 
@@ -97,7 +92,7 @@ def _without_reason(candidate: Candidate, inference: Inference) -> tuple[float, 
         count
         for second in range(span.start_s, span.end_s)
         for reason, count in reasons.get(second, {}).items()
-        if constraint_of(reason) is None
+        if metrics.constraint_of(reason) is None
     )
     if not bare:
         return 1.0, ""
@@ -114,5 +109,6 @@ def _throttles(track: Track, cell: int) -> float:
     return own or (track.events or {}).get(cell, 0.0)
 
 
-def _metric(track: Track, constraint: Constraint) -> str:
-    return f"{track.direction.title()}{METRIC_WORDS.get(constraint, 'ThrottleEvents')}"
+def metric_of(track: Track, constraint: Constraint) -> str:
+    """The metric that counts throttles of one constraint."""
+    return metrics.cause_events(track.direction, metrics.CAUSE_OF_CONSTRAINT[constraint])

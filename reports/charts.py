@@ -4,6 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analyzers.formats import Constraint
+from analyzers.numbers import UNITS, measured, moment, rate, some, span, whole
 from reports.constraints import NAMES, SHOWN
 from reports.downsample import Floats
 from reports.figures import (
@@ -22,7 +23,6 @@ from reports.figures import (
     steps,
     times,
 )  # fmt: skip
-from reports.numbers import UNITS, measured, moment, rate, some, span, whole
 from reports.style import LIGHT, PATTERNS, colour_of, pattern
 from reports.timeline import Timeline
 

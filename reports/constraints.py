@@ -4,9 +4,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from analyzers.formats import Constraint, Diagnosis, Label
-from analyzers.metrics import CONSTRAINT_OF_CAUSE
 from reports.record import Resource
-from tablemodel.resources import parse_reason
 
 SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")
 
@@ -28,12 +26,6 @@ MEANINGS: dict[Constraint, str] = {
 }
 
 assert set(get_args(Constraint)) == set(NAMES)
-
-
-def constraint_of_reason(reason: str | None) -> Constraint | None:
-    """The constraint that DynamoDB's own word names; None where it gave none, or one we do not know."""
-    parsed = parse_reason(reason) if reason is not None else None
-    return CONSTRAINT_OF_CAUSE[parsed[2]] if parsed is not None else None
 
 
 def labels_of(diagnosis: Diagnosis, resource: Resource) -> list[Label]:

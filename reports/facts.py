@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
-from analyzers.formats import Direction, HotKey, Label
+from analyzers.facts import partition_ceiling
+from analyzers.formats import HotKey, Label
 from reports.constraints import labels_of
 from reports.load import Run
 from reports.record import Record, Resource, rows_of
-from reports.timeline import by_minute, capacity
-from tablemodel import limits
+from reports.timeline import by_minute, maximum, provisioned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +43,6 @@ class Facts:
         return self.throttles / self.attempts if self.attempts else None
 
 
-def partition_ceiling(direction: Direction, scale: float) -> float:
-    """Units per second that one partition admits, times the scale of the local table."""
-    reads, writes = limits.PARTITION_READ_UNITS_PER_S, limits.PARTITION_WRITE_UNITS_PER_S
-    return float(reads if direction == "read" else writes) * scale
-
-
 def facts_of(run: Run, record: Record) -> Facts:
     """The numbers behind the verdict of a run."""
     resource = verdict_resource(run, record)
@@ -68,8 +62,8 @@ def facts_of(run: Run, record: Record) -> Facts:
         end_s=end_s,
         consumed_per_s=consumed,
         asked_per_s=_asked(run, record, resource, start_s, end_s, consumed),
-        provisioned_per_s=capacity(run, resource, "provisioned") or None,
-        max_on_demand_per_s=capacity(run, resource, "max_on_demand") or None,
+        provisioned_per_s=provisioned(run, resource).at(start_s or 0),
+        max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
         throttles=max(throttled, sum(label.throttles for label in labels_of(run.diagnosis, resource))),
         of_constraint=sum(label.throttles for label in labels),
         attempts=attempts,

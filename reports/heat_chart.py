@@ -5,11 +5,11 @@ import plotly.graph_objects as go
 
 from analyzers.formats import Direction
 from analyzers.manifest import KeyWindow
+from analyzers.numbers import UNITS, clock, measured, rate, some
+from analyzers.words import key_name
 from reports.downsample import Floats
 from reports.figures import Chart, Swatch, Table, compact, figure, iso, joined, safe, shortened, times
-from reports.key_charts import key_name
 from reports.load import Run
-from reports.numbers import UNITS, clock, measured, rate, some
 from reports.style import LIGHT
 
 ROWS = 12

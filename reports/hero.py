@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analyzers.formats import Verdict
+from analyzers.numbers import UNITS, moment, percent, rate, some, span, whole
 from reports.constraints import NAMES
 from reports.facts import Facts
 from reports.load import Run
-from reports.numbers import UNITS, moment, percent, rate, some, span, whole
-from reports.record import Resource
 from reports.sentences import GRADE_MEANINGS, GRADES, verdict_sentence
 from reports.timeline import table_facts
 from tablemodel import limits
@@ -88,7 +87,7 @@ def _times(run: Run, facts: Facts) -> tuple[float | None, float | None]:
 def _stats(run: Run, facts: Facts) -> tuple[Stat, ...]:
     verdict, unit = run.diagnosis.verdict, UNITS[facts.resource.direction]
     if facts.provisioned_per_s:
-        held = f"{percent(facts.used_share)} of {_owner(facts.resource)}'s {whole(facts.provisioned_per_s)}"
+        held = f"{percent(facts.used_share)} of {facts.resource.place}'s {whole(facts.provisioned_per_s)}"
     else:
         held = "no provisioned capacity known" if _mode(run) != "on-demand" else "on-demand"
     return (
@@ -123,10 +122,6 @@ def _evidence_stat(verdict: Verdict) -> Stat:
     if verdict.constraint == "none":
         return Stat(name="Evidence", value="No throttles", beside="there is nothing to explain")
     return Stat(name="Evidence", value="Not enough", beside="no reasons, and nothing to infer the cause from")
-
-
-def _owner(resource: Resource) -> str:
-    return f"index {resource.index}" if resource.index else "the table"
 
 
 def _warnings(run: Run) -> tuple[str, ...]:

@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 import numpy as np
 
+from analyzers.numbers import percent, whole
 from reports.downsample import Floats
 from reports.facts import facts_of
 from reports.hero import Hero, hero_of
 from reports.load import load_run
-from reports.numbers import percent, whole
 from reports.page import REPORT, page, said_at
 from reports.record import read_record
 from reports.timeline import Timeline, by_minute, by_second

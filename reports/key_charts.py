@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from analyzers.formats import Direction
+from analyzers.numbers import UNITS, measured, percent, rate, some, whole
+from analyzers.words import key_name
 from reports.figures import (
     Chart,
     Swatch,
@@ -16,7 +18,6 @@ from reports.figures import (
     shortened,
 )  # fmt: skip
 from reports.load import Run
-from reports.numbers import UNITS, measured, percent, rate, some, whole
 from reports.style import LIGHT
 
 BARS, FEWEST_BARS = 10, 3
@@ -35,14 +36,6 @@ class HeatOfKey:
     @property
     def name(self) -> str:
         return key_name(self.key, self.shown)
-
-
-def key_name(key: str, shown: str | None, digits: int = 12) -> str:
-    """A key as a report shows it: its value where the run shows values, else the start of its digest."""
-    if shown is not None:
-        return shown
-    kind, _, digest = key.partition(":")
-    return f"{kind}:{digest[:digits]}" if digest else shortened(key, digits)
 
 
 def hottest(run: Run, direction: Direction) -> list[HeatOfKey]:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from analyzers.formats import Constraint, Direction, Label
+from analyzers.numbers import clock, percent, some, whole
 from reports.charts import swatch
 from reports.constraints import NAMES
 from reports.figures import Chart, figure, iso, joined, safe, times
-from reports.numbers import clock, percent, some, whole
 from reports.style import colour_of, pattern
 
 SAID = 4

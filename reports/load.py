@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from analyzers.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
 from analyzers.manifest import GeneratorHealth, Keys, Manifest, Totals, read_keys, read_manifest
+from analyzers.timeline import Timeline, timeline
 from reports.latency import Latency, read_latency
 from tablemodel import runfiles
 from tablemodel.runfiles import FILES, FileProblem
@@ -24,7 +26,7 @@ class MissingFile:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)  # no slots: `arranged` is kept once it is made
 class Run:
     """Everything a report is made from. Only the diagnosis is certain; None is a file in `missing`."""
 
@@ -36,6 +38,11 @@ class Run:
     latency: tuple[Latency, ...] | None = None
     keys: Keys | None = None
     missing: tuple[MissingFile, ...] = ()
+
+    @cached_property
+    def arranged(self) -> Timeline | None:
+        """The evidence by resource and direction, as the analyzer looks at it."""
+        return timeline(self.evidence) if self.evidence is not None else None
 
     @property
     def scale(self) -> float:

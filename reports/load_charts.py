@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analyzers.manifest import GeneratorHealth
+from analyzers.numbers import measured, milliseconds, percent, rate, some, span, whole
 from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
 from reports.figures import (
     Chart,
@@ -25,7 +26,6 @@ from reports.figures import (
 )  # fmt: skip
 from reports.latency import TABLE_PERCENTILES, Latency
 from reports.load import Run
-from reports.numbers import measured, milliseconds, percent, rate, some, span, whole
 from reports.record import Record
 from reports.style import LIGHT
 

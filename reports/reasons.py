@@ -2,10 +2,11 @@
 
 import pyarrow.compute as pc
 
-from reports.constraints import NAMES, constraint_of_reason
+from analyzers.metrics import constraint_of
+from analyzers.numbers import clock, percent, whole
+from reports.constraints import NAMES
 from reports.figures import Table, shortened
 from reports.load import Run
-from reports.numbers import clock, percent, whole
 from reports.record import Record
 
 NO_REASON = "(none given)"
@@ -40,7 +41,7 @@ def reason_table(run: Run, record: Record) -> Table | None:
                 shortened(row["reason"] or NO_REASON, 80),
                 shortened(row["index"] or "table", 80),
                 row["direction"],
-                NAMES[constraint_of_reason(row["reason"]) or "undetermined"].lower(),
+                NAMES[constraint_of(row["reason"]) or "undetermined"].lower(),
                 whole(row["count_sum"]),
                 percent(row["count_sum"] / total),
                 clock(row["second_min"]),

@@ -7,7 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analyzers.client import seconds_summed, throttles_counted
 from analyzers.formats import Direction, Evidence
+from analyzers.words import whose
 from reports.load import Run
 
 Ints = npt.NDArray[np.int64]
@@ -28,8 +30,12 @@ class Resource:
     @property
     def title(self) -> str:
         """What a person calls it: `table, writes`."""
-        place = f"index {self.index}" if self.index else "table"
-        return f"{place}, {self.direction}s"
+        return f"{self.place.removeprefix('the ')}, {self.direction}s"
+
+    @property
+    def place(self) -> str:
+        """What a sentence calls it, without its direction: `the table`."""
+        return whose(self.index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,11 +79,8 @@ def rows_of(table: pa.Table, resource: Resource) -> pa.Table:
 
 def _seconds(run: Run) -> pa.Table | None:
     if run.seconds is not None:
-        table = run.seconds.set_column(0, "second", run.seconds["second"].cast(pa.int64()))
-        sums = ["attempts", "throttled", "consumed_units"]
-        return _summed(table, ["second", "index", "direction"], sums).rename_columns(
-            ["second", "index", "direction", "attempts", "throttled", "consumed"]
-        )
+        summed = _with_epoch(seconds_summed(run.seconds))
+        return summed.rename_columns([name.removesuffix("_units") for name in summed.column_names])
     return _seconds_of(run.evidence) if run.evidence else None
 
 
@@ -97,17 +100,8 @@ def _seconds_of(evidence: Evidence) -> pa.Table | None:
 
 
 def _throttles(run: Run) -> pa.Table | None:
-    by = ["second", "index", "direction", "reason"]
     if run.throttles is not None:
-        at_us = run.throttles["at"].cast(pa.int64()).to_numpy()
-        table = pa.table(
-            {
-                "second": at_us // 1_000_000,
-                **{name: run.throttles[name] for name in by[1:]},
-                "count": np.ones(len(at_us), dtype=np.int64),
-            }
-        )
-        return _summed(table, by, ["count"])
+        return _with_epoch(throttles_counted(run.throttles))
     if run.evidence is None or run.evidence.throttles is None:
         return None
     rows = run.evidence.throttles
@@ -118,7 +112,12 @@ def _throttles(run: Run) -> pa.Table | None:
         "reason": pa.array([row.reason for row in rows], pa.string()),
         "count": pa.array([row.count for row in rows], pa.int64()),
     }
-    return _summed(pa.table(columns), by, ["count"])
+    return _summed(pa.table(columns), ["second", "index", "direction", "reason"], ["count"])
+
+
+def _with_epoch(table: pa.Table) -> pa.Table:
+    """Seconds as epoch seconds."""
+    return table.set_column(0, "second", table["second"].cast(pa.int64()))
 
 
 def _summed(table: pa.Table, by: list[str], amounts: list[str]) -> pa.Table:

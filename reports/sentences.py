@@ -1,8 +1,8 @@
 """The verdict in one plain sentence, as a DBA would say it to a colleague."""
 
 from analyzers.formats import Grade, Verdict
+from analyzers.numbers import UNITS, percent, rate, some, whole
 from reports.facts import Facts
-from reports.numbers import UNITS, percent, rate, some, whole
 
 GRADES: dict[Grade, str] = {
     "reason": "DynamoDB said so",
@@ -53,7 +53,7 @@ def _partition(facts: Facts) -> str:
 
 def _used(facts: Facts) -> str:
     unit = UNITS[facts.resource.direction]
-    place = _place(facts)
+    place = facts.resource.place
     if facts.used_share is not None:
         return f"; {place} used {percent(facts.used_share)} of its {whole(facts.provisioned_per_s)} {unit}"
     if facts.consumed_per_s is not None:
@@ -63,7 +63,7 @@ def _used(facts: Facts) -> str:
 
 def _table(facts: Facts) -> str:
     unit = UNITS[facts.resource.direction]
-    start = f"{_subject(facts)} were throttled because {_place(facts)} itself was too small"
+    start = f"{_subject(facts)} were throttled because {facts.resource.place} itself was too small"
     asked = facts.asked_per_s or facts.consumed_per_s
     if asked is None or not facts.provisioned_per_s:
         return f"{start}."
@@ -75,7 +75,7 @@ def _table(facts: Facts) -> str:
 
 def _max_on_demand(facts: Facts) -> str:
     unit = UNITS[facts.resource.direction]
-    start = f"{_subject(facts)} were throttled by the on-demand maximum set on {_place(facts)}"
+    start = f"{_subject(facts)} were throttled by the on-demand maximum set on {facts.resource.place}"
     if facts.max_on_demand_per_s is None:
         return f"{start}."
     asked = f" and was asked for {rate(facts.asked_per_s, unit)}" if facts.asked_per_s else ""
@@ -86,7 +86,9 @@ def _account(facts: Facts) -> str:
     unit = UNITS[facts.resource.direction]
     start = f"{_subject(facts)} were throttled by the account's limit for one table"
     consumed = (
-        f"; {_place(facts)} consumed {rate(facts.consumed_per_s, unit)}" if facts.consumed_per_s else ""
+        f"; {facts.resource.place} consumed {rate(facts.consumed_per_s, unit)}"
+        if facts.consumed_per_s
+        else ""
     )
     return f"{start}{consumed}."
 
@@ -107,14 +109,9 @@ def _none(facts: Facts) -> str:
     went = f"Nothing was throttled: {rate(facts.consumed_per_s, unit)} went through"
     if facts.used_share is None:
         return f"{went}."
-    return (
-        f"{went}, {percent(facts.used_share)} of {_place(facts)}'s {whole(facts.provisioned_per_s)} {unit}."
-    )
+    has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {unit}"
+    return f"{went}, {percent(facts.used_share)} of {has}."
 
 
 def _subject(facts: Facts) -> str:
     return f"{facts.resource.direction.capitalize()}s"
-
-
-def _place(facts: Facts) -> str:
-    return f"index {facts.resource.index}" if facts.resource.index else "the table"

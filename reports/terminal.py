@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analyzers.formats import Diagnosis, Verdict
-from reports.numbers import whole
+from analyzers.numbers import whole
 from tablemodel.scenario import Scenario
 
 COLOURS = {

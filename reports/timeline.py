@@ -1,13 +1,14 @@
 """Rates over time of one resource: consumed, provisioned, and throttled by constraint, in equal steps."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analyzers import metrics
-from analyzers.formats import Capacity, Constraint, Evidence, Series, TableFacts
-from reports.constraints import constraint_of_reason, labelled_at, labels_of
+from analyzers.formats import Capacity, Constraint, TableFacts
+from analyzers.timeline import Cells, Steps, Track
+from reports.constraints import labelled_at, labels_of
 from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
 from reports.load import Run
 from reports.record import Record, Resource, rows_of
@@ -52,14 +53,31 @@ def table_facts(run: Run) -> TableFacts | None:
     return run.manifest.table if run.manifest is not None else None
 
 
-def capacity(run: Run, resource: Resource, kind: str) -> float | None:
-    """Units per second of the resource: `kind` is provisioned, max_on_demand or warm; None where unknown."""
+def provisioned(run: Run, resource: Resource) -> Steps:
+    """Units per second that are provisioned over time: as published and carried on, else as described."""
+    track = _track(run, resource)
+    return track.provisioned if track else Steps((), (), _described(run, resource, "provisioned"))
+
+
+def maximum(run: Run, resource: Resource) -> Steps:
+    """The maximum that the owner of an on-demand table has set, over time."""
+    track = _track(run, resource)
+    return track.maximum if track else Steps((), (), _described(run, resource, "max_on_demand"))
+
+
+def _track(run: Run, resource: Resource) -> Track | None:
+    return run.arranged.track(resource.index, resource.direction) if run.arranged else None
+
+
+def _described(run: Run, resource: Resource, kind: str) -> float | None:
+    """What the manifest says; DynamoDB states 0 for a mode that is not in force."""
     facts = table_facts(run)
     if facts is None:
         return None
     owners = [facts] if resource.index is None else [i for i in facts.indexes if i.name == resource.index]
     pair: Capacity | None = getattr(owners[0], kind) if owners else None
-    return pair.of(resource.direction) if pair is not None else None
+    rate = pair.of(resource.direction) if pair is not None else None
+    return rate * run.scale if rate else None
 
 
 def by_second(run: Run, record: Record, resource: Resource, *, most: int = MOST_POINTS) -> Timeline | None:
@@ -121,7 +139,7 @@ def _client_throttles(
     else:
         return {}
     second = mine["second"].to_numpy()
-    said = {reason: constraint_of_reason(reason) for reason in set(reasons)}
+    said = {reason: metrics.constraint_of(reason) for reason in set(reasons)}
     found = np.array(
         [said[r] or labelled_at(labels, s) for r, s in zip(reasons, second.tolist(), strict=True)],
         dtype=object,
@@ -140,53 +158,45 @@ def _client_throttles(
 
 def by_minute(run: Run, resource: Resource) -> Timeline | None:
     """What CloudWatch published of one resource; None where it published nothing of it."""
-    evidence = run.evidence
-    if evidence is None:
+    track = _track(run, resource)
+    if run.evidence is None or track is None or not track.consumed:
         return None
-    consumed = _series(evidence, resource, metrics.consumed(resource.direction), "Sum")
-    if consumed is None:
-        return None
-    start_s = int(evidence.window.start.timestamp()) // MINUTE_S * MINUTE_S
-    end_s = -(-int(evidence.window.end.timestamp()) // MINUTE_S) * MINUTE_S
-    step_s = max(consumed.period_s, width_for(end_s - start_s, most=1_440), MINUTE_S)
-    rates = _placed([consumed], start_s, end_s, step_s)
+    start_s = int(run.evidence.window.start.timestamp()) // MINUTE_S * MINUTE_S
+    end_s = -(-int(run.evidence.window.end.timestamp()) // MINUTE_S) * MINUTE_S
+    step_s = max(track.step_s, width_for(end_s - start_s, most=1_440), MINUTE_S)
     timeline = Timeline(
         resource=resource,
         start_s=start_s,
         end_s=end_s,
         step_s=step_s,
-        consumed=rates,
+        consumed=_placed(track.consumed, start_s, end_s, step_s),
         attempts=None,
         provisioned=None,
-        throttled=_published_throttles(evidence, resource, start_s, end_s, step_s),
+        throttled=_published_throttles(track, start_s, end_s, step_s),
     )
     return _with_provisioned(timeline, run)
 
 
 def published_resources(run: Run) -> list[Resource]:
     """Every resource of which CloudWatch published consumption above zero, or throttles."""
-    if run.evidence is None:
-        return []
-    found: set[Resource] = set()
-    for series in run.evidence.series:
-        counted = series.metric.startswith("Consumed") or series.metric.endswith("ThrottleEvents")
-        if series.operation is None and counted and any(value > 0 for _, value in series.points):
-            found.add(Resource(series.index, "read" if "Read" in series.metric else "write"))
-    return sorted(found, key=lambda resource: (resource.index or "", resource.direction != "write"))
+    found = [
+        Resource(track.index, track.direction)
+        for track in (run.arranged.tracks if run.arranged else ())
+        for counted in (track.consumed, track.events, *track.causes.values())
+        if counted and any(counted.values())
+    ]
+    return sorted(set(found), key=lambda resource: (resource.index or "", resource.direction != "write"))
 
 
-def _published_throttles(
-    evidence: Evidence, resource: Resource, start_s: int, end_s: int, step_s: int
-) -> dict[Constraint, Floats]:
+def _published_throttles(track: Track, start_s: int, end_s: int, step_s: int) -> dict[Constraint, Floats]:
     """Throttle events by the cause that a metric names; the rest are undetermined."""
-    by_cause: dict[Constraint, Floats] = {}
-    for cause, constraint in metrics.CONSTRAINT_OF_CAUSE.items():
-        series = _series(evidence, resource, metrics.cause_events(resource.direction, cause), "Sum")
-        if series is not None and any(value > 0 for _, value in series.points):
-            by_cause[constraint] = np.nan_to_num(_placed([series], start_s, end_s, step_s))
-    every = _series(evidence, resource, metrics.throttle_events(resource.direction), "Sum")
-    if every is not None:
-        total = np.nan_to_num(_placed([every], start_s, end_s, step_s))
+    by_cause = {
+        constraint: np.nan_to_num(_placed(cells, start_s, end_s, step_s))
+        for constraint, cells in track.causes.items()
+        if any(cells.values())
+    }
+    if track.events:
+        total = np.nan_to_num(_placed(track.events, start_s, end_s, step_s))
         rest = np.clip(total - np.sum([np.zeros_like(total), *by_cause.values()], axis=0), 0, None)
         if rest.sum() * step_s >= 1:
             by_cause["undetermined"] = rest
@@ -194,39 +204,19 @@ def _published_throttles(
 
 
 def _with_provisioned(timeline: Timeline, run: Run) -> Timeline:
-    """The timeline with the capacity that held at each step: published and carried on, or as described."""
-    stated = capacity(run, timeline.resource, "provisioned") or 0.0  # DynamoDB states 0 for on-demand tables
-    series = None
-    if run.evidence is not None:
-        name = metrics.provisioned(timeline.resource.direction)
-        series = _series(run.evidence, timeline.resource, name, None)
-    values = np.full(timeline.points, stated or np.nan)
-    if series is not None:
-        moments = np.array(timeline.moments())
-        for moment, value in sorted(series.points):
-            values[moments >= moment.timestamp()] = value or np.nan
-    if np.isnan(values).all():
+    """The timeline with the capacity that held at each step."""
+    steps = provisioned(run, timeline.resource)
+    rates = [steps.at(moment) for moment in timeline.moments()]
+    if not any(rates):
         return timeline
-    return Timeline(
-        **{name: getattr(timeline, name) for name in timeline.__slots__ if name != "provisioned"},
-        provisioned=values,
-    )
+    return replace(timeline, provisioned=np.array([rate or np.nan for rate in rates]))
 
 
-def _series(evidence: Evidence, resource: Resource, metric: str, statistic: str | None) -> Series | None:
-    for series in evidence.series:
-        named = (series.metric, series.index, series.operation) == (metric, resource.index, None)
-        if named and statistic in (None, series.statistic) and series.points:
-            return series
-    return None
-
-
-def _placed(series: Sequence[Series], start_s: int, end_s: int, step_s: int) -> Floats:
+def _placed(cells: Cells, start_s: int, end_s: int, step_s: int) -> Floats:
     """Sums as rates in each step, NaN in the steps without a point."""
-    points = [point for one in series for point in one.points]
-    moments = np.array([int(moment.timestamp()) for moment, _ in points], dtype=np.int64)
-    values = np.array([value for _, value in points], dtype=np.float64)
-    rates = mean_rates(moments, values, start_s=start_s, end_s=end_s, width_s=step_s) * 1.0
-    seen = mean_rates(moments, np.ones(len(points)), start_s=start_s, end_s=end_s, width_s=step_s)
+    moments = np.fromiter(cells, dtype=np.int64, count=len(cells))
+    values = np.fromiter(cells.values(), dtype=np.float64, count=len(cells))
+    rates = mean_rates(moments, values, start_s=start_s, end_s=end_s, width_s=step_s)
+    seen = mean_rates(moments, np.ones(len(cells)), start_s=start_s, end_s=end_s, width_s=step_s)
     rates[seen == 0] = np.nan
     return rates

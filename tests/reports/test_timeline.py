@@ -90,6 +90,11 @@ def test_provisioned_capacity_is_carried_on_until_it_changes():
     assert by_minute(run, TABLE).provisioned.tolist() == [100, 100, 300]
 
 
+def test_provisioned_capacity_is_that_of_a_scaled_local_table():
+    run = a_run(scale=0.1, series=[series("ConsumedWriteCapacityUnits", [["2026-11-20T12:00:00Z", 600.0]])])
+    assert by_minute(run, TABLE).provisioned.tolist() == [50, 50, 50]
+
+
 def test_an_on_demand_table_has_no_provisioned_capacity():
     facts = {"name": "orders", "billing_mode": "PAY_PER_REQUEST", "provisioned": {"read": 0, "write": 0}}
     run = a_run(table=facts, series=[series("ConsumedWriteCapacityUnits", [["2026-11-20T12:00:00Z", 600.0]])])

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports import numbers
+from analyzers import numbers
 
 
 @pytest.mark.parametrize(
