@@ -81,7 +81,7 @@ def local(options: tuple[str, ...]) -> int:
     """The local endpoint alone, for any DynamoDB client; `keyheat local --help` lists its options."""
     from tablemodel.endpoint.__main__ import main as serve
 
-    return serve(options)
+    return serve(options, prog="keyheat local")
 
 
 @cli.command()
@@ -123,6 +123,8 @@ def collect(
         found = _evidence_of_table(table, start.replace(tzinfo=UTC), end.replace(tzinfo=UTC), answers)
     else:
         raise click.UsageError("say which: --run DIR, or --table T --start A --end B")
+    if not (found.series or found.throttles or found.seconds):
+        raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))
     write_evidence(file, found)
     out.print(f"Evidence: {_shown(file)}", markup=False)
     for line in found.missing:

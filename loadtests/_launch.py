@@ -44,6 +44,7 @@ def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -
     load = scenario.load
     return [
         sys.executable, "-m", "locust", "-f", str(locustfile(scenario)), "--headless", "--only-summary",
+        "--loglevel", "WARNING",
         "--users", str(load.users), "--spawn-rate", f"{load.spawn_per_s:g}",
         "--run-time", f"{load.duration_s:g}s",
         "--scenario", str(scenario_path), "--out", str(out), "--progress", *options,

@@ -26,12 +26,16 @@ from tablemodel.endpoint.wire.http import Bounds
 from tablemodel.endpoint.wire.router import Router
 
 WRONG_USE = 2
+DESCRIPTION = (
+    "A DynamoDB and CloudWatch endpoint that throttles as DynamoDB does, for any client. It prints one line "
+    "when it answers (ready http://127.0.0.1:8000) and serves until SIGTERM or Ctrl-C."
+)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until told to stop; gives the exit code."""
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m tablemodel.endpoint") -> int:
+    """Serve until told to stop; gives the exit code. `prog` is what the help calls us."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    options = _options(arguments)
+    options = _options(arguments, prog)
     if not _is_loopback(options.host):
         print(
             f"warning: listening on {options.host}: anyone who reaches it reads and writes these tables; "
@@ -46,9 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return WRONG_USE
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None, prog: str) -> argparse.Namespace:
     bounds = Bounds()
-    parser = argparse.ArgumentParser(prog="python -m tablemodel.endpoint", description=__doc__)
+    parser = argparse.ArgumentParser(prog=prog, description=DESCRIPTION)
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)")
     add("--port", type=_whole(0, 65_535), default=8000, help="0: any free one (%(default)s)")
