@@ -190,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--items", type=int, default=1_000_000, help="written to look for stalls (%(default)s)"
     )
-    parser.add_argument("--item-bytes", type=int, default=200, help="size of those items (%(default)s)")
+    parser.add_argument("--item-bytes", type=int, default=980, help="size of those items (%(default)s)")
     parser.add_argument("--only", default="rates,memory,stalls", help="which, with commas (%(default)s)")
     options = parser.parse_args(arguments)
     if not shutil.which("wrk"):
