@@ -15,6 +15,7 @@ from typing import IO
 from tablemodel.scenario import Scenario
 
 FOLDER = Path(__file__).parent
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +55,9 @@ def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -
 def launch(command_line: list[str], watch: Callable[[Progress], None]) -> tuple[int, str]:
     """Run a load test to its end; `watch` gets its progress.
 
-    Returns its exit code and what it and its stages said beside progress. An interrupt reaches the child as
-    well (it is in our process group), which keeps its files; we wait for it either way.
+    Returns its exit code (130 where a signal ended it) and what it and its stages said beside progress. An
+    interrupt reaches the child as well (it is in our process group), which keeps its files; we wait for it
+    either way.
     """
     with (
         tempfile.TemporaryFile("w+") as beside,
@@ -71,12 +73,17 @@ def launch(command_line: list[str], watch: Callable[[Progress], None]) -> tuple[
             except KeyboardInterrupt:
                 continue
         beside.seek(0)
-        return code, beside.read()
+        said = beside.read()
+    if code < 0:
+        return INTERRUPTED, f"{said}keyheat: the load was ended by signal {-code}; what was written is kept"
+    return code, said
 
 
 def _read(lines: IO[str]) -> Iterator[Progress]:
     phase = "loading"
     for line in lines:
+        if not line.endswith("\n"):
+            return  # it was killed in the middle of a word
         fields = json.loads(line)
         phase = fields.get("phase", phase)
         known = {name: fields[name] for name in Progress.__dataclass_fields__ if name in fields}

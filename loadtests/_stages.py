@@ -34,6 +34,7 @@ class Stages:
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr if self.quiet_stdout else None,
             env={**os.environ, "PYTHONPATH": paths},
+            start_new_session=True,  # Ctrl-C is ours: `cancel` ends it, without a traceback from its imports
         )
         code = self._child.wait()
         self._child = None

@@ -25,6 +25,10 @@ class Said:
     out: str
     err: str
 
+    def says(self, words: str) -> bool:
+        """Whether it printed the words, however they were broken into lines."""
+        return "".join(words.split()) in "".join(self.out.split())
+
     @property
     def line(self) -> str:
         """The one line that it said on stderr; help on usage aside."""

@@ -1,0 +1,104 @@
+"""Master and workers as processes of their own, as on several machines: nothing is lost unsaid."""
+
+import json
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tablemodel import runfiles
+from tablemodel.endpoint.process import EndpointProcess
+
+Start = Callable[..., "subprocess.Popen[str]"]
+PATIENCE_S = 90
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return str(taken.getsockname()[1])
+
+
+def start_all(start: Start, scenario: Path, folder: Path, url: str, *more: str) -> list[Any]:
+    """A master, which waits for its two workers, and the workers."""
+    port = free_port()
+    master = start(
+        "hotkey.py", "--headless", "--only-summary", "--progress",
+        "--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port, "--expect-workers", "2",
+        "--scenario", str(scenario), "--out", str(folder), "--no-report", "--host", url, *more,
+    )  # fmt: skip
+    workers = [
+        start("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port) for _ in range(2)
+    ]
+    return [master, *workers]
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    return runfiles.read_json(folder / "run.json", runfiles.RUN)
+
+
+def decided(url: str) -> dict[str, int]:
+    """What the endpoint itself decided."""
+    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table=short-table") as answer:
+        rows = json.load(answer)
+    return {
+        "accepted": sum(row["accepted"] for row in rows),
+        "throttled": sum(sum(row["refused"].values()) for row in rows),
+    }
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    gives_up_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < gives_up_s, "it never came to it"
+        time.sleep(0.05)
+
+
+def test_the_master_has_all_that_the_workers_sent(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    processes = start_all(start_locust, scenario_file, folder, endpoint.url)
+    _out, err = processes[0].communicate(timeout=PATIENCE_S)
+    assert processes[0].returncode == 0, err
+    assert [worker.wait(PATIENCE_S) for worker in processes[1:]] == [0, 0]
+
+    run = manifest(folder)
+    totals = run["totals"]
+    assert {name: totals[name] for name in ("accepted", "throttled")} == decided(endpoint.url)
+    assert totals["throttled"] > 0
+    assert totals["errors"] == 0
+    assert (run["status"], run["processes"], run["users"]) == ("finished", 2, 10)
+    assert not run["generator"]["bound"], run["generator"]["checks"]
+    throttles = runfiles.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
+    assert throttles.num_rows == totals["throttled"]
+    seconds = runfiles.read_table(folder / "seconds.parquet", runfiles.SECONDS).to_pandas()
+    assert int(seconds[seconds["index"].isna()]["attempts"].sum()) == totals["attempts"]
+
+
+def test_a_worker_that_is_killed_is_named_and_the_rest_stays(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    master, lost, stays = start_all(
+        start_locust, scenario_file, folder, endpoint.url, "--run-time", "6s"
+    )  # fmt: skip
+    wait_for(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 600)
+    lost.kill()
+    _out, err = master.communicate(timeout=PATIENCE_S)
+    assert master.returncode == 0, err
+    assert stays.wait(PATIENCE_S) == 0
+
+    run = manifest(folder)
+    named = [check for check in run["generator"]["checks"] if "was lost, and the end of its record" in check]
+    assert len(named) == 1
+    assert run["generator"]["bound"], "a run with a hole in its record says nothing about the table"
+    assert run["status"] == "finished"
+    truth, totals = decided(endpoint.url), run["totals"]
+    counted = totals["accepted"] + totals["throttled"]
+    assert 600 <= counted <= sum(truth.values())
+    assert {path.name for path in folder.iterdir()} == {
+        "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json",
+    }  # fmt: skip

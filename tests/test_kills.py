@@ -1,0 +1,248 @@
+"""Whatever is killed, and whenever: files are whole or absent, and the next command goes on from there."""
+
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from analyzers.evidence import collect
+from analyzers.formats import read_diagnosis, read_evidence
+from tablemodel import runfiles
+from tablemodel.endpoint.process import EndpointProcess
+
+ROOT = Path(__file__).parents[1]
+Verb = Callable[..., Any]
+Sample = Callable[..., Path]
+Start = Callable[..., "subprocess.Popen[str]"]
+PATIENCE_S = 90
+SCENARIO = """
+format = "keyheat.scenario/1"
+name = "short"
+question = "What is left of a run that is killed?"
+loadtest = "hotkey"
+table = { name = "short-table", sort_key = "sk", provisioned = { read = 500, write = 4_000 } }
+keys = { kind = "hot_key", share = 0.9, keys = 100 }
+load = { users = 10, requests_per_s = 400, duration_s = %s, item_bytes = 9_000 }
+"""
+RECORDS = {"seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"}
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts `python -m MODULE ...` in a process group of its own, which is killed at the end of the test."""
+    children: list[subprocess.Popen[str]] = []
+
+    def popen(*arguments: object) -> "subprocess.Popen[str]":
+        child = subprocess.Popen(
+            [sys.executable, "-m", *map(str, arguments)],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        children.append(child)
+        return child
+
+    yield popen
+    for child in children:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+
+
+def scenario(folder: Path, duration_s: float) -> Path:
+    path = folder / "short.toml"
+    path.write_text(SCENARIO % duration_s)
+    return path
+
+
+def eventually(attempt: Callable[[], Any]) -> Any:
+    """What the attempt gives once it gives something: there is nothing to wait for but that it does."""
+    gives_up_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < gives_up_s:
+        try:
+            found = attempt()
+        except (OSError, runfiles.FileProblem, psutil.Error):
+            found = None
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it never came to it")
+
+
+def has_sent(run: Path, requests: int) -> bool:
+    """Whether the run's endpoint has decided on so many requests."""
+    url = runfiles.read_json(run / "run.json", runfiles.RUN)["endpoint_url"]
+    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table=short-table") as answer:
+        rows = json.load(answer)
+    return sum(row["accepted"] + sum(row["refused"].values()) for row in rows) >= requests
+
+
+def child_of(parent: "subprocess.Popen[str]", word: str) -> psutil.Process | None:
+    """The descendant whose command line has the word."""
+    family = psutil.Process(parent.pid).children(recursive=True)
+    return next((child for child in family if word in child.cmdline()), None)
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def collected_later(run: Path) -> Any:
+    """`keyheat collect`, in a world in which each look at the clock takes a minute."""
+    minutes = itertools.count(time.time(), 60.0)
+    return collect(run, clock=lambda: next(minutes), sleep=lambda seconds: None)
+
+
+@pytest.mark.parametrize("requests", [1, 400])
+def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path, requests: int) -> None:
+    run = tmp_path / "run"
+    parent = start("keyheat", "run", scenario(tmp_path, 60), "--out", run)
+    eventually(lambda: has_sent(run, requests))
+    endpoint = child_of(parent, "tablemodel.endpoint")
+    locust = child_of(parent, "locust")
+    assert locust is not None
+    assert endpoint is not None
+    locust.kill()
+    _out, err = parent.communicate(timeout=PATIENCE_S)
+    assert parent.returncode == 130
+    assert err.splitlines()[-1] == "keyheat: the load was ended by signal 9; what was written is kept"
+    psutil.wait_procs([endpoint], timeout=PATIENCE_S)  # nothing is left behind
+    assert not endpoint.is_running() or endpoint.status() == psutil.STATUS_ZOMBIE
+
+    assert files_in(run) == {"run.json"}
+    assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "running"
+    evidence = collected_later(run)
+    assert evidence.table.name == "short-table"
+    assert any("it is running" in line for line in evidence.missing)
+    said = verb("analyze", run)
+    assert said.code == 3
+    assert all(said.says(name) for name in RECORDS)
+    assert verb("report", run).code == 0
+
+
+def test_the_endpoint_is_killed_under_load(start: Start, verb: Verb, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with EndpointProcess.start() as endpoint:
+        options = ("--headless", "--only-summary", "--no-report", "--host", endpoint.url, "--out", run)
+        load = start(
+            "locust", "-f", ROOT / "loadtests" / "hotkey.py", "--scenario", scenario(tmp_path, 4), *options
+        )
+        eventually(lambda: has_sent(run, 500))
+        os.kill(endpoint.pid, signal.SIGKILL)
+        _out, err = load.communicate(timeout=PATIENCE_S)
+    assert load.returncode == 0, err
+    assert files_in(run) == {"run.json"} | RECORDS
+    totals = runfiles.read_json(run / "run.json", runfiles.RUN)["totals"]
+    assert totals["errors"] > 0
+    assert sum(totals["errors_by_kind"].values()) == totals["errors"]
+    assert set(totals["errors_by_kind"]) <= {"connection_refused", "connection_reset", "connection_closed"}
+    assert totals["attempts"] == totals["accepted"] + totals["throttled"] + totals["errors"]
+    assert sum(totals["by_reason"].values()) == totals["throttled"]
+
+    said = verb("analyze", run)
+    diagnosis = read_diagnosis(run / "diagnosis.json")
+    assert said.code == 0
+    assert diagnosis.verdict.constraint == "partition"
+    assert any("evidence.json is missing" in line for line in diagnosis.coverage.missing)
+    evidence = collected_later(run)
+    assert evidence.throttles
+    assert any("CloudWatch" in line for line in evidence.missing)
+    assert verb("report", run).code == 0
+
+
+def test_a_stage_of_a_run_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
+    """While it waits for the last minute, say: the client's files stay, and the rest can be done again."""
+    run = tmp_path / "run"
+    parent = start("keyheat", "run", scenario(tmp_path, 2), "--out", run)
+    eventually(lambda: child_of(parent, "collect")).kill()
+    _out, err = parent.communicate(timeout=PATIENCE_S)
+    assert parent.returncode == 130, err
+    assert files_in(run) == {"run.json"} | RECORDS
+    said = verb("analyze", run)
+    assert said.code == 0
+    assert said.says("evidence.json is missing")
+    assert verb("report", run).code == 0
+
+
+def test_ctrl_c_keeps_what_there_is(start: Start, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    parent = start("keyheat", "run", scenario(tmp_path, 60), "--out", run)
+    eventually(lambda: has_sent(run, 300))
+    os.killpg(parent.pid, signal.SIGINT)
+    eventually(lambda: child_of(parent, "collect"))  # the run's own files are written by now
+    os.killpg(parent.pid, signal.SIGINT)  # nor wait for the minute to be published
+    _out, err = parent.communicate(timeout=PATIENCE_S)
+    assert parent.returncode == 130, err
+    assert "Traceback" not in err
+    assert files_in(run) == {"run.json"} | RECORDS
+    assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "interrupted"
+
+
+STAGES = {"analyze": "diagnosis.json", "report": "report.html", "collect": "evidence.json"}
+READERS = {"analyze": read_diagnosis, "report": lambda page: page.read_text(), "collect": read_evidence}
+MOMENTS = {
+    "when half the file is written": "file = os.fsync; os.fsync = lambda fd: (os.truncate(fd, 100), die())",
+    "just before the file has its name": "os.replace = lambda old, new: die()",
+    "just after the file has its name": "move = os.replace; os.replace = lambda a, b: (move(a, b), die())",
+}
+DIES_THEN = "import os, signal, sys, keyheat; die = lambda: os.kill(os.getpid(), signal.SIGKILL); {}; \
+sys.exit(keyheat.main(sys.argv[1:]))"
+
+
+def arguments_of(stage: str, run: Path) -> list[str]:
+    if stage != "collect":
+        return [stage, str(run)]
+    answer = run.parent / "answer.json"
+    answer.write_text('{"MetricDataResults": []}')
+    return ["collect", "--run", str(run), "--cloudwatch-json", str(answer)]
+
+
+def check_old_or_new(verb: Verb, run: Path, stage: str, old: bytes) -> bool:
+    """The stage's file is as it was or a whole new one (tells which), and the stage can be run again."""
+    path = run / STAGES[stage]
+    new = path.read_bytes() != old
+    if new:
+        READERS[stage](path)
+    assert verb(*arguments_of(stage, run)).code == 0
+    READERS[stage](path)
+    return new
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_stage_is_killed_at_the_worst_moment(verb: Verb, sample: Sample, stage: str, moment: str) -> None:
+    run = sample("hotkey")
+    old = b"what was there before"
+    (run / STAGES[stage]).write_bytes(old)
+    command = [sys.executable, "-c", DIES_THEN.format(MOMENTS[moment]), *arguments_of(stage, run)]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, timeout=PATIENCE_S).returncode == -9
+    assert check_old_or_new(verb, run, stage, old) == ("after" in moment)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_is_killed_at_any_moment(start: Start, verb: Verb, sample: Sample, stage: str) -> None:
+    run = sample("hotkey")
+    old = b"what was there before"
+    began_s = time.monotonic()
+    assert start("keyheat", *arguments_of(stage, run)).wait(PATIENCE_S) == 0
+    whole_s = time.monotonic() - began_s
+    rng = random.Random(stage)
+    for _ in range(3):
+        (run / STAGES[stage]).write_bytes(old)
+        child = start("keyheat", *arguments_of(stage, run))
+        time.sleep(whole_s * rng.random())
+        child.kill()
+        child.wait(PATIENCE_S)
+        check_old_or_new(verb, run, stage, old)
