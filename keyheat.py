@@ -141,6 +141,7 @@ def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
     from analyzers.diagnosis import analyze_evidence, analyze_run
     from analyzers.formats import write_diagnosis
     from reports import terminal
+    from reports.load import load_run
 
     if (folder is None) == (evidence is None):
         raise click.UsageError("say which: a run directory, or --evidence FILE")
@@ -153,7 +154,7 @@ def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
     if as_json:
         _print_json(diagnosis.model_dump(mode="json"))
     else:
-        out.print(terminal.summary(diagnosis))
+        out.print(terminal.summary(diagnosis, load_run(folder) if folder else None))
     return _exit_code(diagnosis)
 
 

@@ -105,7 +105,9 @@ def _by_second(inference: Inference, seconds: Sequence[Second]) -> list[Candidat
         for span in spans(((s.second, s.throttles) for s in own), width_s=1, gap_s=numbers.spans.gap_s):
             within = [s for s in own if span.overlaps(s.second, s.second + 1)]
             total = sum(s.throttles for s in seconds if span.overlaps(s.second, s.second + 1))
-            opinion = inference.settled(by_seconds(within, constraint, span.throttles / total, numbers))
+            opinion = inference.settled(
+                by_seconds(within, constraint, span.throttles / total, inference.track.direction, numbers)
+            )
             found.append(_inferred(span, opinion))
     return found
 
@@ -152,7 +154,7 @@ def _opinion(inference: Inference, cell: int) -> Opinion:
     seen_zero = track.known_zero(track.events, cell)
     indexes = inference.timeline.indexes(track.direction)
     if seen_zero and track.index is None and track.direction == "write" and indexes:
-        because = "writes were throttled, and CloudWatch counts none on the table itself: an index, perhaps"
+        because = "CloudWatch counts no throttled write on the table itself: perhaps an index refused them."
         return undecided("undetermined-resource", because)
     return inference.opinion(cell)
 

@@ -7,7 +7,9 @@ from typing import Final
 from analyzers.demand import Demand
 from analyzers.formats import Constraint, Direction, HotKey
 from analyzers.heat import Heat
+from analyzers.numbers import units
 from analyzers.thresholds import Recommend
+from analyzers.words import whose
 
 MOST_SHARDS: Final = 100_000
 
@@ -30,7 +32,7 @@ class Case:
     @property
     def whose(self) -> str:
         """The resource in words."""
-        return "the table" if self.resource == "table" else f"index {self.resource}"
+        return whose(self.resource)
 
     @property
     def hottest(self) -> HotKey | None:
@@ -41,10 +43,15 @@ class Case:
 
     @property
     def asked(self) -> str:
-        """The demand in words."""
+        """The demand as the beginning of a sentence."""
         if self.demand is None:
-            return "how much was asked for is not known"
-        return f"{self.demand.units_per_s:,.0f} {self.direction} units/s were {self.demand.measured}"
+            return "How much was asked for is not known"
+        return self.demand.said(self.direction)
+
+    @property
+    def sustained(self) -> str:
+        """What one partition sustains, in words."""
+        return units(self.ceiling, self.direction)
 
     @property
     def with_headroom(self) -> float | None:

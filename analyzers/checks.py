@@ -1,9 +1,10 @@
 """A scenario's thresholds held against what was measured. What was not measured has not been met."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from analyzers.client import ClientFiles
 from analyzers.formats import Evidence, ThresholdResult, Verdict
+from analyzers.numbers import exact_percent
 from tablemodel.scenario import ThresholdsSpec
 
 
@@ -19,12 +20,12 @@ def _results(
 ) -> Iterator[ThresholdResult]:
     if spec.throttle_share_max is not None:
         yield _at_most(
-            "throttle_share_max", spec.throttle_share_max, throttle_share(evidence, client), "{:.2%}"
+            "throttle_share_max", spec.throttle_share_max, throttle_share(evidence, client), exact_percent
         )
     if spec.error_share_max is not None:
-        yield _at_most("error_share_max", spec.error_share_max, _error_share(client), "{:.2%}")
+        yield _at_most("error_share_max", spec.error_share_max, _error_share(client), exact_percent)
     if spec.p99_ms_max is not None:
-        yield _at_most("p99_ms_max", spec.p99_ms_max, client.p99_ms if client else None, "{:,.1f} ms")
+        yield _at_most("p99_ms_max", spec.p99_ms_max, client.p99_ms if client else None, "{:,.1f} ms".format)
     if spec.constraint is not None:
         yield ThresholdResult(
             name="constraint",
@@ -49,7 +50,9 @@ def _error_share(client: ClientFiles | None) -> float | None:
     return totals.errors / totals.attempts if totals and totals.attempts else None
 
 
-def _at_most(name: str, allowed: float, measured: float | None, form: str) -> ThresholdResult:
-    said = "not measured" if measured is None else form.format(measured)
+def _at_most(
+    name: str, allowed: float, measured: float | None, form: Callable[[float], str]
+) -> ThresholdResult:
+    said = "not measured" if measured is None else form(measured)
     broken = measured is None or measured > allowed
-    return ThresholdResult(name=name, allowed=f"at most {form.format(allowed)}", measured=said, broken=broken)
+    return ThresholdResult(name=name, allowed=f"at most {form(allowed)}", measured=said, broken=broken)

@@ -25,6 +25,7 @@ from analyzers.recommendations import recommend
 from analyzers.thresholds import Thresholds, load_thresholds
 from analyzers.timeline import Timeline, timeline
 from analyzers.verdict import Group, groups, verdict
+from analyzers.words import sentence
 from tablemodel import runfiles
 from tablemodel.runfiles import FileProblem
 from tablemodel.scenario import Scenario, ScenarioError, scenario_from_dict
@@ -122,11 +123,11 @@ def _first(direction: str | None, heats: Sequence[Heat]) -> list[Heat]:
 
 def _generator(client: ClientFiles | None) -> GeneratorFacts:
     if client is None:
-        return GeneratorFacts(bound=False, checks=("no load of ours: the evidence alone was analyzed",))
+        return GeneratorFacts(bound=False, checks=("No load of ours: the evidence alone was analyzed.",))
     found = client.manifest.generator if client.manifest else None
     if found is None:
-        return GeneratorFacts(bound=False, checks=("the generator's health was not recorded",))
-    return GeneratorFacts(bound=found.bound, checks=found.checks)
+        return GeneratorFacts(bound=False, checks=("The generator's health was not recorded.",))
+    return GeneratorFacts(bound=found.bound, checks=tuple(map(sentence, found.checks)))
 
 
 def _advice(

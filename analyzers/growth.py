@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from analyzers.facts import partition_ceiling
 from analyzers.formats import Evidence, Label
 from analyzers.heat import Heat
+from analyzers.numbers import percent, units, whole
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Track, timeline
 
@@ -45,13 +46,12 @@ def _shown(
         return None
     if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:
         return None
-    used = (
-        f"{peak:,.0f} units/s consumed, {peak / track.warm:.0%} of the warm throughput of {track.warm:,.0f}"
-    )
-    keys = "the load reaches every partition"
+    share = percent(peak / track.warm)
+    used = f"The load consumed {units(peak, label.direction)}, {share} of the warm throughput of "
+    keys = "it reaches every partition"
     if hottest is not None:
-        keys = f"the hottest key asks for {hottest:,.0f} units/s only"
-    return f"{used}, and {keys}: the table has not grown yet"
+        keys = f"the hottest key asked for {units(hottest, label.direction)} only"
+    return f"{used}{whole(track.warm)}, and {keys}: the table has not grown yet."
 
 
 def _peak(label: Label, track: Track) -> float | None:

@@ -9,10 +9,12 @@ from typing import Final
 from analyzers import burst, on_demand, provisioned
 from analyzers.burst import Bank
 from analyzers.formats import Constraint, SecondCount
+from analyzers.numbers import percent
 from analyzers.opinions import Opinion, decided, undecided
 from analyzers.provisioned import Second
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, Track
+from analyzers.words import LIMITS
 
 NO_CLOUDWATCH = 0.95  # factor: nothing but the client's own record, and others may use the table too
 LAST_S: Final = 2**53  # later than any evidence
@@ -59,27 +61,29 @@ class Inference:
         """The opinion after what is not known is taken off; `undetermined` where too little is left."""
         track = self.track
         if opinion.rule.startswith("seconds") and track.consumed is None:
-            opinion = opinion.weaker(NO_CLOUDWATCH, "the client's own record alone")
+            opinion = opinion.weaker(NO_CLOUDWATCH, "This rests on the client's own record alone.")
         # A write refused for an index looks like the table's unless CloudWatch counts events there.
         indexes = self.timeline.indexes(track.direction)
         if track.index is None and track.direction == "write" and indexes and track.events is None:
             opinion = opinion.weaker(
-                MAYBE_INDEX, "an index may be the cause: its throttle events are not known"
+                MAYBE_INDEX, "An index may be the cause: its throttle events are not known."
             )
         return decided(opinion, self.numbers.inferred.decide_at)
 
     def _majority(self, seconds: Sequence[Second]) -> Opinion:
         if not seconds:
-            return undecided("undetermined-no-provisioned", "throttled, but what is provisioned is not known")
+            return undecided("undetermined-no-provisioned", "What was provisioned is not known.")
         votes: Counter[Constraint] = Counter()
         for second in seconds:
             votes[second.says(self.numbers)] += second.throttles
         (constraint, most), total = votes.most_common(1)[0], votes.total()
         if most < self.numbers.inferred.majority * total:
-            parts = ", ".join(f"{name} {count / total:.0%}" for name, count in sorted(votes.items()))
-            return undecided("undetermined-seconds", f"the client's throttled seconds do not agree: {parts}")
+            parts = ", ".join(
+                f"{LIMITS[name]} {percent(count / total)}" for name, count in sorted(votes.items())
+            )
+            return undecided("undetermined-seconds", f"The client's throttled seconds do not agree: {parts}.")
         chosen = [second for second in seconds if second.says(self.numbers) == constraint]
-        return provisioned.by_seconds(chosen, constraint, most / total, self.numbers)
+        return provisioned.by_seconds(chosen, constraint, most / total, self.track.direction, self.numbers)
 
     def _on_demand(self, cell: int) -> Opinion:
         confidence = self.numbers.confidence

@@ -12,6 +12,7 @@ from analyzers.candidates import Candidate, candidates
 from analyzers.formats import Constraint, Evidence, Label
 from analyzers.inferred import Inference, inference
 from analyzers.metrics import DIRECTIONS
+from analyzers.numbers import of_provisioned, some, span
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, Track, timeline
 from analyzers.weighing import cells_of, metric_of, weigh
@@ -62,14 +63,14 @@ def _refused_by_index(arranged: Timeline, track: Track) -> Callable[[int], bool]
 
 def _label(candidate: Candidate, found: Sequence[Candidate], ready: Inference) -> Label:
     weight = weigh(candidate, found, ready)
-    span, track = candidate.span, ready.track
+    when, track = candidate.span, ready.track
     return Label(
-        start=_moment(span.start_s),
-        end=_moment(span.end_s),
+        start=_moment(when.start_s),
+        end=_moment(when.end_s),
         resource=track.resource,
         direction=track.direction,
         constraint=candidate.constraint,
-        throttles=span.throttles,
+        throttles=when.throttles,
         grade=candidate.grade,
         confidence=max(0.0, min(1.0, round(weight.confidence, 3))),
         because=tuple(
@@ -90,16 +91,13 @@ def _rule(candidate: Candidate) -> str:
 
 def _said(candidate: Candidate, track: Track) -> str:
     """What the grade itself says, with its count and length."""
-    span = candidate.span
-    length_s = span.end_s - span.start_s
+    throttles, length = candidate.span.throttles, span(candidate.span.end_s - candidate.span.start_s)
     if candidate.grade == "reason":
-        words = ", ".join(f"{word} for {count:,}" for word, count in candidate.words.items())
-        return f"DynamoDB gave {words} throttled attempts within {length_s:,} s"
+        words = " and ".join(f"{word} for {count:,}" for word, count in candidate.words.items())
+        return f"DynamoDB gave the reason {words} throttled attempts within {length}."
     if candidate.grade == "cause_metric":
-        metric = metric_of(track, candidate.constraint)
-        return f"CloudWatch counts {span.throttles:,} {metric} within {length_s / 60:,.0f} min"
-    length = f"{length_s:,} s" if length_s % 60 else f"{length_s // 60:,} min"
-    return f"{span.throttles:,} throttles within {length} came without a stated cause"
+        return f"CloudWatch counts {throttles:,} {metric_of(track, candidate.constraint)} within {length}."
+    return f"{some(throttles, 'throttle')} within {length} came without a stated cause."
 
 
 def _room(candidate: Candidate, track: Track) -> str:
@@ -111,15 +109,16 @@ def _room(candidate: Candidate, track: Track) -> str:
     capacity = track.provisioned.at(candidate.span.start_s)
     if not rates or track.on_demand or capacity is None:
         return ""
-    peak = max(rates)
-    used = f"{peak:,.0f} of {capacity:,.0f} provisioned units/s ({peak / capacity:.0%})"
-    return f"the busiest minute consumed {used}"
+    return f"The busiest {track.cell_name} consumed {of_provisioned(max(rates), capacity, track.direction)}."
 
 
 def _back_pressure(track: Track) -> str:
     if track.index is None or track.direction != "write":
         return ""
-    return f"index back-pressure: writes to the table are refused because index {track.index} cannot keep up"
+    return (
+        f"This is index back-pressure: writes to the table were refused because index {track.index} "
+        "could not keep up."
+    )
 
 
 def _moment(second: float) -> datetime:

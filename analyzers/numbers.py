@@ -35,6 +35,11 @@ def percent(share: float | None) -> str:
     return f"{value:.0f} %"
 
 
+def exact_percent(share: float) -> str:
+    """A share as per cent in four digits, to be held against another one: 0.0499 -> 4.99 %."""
+    return f"{share * 100:.4g} %"
+
+
 def milliseconds(value_ms: float | None) -> str:
     """A duration: 0.84 ms, 12.3 ms, 1.2 s."""
     if value_ms is None or not math.isfinite(value_ms):
@@ -53,6 +58,17 @@ def span(seconds: float) -> str:
 def rate(value_per_s: float | None, unit: str) -> str:
     """A measured rate with its unit: 1,800 WCU/s."""
     return NOTHING if value_per_s is None else f"{measured(value_per_s)} {unit}/s"
+
+
+def units(value_per_s: float, direction: str) -> str:
+    """A rate of capacity units with every digit: 1,796 WCU/s."""
+    return f"{whole(value_per_s)} {UNITS[direction]}/s"
+
+
+def of_provisioned(used: float, capacity: float, direction: str) -> str:
+    """Consumed against provisioned: 808 of 4,000 provisioned WCU/s (20 %)."""
+    share = f" ({percent(used / capacity)})" if capacity else ""
+    return f"{whole(used)} of {whole(capacity)} provisioned {UNITS[direction]}/s{share}"
 
 
 def moment(epoch_s: float) -> str:

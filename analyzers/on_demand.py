@@ -5,6 +5,7 @@ the quota of the account for one table with its indexes, and its partitions.
 """
 
 from analyzers.facts import QUOTAS
+from analyzers.numbers import units, whole
 from analyzers.opinions import Opinion, undecided
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, Track
@@ -16,11 +17,11 @@ def on_demand(
     """What consumption says of one cell. `rate`: units/s while throttled; `base`: how sure that is."""
     if rate is None:
         return undecided(
-            "undetermined-no-consumed", "throttled, but the consumed units of that time are not known"
+            "undetermined-no-consumed", "The consumed units of the throttled time are not known."
         )
-    maximum = track.maximum.at(cell)
+    maximum, side = track.maximum.at(cell), track.direction
     if maximum and rate >= numbers.inferred.at_limit * maximum:
-        because = f"{rate:,.0f} of {maximum:,.0f} units/s that are set as the on-demand maximum"
+        because = f"{whole(rate)} of the {units(maximum, side)} set as the on-demand maximum were consumed."
         return Opinion(
             rule="on-demand-at-maximum", constraint="max_on_demand", confidence=base, because=because
         )
@@ -28,20 +29,26 @@ def on_demand(
     quota = timeline.quota.of(track.direction)
     bound = quota or QUOTAS[track.direction] * timeline.scale
     if total >= numbers.inferred.at_limit * bound:
-        because = f"{total:,.0f} of {bound:,.0f} units/s that the account allows one table with its indexes"
+        because = (
+            f"{whole(total)} of the {units(bound, side)} that the account allows one table with its indexes "
+            "were consumed."
+        )
         opinion = Opinion(rule="on-demand-at-quota", constraint="account", confidence=base, because=because)
-        return opinion if quota else opinion.weaker(0.85, "the account's own quota is not known")
+        return (
+            opinion
+            if quota
+            else opinion.weaker(0.85, "The account's own quota is not known; this is the default.")
+        )
     return _below(track, rate, total, maximum, base)
 
 
 def _below(track: Track, rate: float, total: float, maximum: float | None, base: float) -> Opinion:
-    cap = f"below the maximum of {maximum:,.0f}" if maximum else "with no maximum set"
-    because = (
-        f"{rate:,.0f} units/s consumed on an on-demand {_kind(track)}, {cap} and below the account's quota"
-    )
+    cap = f"below its maximum of {units(maximum, track.direction)}" if maximum else "with no maximum set"
+    used = f"The on-demand {_kind(track)} consumed {units(rate, track.direction)}"
+    because = f"{used}, {cap} and below the account's quota."
     opinion = Opinion(rule="on-demand-below-limits", constraint="partition", confidence=base, because=because)
     if maximum is None and not track.maximum_asked:
-        opinion = opinion.weaker(0.85, "whether a maximum is set is not known")
+        opinion = opinion.weaker(0.85, "Whether a maximum is set is not known.")
     return opinion
 
 

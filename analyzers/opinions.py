@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from analyzers.formats import Constraint
+from analyzers.words import LIMITS
 
 UNDETERMINED: Final = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """A constraint with the rule that led to it, how sure that is, and the numbers it rests on."""
+    """A constraint with the rule that led to it, how sure that is, and the numbers in sentences."""
 
     rule: str
     constraint: Constraint
@@ -19,7 +20,7 @@ class Opinion:
 
     def weaker(self, factor: float, because: str) -> "Opinion":
         """The same opinion, less sure for a further reason."""
-        return replace(self, confidence=self.confidence * factor, because=f"{self.because}; {because}")
+        return replace(self, confidence=self.confidence * factor, because=f"{self.because} {because}")
 
 
 def undecided(rule: str, because: str) -> Opinion:
@@ -31,5 +32,5 @@ def decided(opinion: Opinion, at_least: float) -> Opinion:
     """The opinion if it is sure enough, else `undetermined` with what it leaned to."""
     if opinion.constraint == "undetermined" or opinion.confidence >= at_least:
         return opinion
-    leaning = f"{opinion.because}; that leans to {opinion.constraint}, too weakly to say so"
+    leaning = f"{opinion.because} That leans to {LIMITS[opinion.constraint]}, too weakly to say so."
     return undecided(f"undetermined-{opinion.rule}", leaning)

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analyzers.burst import Bank
-from analyzers.formats import Constraint
+from analyzers.formats import Constraint, Direction
+from analyzers.numbers import of_provisioned, percent, some, units
 from analyzers.opinions import Opinion, undecided
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Track
@@ -44,23 +45,23 @@ class Second:
 
 
 def by_seconds(
-    seconds: Sequence[Second], constraint: Constraint, share: float, numbers: Thresholds
+    seconds: Sequence[Second], constraint: Constraint, share: float, direction: Direction, numbers: Thresholds
 ) -> Opinion:
     """The opinion of throttled seconds that say one constraint; `share`: of all throttles of that time."""
     total = sum(second.throttles for second in seconds)
     rate = sum(second.rate * second.throttles for second in seconds) / total
     capacity = sum(second.capacity * second.throttles for second in seconds) / total
-    used = f"{rate:,.0f} of {capacity:,.0f} provisioned units/s ({rate / capacity:.0%})"
+    held = "" if share == 1 else f" with {percent(share)} of the throttles of that time"
     rule = "at-provisioned" if constraint == "table" else "below-provisioned"
     burst = ""
     if constraint == "partition" and rate > capacity:
-        rule, burst = "burst-in-hand", ", the burst not yet spent by estimate"
+        rule, burst = "burst-in-hand", ", with burst still in hand by estimate"
     return Opinion(
         rule=f"seconds-{rule}",
         constraint=constraint,
         confidence=numbers.confidence.seconds * (0.7 + 0.3 * share),
-        because=f"{used} were consumed in {len(seconds):,} throttled seconds{burst}; "
-        f"they hold {share:.0%} of the throttles of that time",
+        because=f"In {some(len(seconds), 'throttled second')}{held}, "
+        f"{of_provisioned(rate, capacity, direction)} were consumed{burst}.",
     )
 
 
@@ -69,16 +70,14 @@ def by_minutes(track: Track, cell: int, bank: Mapping[int, Bank], numbers: Thres
     used, capacity = track.consumed_per_s(cell), track.provisioned.at(cell)
     if used is None:
         return undecided(
-            "undetermined-no-consumed", "throttled, but the consumed units of that time are not known"
+            "undetermined-no-consumed", "The consumed units of the throttled time are not known."
         )
     if capacity is None:
         return undecided(
             "undetermined-no-provisioned",
-            f"{used:,.0f} units/s consumed, but what is provisioned is not known",
+            f"{units(used, track.direction)} were consumed, but what is provisioned is not known.",
         )
-    numbers_said = (
-        f"{used:,.0f} of {capacity:,.0f} provisioned units/s consumed on average ({used / capacity:.0%})"
-    )
+    numbers_said = f"On average, {of_provisioned(used, capacity, track.direction)} were consumed"
     share, held = used / capacity, bank[cell]
     if share < numbers.inferred.at_provisioned_low:
         opinion = _below(track, cell, held, numbers, numbers_said, share)
@@ -92,54 +91,57 @@ def by_minutes(track: Track, cell: int, bank: Mapping[int, Bank], numbers: Thres
 def _below(track: Track, cell: int, held: Bank, numbers: Thresholds, said: str, share: float) -> Opinion:
     base = numbers.confidence.minutes
     if held.spent_before(numbers.inferred.burst_spent_share):
-        because = f"{said}, and the burst had been spent before: a partly loaded period at the table's limit"
+        because = f"{said}, after the burst was spent: a partly loaded period at the table's limit."
         return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base * 0.9, because=because)
     room = 1 - share / numbers.inferred.at_provisioned_low
     opinion = Opinion(
         rule="minutes-below-provisioned",
         constraint="partition",
         confidence=base + (0.9 - base) * room,
-        because=f"{said}, with {held.after:,.0f} units of burst in hand by estimate",
+        because=f"{said}, with {held.after:,.0f} units of burst in hand by estimate.",
     )
     neighbours = [track.cell_of(cell + way * track.step_s) for way in (-1, 1)]
     if not any(_throttled(track, near) for near in neighbours):
-        opinion = opinion.weaker(ALONE, "one period alone, whose average may hide a short burst")
+        opinion = opinion.weaker(ALONE, f"The average of one {track.cell_name} alone may hide a short burst.")
     return opinion
 
 
 def _at(used: float, held: Bank, numbers: Thresholds, said: str) -> Opinion:
     base = numbers.confidence.minutes
     if held.spent_after(numbers.inferred.burst_spent_share):
-        because = f"{said}, and its burst is spent"
+        because = f"{said}, and the burst was spent."
         return Opinion(
             rule="minutes-at-provisioned", constraint="table", confidence=base + 0.15, because=because
         )
-    opinion = Opinion(rule="minutes-at-provisioned", constraint="table", confidence=base * 0.9, because=said)
+    opinion = Opinion(
+        rule="minutes-at-provisioned", constraint="table", confidence=base * 0.9, because=f"{said}."
+    )
     ceilings = (limits.PARTITION_WRITE_UNITS_PER_S, limits.PARTITION_READ_UNITS_PER_S)
     near = [c for c in ceilings if abs(used - c) <= 0.1 * c]
     if near:
-        return opinion.weaker(0.75, f"but {near[0]:,} units/s is one partition's ceiling, too")
+        return opinion.weaker(0.75, f"But {near[0]:,} units/s is one partition's ceiling, too.")
     return opinion
 
 
 def _above(track: Track, cell: int, held: Bank, numbers: Thresholds, said: str) -> Opinion:
     base, inferred = numbers.confidence.minutes, numbers.inferred
     if held.spent_after(inferred.burst_spent_share):
-        because = f"{said}: the burst was spent within the period"
+        because = f"{said}: the burst was spent within the {track.cell_name}."
         return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base, because=because)
     following = track.cell_of(cell + track.step_s)
     used, capacity = track.consumed_per_s(following), track.provisioned.at(following)
     after = used / capacity if used is not None and capacity is not None else 0.0
     in_reach = inferred.at_provisioned_low <= after <= inferred.at_provisioned_high
     if in_reach and _throttled(track, following):
-        because = f"{said}, and {used:,.0f} units/s in the period after: the burst ran out"
+        then = f"{units(used or 0.0, track.direction)} in the {track.cell_name} after"
+        because = f"{said}, and {then}: the burst ran out."
         return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base * 0.9, because=because)
-    because = f"{said}: the table was still giving burst, {held.after:,.0f} units of it left by estimate"
+    because = f"{said}: the table was still giving burst, {held.after:,.0f} units of it left by estimate."
     opinion = Opinion(
         rule="minutes-burst-in-hand", constraint="partition", confidence=base * 0.95, because=because
     )
     if track.consumed is not None and cell == min(track.consumed):
-        opinion = opinion.weaker(FIRST_CELL, "what burst there was before is not known")
+        opinion = opinion.weaker(FIRST_CELL, "What burst there was before is not known.")
     return opinion
 
 

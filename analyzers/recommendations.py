@@ -2,9 +2,9 @@
 
 Shards, for writes to one hot key:
 
-    shards = ceil(margin x writes/s of the key x ceil(item KB) / 1,000)
+    shards = ceil(margin × writes/s of the key × ceil(item KB) / 1,000)
 
-writes/s x ceil(item KB) is what the key asks for in write units/s; 1,000 is what a partition sustains.
+writes/s × ceil(item KB) is what the key asks for in write units/s; 1,000 is what a partition sustains.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-sharding.html
 """
 
@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from analyzers.cases import Case, meeting_chance
+from analyzers.facts import QUOTAS
 from analyzers.formats import Constraint, HotKey, Recommendation
-from tablemodel import limits
+from analyzers.numbers import percent, some, units, whole
+from analyzers.words import key_name
 
-LATE_SPLIT = "until DynamoDB splits them; more shards make that matter less."
+LATE_SPLIT = "until DynamoDB splits it."
 
 
 def recommend(case: Case) -> tuple[Recommendation, ...]:
@@ -49,40 +51,49 @@ def _too_few_partitions(case: Case) -> bool:
 
 
 def _wait_for_the_key(case: Case) -> Recommendation:
-    sustains = f"{case.ceiling:,.0f} {case.direction} units/s"
     return Recommendation(
         action="back_off",
         kind="mitigation",
-        why=f"one partition of {case.whose} sustains {sustains}, whatever {case.whose} has in all",
-        expected="retries with jitter, or a queue in front, lose no request: they wait until the key has "
-        "room. More capacity would change nothing",
+        why=f"One partition of {case.whose} sustains {case.sustained}, whatever {case.whose} has in all.",
+        expected="No request is lost, because each waits until the key has room; more capacity would "
+        "change nothing.",
     )
 
 
 def _shard(case: Case, key: HotKey) -> Recommendation:
     """Suffixes on the hot key; where the heat moves from key to key, on every one of them."""
     moves = case.heat is not None and case.heat.moves
-    story = "the heat moves from key to key, as with a date" if moves else "one key takes the heat"
-    per_s, margin = key.units_per_s, case.numbers.shard_margin
-    least, count = case.shards(per_s, 1), max(2, case.shards(per_s))
+    story = "The heat moves from key to key, as with a date" if moves else "One key takes the heat"
+    per_s, count = key.units_per_s, max(2, case.shards(key.units_per_s))
     return Recommendation(
         action="shard_date_key" if moves else "shard_writes",
         kind="cure",
         shards=count,
-        why=f"{story}: {key.shown or key.key} asks for {per_s:,.0f} write units/s "
-        "(writes/s x ceil(item KB)); "
-        f"ceil({per_s:,.0f} / {case.ceiling:,.0f}) = {least}, with a margin of {margin:g}: {count}",
-        expected=f"{per_s / count:,.0f} units/s on each of {count} keys. {_meeting(case, count)} "
-        f"A read of the whole collection costs {count} queries",
+        why=f"{story}: {_named(key)} asks for {units(per_s, 'write')}, and a partition "
+        f"sustains {whole(case.ceiling)}, so it takes {_formula(case, per_s, 'shards')}.",
+        expected=f"Each of {count:,} keys then takes {units(per_s / count, 'write')}, and reading the whole "
+        f"collection costs {count:,} queries. {_meeting(case, count)}",
     )
+
+
+def _named(key: HotKey) -> str:
+    return key_name(key.key, None) if key.shown is None else f"“{key.shown}”"
+
+
+def _formula(case: Case, per_s: float, of_what: str) -> str:
+    least = case.shards(per_s)
+    found = f"ceil({case.numbers.shard_margin:g} × {whole(per_s)} / {whole(case.ceiling)})"
+    return f"{found} = {least:,} {of_what}" if least > 1 else f"{found} = 1, so 2 {of_what}"
 
 
 def _meeting(case: Case, count: int) -> str:
     if case.partitions is None:
         return f"Shards may share a partition {LATE_SPLIT}"
-    chance = meeting_chance(count, case.partitions)
-    about = f"about {case.partitions} partitions (warm throughput {case.warm:,.0f} units/s)"
-    return f"Shards may share a partition: with {about}, two meet with a chance of {chance:.0%}, {LATE_SPLIT}"
+    chance = percent(meeting_chance(count, case.partitions))
+    return (
+        f"With about {some(case.partitions, 'partition')}, shards share a partition with a chance of "
+        f"{chance} {LATE_SPLIT}"
+    )
 
 
 def _raise_cardinality(case: Case) -> Recommendation:
@@ -90,43 +101,45 @@ def _raise_cardinality(case: Case) -> Recommendation:
     return Recommendation(
         action="raise_cardinality",
         kind="cure",
-        why=f"a key range of {case.whose} is at its ceiling of {case.ceiling:,.0f} write units/s; {known}",
-        expected="a partition key with more distinct values, evenly used, lets the load reach every "
-        "partition. CloudWatch Contributor Insights in throttled-keys mode names the keys",
+        why=f"A key range of {case.whose} is at its ceiling of {case.sustained}, and {known}.",
+        expected="With more distinct values, evenly used, the load reaches every partition; CloudWatch "
+        "Contributor Insights in throttled-keys mode names the keys that are hot today.",
     )
 
 
 def _relieve_reads(case: Case) -> Iterator[Recommendation]:
     key = case.hottest
-    who = "a few keys take the reads"
+    who = "A few keys take the reads"
     if key is not None:
-        who = f"{key.shown or key.key} is read with {key.units_per_s:,.0f} units/s"
+        who = f"Key {_named(key)} is read with {units(key.units_per_s, 'read')}"
     yield Recommendation(
         action="read_eventually_consistent",
         kind="mitigation",
-        why=f"{who}; strongly consistent reads cost twice the units, and a partition has "
-        f"{case.ceiling:,.0f} a second",
-        expected="half the units for the same reads, where they were strongly consistent",
+        why=f"{who}, and strongly consistent reads take twice their units from the {case.sustained} "
+        "of a partition.",
+        expected="The same reads take half the units, where they were strongly consistent.",
     )
     yield Recommendation(
         action="cache_reads",
         kind="cure",
-        why=f"{who}, and popular items are read over and over",
-        expected="a cache in front (DAX, or one in the client) answers repeated reads; the table sees one "
-        "read for each item and time to live",
+        why=f"{who}, and popular items are read over and over.",
+        expected="A cache in front (DAX, or one in the client) answers repeated reads, so the table sees one "
+        "read for each item and time to live.",
     )
     if key is not None and key.units_per_s > case.ceiling:
-        yield _replicate(case, key)
+        yield _replicate(case, key, who)
 
 
-def _replicate(case: Case, key: HotKey) -> Recommendation:
-    copies, margin = max(2, case.shards(key.units_per_s)), case.numbers.shard_margin
+def _replicate(case: Case, key: HotKey, who: str) -> Recommendation:
+    copies = max(2, case.shards(key.units_per_s))
     return Recommendation(
         action="replicate_reads",
         kind="cure",
         shards=copies,
-        why=f"ceil({margin:g} x {key.units_per_s:,.0f} units/s / {case.ceiling:,.0f}) = {copies} copies",
-        expected=f"{key.units_per_s / copies:,.0f} units/s on each copy; every write is paid {copies} times",
+        why=f"{who}, and a partition sustains {whole(case.ceiling)}, so it takes "
+        f"{_formula(case, key.units_per_s, 'copies')}.",
+        expected=f"Each copy takes {units(key.units_per_s / copies, 'read')}, and every write is paid "
+        f"{copies:,} times.",
     )
 
 
@@ -138,63 +151,69 @@ def _reshape_index(case: Case) -> Recommendation:
         action="change_index_key",
         kind="cure",
         shards=count,
-        why=f"{case.asked}; one key range of {case.whose} is at its ceiling of {case.ceiling:,.0f} units/s",
-        expected="an index partition key with more values, such as a prefix 0..N-1, spreads the entries; "
-        "queries then ask each prefix. An index that nobody queries can be dropped",
+        why=f"{case.asked}, and one key range of {case.whose} is at its ceiling of {case.sustained}.",
+        expected="A prefix 0..N-1 on the index's partition key spreads the entries, and queries then ask "
+        "each prefix; an index that nobody queries can be dropped.",
     )
 
 
 def _not_grown(case: Case) -> Iterator[Recommendation]:
-    warm = f"{case.warm:,.0f} units/s" if case.warm else "a demand that is not known"
+    warm = units(case.warm, case.direction) if case.warm else "a demand that is not known"
     yield Recommendation(
         action="ramp",
         kind="mitigation",
-        why=f"{case.asked}; {case.whose} absorbs {warm} at once and grows with its peaks",
-        expected="demand that at most doubles every 30 minutes is followed without throttling",
+        why=f"{case.asked}, and {case.whose} absorbs {warm} at once and grows with its peaks.",
+        expected="Demand that at most doubles every 30 minutes is followed without throttling.",
     )
     yield _pre_warm(case)
 
 
 def _pre_warm(case: Case) -> Recommendation:
-    units = case.with_headroom
-    more = f"{units:,.0f} {case.direction} units/s" if units else "more units/s"
+    target = case.with_headroom
+    more = units(target, case.direction) if target else "more units"
     return Recommendation(
         action="pre_warm",
         kind="cure",
-        units=units,
-        why=f"{case.asked}; the keys are even, so it is not the key: the partitions are not there yet",
-        expected=f"a warm throughput of {more} makes the partitions beforehand, for a one-time charge",
+        units=target,
+        why=f"{case.asked} with even keys, so what is lacking is partitions.",
+        expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time charge.",
     )
 
 
 def _table(case: Case) -> Iterator[Recommendation]:
-    units, target = case.with_headroom, case.numbers.target_utilisation
+    target = case.with_headroom
     has = "what is provisioned is not known"
     if case.provisioned is not None:
-        has = f"{case.provisioned:,.0f} units/s are provisioned for {case.whose}"
-    room = f"{units:,.0f} units/s, of which the demand is {target:.0%}; " if units else ""
-    most = f"with a maximum of at least {units:,.0f} units/s, " if units else ""
+        has = f"{units(case.provisioned, case.direction)} are provisioned for {case.whose}"
+    share = percent(case.numbers.target_utilisation)
+    room = f"The demand is then {share} of {units(target, case.direction)}, and " if target else ""
     yield Recommendation(
         action="raise_capacity",
         kind="mitigation",
-        units=units,
-        why=f"{case.asked}; {has}",
-        expected=f"{room}UpdateTable takes effect within minutes",
+        units=target,
+        why=f"{case.asked}, and {has}.",
+        expected=f"{room}UpdateTable takes effect within minutes.",
     )
-    yield Recommendation(
-        action="auto_scaling",
-        kind="cure",
-        units=units,
-        why=f"a fixed {case.direction} capacity of {case.whose} fits one demand only",
-        expected=f"target tracking at {target:.0%}, {most}follows slow changes; it reacts after minutes, so "
-        "steep ones still throttle",
-    )
+    yield _auto_scaling(case, share)
     yield Recommendation(
         action="on_demand",
         kind="cure",
-        why="where demand cannot be foreseen, paying per request needs no capacity to plan",
-        expected="no limit of the table but the account's quota; one key is still held to its partition's "
-        "ceiling",
+        why="Where demand cannot be foreseen, paying per request needs no capacity to plan.",
+        expected=f"Only the account's quota ({_quota(case)} by default) limits the table then, and one "
+        f"partition is still held to {case.sustained}.",
+    )
+
+
+def _auto_scaling(case: Case, share: str) -> Recommendation:
+    target = case.with_headroom
+    most = f" with a maximum of at least {units(target, case.direction)}" if target else ""
+    return Recommendation(
+        action="auto_scaling",
+        kind="cure",
+        units=target,
+        why=f"A fixed {case.direction} capacity of {case.whose} fits one demand only.",
+        expected=f"Target tracking at {share}{most} follows slow changes; steep ones still throttle, because "
+        "it reacts after minutes.",
     )
 
 
@@ -204,29 +223,32 @@ def _maximum(case: Case) -> Iterator[Recommendation]:
         action="raise_max_on_demand",
         kind="cure",
         units=case.with_headroom,
-        why=f"{case.asked}; the maximum was set by the owner of {case.whose} and can be raised or removed",
-        expected="requests are admitted up to the new maximum, and paid for",
+        why=f"{case.asked}, and the owner of {case.whose} can raise or remove the maximum.",
+        expected="Requests are admitted up to the new maximum, and paid for.",
     )
 
 
 def _account(case: Case) -> Iterator[Recommendation]:
-    default = limits.TABLE_WRITE_UNITS_PER_S if case.direction == "write" else limits.TABLE_READ_UNITS_PER_S
     yield _slow_down(case, "the account's quota for one table with its indexes")
     yield Recommendation(
         action="raise_account_quota",
         kind="cure",
         units=case.with_headroom,
-        why=f"{case.asked}; the quota is {default:,} units/s unless it was raised",
-        expected="Service Quotas grants a higher table-level throughput on request",
+        why=f"{case.asked}, and the quota is {_quota(case)} unless it was raised.",
+        expected="Service Quotas grants a higher table-level throughput on request.",
     )
+
+
+def _quota(case: Case) -> str:
+    return units(QUOTAS[case.direction], case.direction)
 
 
 def _slow_down(case: Case, what: str) -> Recommendation:
     return Recommendation(
         action="back_off",
         kind="mitigation",
-        why=f"{what} is reached for {case.direction}s of {case.whose}",
-        expected="retries with jitter, or a queue in front, spread the demand over time",
+        why=f"The {case.direction}s of {case.whose} reach {what}.",
+        expected="Retries with jitter, or a queue in front, spread the demand over time.",
     )
 
 
@@ -234,9 +256,9 @@ def _undetermined(case: Case) -> Iterator[Recommendation]:
     yield Recommendation(
         action="collect_evidence",
         kind="mitigation",
-        why=f"what throttled {case.whose} cannot be told from this evidence",
-        expected="a client with an AWS SDK of August 2025 or later keeps ThrottlingReasons; `keyheat "
-        "collect` adds CloudWatch's cause-specific metrics and what is provisioned",
+        why=f"What throttled {case.whose} cannot be told from this evidence.",
+        expected="A client with an AWS SDK of August 2025 or later keeps ThrottlingReasons, and `keyheat "
+        "collect` adds CloudWatch's cause-specific metrics and what is provisioned.",
     )
 
 

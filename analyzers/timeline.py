@@ -13,6 +13,7 @@ from typing import Final
 
 from analyzers import metrics
 from analyzers.formats import AccountFacts, Capacity, Constraint, Direction, Evidence, SecondCount, Series
+from analyzers.numbers import span
 from tablemodel import limits
 from tablemodel.resources import Cause, parse_reason
 
@@ -64,6 +65,11 @@ class Track:
     def resource(self) -> str:
         """How labels name it: `table`, or the name of the index."""
         return "table" if self.index is None else self.index
+
+    @property
+    def cell_name(self) -> str:
+        """What a sentence calls a cell: `minute`, or `period of 5 min`."""
+        return "minute" if self.step_s == limits.MINUTE_S else f"period of {span(self.step_s)}"
 
     def cell_of(self, second: float) -> int:
         """The start of the cell that an epoch second falls in."""

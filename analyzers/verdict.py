@@ -9,17 +9,19 @@ from analyzers import metrics
 from analyzers.checks import throttle_share
 from analyzers.client import ClientFiles
 from analyzers.formats import Constraint, Direction, Evidence, GeneratorFacts, Label, Verdict
+from analyzers.numbers import UNITS, percent, some, whole
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, timeline
+from analyzers.words import whose
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled: both sides say so, or one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
-HELD_BY: Final[dict[Constraint, str]] = {
-    "partition": "a partition's ceiling on",
-    "table": "the provisioned throughput of",
-    "max_on_demand": "the on-demand maximum of",
-    "account": "the account's quota for",
-    "undetermined": "a limit that the evidence does not tell, of",
+REFUSED: Final[dict[Constraint, str]] = {
+    "partition": "refused for a partition's limit",
+    "table": "refused because its provisioned throughput was used up",
+    "max_on_demand": "refused because its on-demand maximum was reached",
+    "account": "refused because the account's quota for one table was reached",
+    "undetermined": "refused for a limit that the evidence does not tell",
 }
 NOTABLE = 0.2  # share of the dominating throttles from which another constraint is named, too
 
@@ -39,9 +41,10 @@ class Group:
 
     @property
     def said(self) -> str:
-        """What held its throttles back, in words."""
-        whose = "the table" if self.resource == "table" else f"index {self.resource}"
-        return f"{self.direction}s held back by {HELD_BY[self.constraint]} {whose}"
+        """What its throttles were, in words that follow their number."""
+        one, way = self.throttles == 1, "to" if self.direction == "write" else "of"
+        what = f"was a {self.direction}" if one else f"were {self.direction}s"
+        return f"{what} {way} {whose(self.resource)}, {REFUSED[self.constraint]}."
 
     @property
     def heaviest(self) -> Label:
@@ -76,7 +79,7 @@ def verdict(
     sprinkle = _sprinkle(found, evidence, client, numbers)
     made = _without_throttles(evidence, sprinkle) if not found or sprinkle else _of_groups(found)
     confession = (
-        "the load generator was the limit: this says something about the generator, not about the table",
+        "The load generator was the limit: this says something about the generator, not about the table.",
     )
     if generator.bound:
         return made.model_copy(
@@ -88,10 +91,11 @@ def verdict(
 def _of_groups(found: Sequence[Group]) -> Verdict:
     first, *others = found
     total = sum(group.throttles for group in found)
-    rest = [f"{g.throttles:,} {g.said}" for g in others if g.throttles >= NOTABLE * first.throttles]
-    share = f"{first.throttles:,} of {total:,} throttles ({first.throttles / max(1, total):.0%})"
-    said = f"{share} are {first.said}"
-    also = (f"beside them {' and '.join(rest)}",) if rest else ()
+    also = tuple(
+        f"Beside them, {group.throttles:,} {group.said}"
+        for group in others
+        if group.throttles >= NOTABLE * first.throttles
+    )
     return Verdict(
         constraint=first.constraint,
         resource=first.resource,
@@ -99,8 +103,15 @@ def _of_groups(found: Sequence[Group]) -> Verdict:
         grade=first.heaviest.grade,
         confidence=round(first.confidence, 3),
         valid=first.constraint != "undetermined",
-        because=(said, *first.heaviest.because, *also),
+        because=(_share_of(first, total), *first.heaviest.because, *also),
     )
+
+
+def _share_of(group: Group, total: int) -> str:
+    if group.throttles < total:
+        share = percent(group.throttles / total)
+        return f"{group.throttles:,} of {total:,} throttles ({share}) {group.said}"
+    return f"All {total:,} throttles {group.said}" if total > 1 else f"The only throttle {group.said}"
 
 
 def _sprinkle(
@@ -111,8 +122,9 @@ def _sprinkle(
     share = throttle_share(evidence, client)
     if not throttles or share is None or throttles > numbers.noise.throttles or share > numbers.noise.share:
         return None
+    few = f"more than {numbers.noise.throttles:,} throttles or {percent(numbers.noise.share)} of the attempts"
     return (
-        f"{throttles:,} throttled attempts are {share:.3%} of all, a sprinkle below {numbers.noise.share:.2%}"
+        f"{some(throttles, 'throttle')}, {percent(share)} of all attempts: a sprinkle. A verdict takes {few}."
     )
 
 
@@ -123,7 +135,7 @@ def _without_throttles(evidence: Evidence, sprinkle: str | None) -> Verdict:
     because = tuple(said for said in (sprinkle, by_client, by_cloudwatch) if said)
     if not because:
         lacking = (
-            "no throttles were seen, but the evidence is not complete enough to say that there were none",
+            "No throttles were seen, but the evidence is not complete enough to say that there were none.",
         )
         return Verdict(constraint="undetermined", grade="none", confidence=0, valid=False, because=lacking)
     confidence = WHOLLY if by_client and by_cloudwatch else BY_ONE_SIDE
@@ -137,7 +149,8 @@ def _client_says(evidence: Evidence) -> str | None:
     if not attempts:
         return None
     throttled = sum(row.throttled for row in rows)
-    return f"{attempts:,} attempts of the client in {len(rows):,} recorded seconds, {throttled:,} throttled"
+    fate = f"{throttled:,} of them throttled" if throttled else "none of them throttled"
+    return f"The client recorded {some(attempts, 'attempt')} in {some(len(rows), 'second')}, {fate}."
 
 
 def _cloudwatch_says(arranged: Timeline, evidence: Evidence) -> str | None:
@@ -152,9 +165,9 @@ def _cloudwatch_says(arranged: Timeline, evidence: Evidence) -> str | None:
             or not all(cell in track.consumed for cell in cells)
         ):
             return None
-    units = {d: _units(arranged, d) for d in metrics.DIRECTIONS}
-    consumed = " and ".join(f"{total:,.0f} {direction} units" for direction, total in units.items())
-    return f"CloudWatch published all {len(cells):,} minutes, with {consumed} consumed by the table"
+    consumed = " and ".join(f"{whole(_units(arranged, d))} {UNITS[d]}" for d in metrics.DIRECTIONS)
+    known = some(len(cells), arranged.tracks[0].cell_name)
+    return f"CloudWatch published the whole time, {known}: the table consumed {consumed}."
 
 
 def _cells(arranged: Timeline, evidence: Evidence) -> range | None:

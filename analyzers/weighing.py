@@ -8,7 +8,9 @@ from analyzers import metrics
 from analyzers.candidates import Candidate
 from analyzers.formats import Constraint
 from analyzers.inferred import Inference
+from analyzers.numbers import some
 from analyzers.timeline import Track
+from analyzers.words import LIMITS
 
 NOTABLE: Final = 0.2  # share of CloudWatch's counts from which another cause is worth a word
 
@@ -51,7 +53,7 @@ def _against_metrics(
     total = sum(counts.values())
     if not total:
         published = track.consumed is not None and any(cell in track.consumed for cell in cells)
-        silent = "CloudWatch's cause-specific metrics count no throttle in these minutes (yet)"
+        silent = "CloudWatch's cause-specific metrics count no throttle in these minutes, or not yet."
         return (confidence.inferred_conflict, silent) if published else (1.0, "")
     also_seen = {
         o.constraint for o in others if o.span.overlaps(candidate.span.start_s, candidate.span.end_s)
@@ -61,10 +63,10 @@ def _against_metrics(
         said = " and ".join(f"{count:,.0f} {metric_of(track, name)}" for name, count in foreign.items())
         return (
             confidence.conflict,
-            f"conflict: CloudWatch counts {said} in these minutes, a cause that the client did not see",
+            f"Conflict: CloudWatch counts {said} in these minutes, a cause that the client did not see.",
         )
     own = counts.get(candidate.constraint, 0.0)
-    said = f"CloudWatch counts {own:,.0f} {metric_of(track, candidate.constraint)} in these minutes"
+    said = f"CloudWatch counts {own:,.0f} {metric_of(track, candidate.constraint)} in these minutes."
     return (confidence.reason_confirmed / confidence.reason if own else 1.0), said
 
 
@@ -78,9 +80,9 @@ def _against_inference(candidate: Candidate, inference: Inference) -> tuple[floa
     if opinion.constraint == "undetermined":
         return 1.0, ""
     if opinion.constraint == candidate.constraint:
-        return 1.0, f"consumption agrees: {opinion.because}"
+        return 1.0, f"Consumption points the same way. {opinion.because}"
     factor = inference.numbers.confidence.inferred_conflict
-    return factor, f"conflict: consumption alone suggests {opinion.constraint} ({opinion.because})"
+    return factor, f"Conflict: consumption alone suggests {LIMITS[opinion.constraint]}. {opinion.because}"
 
 
 def _without_reason(candidate: Candidate, inference: Inference) -> tuple[float, str]:
@@ -98,10 +100,8 @@ def _without_reason(candidate: Candidate, inference: Inference) -> tuple[float, 
         return 1.0, ""
     share = bare / (bare + span.throttles)
     factor = 1 - share * (1 - inference.numbers.confidence.unreasoned)
-    return (
-        factor,
-        f"{bare:,} more throttles in this span came without a known reason and are not counted here",
-    )
+    more = f"{some(bare, 'more throttle')} in this span came without a known reason"
+    return factor, f"{more} and {'is' if bare == 1 else 'are'} not counted here."
 
 
 def _throttles(track: Track, cell: int) -> float:

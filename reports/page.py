@@ -1,6 +1,5 @@
 """The report of one run: one HTML file that needs nothing else, the same bytes from the same files."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -13,6 +12,7 @@ import plotly.offline
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
+from analyzers.words import capital, glued, title_of
 from reports import style
 from reports.charts import swatch
 from reports.constraints import MEANINGS
@@ -41,7 +41,7 @@ def render(run: Run, generated_at: datetime, *, plotlyjs: str | None = None) -> 
         figures=Markup(_figures([chart for section in sections for chart in section.charts])),
         tables=tables_of(run, record),
         details=details_of(run),
-        constraints=[(swatch(constraint), _capital(MEANINGS[constraint])) for constraint in MEANINGS],
+        constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],
         generated_at=said_at(generated_at),
         plotlyjs=Markup(plotly.offline.get_plotlyjs() if plotlyjs is None else plotlyjs),
     )
@@ -83,16 +83,6 @@ def _figures(charts: list[Chart]) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _capital(text: str) -> str:
-    """A line that begins as a sentence does; file names and identifiers keep their spelling."""
-    return text[0].upper() + text[1:] if re.match(r"[a-z]+[ ,:]", text) else text
-
-
-def glued(text: object) -> str:
-    """Text whose numbers stay on one line with their units."""
-    return re.sub(r"(?<=\d) (?=(%|WCU|RCU|ms|s|min|h|d)\b|%)", "\u00a0", str(text))
-
-
 @cache
 def _template(name: str) -> str:
     return (files("reports") / "templates" / name).read_text(encoding="utf-8")
@@ -109,5 +99,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["glued"] = glued
-    environment.filters["capital"] = _capital
+    environment.filters["capital"] = capital
+    environment.filters["title_of"] = title_of
     return environment

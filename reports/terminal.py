@@ -1,16 +1,25 @@
 """What a person sees in a terminal: progress while a load runs, and the answer in a few lines."""
 
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from analyzers.formats import Diagnosis, Verdict
-from analyzers.numbers import whole
+from analyzers.formats import Diagnosis, Label, Verdict
+from analyzers.numbers import clock, percent, some, whole
+from analyzers.words import glued, title_of
+from reports.constraints import NAMES
+from reports.facts import facts_of
+from reports.load import Run
+from reports.record import read_record
+from reports.sentences import GRADES, verdict_sentence
 from tablemodel.scenario import Scenario
 
 COLOURS = {
@@ -28,6 +37,9 @@ PHASES = {
     "reporting": "writing the report",
     "done": "done",
 }
+
+
+MOST_LABELS = 20
 
 
 class LoadProgress(Protocol):
@@ -107,8 +119,10 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str) -> Text:
     """One line for one run: name, label, confidence, throttles, where its report is."""
     verdict = diagnosis.verdict
     throttles = sum(label.throttles for label in diagnosis.labels)
+    label = chip(verdict)
+    label.pad_right(max(0, 12 - len(label)))
     line = Text.assemble(
-        f"{scenario.name:<12}", chip(verdict), f"  confidence {verdict.confidence:.2f}",
+        f"{scenario.name:<12}", label, f"  confidence {percent(verdict.confidence)}",
         f"  {whole(throttles):>8} throttles  ", (report, "bold"),
     )  # fmt: skip
     if scenario.expects not in (None, verdict.constraint):
@@ -116,38 +130,96 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str) -> Text:
     return line
 
 
-def summary(diagnosis: Diagnosis) -> RenderableType:
-    """A diagnosis in a few lines: verdict, why, what was constrained when, what to do, what was missing."""
-    verdict = diagnosis.verdict
-    parts: list[RenderableType] = [
-        Text.assemble(chip(verdict), f"  confidence {verdict.confidence:.2f}, from {verdict.grade}")
-    ]
-    parts += [Text(f"  {line}") for line in verdict.because]
-    if diagnosis.labels:
-        parts.append(_labels(diagnosis))
-    parts += [Text(f"{advice.kind}: {advice.why} {advice.expected}") for advice in diagnosis.recommendations]
-    parts += [Text(f"missing: {line}", style="yellow") for line in diagnosis.coverage.missing]
-    parts += [
-        Text(f"threshold {one.name}: allowed {one.allowed}, measured {one.measured}", style="red")
+def summary(diagnosis: Diagnosis, run: Run | None = None) -> RenderableType:
+    """A diagnosis as a DBA reads it: the verdict in a sentence, why, what was limited when, what to do.
+
+    `run` is the run directory that it belongs to, if there is one: its numbers make the sentence fuller.
+    """
+    verdict, whole_run = diagnosis.verdict, run or Run(diagnosis=diagnosis)
+    facts = facts_of(whole_run, read_record(whole_run))
+    said = verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound)
+    how_sure = f"  confidence {percent(verdict.confidence)}, "
+    if verdict.grade != "none":
+        how_sure += f"{GRADES[verdict.grade]}, "
+    how_sure += f"{some(diagnosis.coverage.minutes, 'minute')} of evidence"
+    broken = [
+        f"{one.name}: {one.measured}, where {one.allowed} is allowed."
         for one in diagnosis.thresholds
         if one.broken
     ]
-    return Group(*parts)
+    return Group(
+        Paragraph(said, style="bold"),
+        Text.assemble(chip(verdict), how_sure),
+        *_block("Why", verdict.because),
+        *_labels(diagnosis.labels),
+        *_advice("What to do now", "mitigation", diagnosis),
+        *_advice("What to do for good", "cure", diagnosis),
+        *_block("Broken thresholds", broken, "red"),
+        *_block("Missing", diagnosis.coverage.missing, "yellow"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Text wrapped to the width of the console, a number on one line with its unit, no space at line ends."""
+
+    text: str
+    first: str = ""  # before the first line
+    rest: str = ""  # before every other one
+    style: str = ""
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        first = self.first
+        for part in self.text.splitlines():
+            lines = textwrap.wrap(
+                glued(part), options.max_width, initial_indent=first, subsequent_indent=self.rest,
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
+            first = self.rest
+            yield from (Text(line.replace("\u00a0", " "), style=self.style) for line in lines)
+
+
+def _block(heading: str, lines: Sequence[str], style: str = "") -> list[RenderableType]:
+    """Lines below a heading; nothing where there are none."""
+    found = [Paragraph(line, "  - ", "    ", style) for line in lines]
+    return [_heading(heading), *found] if found else []
+
+
+def _heading(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
+
+
+def _advice(heading: str, kind: str, diagnosis: Diagnosis) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for one in diagnosis.recommendations:
+        if one.kind == kind:
+            parts.append(Text.assemble("  - ", (title_of(one.action), "bold")))
+            parts.append(Paragraph(f"{one.why} {one.expected}", "    ", "    "))
+    return [_heading(heading), *parts] if parts else []
 
 
 def chip(verdict: Verdict) -> Text:
     """The constraint in its colour; a run that says nothing about the table says that first."""
     word = verdict.constraint if verdict.valid else f"invalid ({verdict.constraint})"
-    return Text(f"{word:<12}", style=f"bold {COLOURS[verdict.constraint]}")
+    return Text(word, style=f"bold {COLOURS[verdict.constraint]}")
 
 
-def _labels(diagnosis: Diagnosis) -> Table:
-    table = Table(
-        "from", "to", "resource", "direction", "constraint", "throttles", "grade", "confidence", box=None
-    )
-    for label in diagnosis.labels:
+def _labels(labels: Sequence[Label]) -> list[RenderableType]:
+    """The first labels, narrow enough for 80 columns; only the name of a resource is ever broken."""
+    if not labels:
+        return []
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in ("  from", "to", "resource", "limited by", "throttles", "evidence", "sure"):
+        right = name in ("throttles", "sure")
+        table.add_column(
+            name, overflow="fold", no_wrap=name != "resource", justify="right" if right else "left"
+        )
+    for one in labels[:MOST_LABELS]:
         table.add_row(
-            f"{label.start:%H:%M:%S}", f"{label.end:%H:%M:%S}", label.resource, label.direction,
-            label.constraint, whole(label.throttles), label.grade, f"{label.confidence:.2f}",
+            f"  {clock(one.start.timestamp())}", clock(one.end.timestamp()),
+            f"{one.resource} {one.direction}s", NAMES[one.constraint].lower(), whole(one.throttles),
+            one.grade.removeprefix("cause_"), percent(one.confidence),
         )  # fmt: skip
-    return table
+    more = len(labels) - MOST_LABELS
+    rest = [Text(f"  and {some(more, 'more label')}")] if more > 0 else []
+    return [_heading("What was limited, and when (UTC)"), table, *rest]

@@ -28,7 +28,7 @@ def hot(units_per_s: float, *, moved: tuple[str, ...] = (), share: float = 0.9) 
 def case(numbers: Thresholds, **facts: Any) -> Case:
     known: dict[str, Any] = {
         "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
-        "demand": Demand(2_000, "asked for by the client"), "provisioned": 4_000, "warm": 4_000, "heat": None,
+        "demand": Demand(2_000), "provisioned": 4_000, "warm": 4_000, "heat": None,
         "ceiling": 1_000,
     }  # fmt: skip
     return Case(**{**known, **facts}, numbers=numbers.recommend)
@@ -52,8 +52,8 @@ SHARDS = [
 def test_shards_by_the_formula(units_per_s: float, count: int, numbers: Thresholds) -> None:
     advice = advised(case(numbers, heat=hot(units_per_s)))["shard_writes"]
     assert advice.shards == count
-    assert f"{units_per_s:,.0f} write units/s" in advice.why
-    assert f"{units_per_s / count:,.0f} units/s on each of {count} keys" in advice.expected
+    assert f"{units_per_s:,.0f} WCU/s" in advice.why
+    assert f"Each of {count} keys then takes {units_per_s / count:,.0f} WCU/s" in advice.expected
     assert "share a partition" in advice.expected
 
 
@@ -94,7 +94,7 @@ def test_advice_for_each_case(
 def test_capacity_leaves_the_headroom(numbers: Thresholds) -> None:
     advice = advised(case(numbers, constraint="table", provisioned=100))["raise_capacity"]
     assert advice.units == 2_858
-    assert "2,000 write units/s were asked for by the client; 100 units/s are provisioned" in advice.why
+    assert "The client asked for 2,000 WCU/s, and 100 WCU/s are provisioned" in advice.why
 
 
 @given(
@@ -177,4 +177,4 @@ def test_a_scaled_table_is_advised_at_full_size(demo: Any, numbers: Thresholds) 
     )
     (shard,) = [advice for advice in found.recommendations if advice.action == "shard_writes"]
     assert shard.shards == 3
-    assert "1,800 write units/s" in shard.why
+    assert "1,800 WCU/s" in shard.why

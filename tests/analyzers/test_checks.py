@@ -39,10 +39,10 @@ RUN = Manifest.model_validate({"started_at": START, "table": {"name": "t"}, "tot
 
 ROWS: list[tuple[dict[str, Any], ClientFiles | None, str, bool]] = [
     # the scenario's threshold, what the client kept, what was measured, broken
-    ({"throttle_share_max": 0.05}, ClientFiles(manifest=RUN), "5.00%", False),
-    ({"throttle_share_max": 0.0499}, ClientFiles(manifest=RUN), "5.00%", True),
-    ({"throttle_share_max": 0.05}, None, "10.00%", True),
-    ({"error_share_max": 0.01}, ClientFiles(manifest=RUN), "1.00%", False),
+    ({"throttle_share_max": 0.05}, ClientFiles(manifest=RUN), "5 %", False),
+    ({"throttle_share_max": 0.0499}, ClientFiles(manifest=RUN), "5 %", True),
+    ({"throttle_share_max": 0.05}, None, "10 %", True),
+    ({"error_share_max": 0.01}, ClientFiles(manifest=RUN), "1 %", False),
     ({"error_share_max": 0.5}, None, "not measured", True),
     ({"p99_ms_max": 10}, ClientFiles(p99_ms=9.99), "10.0 ms", False),
     ({"p99_ms_max": 10}, ClientFiles(p99_ms=12.0), "12.0 ms", True),

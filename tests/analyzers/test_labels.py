@@ -42,10 +42,10 @@ def test_the_best_grade_wins_and_the_conflict_is_said(numbers: Thresholds) -> No
     assert (sure.constraint, sure.grade) == (unsure.constraint, unsure.grade) == ("partition", "reason")
     assert unsure.confidence < sure.confidence * 0.8
     assert any(
-        "conflict" in line and "3,000 WriteProvisionedThroughputThrottleEvents" in line
+        "Conflict" in line and "3,000 WriteProvisionedThroughputThrottleEvents" in line
         for line in unsure.because
     )
-    assert not any("conflict" in line for line in sure.because)
+    assert not any("Conflict" in line for line in sure.because)
 
 
 def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds) -> None:
@@ -55,7 +55,9 @@ def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds
     )  # fmt: skip
     label = only(found, numbers)
     assert label.constraint == "partition"
-    assert any("conflict: consumption alone suggests table" in line for line in label.because)
+    assert any(
+        "Conflict: consumption alone suggests the provisioned throughput." in line for line in label.because
+    )
     assert numbers.confidence.conflict < label.confidence < numbers.confidence.cause_metric
 
 
@@ -152,8 +154,8 @@ def test_a_generator_that_was_the_limit_is_said_first(numbers: Thresholds) -> No
     found = evidence(throttles=throttled(KEY_RANGE, range(10, 40)))
     diagnosis = diagnosed(found, numbers, ClientFiles(manifest=manifest))
     assert not diagnosis.verdict.valid
-    assert diagnosis.verdict.because[0].startswith("the load generator was the limit")
-    assert diagnosis.verdict.because[1] == "CPU at 99 %"
+    assert diagnosis.verdict.because[0].startswith("The load generator was the limit")
+    assert diagnosis.verdict.because[1] == "CPU at 99 %."
     assert diagnosis.generator.bound
 
 
