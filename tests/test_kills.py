@@ -86,7 +86,8 @@ def has_sent(run: Path, requests: int) -> bool:
     url = runfiles.read_json(run / "run.json", runfiles.RUN)["endpoint_url"]
     with urllib.request.urlopen(f"{url}/_keyheat/decisions?table=short-table") as answer:
         rows = json.load(answer)
-    return sum(row["accepted"] + sum(row["refused"].values()) for row in rows) >= requests
+    decided: int = sum(row["accepted"] + sum(row["refused"].values()) for row in rows)
+    return decided >= requests
 
 
 def child_of(parent: "subprocess.Popen[str]", word: str) -> psutil.Process | None:

@@ -191,7 +191,7 @@ def test_locust_with_its_page(start: Start, home: Path) -> None:
     assert "Locust" in _eventually(lambda: _get(page))
     _get(f"{page}/swarm", b"user_count=50&spawn_rate=50")
     _eventually(lambda: json.loads(_get(f"{page}/stats/requests"))["total_rps"] > 500)
-    _get(f"{page}/stop")
+    _get(f"{page}/stop", b"")
     (folder,) = (home / "reports" / "out").iterdir()
     _eventually(lambda: (folder / "report.html").exists())
     child.terminate()
