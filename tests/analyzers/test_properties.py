@@ -1,5 +1,6 @@
 """Whatever the evidence is: no crash, no guess from nothing, no throttle lost, the same answer twice."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -94,6 +95,16 @@ KEYS = st.builds(
 )
 
 
+SENTENCE = re.compile(r"[A-Z0-9“](?!.*\d%)(?!.*\.\.).*\.", re.DOTALL)
+
+
+def sentences_of(found: Diagnosis) -> list[str]:
+    """All that a person reads of a diagnosis."""
+    said = [*found.verdict.because, *found.generator.checks]
+    said += [line for label in found.labels for line in label.because]
+    return said + [text for advice in found.recommendations for text in (advice.why, advice.expected)]
+
+
 def diagnosed(evidence: Evidence, client: ClientFiles | None = None) -> Diagnosis:
     return diagnose(evidence, client=client, thresholds=NUMBERS, scenario=None)
 
@@ -104,6 +115,8 @@ def test_any_evidence_gets_an_answer_that_its_own_format_allows(evidence: Eviden
     found = diagnosed(evidence, client)
     assert Diagnosis.model_validate(found.model_dump(mode="json")) == found
     assert found == diagnosed(evidence, client)
+    for said in sentences_of(found):
+        assert SENTENCE.fullmatch(said.replace("0..N-1", "")), said
     for label in found.labels:
         assert label.because
         assert label.throttles > 0
