@@ -16,7 +16,7 @@ from loadtests._items import ItemTemplate, ItemTooSmall
 from loadtests._target import Target, TargetError, aws_target, credentials_for, target_at
 from tablemodel.scenario import Scenario, ScenarioError, load_scenario
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 SCENARIOS = ROOT / "configs" / "scenarios"
 OUT = Path("reports") / "out"
 LONGEST_KEY = "x" * 30  # no key pattern and no sort key of ours makes a longer one
