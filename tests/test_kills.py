@@ -177,6 +177,19 @@ def test_a_stage_of_a_run_is_killed(start: Start, verb: Verb, tmp_path: Path) ->
     assert verb("report", run).code == 0
 
 
+def test_the_process_that_watches_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
+    """The load is a child that nobody listens to any more: it ends, and leaves its files and no endpoint."""
+    run = tmp_path / "run"
+    parent = start("keyheat", "run", scenario(tmp_path, 3), "--out", run)
+    eventually(lambda: has_sent(run, 100))
+    family = psutil.Process(parent.pid).children(recursive=True)
+    parent.kill()
+    eventually(lambda: all(not one.is_running() or one.status() == psutil.STATUS_ZOMBIE for one in family))
+    assert files_in(run) >= {"run.json"} | RECORDS
+    assert not [name for name in files_in(run) if name.endswith(".tmp")]
+    assert verb("analyze", run).code == 0
+
+
 def test_ctrl_c_keeps_what_there_is(start: Start, tmp_path: Path) -> None:
     run = tmp_path / "run"
     parent = start("keyheat", "run", scenario(tmp_path, 60), "--out", run)
