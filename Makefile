@@ -30,7 +30,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 test: install
-	$(BIN)/python -m pytest -q -n 2 -m "not alone"
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not alone"
 	$(BIN)/python -m pytest -q -m alone
 
 check: lint types test

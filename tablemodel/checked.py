@@ -1,7 +1,8 @@
 """Content from outside held against its model: every mistake at once, each with the place where it stands."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -10,6 +11,7 @@ from tablemodel.runfiles import FileProblem
 
 MOST_SHOWN: Final = 20
 LONGEST_INPUT: Final = 80
+NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -22,9 +24,12 @@ def checked(path: Path, model: type[Model], content: object) -> Model:
         raise FileProblem(f"{path}: {listed(mistakes(error))}") from error
 
 
-def mistakes(error: ValidationError) -> list[str]:
-    """The mistakes that pydantic found, each as `message @ $.path[2].field`."""
-    return [f"{_message(item)} @ ${path_of(item['loc'])}" for item in error.errors()]
+def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> list[str]:
+    """The mistakes that pydantic found, each as `message @ $.path[2].field`.
+
+    `patterns` says in words what a regular expression accepts.
+    """
+    return [f"{_message(item, patterns)} @ ${path_of(item['loc'])}" for item in error.errors()]
 
 
 def listed(lines: list[str]) -> str:
@@ -40,12 +45,13 @@ def path_of(location: Iterable[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
 
 
-def _message(item: Any) -> str:
+def _message(item: Any, patterns: Mapping[str, str]) -> str:
     if item["type"] == "extra_forbidden":
         return "unknown field"
     if item["type"] == "missing":
         return "missing"
+    message = str(item["msg"])
+    if item["type"] == "string_pattern_mismatch" and item["ctx"]["pattern"] in patterns:
+        message = f"should be {patterns[item['ctx']['pattern']]}"
     said = repr(item["input"])
-    if len(said) > LONGEST_INPUT:
-        return str(item["msg"])
-    return f"{item['msg']}, got {said}"
+    return message if len(said) > LONGEST_INPUT else f"{message}, got {said}"

@@ -18,8 +18,17 @@ from tablemodel.rules import broken_rules
 FORMAT = "keyheat.scenario/1"
 
 Constraint = Literal["partition", "table", "max_on_demand", "account", "undetermined", "none"]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
-TableName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{3,255}$")]
+NAME, TABLE, FILE, DAY = (
+    r"^[a-z0-9][a-z0-9-]*$", r"^[a-zA-Z0-9_.-]{3,255}$", r"^[a-z][a-z0-9_]*$", r"^\d{4}-\d{2}-\d{2}$",
+)  # fmt: skip
+IN_WORDS = {
+    NAME: "lower-case letters, digits and hyphens",
+    TABLE: "3 to 255 letters, digits, underscores, dots and hyphens",
+    FILE: "the name of a file in loadtests/, without .py",
+    DAY: "a date such as 2026-11-20",
+}
+Name = Annotated[str, Field(pattern=NAME, max_length=60)]
+TableName = Annotated[str, Field(pattern=TABLE)]
 AttributeName = Annotated[str, Field(min_length=1, max_length=255)]
 Units = Annotated[int, Field(ge=1, le=10_000_000)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -92,7 +101,7 @@ class KeysSpec(_Part):
         None,
         description="date: seconds of the run that stand for one day, so that a short run sees a rollover",
     )
-    first_day: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
+    first_day: Annotated[str, Field(pattern=DAY)] | None = None
     shards: Annotated[int, Field(ge=1, le=100_000)] = Field(1, description="suffixes per key; 1: not sharded")
 
     def pattern(self) -> KeyPattern:
@@ -137,9 +146,7 @@ class Scenario(_Part):
     format: Literal["keyheat.scenario/1"]
     name: Name
     question: Annotated[str, Field(min_length=1, max_length=300)]
-    loadtest: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] = Field(
-        description="file in loadtests/, without .py"
-    )
+    loadtest: Annotated[str, Field(pattern=FILE)] = Field(description="file in loadtests/, without .py")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     expects: Constraint | None = Field(
         None, description="the label that a right diagnosis gives; said in the report"
@@ -180,7 +187,7 @@ def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     try:
         scenario = Scenario.model_validate(raw)
     except ValidationError as error:
-        errors += mistakes(error)
+        errors += mistakes(error, IN_WORDS)
     errors += broken_rules(raw)
     if scenario is None or errors:
         raise ScenarioError(source, errors)
