@@ -213,33 +213,28 @@ def _clear(folder: Path) -> None:
 
 def _evidence_of_run(folder: Path, answers: Path | None) -> "Evidence":
     from analyzers import evidence
-    from analyzers.client import read_records
-    from analyzers.manifest import read_manifest
     from reports.terminal import Countdown
 
-    if answers is None:
-        with Countdown(err) as countdown:
-            return evidence.collect(folder, progress=countdown.show)
-    run = read_manifest(folder)
-    window = evidence.run_window(run, datetime.now(UTC).timestamp())
-    return evidence.from_cli_output(
-        _json_of(answers), table=run.table, window=window, records=read_records(folder)
-    )
+    if answers is not None:
+        now_s = datetime.now(UTC).timestamp()
+        return evidence.collect_from_cli(folder, _json_of(answers), now_s=now_s)
+    with Countdown(err) as countdown:
+        return evidence.collect(folder, progress=countdown.show)
 
 
 def _evidence_of_table(table: str, start: datetime, end: datetime, answers: Path | None) -> "Evidence":
+    from analyzers import answers as cli
     from analyzers import evidence
     from analyzers.formats import TableFacts, Window
     from reports.terminal import Countdown
 
     if end <= start:
         raise click.UsageError(f"--end {end:%FT%TZ} is not after --start {start:%FT%TZ}")
-    if answers is None:
-        with Countdown(err) as countdown:
-            return evidence.collect_table(table, start, end, progress=countdown.show)
-    return evidence.from_cli_output(
-        _json_of(answers), table=TableFacts(name=table), window=Window(start=start, end=end)
-    )
+    if answers is not None:
+        window = Window(start=start, end=end)
+        return cli.from_cli_output(_json_of(answers), table=TableFacts(name=table), window=window)
+    with Countdown(err) as countdown:
+        return evidence.collect_table(table, start, end, progress=countdown.show)
 
 
 def _json_of(path: Path) -> object:

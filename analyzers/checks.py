@@ -23,7 +23,7 @@ def _results(
             "throttle_share_max", spec.throttle_share_max, throttle_share(evidence, client), exact_percent
         )
     if spec.error_share_max is not None:
-        yield _at_most("error_share_max", spec.error_share_max, _error_share(client), exact_percent)
+        yield _at_most("error_share_max", spec.error_share_max, error_share(client), exact_percent)
     if spec.p99_ms_max is not None:
         yield _at_most("p99_ms_max", spec.p99_ms_max, client.p99_ms if client else None, "{:,.1f} ms".format)
     if spec.constraint is not None:
@@ -45,7 +45,8 @@ def throttle_share(evidence: Evidence, client: ClientFiles | None) -> float | No
     return sum(row.throttled for row in rows) / attempts if attempts else None
 
 
-def _error_share(client: ClientFiles | None) -> float | None:
+def error_share(client: ClientFiles | None) -> float | None:
+    """Attempts that failed for another reason than a throttle, per attempt; None where nobody counted."""
     totals = client.manifest.totals if client and client.manifest else None
     return totals.errors / totals.attempts if totals and totals.attempts else None
 

@@ -45,6 +45,16 @@ class Answer:
     problems: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What is known of a table; `reached` is whether the service answered at all, be it with a refusal."""
+
+    table: TableFacts
+    account: AccountFacts | None
+    missing: tuple[str, ...] = ()
+    reached: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """Where evidence comes from and how to wait for it: clients, clock, sleep and progress."""
@@ -93,6 +103,15 @@ def collect(
     )
 
 
+def collect_from_cli(run_dir: Path, content: object, *, now_s: float) -> Evidence:
+    """Evidence of a run from what the AWS CLI printed for its queries. Raises `FileProblem`, `ValueError`."""
+    run = read_manifest(run_dir)
+    found = from_cli_output(
+        content, table=run.table, window=run_window(run, now_s), records=read_records(run_dir)
+    )
+    return found.model_copy(update={"scale": run.scale, "missing": (*_unfinished(run), *found.missing)})
+
+
 def collect_table(
     table: str,
     start: datetime,
@@ -121,33 +140,37 @@ def run_window(run: Manifest, now_s: float) -> Window:
 def _gather(
     source: Source, table: TableFacts, window: Window, records: Records, missing: Sequence[str], scale: float
 ) -> Evidence:
-    facts, account, unknown = _describe(source.client_factory, table)
-    answer = _published(source, facts, window)
+    described = _describe(source.client_factory, table)
+    answer = (_published if described.reached else _at_once)(source, described.table, window)
     return Evidence(
-        table=facts,
-        account=account,
+        table=described.table,
+        account=described.account,
         window=window,
         series=series_of(answer.points, window),
         throttles=records.throttles,
         seconds=records.seconds,
         scale=scale,
-        missing=(*missing, *unknown, *answer.problems, *records.missing),
+        missing=(*missing, *described.missing, *answer.problems, *records.missing),
     )
 
 
-def _describe(
-    factory: ClientFactory, known: TableFacts
-) -> tuple[TableFacts, AccountFacts | None, tuple[str, ...]]:
-    """The table as the run found it, else as it is now; its quotas; and what could not be had."""
-    facts, account, missing = known, None, []
+def _describe(factory: ClientFactory, known: TableFacts) -> Described:
+    """The table as the run found it, else as it is now, and its quotas."""
+    facts, account = known, None
     try:
         client = factory("dynamodb")
         if known.billing_mode is None:
             facts = table_facts(client.describe_table(TableName=known.name)["Table"])
         account = account_facts(client.describe_limits())
     except (BotoCoreError, ClientError) as error:
-        missing.append(f"facts about the table: {error}")
-    return facts, account, tuple(missing)
+        missing = (f"facts about the table: {error}",)
+        return Described(facts, account, missing, reached=isinstance(error, ClientError))
+    return Described(facts, account)
+
+
+def _at_once(source: Source, table: TableFacts, window: Window) -> Answer:
+    """CloudWatch's answer without waiting: where the service cannot be reached, no wait will help."""
+    return _ask(source.client_factory, table.name, _keys(table, window, source.clock()), window)
 
 
 def _published(source: Source, table: TableFacts, window: Window) -> Answer:

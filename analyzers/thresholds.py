@@ -25,6 +25,13 @@ class Noise(_Part):
     share: Share
 
 
+class Failures(_Part):
+    """Shares of attempts that failed for another reason than a throttle: worth saying, and too many."""
+
+    mention_share: Share
+    invalid_share: Share
+
+
 class Spans(_Part):
     """How throttled moments become spans."""
 
@@ -78,6 +85,7 @@ class Thresholds(_Part):
 
     format: Literal["keyheat.thresholds/1"]
     noise: Noise
+    failures: Failures
     spans: Spans
     inferred: Inferred
     confidence: ConfidenceNumbers

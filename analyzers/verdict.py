@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from analyzers import metrics
-from analyzers.checks import throttle_share
+from analyzers.checks import error_share, throttle_share
 from analyzers.client import ClientFiles
 from analyzers.formats import Constraint, Direction, Evidence, GeneratorFacts, Label, Verdict
 from analyzers.numbers import UNITS, percent, some, whole
-from analyzers.thresholds import Thresholds
+from analyzers.thresholds import Failures, Thresholds
 from analyzers.timeline import Timeline, timeline
 from analyzers.words import whose
 
@@ -85,7 +85,18 @@ def verdict(
         return made.model_copy(
             update={"valid": False, "because": confession + generator.checks + made.because}
         )
-    return made
+    return _with_failures(made, error_share(client), numbers.failures)
+
+
+def _with_failures(made: Verdict, share: float | None, numbers: Failures) -> Verdict:
+    """The verdict beside the attempts that never met the table's limits; too many of them make it invalid."""
+    if share is None or share < numbers.mention_share:
+        return made
+    failed = f"{percent(share)} of all attempts failed for another reason than a throttle"
+    if share < numbers.invalid_share:
+        return made.model_copy(update={"because": (*made.because, f"{failed}.")})
+    said = f"{failed}: too little of this run met the table to judge it."
+    return made.model_copy(update={"valid": False, "because": (said, *made.because)})
 
 
 def _of_groups(found: Sequence[Group]) -> Verdict:

@@ -152,8 +152,9 @@ def _rival_rates(seconds: float, puts: Answered) -> Iterator[list[Row]]:
             continue
         with running(rival, ENDPOINT_CPU) as url:
             create(url, "bench")
-            theirs = max((require(drive(url, PUT, seconds)) for _ in range(TURNS)), key=lambda turn: turn.per_s)
+            turns = [require(drive(url, PUT, seconds)) for _ in range(TURNS)]
             gets = require(drive(url, GET, seconds))
+        theirs = max(turns, key=lambda turn: turn.per_s)
         rows = [_rate(f"{rival.name}: PutItem", theirs), _rate(f"{rival.name}: GetItem", gets)]
         if rival is MOTO:
             ratio = puts.per_s / theirs.per_s

@@ -20,6 +20,8 @@ def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -
     """What happened, with the two or three numbers that decide it."""
     if not verdict.valid and generator_bound:
         return "This run says nothing about the table: the load generator was the limit, not DynamoDB."
+    if not verdict.valid and verdict.constraint != "undetermined":
+        return "This run cannot be judged: most of its requests failed, and not by throttling."
     if not verdict.valid:
         return "This run cannot be judged: what is needed to judge it is missing."
     return _said(verdict, facts)

@@ -66,5 +66,10 @@ def test_a_generator_bound_run_says_nothing_about_the_table():
 
 
 def test_an_invalid_run_is_not_judged():
-    said = verdict_sentence(verdict("none", valid=False), facts(), generator_bound=False)
+    said = verdict_sentence(verdict("undetermined", valid=False), facts(), generator_bound=False)
     assert said == "This run cannot be judged: what is needed to judge it is missing."
+
+
+def test_a_run_that_mostly_failed_is_not_judged():
+    said = verdict_sentence(verdict("partition", valid=False), facts(), generator_bound=False)
+    assert said == "This run cannot be judged: most of its requests failed, and not by throttling."
