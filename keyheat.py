@@ -3,7 +3,7 @@
 Exit codes: 0 done and within thresholds; 1 a threshold was broken; 2 wrong use or invalid input, nothing
 started; 3 the run is invalid or its evidence is missing; 4 refused for safety; 130 interrupted, files kept.
 
-Stages are imported inside their verbs, so that `keyheat --help` does not wait for pandas and plotly.
+Stages are imported inside their verbs, so that `keyheat --help` does not wait for pyarrow and plotly.
 """
 
 import sys
