@@ -193,7 +193,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _load(scenario: Scenario, path: Path, folder: Path, *options: str) -> int:
     """Run one scenario to its report, with a progress bar and then one line that says what came out."""
     from analyzers.formats import read_diagnosis
-    from reports.terminal import LoadBar, outcome
+    from reports.progress import LoadBar
+    from reports.terminal import outcome
 
     with LoadBar(scenario.name, scenario.load.duration_s, err) as bar:
         code, said = _launch.launch(_launch.command(path, scenario, folder, *options), bar.show)
@@ -213,7 +214,7 @@ def _clear(folder: Path) -> None:
 
 def _evidence_of_run(folder: Path, answers: Path | None) -> "Evidence":
     from analyzers import evidence
-    from reports.terminal import Countdown
+    from reports.progress import Countdown
 
     if answers is not None:
         now_s = datetime.now(UTC).timestamp()
@@ -226,7 +227,7 @@ def _evidence_of_table(table: str, start: datetime, end: datetime, answers: Path
     from analyzers import answers as cli
     from analyzers import evidence
     from analyzers.formats import TableFacts, Window
-    from reports.terminal import Countdown
+    from reports.progress import Countdown
 
     if end <= start:
         raise click.UsageError(f"--end {end:%FT%TZ} is not after --start {start:%FT%TZ}")

@@ -1,14 +1,10 @@
-"""What a person sees in a terminal: progress while a load runs, and the answer in a few lines."""
+"""The answer in a terminal: one line for a run, or a diagnosis in a few."""
 
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Protocol, Self
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.progress import BarColumn, Progress, TextColumn
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -30,89 +26,7 @@ COLOURS = {
     "undetermined": "yellow",
     "none": "green",
 }
-PHASES = {
-    "starting": "starting the table",
-    "collecting": "waiting for CloudWatch to publish the minute",
-    "analyzing": "labelling throttles",
-    "reporting": "writing the report",
-    "done": "done",
-}
-
-
 MOST_LABELS = 20
-
-
-class LoadProgress(Protocol):
-    """What a running load says of itself."""
-
-    @property
-    def phase(self) -> str: ...
-    @property
-    def elapsed_s(self) -> float: ...
-    @property
-    def accepted_per_s(self) -> float: ...
-    @property
-    def throttled_per_s(self) -> float: ...
-    @property
-    def errors_per_s(self) -> float: ...
-
-
-class LoadBar:
-    """A progress bar over one load, with what was accepted and throttled in the last second."""
-
-    def __init__(self, name: str, duration_s: float, console: Console) -> None:
-        self._bar = Progress(
-            TextColumn("{task.fields[name]:<12}"), BarColumn(), TextColumn("{task.description}"),
-            console=console, transient=True, disable=not console.is_terminal,
-        )  # fmt: skip
-        self._task = self._bar.add_task(PHASES["starting"], total=duration_s, name=name)
-
-    def show(self, now: LoadProgress) -> None:
-        """Draw the state that the load reports."""
-        if now.phase != "loading":
-            self._bar.update(self._task, description=PHASES.get(now.phase, now.phase))
-            return
-        said = f"{now.elapsed_s:3.0f} s  {whole(now.accepted_per_s):>6}/s accepted"
-        said += f"  {whole(now.throttled_per_s):>6}/s throttled"
-        if now.errors_per_s:
-            said += f"  {whole(now.errors_per_s)}/s failed"
-        self._bar.update(self._task, completed=now.elapsed_s, description=said)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-
-class Countdown:
-    """A line that counts down what is waited for; where there is no terminal, one line for each wait."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._status = Status("asking CloudWatch", console=console)
-        self._said: str | None = None
-
-    def show(self, what: str, left_s: float) -> None:
-        """Say what is waited for and how many seconds are left at most."""
-        if self._console.is_terminal:
-            self._status.update(f"{what}: {left_s:.0f} s")
-        elif what != self._said:
-            self._console.print(f"{what}: at most {left_s:.0f} s", markup=False)
-        self._said = what
-
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._status.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._status.stop()
 
 
 def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str) -> Text:
