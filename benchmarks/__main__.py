@@ -1,4 +1,4 @@
-"""Every claim of speed, measured on this machine: `make bench`, about ten minutes.
+"""Every claim of speed, measured on this machine: `make bench`, about three minutes.
 
 Each table has what was claimed beside what was measured. Other local DynamoDBs are compared where they are
 installed (`npm ci --prefix benchmarks`).
