@@ -63,7 +63,7 @@ def rows() -> list[Row]:
     """Measure at four sizes; the last row is how cost grows from 1 partition to 1,000."""
     costs = {partitions: microseconds(write, partitions) for partitions in PARTITIONS}
     found = [
-        Row(what=f"admit a write, {partitions:,} partition{'s' if partitions > 1 else ''}", measured=cost, unit="us",
+        Row(what=f"admit a write, partitions: {partitions:,}", measured=cost, unit="us",
             at_most=3 if partitions == 100 else None)
         for partitions, cost in costs.items()
     ]  # fmt: skip
