@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analyzers.burst import Bank
+from analyzers.facts import partition_ceiling
 from analyzers.formats import Constraint, Direction
 from analyzers.numbers import of_provisioned, percent, some, units
 from analyzers.opinions import Opinion, undecided
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Track
-from tablemodel import limits
 
 FIRST_CELL = 0.85  # factor: nothing shows what the burst was before the first known minute
 ALONE = 0.9  # factor: a single throttled minute may hold a short burst that its average hides
@@ -82,7 +82,7 @@ def by_minutes(track: Track, cell: int, bank: Mapping[int, Bank], numbers: Thres
     if share < numbers.inferred.at_provisioned_low:
         opinion = _below(track, cell, held, numbers, numbers_said, share)
     elif share <= numbers.inferred.at_provisioned_high:
-        opinion = _at(used, held, numbers, numbers_said)
+        opinion = _at(track, used, held, numbers, numbers_said)
     else:
         opinion = _above(track, cell, held, numbers, numbers_said)
     return opinion
@@ -106,7 +106,7 @@ def _below(track: Track, cell: int, held: Bank, numbers: Thresholds, said: str, 
     return opinion
 
 
-def _at(used: float, held: Bank, numbers: Thresholds, said: str) -> Opinion:
+def _at(track: Track, used: float, held: Bank, numbers: Thresholds, said: str) -> Opinion:
     base = numbers.confidence.minutes
     if held.spent_after(numbers.inferred.burst_spent_share):
         because = f"{said}, and the burst was spent."
@@ -116,10 +116,9 @@ def _at(used: float, held: Bank, numbers: Thresholds, said: str) -> Opinion:
     opinion = Opinion(
         rule="minutes-at-provisioned", constraint="table", confidence=base * 0.9, because=f"{said}."
     )
-    ceilings = (limits.PARTITION_WRITE_UNITS_PER_S, limits.PARTITION_READ_UNITS_PER_S)
-    near = [c for c in ceilings if abs(used - c) <= 0.1 * c]
-    if near:
-        return opinion.weaker(0.75, f"But {near[0]:,} units/s is one partition's ceiling, too.")
+    ceiling = partition_ceiling(track.direction)
+    if abs(used - ceiling) <= 0.1 * ceiling:
+        return opinion.weaker(0.75, f"But {ceiling:,.0f} units/s is one partition's ceiling, too.")
     return opinion
 
 

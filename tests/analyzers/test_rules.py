@@ -74,6 +74,15 @@ ONE_RULE: list[tuple[str, Evidence, str, str, str]] = [
         "minutes-at-provisioned", "table", "table",
     ),
     (
+        "Reads lie flat at 1,000 provisioned units, which is a ceiling of writes and not of reads",
+        evidence(
+            series("ConsumedReadCapacityUnits", 60_000, 60_000),
+            series("ReadThrottleEvents", 9_000, 9_000),
+            series("ProvisionedReadCapacityUnits", 1_000, statistic="Average"), minutes=2,
+        ),
+        "minutes-at-provisioned", "table", "table",
+    ),
+    (
         "The burst runs out within the only minute of load",
         evidence(consumed(560), events(60_000), provisioned(100), minutes=1),
         "minutes-burst-spent", "table", "table",
