@@ -39,10 +39,10 @@ def on_demand(
             if quota
             else opinion.weaker(0.85, "The account's own quota is not known; this is the default.")
         )
-    return _below(track, rate, total, maximum, base)
+    return _below(track, rate, maximum, base)
 
 
-def _below(track: Track, rate: float, total: float, maximum: float | None, base: float) -> Opinion:
+def _below(track: Track, rate: float, maximum: float | None, base: float) -> Opinion:
     cap = f"below its maximum of {units(maximum, track.direction)}" if maximum else "with no maximum set"
     used = f"The on-demand {_kind(track)} consumed {units(rate, track.direction)}"
     because = f"{used}, {cap} and below the account's quota."

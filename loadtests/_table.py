@@ -93,8 +93,8 @@ def _all_active(description: dict[str, Any]) -> bool:
 
 def _creation(spec: TableSpec) -> dict[str, Any]:
     """The parameters of CreateTable. All key attributes are strings."""
-    locals_ = [_index(spec, index) for index in spec.indexes if index.local]
-    globals_ = [{**_index(spec, index), **_capacity(index)} for index in spec.indexes if not index.local]
+    locals_ = [_index(index) for index in spec.indexes if index.local]
+    globals_ = [{**_index(index), **_capacity(index)} for index in spec.indexes if not index.local]
     names = [spec.partition_key, spec.sort_key]
     names += [name for index in spec.indexes for name in (index.partition_key, index.sort_key)]
     return {
@@ -115,7 +115,7 @@ def _key_schema(partition_key: str, sort_key: str | None) -> list[dict[str, str]
     return schema + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
 
 
-def _index(spec: TableSpec, index: IndexSpec) -> dict[str, Any]:
+def _index(index: IndexSpec) -> dict[str, Any]:
     include = {"NonKeyAttributes": list(index.include)} if index.include else {}
     return {
         "IndexName": index.name,

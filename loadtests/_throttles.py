@@ -14,7 +14,6 @@ from tablemodel.runfiles import THROTTLES_SCHEMA
 
 NUMBERS = {"at": "q", "key": "Q", "units": "d", "late_us": "q", "service_us": "q"}
 WORDS = ("index", "direction", "reason", "operation")
-DIGEST_BYTES = 8
 
 
 class ThrottleRows:

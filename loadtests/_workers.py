@@ -66,7 +66,7 @@ class Worker:
         self._load = self._environment.keyheat = load
         self._greenlets = [
             gevent.spawn(watch_lag, load),
-            gevent.spawn(beat, load, lambda: self._send(load.record.cut(), last=False)),
+            gevent.spawn(beat, load, self._report),
         ]
 
     def end(self) -> None:

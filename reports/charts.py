@@ -45,7 +45,7 @@ def second_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | No
     return Chart(
         id=chart_id,
         title=f"Second by second: {timeline.resource.title}",
-        summary=joined([f"{each}, as the client saw it.", *_said(timeline, ceiling_per_s)]),
+        summary=joined([f"{each}, as the client saw it.", *_said(timeline)]),
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
     )
@@ -70,7 +70,7 @@ def minute_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | No
     return Chart(
         id=chart_id,
         title=f"Minute by minute: {timeline.resource.title}",
-        summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(timeline, ceiling_per_s)]),
+        summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(timeline)]),
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
         table=rate_table(timeline),
@@ -200,7 +200,7 @@ def _provisioned_line(timeline: Timeline, provisioned: Floats) -> go.Scatter:
     )
 
 
-def _said(timeline: Timeline, ceiling_per_s: float | None) -> list[str]:
+def _said(timeline: Timeline) -> list[str]:
     """The chart in sentences, with its numbers."""
     unit = UNITS[timeline.resource.direction]
     said = []

@@ -61,7 +61,7 @@ def facts_of(run: Run, record: Record) -> Facts:
         start_s=start_s,
         end_s=end_s,
         consumed_per_s=consumed,
-        asked_per_s=_asked(run, record, resource, start_s, end_s, consumed),
+        asked_per_s=_asked(record, resource, start_s, end_s, consumed),
         provisioned_per_s=provisioned(run, resource).at(start_s or 0),
         max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
         throttles=max(throttled, sum(label.throttles for label in labels_of(run.diagnosis, resource))),
@@ -128,7 +128,6 @@ def _attempts(run: Run, record: Record, resource: Resource) -> tuple[int | None,
 
 
 def _asked(
-    run: Run,
     record: Record,
     resource: Resource,
     start_s: float | None,

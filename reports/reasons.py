@@ -6,13 +6,12 @@ from analyzers.metrics import constraint_of
 from analyzers.numbers import clock, percent, whole
 from reports.constraints import NAMES
 from reports.figures import Table, shortened
-from reports.load import Run
 from reports.record import Record
 
 NO_REASON = "(none given)"
 
 
-def reason_table(run: Run, record: Record) -> Table | None:
+def reason_table(record: Record) -> Table | None:
     """Every reason with its count, share, first and last second; None without throttle records."""
     if record.throttles is None:
         return None

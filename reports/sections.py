@@ -122,7 +122,7 @@ def _section(
 
 def tables_of(run: Run, record: Record) -> tuple[Table, ...]:
     """The raw numbers: by reason, then per minute for every resource."""
-    tables = [reason_table(run, record)]
+    tables = [reason_table(record)]
     for resource in record.resources():
         minutes = by_client_minute(run, record, resource)
         if minutes is not None:

@@ -1,8 +1,7 @@
 """How many bytes an item weighs and how many capacity units an operation costs.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html and
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html ;
-indexes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
 from collections.abc import Mapping
@@ -84,26 +83,6 @@ def read_units(total_bytes: int, *, consistent: bool, transactional: bool = Fals
     if transactional:
         return float(units * limits.TRANSACTION_FACTOR)
     return float(units) if consistent else units * limits.EVENTUAL_READ_FACTOR
-
-
-def entry_changed(
-    old: Mapping[str, Mapping[str, Any]] | None, new: Mapping[str, Mapping[str, Any]] | None
-) -> bool:
-    """Whether a base-table write changes an index entry at all; if not, the index charges nothing."""
-    return old != new
-
-
-def index_write_units(old_bytes: int | None, new_bytes: int | None, *, key_changed: bool) -> float:
-    """Write units that an index charges for one base-table write that changed its entry.
-
-    `old_bytes` and `new_bytes` are the sizes of the index entry before and after, None where the item is not
-    in the index. A changed index key is a delete and a put; anything else is one write.
-    """
-    if old_bytes is None and new_bytes is None:
-        return 0.0
-    if key_changed and old_bytes is not None and new_bytes is not None:
-        return write_units(old_bytes, 0) + write_units(0, new_bytes)
-    return write_units(old_bytes or 0, new_bytes or 0)
 
 
 def _rounded_up(size_bytes: int, unit_bytes: int) -> int:

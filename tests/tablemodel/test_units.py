@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from tablemodel import limits
 from tablemodel.units import (
     attribute_bytes,
-    entry_changed,
-    index_write_units,
     item_bytes,
     number_bytes,
     read_units,
@@ -106,31 +104,6 @@ def test_a_read_costs_what_it_evaluates(
     total_bytes: int, consistent: bool, transactional: bool, units: float
 ) -> None:
     assert read_units(total_bytes, consistent=consistent, transactional=transactional) == units
-
-
-@pytest.mark.parametrize(
-    ("case", "old_bytes", "new_bytes", "key_changed", "units"),
-    [
-        ("item gains the indexed attribute", None, 300, False, 1),
-        ("indexed key changes", 300, 300, True, 2),
-        ("indexed key changes, entry grows", 300, 2_000, True, 3),
-        ("indexed attribute removed or item deleted", 2_000, None, False, 2),
-        ("only a projected attribute changes", 300, 1_500, False, 2),
-        ("not in the index before or after", None, None, False, 0),
-        ("enters by a changed key", None, 300, True, 1),
-    ],
-)
-def test_index_writes(
-    case: str, old_bytes: int | None, new_bytes: int | None, key_changed: bool, units: float
-) -> None:
-    assert index_write_units(old_bytes, new_bytes, key_changed=key_changed) == units, case
-
-
-def test_an_unchanged_entry_is_told_apart() -> None:
-    entry = {"pk": {"S": "a"}, "tag": {"S": "b"}}
-    assert not entry_changed(entry, dict(entry))
-    assert entry_changed(entry, None)
-    assert entry_changed(entry, {**entry, "tag": {"S": "c"}})
 
 
 @given(sizes=st.lists(st.integers(0, limits.MAX_ITEM_BYTES), min_size=1, max_size=20))
