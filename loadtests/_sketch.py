@@ -73,6 +73,7 @@ class KeyHeat:
     windows: dict[int, dict[str, Heat]] = field(default_factory=dict)  # by start second
     open: dict[int, dict[str, Heat]] = field(default_factory=dict)
     window_s: int = WINDOW_S  # length of a closed window
+    _closing: dict[int, dict[str, Heat]] = field(default_factory=dict)  # named so far, of windows in `open`
 
     def add(self, key: str, second: int, units: float, throttled: bool) -> None:
         """Count one attempt that asked for `units`."""
@@ -89,15 +90,18 @@ class KeyHeat:
     def close_windows(self, before_s: float) -> Iterator[None]:
         """Move the windows that ended before `before_s` into the sketch, yielding after each key.
 
-        It is a generator so that the caller can let requests through in between.
+        It is a generator so that the caller can let requests through in between. If it is left halfway, the
+        next call goes on where this one stopped.
         """
         for start in [start for start in self.open if start + WINDOW_S <= before_s]:
-            named: dict[str, Heat] = {}
-            for key, heat in self.open.pop(start).items():
+            window, named = self.open[start], self._closing.setdefault(start, {})
+            while window:
+                key, heat = window.popitem()
                 name = key if self.show_keys else digest_of(key)
                 self.sketch.add(name, heat)
-                named[name] = heat
+                _add_all(named, [(name, heat)])
                 yield
+            del self.open[start], self._closing[start]
             self._keep(self.windows, start, hottest(named, WINDOW_KEPT))
             if len(self.windows) > WINDOWS_KEPT:
                 self._coarsen(2 * self.window_s)

@@ -172,3 +172,18 @@ def test_a_million_throttles_are_affordable() -> None:
     assert len(one) == 2**20
     assert sum(column.itemsize for column in one.columns.values()) <= 64
     assert one.table().num_rows == 2**20
+
+
+def test_closing_a_window_that_was_left_halfway_loses_and_doubles_nothing() -> None:
+    heat = KeyHeat(show_keys=True)
+    for number in range(10):
+        heat.add(f"k{number}", 0, 1 + number, throttled=False)
+    left = heat.close_windows(EVERYTHING_S)
+    for _ in range(4):
+        next(left)
+    heat.add("k9", 1, 5.0, throttled=True)
+    list(heat.close_windows(EVERYTHING_S))
+    expected = {f"k{number}": 1.0 + number for number in range(9)} | {"k9": 15.0}
+    assert {name: units for name, units, _ in heat.sketch.top(10)} == expected
+    assert {name: units for name, (units, _) in heat.windows[0].items()} == expected
+    assert not heat.open
