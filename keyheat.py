@@ -17,7 +17,7 @@ import click
 import orjson
 from rich.console import Console
 
-from loadtests import _launch
+from generator.run import launch
 from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, CannotWrite, FileProblem
 from tablemodel.scenario import Scenario, ScenarioError, json_schema, load_scenario
 
@@ -197,7 +197,7 @@ def _load(scenario: Scenario, path: Path, folder: Path, *options: str) -> int:
     from reports.terminal import outcome
 
     with LoadBar(scenario.name, scenario.load.duration_s, err) as bar:
-        code, said = _launch.launch(_launch.command(path, scenario, folder, *options), bar.show)
+        code, said = launch.launch(launch.command(path, scenario, folder, *options), bar.show)
     if code not in (DONE, BROKEN, INVALID) or not (folder / FILES[DIAGNOSIS]).exists():
         err.print(said.rstrip(), markup=False)
         return code

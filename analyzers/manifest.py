@@ -63,6 +63,8 @@ class Manifest(_Part):
     users: int | None = None
     generator: GeneratorHealth | None = None
     totals: Totals | None = None
+    counted: Mapping[str, float] = {}
+    """What the load test itself counted, by `group.what`: `reads.missing`, `tables.NAME.write_units` ..."""
 
     @property
     def local(self) -> bool:

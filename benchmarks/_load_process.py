@@ -12,9 +12,9 @@ import gevent
 import locust
 from gevent import get_hub
 
-from loadtests._load import Order, start_load
-from loadtests._pulse import beat, fold, watch_lag
-from loadtests._seconds import ACCEPTED, ATTEMPTS
+from generator.record.seconds import ACCEPTED, ATTEMPTS
+from generator.run.load import Order, start_load
+from generator.run.pulse import beat, fold, watch_lag
 from loadtests.hotkey import HotKeyUser
 from tablemodel.scenario import scenario_from_dict
 

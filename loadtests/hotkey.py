@@ -2,7 +2,7 @@
 
 from locust import task
 
-from loadtests._users import TableUser
+from generator.users.user import TableUser
 
 
 class HotKeyUser(TableUser):

@@ -5,8 +5,8 @@ Half of the writers draw the suffix at random, half calculate it from the sort k
 
 from locust import task
 
-from loadtests._readers import ShardReader
-from loadtests._users import TableUser
+from generator.users.readers import ShardReader
+from generator.users.user import TableUser
 from tablemodel.keys import calculated_suffix, random_suffix
 
 

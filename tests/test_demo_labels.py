@@ -21,7 +21,7 @@ from analyzers.diagnosis import diagnose
 from analyzers.evidence import collect
 from analyzers.formats import Diagnosis, Evidence
 from analyzers.thresholds import load_thresholds
-from loadtests import _launch
+from generator.run import launch
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.scenario import load_scenario
 
@@ -55,7 +55,7 @@ def a_tenth(name: str, folder: Path) -> Path:
 
 def load_command(name: str, folder: Path, url: str) -> list[str]:
     path = a_tenth(name, folder)
-    return _launch.command(path, load_scenario(path), folder / name, "--no-report", "--host", url)
+    return launch.command(path, load_scenario(path), folder / name, "--no-report", "--host", url)
 
 
 def refused_by(url: str, table: str) -> Counter[str]:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from analyzers.formats import read_diagnosis
-from loadtests._boto3_transport import make_client
-from loadtests._target import target_at
+from generator.transport.boto import make_client
+from generator.transport.target import target_at
 from tablemodel.endpoint.process import EndpointProcess
 
 ROOT = Path(__file__).parents[1]

@@ -57,7 +57,7 @@ def commands_in(page: Path) -> set[str]:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """Where the reader stands."""
-    for name in ("loadtests", "configs"):
+    for name in ("loadtests", "generator", "configs"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
 

@@ -14,7 +14,7 @@ from analyzers.manifest import Keys
 from analyzers.thresholds import Thresholds
 from tablemodel.keyspace import position
 from tablemodel.resources import IndexCapacity, TableCapacity, Throughput
-from tablemodel.scenario import CapacityPair
+from tablemodel.spec.table import CapacityPair
 from tablemodel.table import IndexWrite, TableModel
 
 SITUATIONS = [

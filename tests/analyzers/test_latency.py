@@ -7,7 +7,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from analyzers.latency import accepted_p99_ms, read_latencies
-from loadtests._latency import Latency, write_log
+from generator.record.latency import Latency, write_log
 from tablemodel.runfiles import FileProblem, write_atomically
 
 

@@ -1,0 +1,1 @@
+"""When a request is sent: closed and open loop, load shapes, retries."""

@@ -1,0 +1,127 @@
+"""The files that a run leaves: the manifest at its start, and all of them at its end."""
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+from generator.record.health import Verdict
+from generator.record.latency import write_log
+from generator.record.record import Direction, Record
+from generator.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
+from generator.record.sketch import KeyHeat, digest_of, hottest
+from tablemodel import runfiles
+
+TOP_KEYS = 20
+DIRECTIONS: tuple[Direction, ...] = ("write", "read")
+
+
+def time_of(epoch_s: float) -> str:
+    """An epoch time as files write it."""
+    return datetime.fromtimestamp(epoch_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def versions() -> dict[str, str]:
+    """The versions of what the result depends on."""
+    return {"python": python_version()} | {name: _version(name) for name in ("keyheat", "locust", "botocore")}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown (run from a checkout)"
+
+
+@dataclass(slots=True)
+class RunFolder:
+    """One run's directory. `manifest` is what `run.json` says, written at the start and again at the end."""
+
+    path: Path
+    manifest: dict[str, Any]
+
+    def begin(self) -> None:
+        """Write the manifest of a run that is under way. Raises `FileProblem`."""
+        self._write_manifest({"status": "running", "ended_at": None})
+
+    def end(self, record: Record, verdict: Verdict, *, status: str, start_s: float, end_s: float) -> None:
+        """Write every file, and last the manifest that says so. Raises `FileProblem`."""
+        runfiles.write_table(self._file(runfiles.SECONDS), runfiles.SECONDS, record.seconds.table())
+        runfiles.write_table(self._file(runfiles.THROTTLES), runfiles.THROTTLES, record.throttles.table())
+        runfiles.write_atomically(
+            self._file(runfiles.LATENCY),
+            lambda file: write_log(file, record.latencies, start_s=start_s, end_s=end_s),
+        )
+        runfiles.write_json(self._file(runfiles.KEYS), runfiles.KEYS, keys_of(record))
+        self._write_manifest(
+            {
+                "status": status,
+                "ended_at": time_of(end_s),
+                "generator": asdict(verdict),
+                "totals": totals_of(record),
+                "counted": dict(sorted(record.counted.items())),
+            }
+        )
+
+    def _file(self, format_name: str) -> Path:
+        return self.path / runfiles.FILES[format_name]
+
+    def _write_manifest(self, more: dict[str, Any]) -> None:
+        self.manifest |= more
+        runfiles.write_json(self._file(runfiles.RUN), runfiles.RUN, self.manifest)
+
+
+def totals_of(record: Record) -> dict[str, Any]:
+    """The run in numbers."""
+    counts = record.seconds.total()
+    return {
+        "attempts": int(counts[ATTEMPTS]),
+        "accepted": int(counts[ACCEPTED]),
+        "throttled": int(counts[THROTTLED]),
+        "errors": int(counts[ERRORS]),
+        "consumed_units": {direction: record.seconds.consumed_units(direction) for direction in DIRECTIONS},
+        "by_reason": record.throttles.by_reason(),
+        "errors_by_kind": dict(record.errors_by_kind),
+    }
+
+
+def keys_of(record: Record) -> dict[str, Any]:
+    """The content of `keys.json`: the hottest keys of the run and of each window."""
+    return {
+        "k": TOP_KEYS,
+        "overall": {direction: _overall(record.heat[direction]) for direction in DIRECTIONS},
+        "windows": [
+            {
+                "start": time_of(start),
+                "seconds": heat.window_s,
+                "direction": direction,
+                "top": [
+                    {"key": _digest(name, heat), "units": units, "throttles": int(throttles)}
+                    for name, (units, throttles) in hottest(named, TOP_KEYS)
+                ],
+            }
+            for direction in DIRECTIONS
+            for heat in [record.heat[direction]]
+            for start, named in sorted(heat.windows.items())
+        ],
+    }
+
+
+def _overall(heat: KeyHeat) -> list[dict[str, Any]]:
+    total_units = heat.sketch.total_units
+    return [
+        {
+            "key": _digest(name, heat),
+            "shown": name if heat.show_keys else None,
+            "units": units,
+            "throttles": throttles,
+            "share": min(1.0, units / total_units),
+        }
+        for name, units, throttles in heat.sketch.top(TOP_KEYS)
+    ]
+
+
+def _digest(name: str, heat: KeyHeat) -> str:
+    return digest_of(name) if heat.show_keys else name

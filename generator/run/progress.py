@@ -1,0 +1,43 @@
+"""What a person, or the program that started us, sees while a run goes on."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from generator.record.seconds import ACCEPTED, ERRORS, THROTTLED
+
+
+@dataclass(slots=True)
+class Progress:
+    """Says what happens: as JSON lines on stdout for a program, or in words on stderr for a person."""
+
+    as_json: bool
+
+    def phase(self, name: str, words: str, **more: Any) -> None:
+        """A new phase of the run has begun."""
+        if self.as_json:
+            self._line({"phase": name, **more})
+        else:
+            print(words, file=sys.stderr, flush=True)
+
+    def second(self, elapsed_s: float, counts: list[float]) -> None:
+        """One second of load is over; a person sees Locust's own table instead."""
+        if self.as_json:
+            self._line(
+                {
+                    "elapsed_s": round(elapsed_s, 1),
+                    "accepted_per_s": int(counts[ACCEPTED]),
+                    "throttled_per_s": int(counts[THROTTLED]),
+                    "errors_per_s": int(counts[ERRORS]),
+                }
+            )
+
+    def say(self, words: str) -> None:
+        """Something that everybody should read: one line on stderr."""
+        print(f"keyheat: {words}", file=sys.stderr, flush=True)
+
+    def _line(self, content: dict[str, Any]) -> None:
+        sys.stdout.write(orjson.dumps(content).decode() + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,183 @@
+"""What happens at the start and at the stop of a test, so that a locustfile holds nothing but its question.
+
+init        check everything; a mistake ends Locust before anything starts (exit code 2, or 4)
+test_start  endpoint, table, run.json
+test_stop   run files, then collect, analyze and report
+quitting    a run that is still going is interrupted, its files are kept, and the exit code is decided
+"""
+
+import logging
+import sys
+from signal import SIGINT
+from typing import Any
+
+from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
+from locust.runners import MasterRunner, WorkerRunner
+
+from generator.run.options import InputError, Plan, add_options, check_options, take_numbers
+from generator.run.progress import Progress
+from generator.run.run import Run
+from generator.run.stages import INTERRUPTED, INVALID
+from generator.run.table import Refused, TableError, check_table
+from generator.run.workers import PIECE, Worker
+from generator.transport.target import TargetError
+from tablemodel.endpoint.process import EndpointError
+from tablemodel.runfiles import FileProblem
+
+INVALID_INPUT, REFUSED = 2, 4
+STOP_TIMEOUT_S = 12.0
+"""Users finish the request they are in: more than a request's own time limit, so that none is lost."""
+
+
+def listen(events: Any) -> None:
+    """Register for Locust's events. Nothing else happens before they fire."""
+    events.init_command_line_parser.add_listener(add_options)
+    events.init.add_listener(_on_init)
+
+
+def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
+    # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
+    signal_handler(SIGINT, kill, getcurrent(), KeyboardInterrupt)
+    side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
+    side(environment, runner)
+
+
+def _worker_side(environment: Any, runner: Any) -> None:
+    worker = Worker(environment)
+    if environment.parsed_options.processes:  # Ctrl-C reaches our master too, and it halts us
+        main = getcurrent()
+        signal_handler(SIGINT, lambda: None if worker.loading else kill(main, KeyboardInterrupt))
+    environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
+    environment.events.test_stopping.add_listener(_send_no_more)
+    environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
+    environment.events.quitting.add_listener(lambda environment, **_more: runner.stop())
+
+
+def _master_side(environment: Any, runner: Any) -> None:
+    plan = _plan_or_exit(environment)
+    options = environment.parsed_options
+    take_numbers(options, plan.scenario)
+    environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
+    if plan.progress:
+        logging.getLogger("locust.stats_logger").disabled = True
+    session = Session(environment, plan)
+    if options.headless:  # Locust's own limit would start to count before there is a table
+        session.duration_s, options.run_time = options.run_time, None
+    if isinstance(runner, MasterRunner):
+        runner.register_message(PIECE, session.on_piece)
+        environment.events.worker_connect.add_listener(session.on_worker)
+    environment.events.test_start.add_listener(session.on_start)
+    environment.events.test_stopping.add_listener(_send_no_more)
+    environment.events.test_stop.add_listener(session.on_stop)
+    environment.events.quitting.add_listener(session.on_quitting)
+
+
+def _send_no_more(environment: Any, **_more: Any) -> None:
+    load = getattr(environment, "keyheat", None)
+    if load is not None:
+        load.stopping = True
+
+
+def _plan_or_exit(environment: Any) -> Plan:
+    """The checked plan; where there is none, say why and end Locust. Nothing has started yet."""
+    try:
+        plan = check_options(
+            environment.parsed_options,
+            locustfiles=environment.parsed_locustfiles or [],
+            needs_sort_key=any(getattr(user, "needs_sort_key", False) for user in environment.user_classes),
+        )
+        if plan.target is not None:
+            for table in (plan.scenario.table, *plan.scenario.companions):
+                check_table(plan.target, table.name)
+    except (InputError, TableError) as error:
+        for line in getattr(error, "errors", [str(error)]):
+            print(f"keyheat: {line}", file=sys.stderr)
+        sys.exit(REFUSED if isinstance(error, Refused) else INVALID_INPUT)
+    return plan
+
+
+class Session:
+    """A master's side, or that of a process on its own: one run after the other, as tests start and stop."""
+
+    def __init__(self, environment: Any, plan: Plan) -> None:
+        self._environment = environment
+        self._plan = plan
+        self._progress = Progress(plan.progress)
+        self._run: Run | None = None
+        self._ended_run: Run | None = None
+        self._ending: Greenlet | None = None
+        self._interrupted = False
+        self.duration_s: float | None = None
+        self._timer: Greenlet | None = None
+
+    def on_start(self, environment: Any, **_more: Any) -> None:
+        """A test starts: begin a run, or end Locust's start of users before there are any."""
+        runner = environment.runner
+        run = Run(self._plan, self._progress, runner.target_user_count, self.duration_s)
+        try:
+            run.begin(environment, distributed=isinstance(runner, MasterRunner))
+        except (TableError, EndpointError, FileProblem, TargetError) as error:
+            self._progress.say(str(error))
+            environment.process_exit_code = REFUSED if isinstance(error, Refused) else INVALID_INPUT
+            spawn(runner.quit if environment.parsed_options.headless else runner.stop)
+            raise GreenletExit from error  # ends the greenlet that would go on to start users
+        self._run, self._ending = run, None
+        if self.duration_s is not None:
+            get_hub().loop.update_now()
+            self._timer = spawn_later(self.duration_s, runner.quit)
+
+    def on_stop(self, environment: Any, **_more: Any) -> None:
+        """A test has stopped and its users with it: finish the run."""
+        run, self._run = self._run, None
+        if self._timer is not None and self._timer is not getcurrent():
+            self._timer.kill(block=False)
+        if run is not None:
+            self._ended_run = run
+            self._ending = spawn(self._end, run)
+        self._wait(self._ending)
+
+    def _end(self, run: Run) -> None:
+        exceptions = self._environment.runner.exceptions.values()
+        problems = [f"{error['count']} times a user failed: {error['msg']}" for error in exceptions]
+        self._environment.process_exit_code = INVALID  # unless the run comes to its end
+        self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
+        self._ended_run = None
+
+    def _wait(self, ending: Greenlet | None) -> None:
+        """Wait for a run to end; a further Ctrl-C cancels what is still to come of it."""
+        while ending is not None and not ending.ready():
+            try:
+                ending.join()
+            except KeyboardInterrupt:
+                self._cancel()
+
+    def _cancel(self) -> None:
+        self._interrupted = True
+        if self._ended_run is not None and self._ended_run.stages is not None:
+            self._ended_run.stages.cancel()
+
+    def on_quitting(self, environment: Any, **_more: Any) -> None:
+        """Locust ends. A run that is still going, or whose stages are, was interrupted."""
+        if self._run is not None:
+            self._interrupted = True
+            # A master that told its workers to stop would forget to tell them to quit; we halt them.
+            how = {"send_stop_to_client": False} if isinstance(environment.runner, MasterRunner) else {}
+            self._wait(spawn(environment.runner.stop, **how))
+        elif self._ending is not None and not self._ending.ready():
+            self._cancel()
+        self._wait(self._ending)
+        if self._interrupted:
+            environment.process_exit_code = INTERRUPTED
+        elif environment.process_exit_code is None:
+            environment.process_exit_code = 0
+
+    def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:
+        """A worker sent a piece of its record."""
+        run = self._run or self._ended_run  # none: it came too late, and was missed already
+        if run is not None and run.gatherer is not None:
+            run.gatherer.take(msg)
+
+    def on_worker(self, client_id: str, **_more: Any) -> None:
+        """A worker joined while a run is going on."""
+        if self._run is not None and self._run.gatherer is not None:
+            self._run.gatherer.give_order(client_id)

@@ -1,0 +1,146 @@
+"""Several processes: the master gives the order, workers send their records in pieces, the master merges.
+
+A worker cuts a piece off its record every second: neither a message nor its memory grows with the run.
+Pieces are numbered and the last one says that it is the last: the master waits for it, and knows when one is
+missing. Locust's own final report would not do: in a headless run the master leaves half a second for it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import gevent
+import msgpack  # type: ignore[import-untyped]
+
+from generator.record.health import Health
+from generator.record.record import Record
+from generator.run.load import Load, Order, start_load
+from generator.run.pulse import beat, fold, watch_lag
+from generator.transport.target import TargetError
+
+ORDER, HALT, PIECE = "keyheat_order", "keyheat_halt", "keyheat_piece"
+SILENCE_S = 15.0
+"""How long the master waits for a worker from which nothing comes."""
+
+
+class Worker:
+    """A worker's side: obeys the order, and reports."""
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self._runner = environment.runner
+        self._order: Order | None = None
+        self._load: Load | None = None
+        self._pieces = 0
+        self._last_sent = True
+        self._greenlets: list[gevent.Greenlet] = []
+        self._runner.register_message(ORDER, self._on_order)
+        self._runner.register_message(HALT, self._on_halt, concurrent=True)
+
+    def _on_order(self, environment: Any, msg: Any, **_more: Any) -> None:
+        self._order = Order.from_wire(msg.data)
+        self._pieces = 0
+        self._last_sent = False
+
+    def _on_halt(self, environment: Any, msg: Any, **_more: Any) -> None:
+        """The run is over: stop the users now, which fires `test_stop`."""
+        self._runner.stop()
+        if not self._last_sent:  # it had no users
+            self._send(Record(), last=True)
+
+    @property
+    def loading(self) -> bool:
+        """Whether there is something to report yet."""
+        return self._load is not None
+
+    def begin(self) -> None:
+        """The test starts: make what the order needs."""
+        assert self._order is not None, "the order comes before the users"
+        try:
+            load = start_load(self._order, worker=self._runner.worker_index)
+        except TargetError as error:  # its machine has no credentials, say
+            self._send(
+                Record(health=Health(problems=[f"worker {self._runner.client_id}: {error}"])), last=True
+            )
+            gevent.spawn(self._runner.quit)
+            raise gevent.GreenletExit from error  # users cannot be started
+        self._load = self._environment.keyheat = load
+        self._greenlets = [
+            gevent.spawn(watch_lag, load),
+            gevent.spawn(beat, load, self._report),
+        ]
+
+    def end(self) -> None:
+        """The test has stopped and no request is in flight: send what is left."""
+        load, self._load = self._load, None
+        if load is not None:
+            gevent.killall(self._greenlets)
+            fold(load)
+            self._send(load.record.cut(), last=True)
+            load.transport.close()
+            load.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
+
+    def _report(self) -> None:
+        if self._load is not None:
+            self._send(self._load.record.cut(), last=False)
+
+    def _send(self, piece: Record, *, last: bool) -> None:
+        assert self._order is not None
+        data = {
+            "run_id": self._order.run_id,
+            "number": self._pieces,
+            "last": last,
+            "record": msgpack.packb(piece.to_wire()),
+        }
+        self._pieces += 1
+        self._last_sent = last
+        self._runner.send_message(PIECE, data)
+
+
+@dataclass(slots=True)
+class Arrived:
+    """The pieces that came from one worker."""
+
+    pieces: int = 0
+    expected: int | None = None  # known once the last one has come
+
+
+@dataclass(slots=True)
+class Gatherer:
+    """The master's side: merges pieces into one record."""
+
+    runner: Any
+    order: Order
+    record: Record
+    workers: dict[str, Arrived] = field(default_factory=dict)
+
+    def give_order(self, client_id: str | None = None) -> None:
+        """Tell one worker, or all of them, what to do; it comes before Locust tells them to start users."""
+        for worker in [client_id] if client_id else list(self.runner.clients):
+            self.workers[worker] = Arrived()
+            self.runner.send_message(ORDER, self.order.to_wire(), worker)
+
+    def take(self, msg: Any) -> None:
+        """A piece has come."""
+        if msg.data["run_id"] != self.order.run_id:
+            return
+        arrived = self.workers.setdefault(msg.node_id, Arrived())
+        self.record.merge(Record.from_wire(msgpack.unpackb(msg.data["record"], strict_map_key=False)))
+        arrived.pieces += 1
+        if msg.data["last"]:
+            arrived.expected = msg.data["number"] + 1
+
+    def finish(self, silence_s: float = SILENCE_S) -> None:
+        """Halt the workers and wait until the last piece of each has come; name those that stay silent."""
+        for worker in self.workers:
+            self.runner.send_message(HALT, None, worker)
+        seen, waited_s = -1, 0.0
+        while self._missing() and waited_s < silence_s:
+            pieces = sum(arrived.pieces for arrived in self.workers.values())
+            waited_s = waited_s + 0.05 if pieces == seen else 0.0
+            seen = pieces
+            gevent.sleep(0.05)
+        for worker in self._missing():
+            self.record.health.problems.append(f"worker {worker} was lost, and the end of its record with it")
+
+    def _missing(self) -> list[str]:
+        return [name for name, arrived in self.workers.items() if arrived.pieces != arrived.expected]

@@ -1,0 +1,1 @@
+"""Requests out, answers back: signing, HTTP, boto3."""

@@ -1,0 +1,126 @@
+"""Where requests go: an endpoint's address, its region, and the credentials that it wants."""
+
+import ipaddress
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPException
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import botocore.session
+from botocore.exceptions import BotoCoreError
+
+from generator.transport.signer import Keys
+
+LOCAL_REGION = "us-east-1"
+HEALTH_WITHIN_S = 2.0
+LOCAL_KEYS = Keys("keyheat", "keyheat")
+
+
+class TargetError(ValueError):
+    """The target cannot be used; the text is for the person who named it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One DynamoDB endpoint."""
+
+    url: str
+    host: str
+    port: int
+    tls: bool
+    region: str
+
+    @property
+    def local(self) -> bool:
+        """Whether it is on this machine, where no credentials are needed."""
+        if self.host == "localhost" or self.host.endswith(".localhost"):
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def host_header(self) -> str:
+        """The Host header: the port only where it is not the usual one."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+
+def target_at(url: str, *, region: str | None = None) -> Target:
+    """The target at an endpoint's URL. Raises `TargetError`."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise TargetError(f"{url!r} is not an endpoint's URL: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise TargetError(f"{url!r} is not an endpoint's URL such as http://127.0.0.1:8000")
+    if parts.path not in ("", "/") or parts.query:
+        raise TargetError(f"{url!r} has a path; an endpoint's URL is only scheme, host and port")
+    tls = parts.scheme == "https"
+    named = re.fullmatch(r"dynamodb(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?", parts.hostname)
+    region = region or (named and named[1]) or _configured_region() or LOCAL_REGION
+    return Target(url.rstrip("/"), parts.hostname, port or (443 if tls else 80), tls, region)
+
+
+def aws_target() -> Target:
+    """DynamoDB in the region that the AWS configuration names. Raises `TargetError`."""
+    region = _configured_region()
+    if not region:
+        raise TargetError("no AWS region is set: set AWS_REGION, or a region in the profile")
+    try:
+        client = botocore.session.get_session().create_client("dynamodb", region_name=region)
+    except BotoCoreError as error:
+        raise TargetError(f"the AWS configuration cannot be used: {error}") from error
+    return target_at(client.meta.endpoint_url, region=region)
+
+
+def scale_at(target: Target) -> float | None:
+    """By how much a local endpoint of ours multiplies every rate limit; None where the target is another."""
+    if not target.local:
+        return None
+    try:
+        with urlopen(f"{target.url}/_keyheat/health", timeout=HEALTH_WITHIN_S) as answer:
+            return float(json.load(answer)["scale"])
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        return None
+
+
+def _configured_region() -> str | None:
+    try:
+        region = botocore.session.get_session().get_config_variable("region")
+    except BotoCoreError as error:
+        raise TargetError(f"the AWS configuration cannot be used: {error}") from error
+    return os.environ.get("AWS_REGION") or region  # botocore itself reads AWS_DEFAULT_REGION only
+
+
+def credentials_for(target: Target) -> Callable[[], Keys]:
+    """How to get the present keys: botocore finds and refreshes them (environment, profiles, SSO, roles).
+
+    A local endpoint takes any keys, so where none are found made-up ones do. Raises `TargetError` where there
+    are none for another target, or where those there are cannot be used.
+    """
+    providers = botocore.session.get_session().get_component("credential_provider")
+    if target.local:
+        providers.remove("iam-role")  # asking for an instance's role takes seconds where there is none
+    try:
+        found = providers.load_credentials()
+        if found is not None:
+            found.get_frozen_credentials()
+    except BotoCoreError as error:
+        raise TargetError(f"the AWS credentials cannot be used: {error}") from error
+    if found is None:
+        if target.local:
+            return lambda: LOCAL_KEYS
+        raise TargetError(f"no AWS credentials found for {target.url}: set AWS_PROFILE, or log in")
+
+    def present() -> Keys:
+        keys = found.get_frozen_credentials()
+        return Keys(keys.access_key, keys.secret_key, keys.token)
+
+    return present

@@ -1,0 +1,1 @@
+"""The users that load tests are made of: what they write, read, and check."""

@@ -1,0 +1,116 @@
+"""The command line is checked before anything starts, and every mistake is said at once."""
+
+from argparse import Namespace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.run.options import InputError, check_options, run_folder, take_numbers
+
+NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _no_aws_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def options(**said: Any) -> Namespace:
+    nothing_said = {
+        "scenario": None,
+        "target": None,
+        "host": None,
+        "out": None,
+        "transport": "signed",
+        "show_keys": False,
+        "progress": False,
+        "no_report": False,
+        "num_users": None,
+        "spawn_rate": None,
+        "run_time": None,
+    }
+    return Namespace(**{**nothing_said, **said})
+
+
+def errors_of(said: Namespace, *, locustfiles: list[str], needs_sort_key: bool = False) -> str:
+    with pytest.raises(InputError) as caught:
+        check_options(said, locustfiles=locustfiles, needs_sort_key=needs_sort_key)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["hotkey", "datekey", "sharded"])
+def test_a_locustfile_has_a_scenario_of_its_name(name: str) -> None:
+    plan = check_options(options(), locustfiles=[f"loadtests/{name}.py"], needs_sort_key=True)
+    assert (plan.scenario.name, plan.scenario_path.name) == (name, f"{name}.toml")
+    assert (plan.target, plan.report, plan.transport) == (None, True, "signed")
+
+
+AWS = "https://dynamodb.eu-west-1.amazonaws.com"
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"host": AWS}, "no AWS credentials found"),
+        ({"target": "aws"}, "no AWS region is set"),
+        ({"host": AWS, "target": "aws"}, "not both"),
+        ({"target": "nowhere"}, "not an endpoint's URL"),
+        ({"scenario": "/no/such.toml"}, "/no/such.toml"),
+        ({"out": "/dev/null"}, "not a folder"),
+    ],
+)
+def test_mistakes(said: dict[str, Any], problem: str) -> None:
+    assert problem in errors_of(options(**said), locustfiles=["hotkey.py"])
+
+
+def test_all_mistakes_are_said_at_once(scenario_file: Path) -> None:
+    text = scenario_file.read_text().replace("share = 0.9", "share = 1.5").replace("users = 10", "users = 0")
+    scenario_file.write_text(text)
+    said = options(scenario=str(scenario_file), host=AWS, out="/dev/null")
+    errors = errors_of(said, locustfiles=["hotkey.py"])
+    for problem in ("$.keys.share", "$.load.users", "no AWS credentials", "not a folder"):
+        assert problem in errors
+
+
+def test_several_locustfiles_need_a_word_on_the_scenario() -> None:
+    assert "--scenario PATH" in errors_of(options(), locustfiles=["hotkey.py", "too_small.py"])
+
+
+def test_a_load_that_needs_a_sort_key_says_so(scenario_file: Path) -> None:
+    scenario_file.write_text(scenario_file.read_text().replace('sort_key = "sk"\n', ""))
+    said = options(scenario=str(scenario_file))
+    assert "$.table.sort_key" in errors_of(said, locustfiles=["sharded.py"], needs_sort_key=True)
+
+
+def test_items_too_small_for_their_keys_are_said(scenario_file: Path) -> None:
+    text = scenario_file.read_text().replace("item_bytes = 9_000", "item_bytes = 100")
+    scenario_file.write_text(text.replace('sort_key = "sk"', f'sort_key = "{"s" * 60}"'))
+    assert "$.load.item_bytes" in errors_of(options(scenario=str(scenario_file)), locustfiles=["hotkey.py"])
+
+
+def test_numbers_that_are_not_said_come_from_the_scenario(scenario_file: Path) -> None:
+    said = options(scenario=str(scenario_file), num_users=3)
+    plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
+    take_numbers(said, plan.scenario)
+    assert (said.num_users, said.spawn_rate, said.run_time) == (3, 50.0, 1.5)
+
+
+def test_no_run_writes_where_another_one_wrote(tmp_path: Path) -> None:
+    plan = check_options(options(out=str(tmp_path / "run")), locustfiles=["hotkey.py"], needs_sort_key=False)
+    for expected in ("run", "run-2", "run-3"):
+        folder = run_folder(plan, NOW)
+        assert folder.name == expected
+        folder.mkdir()
+        assert run_folder(plan, NOW) == folder, "an empty folder is free"
+        (folder / "run.json").touch()
+
+
+def test_runs_are_named_for_the_scenario_and_the_time() -> None:
+    plan = check_options(options(), locustfiles=["hotkey.py"], needs_sort_key=False)
+    assert run_folder(plan, NOW).parts[-3:] == ("reports", "out", "hotkey-20261121T060000Z")

@@ -1,0 +1,92 @@
+"""Where requests go is checked before anything is sent there."""
+
+from pathlib import Path
+
+import pytest
+
+from generator.transport.target import (
+    LOCAL_KEYS,
+    TargetError,
+    aws_target,
+    credentials_for,
+    scale_at,
+    target_at,
+)
+from tablemodel.endpoint.process import EndpointProcess
+
+
+@pytest.fixture(autouse=True)
+def _no_aws_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.mark.parametrize(
+    ("url", "local", "host_header", "region"),
+    [
+        ("http://127.0.0.1:8000", True, "127.0.0.1:8000", "us-east-1"),
+        ("http://localhost:8000/", True, "localhost:8000", "us-east-1"),
+        ("http://[::1]:8000", True, "[::1]:8000", "us-east-1"),
+        ("http://0.0.0.0:8000", False, "0.0.0.0:8000", "us-east-1"),
+        ("https://dynamodb.eu-west-1.amazonaws.com", False, "dynamodb.eu-west-1.amazonaws.com", "eu-west-1"),
+        ("https://db.example:443", False, "db.example", "us-east-1"),
+        ("http://db.example", False, "db.example", "us-east-1"),
+    ],
+)
+def test_targets(url: str, local: bool, host_header: str, region: str) -> None:
+    target = target_at(url)
+    assert (target.local, target.host_header, target.region) == (local, host_header, region)
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("127.0.0.1:8000", "not an endpoint's URL"),
+        ("ftp://127.0.0.1", "not an endpoint's URL"),
+        ("http://", "not an endpoint's URL"),
+        ("http://127.0.0.1:99999", "not an endpoint's URL"),
+        ("http://127.0.0.1:8000/path", "has a path"),
+    ],
+)
+def test_what_is_not_a_target(url: str, problem: str) -> None:
+    with pytest.raises(TargetError, match=problem):
+        target_at(url)
+
+
+def test_our_endpoint_says_its_scale() -> None:
+    with EndpointProcess.start(scale=0.25) as endpoint:
+        assert scale_at(target_at(endpoint.url)) == 0.25
+    assert scale_at(target_at(endpoint.url)) is None
+    assert scale_at(target_at("https://dynamodb.eu-west-1.amazonaws.com")) is None
+
+
+def test_a_local_target_needs_no_credentials() -> None:
+    assert credentials_for(target_at("http://127.0.0.1:8000"))() == LOCAL_KEYS
+
+
+def test_another_target_needs_credentials() -> None:
+    with pytest.raises(TargetError, match="no AWS credentials found"):
+        credentials_for(target_at("https://dynamodb.eu-west-1.amazonaws.com"))
+
+
+def test_credentials_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text("[work]\naws_access_key_id = AKID\naws_secret_access_key = s\n")
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    keys = credentials_for(target_at("https://dynamodb.eu-west-1.amazonaws.com"))()
+    assert (keys.access_key, keys.secret_key, keys.token) == ("AKID", "s", None)
+
+
+def test_a_profile_that_does_not_exist_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(TargetError, match="nobody"):
+        aws_target()
+
+
+def test_aws_needs_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TargetError, match="no AWS region"):
+        aws_target()
+    monkeypatch.setenv("AWS_REGION", "eu-north-1")
+    assert aws_target().url == "https://dynamodb.eu-north-1.amazonaws.com"

@@ -1,0 +1,147 @@
+"""What workers record arrives at the master, whole, or the master says what is missing."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import gevent
+import msgpack
+import pytest
+
+from generator.record.record import Attempt, Record
+from generator.record.seconds import ATTEMPTS
+from generator.run.load import Order
+from generator.run.workers import HALT, ORDER, PIECE, Gatherer, Worker
+from tablemodel.scenario import scenario_from_dict
+
+SCENARIO = {
+    "format": "keyheat.scenario/1",
+    "name": "shared",
+    "question": "?",
+    "loadtest": "hotkey",
+    "table": {"name": "shared-table", "provisioned": {"read": 1, "write": 1}},
+    "keys": {"kind": "uniform"},
+}
+
+
+def order(url: str = "http://127.0.0.1:1") -> Order:
+    return Order(
+        run_id="run-1",
+        scenario=scenario_from_dict(SCENARIO, "test"),
+        url=url,
+        region="us-east-1",
+        transport="signed",
+        show_keys=False,
+        users=4,
+    )
+
+
+@dataclass
+class Wire:
+    """Stands for Locust's runners on both sides: what one sends, the other's listener gets, as msgpack."""
+
+    client_id: str = "a"
+    worker_index: int = 0
+    clients: tuple[str, ...] = ("a",)
+    listeners: dict[str, Any] = field(default_factory=dict)
+    quits: int = 0
+
+    def register_message(self, kind: str, listener: Any, concurrent: bool = False) -> None:
+        self.listeners[kind] = listener
+
+    def send_message(self, kind: str, data: Any, client_id: str | None = None) -> None:
+        if kind in self.listeners:
+            plain = msgpack.unpackb(msgpack.packb(data), strict_map_key=False)
+            message = SimpleNamespace(data=plain, node_id=self.client_id)
+            self.listeners[kind](environment=None, msg=message)
+
+    def stop(self) -> None:
+        self.listeners["stop"]()
+
+    def quit(self) -> None:
+        self.quits += 1
+
+
+def connected(the_order: Order) -> tuple[Gatherer, Worker, Any]:
+    wire = Wire()
+    environment = SimpleNamespace(runner=wire)
+    worker = Worker(environment)
+    gatherer = Gatherer(wire, the_order, Record())
+    wire.listeners["stop"] = worker.end
+    wire.register_message(PIECE, lambda environment, msg: gatherer.take(msg))
+    gatherer.give_order()
+    return gatherer, worker, environment
+
+
+def attempt(number: int) -> Attempt:
+    return Attempt("PutItem", "write", f"key-{number % 7}", 1_700_000_000.0 + number, 0, 100)
+
+
+def test_every_piece_arrives() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    for number in range(30):
+        environment.keyheat.record.accepted(attempt(number), 1.0)
+        if number % 10 == 0:
+            worker._report()
+    gatherer.finish()
+    assert gatherer.record.seconds.total()[ATTEMPTS] == 30
+    assert gatherer.record.heat["write"].sketch.total_units == 30
+    assert gatherer.record.health.problems == []
+    assert gatherer.workers["a"].pieces == gatherer.workers["a"].expected
+
+
+def test_a_worker_without_users_reports_too() -> None:
+    gatherer, _worker, _environment = connected(order())
+    gatherer.finish()
+    assert gatherer.record.health.problems == []
+    assert gatherer.workers["a"].expected == 1
+
+
+def test_a_worker_that_is_halted_twice_reports_once() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    environment.keyheat.record.accepted(attempt(1), 1.0)
+    worker.end()
+    gatherer.finish()
+    environment.runner.send_message(HALT, None)
+    assert gatherer.record.seconds.total()[ATTEMPTS] == 1
+    assert gatherer.record.health.problems == []
+
+
+def test_a_lost_worker_is_named() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    environment.keyheat.record.accepted(attempt(1), 1.0)
+    worker._report()
+    environment.runner.listeners.pop(HALT)  # it was killed: it hears no more
+    gatherer.finish(silence_s=0.1)
+    worker.end()
+    assert [problem for problem in gatherer.record.health.problems if "worker a was lost" in problem]
+
+
+def test_pieces_of_another_run_are_not_taken() -> None:
+    gatherer, _worker, environment = connected(order())
+    late = {"run_id": "run-0", "number": 0, "last": True, "record": msgpack.packb(Record().to_wire())}
+    environment.runner.send_message(PIECE, late)
+    assert gatherer.workers["a"].pieces == 0
+
+
+def test_a_worker_without_credentials_makes_the_run_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "/dev/null")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    gatherer, worker, environment = connected(order("https://dynamodb.eu-west-1.amazonaws.com"))
+    with pytest.raises(gevent.GreenletExit):
+        worker.begin()
+    gatherer.finish()
+    gevent.sleep(0)
+    assert "no AWS credentials found" in gatherer.record.health.problems[0]
+    assert environment.runner.quits == 1
+
+
+def test_orders_survive_the_wire() -> None:
+    assert Order.from_wire(msgpack.unpackb(msgpack.packb(order().to_wire()))) == order()
+    assert ORDER != PIECE
