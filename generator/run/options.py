@@ -19,7 +19,7 @@ from tablemodel.scenario import Scenario, ScenarioError, load_scenario
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "configs" / "scenarios"
 OUT = Path("reports") / "out"
-LONGEST_KEY = "x" * 30  # no key pattern and no sort key of ours makes a longer one
+LONGEST_KEY = "x" * 30  # no key pattern (but for its prefix) and no sort key of ours makes a longer one
 
 
 class InputError(Exception):
@@ -137,7 +137,8 @@ def _scenario(path: Path, needs_sort_key: bool, errors: list[str]) -> Scenario |
     if needs_sort_key and scenario.table.sort_key is None:
         errors.append(f"{path}: this load needs a table with a sort_key @ $.table.sort_key")
     try:
-        ItemTemplate(scenario).put(LONGEST_KEY, LONGEST_KEY, Random(0))
+        longest = (scenario.keys.prefix or "") + LONGEST_KEY
+        ItemTemplate(scenario).put(longest, LONGEST_KEY, Random(0))
     except ItemTooSmall:
         errors.append(f"{path}: too small for the item's own keys @ $.load.item_bytes")
     return scenario

@@ -1,30 +1,75 @@
 """The keys of a scenario: which partition keys the load touches, and how often each."""
 
-from typing import Annotated, Literal
+from datetime import date
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
-from tablemodel.keys import KeyPattern, build_pattern
-from tablemodel.spec.part import DAY, Part, Share
+from tablemodel.keys import DateKey, HotKey, HotSet, KeyPattern, Sequence, Uniform, Zipf
+from tablemodel.patterns.base import PREFIX
+from tablemodel.patterns.dates import FIRST_DAY
+from tablemodel.spec.part import DAY, KEY_PREFIX, Part, Share
+
+Number = TypeVar("Number", int, float)
 
 
 class KeysSpec(Part):
     """Which partition keys the load touches, and how often each."""
 
-    kind: Literal["uniform", "hot_key", "date"]
+    kind: Literal["uniform", "hot_key", "hot_set", "zipf", "date", "sequential"]
     keys: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(
-        1_000, description="how many distinct keys there are"
+        1_000, description="how many distinct keys there are (hot_key, hot_set: beside the hot ones)"
     )
-    share: Share | None = Field(None, description="hot_key: share of the requests that go to the one hot key")
+    share: Share | None = Field(
+        None, description="hot_key, hot_set: share of the requests that go to the hot key, or to the hot set"
+    )
+    hot_keys: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None, description="hot_set: how many keys take the share, evenly among them"
+    )
+    exponent: Annotated[float, Field(gt=0, le=20)] | None = Field(
+        None, description="zipf: the k-th most used key is used in proportion to 1 / k^exponent"
+    )
     day_s: Annotated[float, Field(gt=0)] | None = Field(
         None,
-        description="date: seconds of the run that stand for one day, so that a short run sees a rollover",
+        description="date: seconds of the run that stand for one day (or what rounded_to says), so that a "
+        "short run sees a rollover",
+    )
+    rounded_to: Literal["day", "hour", "minute"] | None = Field(
+        None, description="date: what the key is rounded to, and day_s stands for; absent: a day"
     )
     first_day: Annotated[str, Field(pattern=DAY)] | None = None
+    prefix: Annotated[str, Field(pattern=KEY_PREFIX)] | None = Field(
+        None, description='what keys begin with, such as "device"; absent: key-7, hot, 2026-01-01'
+    )
     shards: Annotated[int, Field(ge=1, le=100_000)] = Field(1, description="suffixes per key; 1: not sharded")
 
-    def pattern(self) -> KeyPattern:
-        """The key pattern that these numbers describe."""
-        return build_pattern(
-            self.kind, keys=self.keys, share=self.share, day_s=self.day_s, first_day=self.first_day
-        )
+    def pattern(self, *, worker: int = 0) -> KeyPattern:
+        """The key pattern that these numbers describe, as the `worker`-th process draws from it."""
+        prefix, hot = self.prefix or PREFIX, f"{self.prefix}-hot" if self.prefix else "hot"
+        match self.kind:
+            case "uniform":
+                return Uniform(self.keys, prefix)
+            case "hot_key":
+                return HotKey(_stated(self.share), self.keys, hot, prefix)
+            case "hot_set":
+                return HotSet(_stated(self.share), _stated(self.hot_keys), self.keys, hot, prefix)
+            case "zipf":
+                return Zipf(_stated(self.exponent), self.keys, prefix)
+            case "date":
+                first = date.fromisoformat(self.first_day) if self.first_day else FIRST_DAY
+                return DateKey(_stated(self.day_s), first, self.rounded_to or "day", self.prefix)
+            case "sequential":
+                return Sequence.of_worker(worker, prefix)
+
+    def hottest_share(self) -> float | None:
+        """The part of the requests that meet on the most used key, before a suffix spreads it.
+
+        None where only the trace knows.
+        """
+        return self.pattern().hottest_share
+
+
+def _stated(value: Number | None) -> Number:
+    """A field that its kind needs: the rules of a scenario have seen to it."""
+    assert value is not None, "checked with the scenario"
+    return value

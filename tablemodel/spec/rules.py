@@ -4,13 +4,13 @@ A field that is wrong by itself is left to the field's own check: a rule speaks 
 that a person sees every mistake of a file at once and none of them twice.
 """
 
-import re
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import Any
 
-_KEYS_OF_KIND = {"uniform": set[str](), "hot_key": {"share"}, "date": {"day_s", "first_day"}}
-_NEEDED = {"hot_key": "share", "date": "day_s"}
+from tablemodel.spec.keyrules import broken_keys
+from tablemodel.spec.load import DURATION_S
+from tablemodel.spec.shape import broken_shape
+
 TARGETS = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 
 
@@ -21,9 +21,10 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
         yield from _indexes(path, table)
     yield from _names(raw)
     if isinstance(keys := raw.get("keys"), Mapping):
-        yield from _keys(keys)
+        yield from broken_keys(keys)
     if isinstance(load := raw.get("load"), Mapping):
         yield from _target(load)
+        yield from broken_shape(load, DURATION_S)
 
 
 def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -102,29 +103,6 @@ def _local_index(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) 
     for capacity in ("provisioned", "max_on_demand", "warm"):
         if index.get(capacity) is not None:
             yield f"a local index shares the table's capacity @ {path}.{capacity}"
-
-
-def _keys(keys: Mapping[str, Any]) -> Iterator[str]:
-    kind = keys.get("kind")
-    if not isinstance(kind, str) or kind not in _KEYS_OF_KIND:
-        return
-    needed = _NEEDED.get(kind)
-    if needed is not None and keys.get(needed) is None:
-        yield f"kind = {kind!r} needs it @ $.keys.{needed}"
-    for field in ("share", "day_s", "first_day"):
-        if keys.get(field) is not None and field not in _KEYS_OF_KIND[kind]:
-            yield f"no meaning with kind = {kind!r} @ $.keys.{field}"
-    if kind == "date" and isinstance(keys.get("first_day"), str):
-        yield from _first_day(keys["first_day"])
-
-
-def _first_day(text: str) -> Iterator[str]:
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-        return
-    try:
-        date.fromisoformat(text)
-    except ValueError as error:
-        yield f"not a date, {error}, got {text!r} @ $.keys.first_day"
 
 
 def _each_index(owner: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

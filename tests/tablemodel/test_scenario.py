@@ -1,6 +1,6 @@
 """Scenarios: every mistake at once, each with its path; a right file becomes a frozen value."""
 
-import dataclasses
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tablemodel.keys import DateKey, HotKey, Uniform
+from tablemodel.keys import DateKey, HotKey, HotSet, KeyPattern, Sequence, Uniform, Zipf
 from tablemodel.scenario import (
     FORMAT,
     Scenario,
@@ -200,21 +200,46 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
     assert schema["properties"].keys() == Scenario.model_fields.keys()
     assert schema["additionalProperties"] is False
     assert set(schema["required"]) == {"format", "name", "question", "loadtest", "table", "keys"}
-    assert schema["$defs"]["KeysSpec"]["properties"]["kind"]["enum"] == ["uniform", "hot_key", "date"]
+    assert schema["$defs"]["KeysSpec"]["properties"]["kind"]["enum"] == [
+        "uniform", "hot_key", "hot_set", "zipf", "date", "sequential",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("keys", "pattern"),
     [
         ({"kind": "uniform", "keys": 7}, Uniform(7)),
+        ({"kind": "uniform", "keys": 7, "prefix": "status"}, Uniform(7, "status")),
+        ({"kind": "hot_key", "share": 0.5, "keys": 3}, HotKey(0.5, 3)),
+        ({"kind": "hot_key", "share": 0.5, "prefix": "device"}, HotKey(0.5, 1_000, "device-hot", "device")),
+        ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, HotSet(0.8, 4)),
+        ({"kind": "zipf", "exponent": 1.1, "keys": 50}, Zipf(1.1, 50)),
+        ({"kind": "sequential", "prefix": "invoice"}, Sequence("invoice")),
         ({"kind": "date", "day_s": 20}, DateKey(20.0)),
-        ({"kind": "date", "day_s": 20, "first_day": "2026-03-01"}, "2026-03-01"),
+        ({"kind": "date", "day_s": 20, "first_day": "2026-03-01"}, DateKey(20.0, date(2026, 3, 1))),
+        ({"kind": "date", "day_s": 20, "rounded_to": "hour"}, DateKey(20.0, rounded_to="hour")),
     ],
 )
-def test_keys_become_a_pattern(keys: dict[str, Any], pattern: object) -> None:
-    made = scenario_from_dict(right(keys=keys), "x").keys.pattern()
-    if isinstance(pattern, str):
-        assert isinstance(made, DateKey)
-        assert dataclasses.replace(made).on_day(0) == pattern
-    else:
-        assert made == pattern
+def test_keys_become_a_pattern(keys: dict[str, Any], pattern: KeyPattern) -> None:
+    spec = scenario_from_dict(right(keys=keys), "x").keys
+    assert spec.pattern() == pattern
+    assert spec.hottest_share() == pattern.hottest_share
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"kind": "zipfian"}, ["$.keys.kind"]),
+        ({"kind": "zipf"}, ["$.keys.exponent"]),
+        ({"kind": "zipf", "exponent": 0}, ["$.keys.exponent"]),
+        ({"kind": "zipf", "exponent": -1, "keys": 0}, ["$.keys.keys", "$.keys.exponent"]),
+        ({"kind": "hot_set", "share": 1.2}, ["$.keys.share", "$.keys.hot_keys"]),
+        ({"kind": "hot_set", "share": 0.5, "hot_keys": 0, "shards": 0}, ["$.keys.hot_keys", "$.keys.shards"]),
+        ({"kind": "hot_key", "share": 0.5, "hot_keys": 2}, ["$.keys.hot_keys"]),
+        ({"kind": "sequential", "keys": 5, "exponent": 1}, ["$.keys.exponent", "$.keys.keys"]),
+        ({"kind": "date", "day_s": 9, "rounded_to": "week"}, ["$.keys.rounded_to"]),
+        ({"kind": "uniform", "rounded_to": "day", "prefix": "a#b"}, ["$.keys.prefix", "$.keys.rounded_to"]),
+    ],
+)
+def test_keys_that_make_no_sense_are_refused(keys: dict[str, Any], expected: list[str]) -> None:
+    assert paths(errors_of(right(keys=keys))) == expected

@@ -1,0 +1,48 @@
+"""What the fields of a scenario's `[keys]` have to agree on."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any
+
+NEEDED: dict[str, tuple[str, ...]] = {
+    "uniform": (),
+    "hot_key": ("share",),
+    "hot_set": ("share", "hot_keys"),
+    "zipf": ("exponent",),
+    "date": ("day_s",),
+    "sequential": (),
+}
+ALLOWED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(NEEDED, ("prefix",)),
+    "date": ("prefix", "first_day", "rounded_to"),
+}
+FIELDS = ("share", "hot_keys", "exponent", "day_s", "rounded_to", "first_day", "prefix")
+DEFAULTS = {"keys": 1_000}  # a scenario that comes back from a run's file states its defaults
+UNCOUNTED = ("date", "sequential")  # kinds whose number of keys follows from something else
+
+
+def broken_keys(keys: Mapping[str, Any]) -> Iterator[str]:
+    """Every disagreement between fields of `[keys]`, as `message @ $.path`."""
+    kind = keys.get("kind")
+    if not isinstance(kind, str) or kind not in NEEDED:
+        return
+    for field in NEEDED[kind]:
+        if keys.get(field) is None:
+            yield f"kind = {kind!r} needs it @ $.keys.{field}"
+    for field in FIELDS:
+        if keys.get(field) is not None and field not in (*NEEDED[kind], *ALLOWED[kind]):
+            yield f"no meaning with kind = {kind!r} @ $.keys.{field}"
+    if kind in UNCOUNTED and keys.get("keys", DEFAULTS["keys"]) != DEFAULTS["keys"]:
+        yield f"no meaning with kind = {kind!r} @ $.keys.keys"
+    if kind == "date" and isinstance(keys.get("first_day"), str):
+        yield from _first_day(keys["first_day"])
+
+
+def _first_day(text: str) -> Iterator[str]:
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+        return
+    try:
+        date.fromisoformat(text)
+    except ValueError as error:
+        yield f"not a date, {error}, got {text!r} @ $.keys.first_day"
