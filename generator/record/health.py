@@ -23,7 +23,8 @@ class Health:
     missed: int = 0  # intended starts that were skipped because the user was still waiting for an answer
     lag: Latency = field(default_factory=Latency)  # how late the event loop woke
     late: Latency = field(default_factory=Latency)  # actual start minus intended start
-    problems: list[str] = field(default_factory=list)  # what makes the record incomplete
+    problems: list[str] = field(default_factory=list)  # what makes the run say nothing about the table
+    missing: list[str] = field(default_factory=list)  # what is not there, while the rest stays valid
 
     def merge(self, other: "Health") -> None:
         """Add all that another one holds."""
@@ -32,6 +33,7 @@ class Health:
         self.lag.merge(other.lag)
         self.late.merge(other.late)
         self.problems += other.problems
+        self.missing += other.missing
 
     def to_wire(self) -> dict[str, Any]:
         """Plain values, as they travel from a worker to the master."""
@@ -41,6 +43,7 @@ class Health:
             "lag": self.lag.encoded(),
             "late": self.late.encoded(),
             "problems": self.problems,
+            "missing": self.missing,
         }
 
     @classmethod
@@ -55,6 +58,7 @@ class Verdict:
 
     bound: bool
     checks: tuple[str, ...]
+    missing: tuple[str, ...]
     cpu_percent_max: float
     loop_lag_ms_max: float
     asked_per_s: float
@@ -80,6 +84,7 @@ def verdict_on(health: Health, *, attempts: int, duration_s: float) -> Verdict:
     return Verdict(
         bound=(busy and behind) or stalled or bool(health.problems) or attempts == 0,
         checks=checks if attempts else (*checks, "nothing was sent"),
+        missing=tuple(health.missing),
         cpu_percent_max=health.cpu_percent_max,
         loop_lag_ms_max=health.lag.max_us / 1000,
         asked_per_s=asked_per_s,

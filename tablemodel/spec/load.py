@@ -1,11 +1,16 @@
 """The load of a scenario: how much is sent, and how large the items are."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from tablemodel import limits
+from tablemodel.shape import Shape
 from tablemodel.spec.part import Part, Rate, Seconds
+from tablemodel.spec.shape import ShapeSpec
+
+TargetUnit = Literal["requests", "WCU", "RCU"]
+DURATION_S = 60.0
 
 
 class LoadSpec(Part):
@@ -18,7 +23,7 @@ class LoadSpec(Part):
 
     users: Annotated[int, Field(ge=1, le=100_000)] = 50
     spawn_per_s: Annotated[float, Field(gt=0)] = Field(50.0, description="users started per second")
-    duration_s: Seconds = 60.0
+    duration_s: Seconds = DURATION_S
     requests_per_s: Rate = Field(
         1_000.0, description="by all users together; each user paces itself at its even part"
     )
@@ -34,3 +39,35 @@ class LoadSpec(Part):
     read_units_per_s: Rate | None = Field(
         None, description="open loop: so many RCU/s, steered by what comes back, in place of requests_per_s"
     )
+    shape: ShapeSpec | None = Field(
+        None, description="which rate is asked for when, in the target's unit; absent: the same all the time"
+    )
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether requests arrive at their own times, whatever the answers do."""
+        return self.arrivals != "closed"
+
+    @property
+    def target_unit(self) -> TargetUnit:
+        """What the target, and with it every rate of the shape, is in."""
+        if self.write_units_per_s is not None:
+            return "WCU"
+        return "RCU" if self.read_units_per_s is not None else "requests"
+
+    @property
+    def target_per_s(self) -> float:
+        """The load's own rate, in the target's unit."""
+        return self.write_units_per_s or self.read_units_per_s or self.requests_per_s
+
+    def rate_shape(self) -> Shape:
+        """Which rate is asked for at each moment of the run, in the target's unit."""
+        return (self.shape or ShapeSpec(kind="constant")).over(self.target_per_s, self.duration_s)
+
+    @model_serializer(mode="wrap")
+    def _one_target(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Plain values, without the default of a target that is not this load's: a load has only one."""
+        dumped: dict[str, Any] = dump(self)
+        if self.target_unit != "requests":
+            dumped.pop("requests_per_s", None)
+        return dumped
