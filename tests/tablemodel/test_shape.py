@@ -141,7 +141,6 @@ SHAPE = "$.load.shape"
                 f"{SHAPE}.steps[1].per_s",
                 f"{SHAPE}.steps[1].for_s",
                 f"{SHAPE}.steps[0].for_s",
-                f"{SHAPE}.steps",
             ],
         ),
         ({"shape": {"kind": "steps", "steps": STEPS}, "duration_s": 50}, [f"{SHAPE}.steps"]),
