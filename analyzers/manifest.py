@@ -25,6 +25,7 @@ class GeneratorHealth(_Part):
 
     bound: bool = False
     checks: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # parts of the load that are not in the record: workers that were lost
     cpu_percent_max: Quantity | None = None
     loop_lag_ms_max: Quantity | None = None
     asked_per_s: Quantity | None = None
@@ -80,6 +81,11 @@ class Manifest(_Part):
     def question(self) -> str | None:
         """What the scenario was made to find out."""
         return self._text("question")
+
+    @property
+    def expects(self) -> str | None:
+        """The label that the scenario expects of a right diagnosis."""
+        return self._text("expects")
 
     def _text(self, field: str) -> str | None:
         value = (self.scenario or {}).get(field)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from analyzers.formats import Verdict
 from analyzers.numbers import UNITS, moment, percent, rate, some, span, whole
+from analyzers.words import sentence
 from reports.constraints import NAMES
 from reports.facts import Facts
 from reports.load import Run
-from reports.sentences import GRADE_MEANINGS, GRADES, verdict_sentence
+from reports.sentences import GRADE_MEANINGS, GRADES, expectation, is_as_expected, verdict_sentence
 from reports.timeline import table_facts
 from tablemodel import limits
 
@@ -30,6 +31,8 @@ class Hero:
     question: str | None
     where: str
     chip: str
+    expected: str | None  # whether the scenario expected this label; None where it does not say
+    surprise: bool
     role: str
     sentence: str
     stats: tuple[Stat, ...]
@@ -40,11 +43,14 @@ def hero_of(run: Run, facts: Facts) -> Hero:
     """The verdict and the numbers that carry it."""
     diagnosis = run.diagnosis
     verdict = diagnosis.verdict
+    expects = run.manifest.expects if run.manifest else None
     return Hero(
         title=title_of(run),
         question=run.manifest.question if run.manifest else None,
         where=_where(run, facts),
         chip=NAMES[verdict.constraint] if verdict.valid else "Not valid",
+        expected=expectation(expects, verdict) if expects else None,
+        surprise=expects is not None and not is_as_expected(expects, verdict),
         role="invalid" if not verdict.valid else verdict.constraint,
         sentence=verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound),
         stats=_stats(run, facts),
@@ -131,6 +137,7 @@ def _warnings(run: Run) -> tuple[str, ...]:
             f"The run was {'interrupted' if run.manifest.status == 'interrupted' else 'not finished'}: "
             "it shows what was recorded until then."
         )
+    said += map(sentence, run.health.missing)
     if run.scale != 1:
         said.append(
             f"Rehearsed at scale {run.scale:g}: the local table multiplies every rate limit by it, "

@@ -27,6 +27,16 @@ def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -
     return _said(verdict, facts)
 
 
+def is_as_expected(expects: str, verdict: Verdict) -> bool:
+    """Whether the verdict is the one that the scenario expects; one that is not valid never is."""
+    return verdict.valid and verdict.constraint == expects
+
+
+def expectation(expects: str, verdict: Verdict) -> str:
+    """The same in words that follow the verdict."""
+    return "as expected" if is_as_expected(expects, verdict) else f"expected {expects}"
+
+
 def _said(verdict: Verdict, facts: Facts) -> str:
     sentences = {
         "partition": _partition,

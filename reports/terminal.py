@@ -15,7 +15,7 @@ from reports.constraints import NAMES
 from reports.facts import facts_of
 from reports.load import Run
 from reports.record import read_record
-from reports.sentences import GRADES, verdict_sentence
+from reports.sentences import GRADES, expectation, is_as_expected, verdict_sentence
 from tablemodel.scenario import Scenario
 
 COLOURS = {
@@ -30,17 +30,17 @@ MOST_LABELS = 20
 
 
 def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str) -> Text:
-    """One line for one run: name, label, confidence, throttles, where its report is."""
+    """A run in short: name, label, confidence, throttles, report; and below, whether that was expected."""
     verdict = diagnosis.verdict
     throttles = sum(label.throttles for label in diagnosis.labels)
     label = chip(verdict)
     label.pad_right(max(0, 12 - len(label)))
     line = Text.assemble(
-        f"{scenario.name:<12}", label, f"  confidence {percent(verdict.confidence)}",
+        f"{scenario.name:<12} ", label, f"  confidence {percent(verdict.confidence)}",
         f"  {whole(throttles):>8} throttles  ", (report, "bold"),
     )  # fmt: skip
-    if scenario.expects not in (None, verdict.constraint):
-        line.append(f"\n{'':<12}expected {scenario.expects}", style="yellow")
+    if scenario.expects is not None:
+        line.append(f"\n{'':<13}").append(expected(scenario.expects, verdict))
     return line
 
 
@@ -61,9 +61,12 @@ def summary(diagnosis: Diagnosis, run: Run | None = None) -> RenderableType:
         for one in diagnosis.thresholds
         if one.broken
     ]
+    expects = whole_run.manifest.expects if whole_run.manifest else None
+    as_expected = [expected(expects, diagnosis.verdict)] if expects else []
     return Group(
         Paragraph(said, style="bold"),
         Text.assemble(chip(verdict), how_sure),
+        *as_expected,
         *_block("Why", verdict.because),
         *_labels(diagnosis.labels),
         *_advice("What to do now", "mitigation", diagnosis),
@@ -116,6 +119,13 @@ def chip(verdict: Verdict) -> Text:
     """The constraint in its colour; a run that says nothing about the table says that first."""
     word = verdict.constraint if verdict.valid else f"invalid ({verdict.constraint})"
     return Text(word, style=f"bold {COLOURS[verdict.constraint]}")
+
+
+def expected(expects: str, verdict: Verdict) -> Text:
+    """Whether the verdict is what the scenario expects; what it is not is not overlooked."""
+    return Text(
+        expectation(expects, verdict), style="" if is_as_expected(expects, verdict) else "bold yellow"
+    )
 
 
 def _labels(labels: Sequence[Label]) -> list[RenderableType]:

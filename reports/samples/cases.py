@@ -30,6 +30,7 @@ class Case:
     asked_per_s: float | None = None  # by the scenario, where the generator could not send it
     published: bool = True  # CloudWatch had points
     recommendations: tuple[Recommendation, ...] = ()
+    expects: Constraint | None = None  # what the scenario said beforehand
 
     @property
     def generator_bound(self) -> bool:
@@ -46,6 +47,7 @@ HOT_KEY = Case(
     name="hotkey",
     question="One key takes 90 % of the writes: does its partition throttle while the table has room?",
     constraint="partition",
+    expects="partition",
     grade="reason",
     reason="TableWriteKeyRangeThroughputExceeded",
     because=(
@@ -103,6 +105,7 @@ SHARDED = Case(
     name="sharded",
     question="The same demand with suffixes on the key: is it even now?",
     constraint="none",
+    expects="none",
     grade="none",
     reason=None,
     because=(
@@ -120,6 +123,7 @@ TOO_SMALL = Case(
     name="too-small",
     question="Keys are even, the table is small: what is it that throttles?",
     constraint="table",
+    expects="partition",
     grade="reason",
     reason="TableWriteProvisionedThroughputExceeded",
     because=(
@@ -146,6 +150,7 @@ GENERATOR_BOUND = Case(
     name="generator-bound",
     question="5,000 writes a second: does the table take them?",
     constraint="none",
+    expects="none",
     grade="none",
     reason=None,
     because=("The generator sent 2,100 of 5,000 requests/s asked for.",),

@@ -7,7 +7,8 @@ from rich.console import Console
 
 from analyzers.formats import Diagnosis, Label
 from reports.load import load_run
-from reports.terminal import summary
+from reports.terminal import outcome, summary
+from tablemodel.scenario import scenario_from_dict
 
 LABEL = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resource": "table",
          "direction": "write", "constraint": "partition", "throttles": 1_234_567, "grade": "cause_metric",
@@ -36,6 +37,30 @@ def test_the_verdict_is_the_first_sentence_and_has_the_numbers_of_its_run(sample
     text = " ".join(printed(run.diagnosis, run).split())
     assert text.startswith("Writes were throttled by a partition limit: one key asked for 1,800 WCU/s")
     assert "of its 4,000 WCU. partition confidence 98 %, DynamoDB said so" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("hotkey", "as expected"),
+        ("sharded", "as expected"),
+        ("too-small", "expected partition"),
+        ("generator-bound", "expected none"),  # what is not valid confirms nothing
+    ],
+)
+def test_the_run_says_whether_its_label_was_expected(samples, name, said):
+    run = load_run(samples[name])
+    assert f"\n{said}\n" in printed(run.diagnosis, run)
+    scenario = scenario_from_dict(dict(run.manifest.scenario), "run.json")
+    first, second = outcome(scenario, run.diagnosis, "report.html").plain.split("\n")
+    assert first.startswith(name)
+    assert first.endswith("report.html")
+    assert second.strip() == said
+
+
+def test_nothing_is_said_of_what_was_not_expected(samples):
+    run = load_run(samples["datekey"])
+    assert "expected" not in printed(run.diagnosis, run).partition("Why")[0]
 
 
 def test_mitigations_stand_apart_from_cures(samples):
