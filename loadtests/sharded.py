@@ -37,12 +37,11 @@ class ReaderUser(ShardReader):
     fixed_count = 1
 
     @task(1)
-    def read_collection(self) -> None:
-        self.read_all_shards(self.draw_key(), limit=50)
+    def read_orders(self) -> None:
+        self.read_collection(self.draw_key(), limit=50)
 
     @task(4)
     def read_own_order(self) -> None:
         order, key = self.next_sort_key(), self.draw_key()
-        shard = calculated_suffix(key, order, self.shards)
-        self.put(shard, sort_key=order)
-        self.get(shard, sort_key=order)
+        self.put(calculated_suffix(key, order, self.shards), sort_key=order)
+        self.read_calculated(key, order)

@@ -5,62 +5,120 @@
     hot#2  c f       /
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from heapq import merge
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
+import orjson
 from gevent.pool import Pool
 
 Item = dict[str, Any]
 Page = tuple[list[Item], Item | None]  # items in order of the sort key, and where the next page starts
+SortValue = str | Decimal | bytes
 
-AT_ONCE = 10  # queries in flight for one reader
+AT_ONCE = 32  # queries of one read that are in flight at a time
+NO_ORDER = ""
 
 
-class OutOfOrder(AssertionError):
-    """A collection came back in an order that its sort keys contradict."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What every shard of a collection is asked."""
+
+    table: str
+    partition_key: str
+    sort_key: str | None
+    index: str | None = None  # the one whose keys those are; None: the table
+    prefix: str | None = None  # only sort keys that begin with it
+    exact: bool = False  # only the sort key that is it
+    limit: int | None = None
+    descending: bool = False
+    consistent: bool = False
+
+    def body(self, shard: str, start: Item | None) -> bytes:
+        """The request for one page of one shard: as long as the limit allows, else as 1 MB allows."""
+        condition, names, values = "#p = :p", {"#p": self.partition_key}, {":p": {"S": shard}}
+        if self.prefix is not None:
+            assert self.sort_key is not None, "nothing to begin with without a sort key"
+            condition += " AND #s = :s" if self.exact else " AND begins_with(#s, :s)"
+            names["#s"], values[":s"] = self.sort_key, {"S": self.prefix}
+        request: dict[str, Any] = {
+            "TableName": self.table,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": values,
+            "ReturnConsumedCapacity": "INDEXES" if self.index else "TOTAL",
+        }
+        if self.index:
+            request["IndexName"] = self.index
+        if self.limit is not None:
+            request["Limit"] = self.limit
+        if self.descending:
+            request["ScanIndexForward"] = False
+        if self.consistent:
+            request["ConsistentRead"] = True
+        if start is not None:
+            request["ExclusiveStartKey"] = start
+        return orjson.dumps(request)
+
+    def sort_value(self, item: Item) -> SortValue:
+        """What the item is ordered by."""
+        return sort_value(item[self.sort_key]) if self.sort_key else NO_ORDER
+
+
+def sort_value(attribute: dict[str, Any]) -> SortValue:
+    """A key's value as DynamoDB orders it: strings by their UTF-8 bytes, which is by code points.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
+    """
+    text: str | None = attribute.get("S")
+    if text is not None:
+        return text
+    return Decimal(attribute["N"])
 
 
 def read_collection(
-    shards: tuple[str, ...], sort_key: str, query: Callable[[str, Item | None], Page], *, limit: int
+    shards: Sequence[str], query: Query, page: Callable[[str, Item | None], Page], *, at_once: int = AT_ONCE
 ) -> list[Item]:
-    """The first `limit` items of a sharded collection, ascending by sort key.
+    """A sharded collection in the query's order: all of it, or its first `limit` items.
 
-    `query` reads one page of one shard; shards are read in parallel, and no further than `limit` items each,
-    since the first `limit` of the whole cannot lie beyond. Raises `OutOfOrder`, and whatever `query` raises.
+    `page` reads one page of one shard. Shards are read in parallel, at most `at_once` of them at a time, and
+    no further than the limit, since the first items of the whole cannot lie beyond. Raises what `page`
+    raises; shards then begin no further page.
     """
+    failed: list[Exception] = []
 
-    def first_items(shard: str) -> list[Item] | Exception:
+    def first_items(shard: str) -> list[Item]:
         try:
-            return list(islice(_items(shard, query), limit))
+            return list(islice(_items(shard, page, failed), query.limit))
         except Exception as error:  # noqa: BLE001  (raised again below: gevent prints what escapes a greenlet)
-            return error
+            failed.append(error)
+            return []
 
-    per_shard = Pool(AT_ONCE).map(first_items, shards)
-    for result in per_shard:
-        if isinstance(result, Exception):
-            raise result
-    merged = list(islice(merge(*per_shard, key=lambda item: _sort_value(item, sort_key)), limit))
-    check_order(merged, sort_key)
-    return merged
+    per_shard = _in_parallel(first_items, shards, at_once)
+    if failed:
+        raise failed[0]
+    return list(islice(merge(*per_shard, key=query.sort_value, reverse=query.descending), query.limit))
 
 
-def _items(shard: str, query: Callable[[str, Item | None], Page]) -> Iterator[Item]:
-    items, start = query(shard, None)
-    yield from items
-    while start is not None:
-        items, start = query(shard, start)
+def _in_parallel(read: Callable[[str], list[Item]], shards: Sequence[str], at_once: int) -> list[list[Item]]:
+    if len(shards) == 1:
+        return [read(shards[0])]
+    pool = Pool(min(at_once, len(shards)))
+    try:
+        found: list[list[Item]] = pool.map(read, shards)
+    except BaseException:  # the user was killed: its queries end with it, and are recorded
+        pool.kill()
+        raise
+    return found
+
+
+def _items(shard: str, page: Callable[[str, Item | None], Page], failed: list[Exception]) -> Iterator[Item]:
+    start: Item | None = None
+    while not failed:
+        items, start = page(shard, start)
         yield from items
-
-
-def check_order(items: list[Item], sort_key: str) -> None:
-    """Raise `OutOfOrder` unless sort keys ascend."""
-    values = [_sort_value(item, sort_key) for item in items]
-    if any(before > after for before, after in pairwise(values)):
-        raise OutOfOrder("a collection came back out of order")
-
-
-def _sort_value(item: Item, sort_key: str) -> bytes:
-    """DynamoDB orders strings by their UTF-8 bytes."""
-    return str(item[sort_key]["S"]).encode()
+        if start is None:
+            return

@@ -1,74 +1,187 @@
-"""Users that read what others wrote: one item, one shard's page, or a whole sharded collection in order."""
+"""Users that read what others wrote, and check it: one item, a sharded collection, the top of a ranking.
 
+Each method is one read as an application knows it, however many requests it takes. Its requests are recorded
+each; the read as a whole is timed (`ReadCollection.logical` ...) and counted (`reads.units` ...).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from time import perf_counter
 from typing import Any
 
 import orjson
 
-from generator.transport.answer import Answer
-from generator.users.collections import Item, Page, check_order, read_collection
+from generator.users.collections import AT_ONCE, Item, Page, Query, read_collection
+from generator.users.judging import Judged, judge
+from generator.users.ledger import Ledger
 from generator.users.user import TableUser, consumed
-from tablemodel.keys import shard_keys
+from tablemodel.keys import calculated_suffix, shard_keys
 from tablemodel.units import read_units
 
-PAGE_ITEMS = 25
+FIRST_GUESS_ITEMS = 25  # of a page, until the first one has come
 
 
 class Incomplete(Exception):
-    """A page of a collection was throttled or failed; the record has counted it, and there is no answer."""
+    """A request of a read was throttled or failed; the record has counted it, and there is no answer."""
 
 
-class ShardReader(TableUser):
-    """Reads sharded collections. Each read costs a query for every shard: the price of the suffix."""
+@dataclass(slots=True)
+class Spent:
+    """What a read has cost so far."""
+
+    requests: int = 0
+    units: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What one read came to; no items where a request of it was throttled or failed."""
+
+    items: list[Item]
+    complete: bool
+    requests: int
+    units: float
+
+
+class Reader(TableUser):
+    """Reads, and checks every read against what this process's writers got acknowledged."""
 
     abstract = True
-    needs_sort_key = True
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        table = self.load.order.scenario.table
-        assert table.sort_key is not None, "checked before the run"
-        self._table = table.name
-        self._names = {"#p": table.partition_key}
-        self._partition_key, self._sort_key = table.partition_key, table.sort_key
-        self._expected_units = read_units(
-            PAGE_ITEMS * self.load.order.scenario.load.item_bytes, consistent=False
+        scenario = self.load.order.scenario
+        self._table = scenario.table
+        self._keys = {index.name: (index.partition_key, index.sort_key) for index in self._table.indexes}
+        if self.load.ledger is None:
+            self.load.ledger = Ledger((scenario.table, *scenario.companions))
+        self._ledger = self.load.ledger
+        self._page_units = read_units(FIRST_GUESS_ITEMS * scenario.load.item_bytes, consistent=False)
+
+    def read_shards(
+        self,
+        shards: Sequence[str],
+        *,
+        index: str | None = None,
+        prefix: str | None = None,
+        limit: int | None = None,
+        descending: bool = False,
+        consistent: bool = False,
+        at_once: int = AT_ONCE,
+        name: str = "ReadCollection",
+    ) -> Collected:
+        """A collection from all these partition keys, of the table or of an index, in order of the sort key.
+
+        All of it, page by page, or its first `limit` items; only sort keys that begin with `prefix`, if any.
+        """
+        query = replace(
+            self._query(index), prefix=prefix, limit=limit, descending=descending, consistent=consistent
+        )
+        return self._read(shards, query, at_once, name)
+
+    def read_collection(
+        self,
+        key: str,
+        *,
+        prefix: str | None = None,
+        limit: int | None = None,
+        descending: bool = False,
+        consistent: bool = False,
+    ) -> Collected:
+        """The collection of a sharded key, from all the shards that the scenario has; see `read_shards`."""
+        shards = shard_keys(key, self.shards)
+        return self.read_shards(
+            shards, prefix=prefix, limit=limit, descending=descending, consistent=consistent
         )
 
-    def read_all_shards(self, key: str, *, limit: int) -> list[Item]:
-        """The first `limit` items of a sharded key, in order; none where a page of it was throttled."""
+    def read_top(self, shards: Sequence[str], k: int, *, index: str | None = None) -> Collected:
+        """The `k` items with the greatest sort keys: the top `k` of each shard, merged."""
+        return self.read_shards(shards, index=index, limit=k, descending=True, name="ReadTop")
+
+    def read_item(
+        self, key: str, sort_key: str | None = None, *, index: str | None = None, consistent: bool = True
+    ) -> Collected:
+        """One item of the table, or of an index with the table's own keys (eventually consistent, always)."""
+        if index is not None:
+            query = replace(self._query(index), prefix=sort_key, exact=sort_key is not None)
+            return self._read((key,), query, 1, "ReadItem")
+        query = replace(self._query(None), prefix=sort_key, exact=True, consistent=consistent)
+        return self._finish((key,), query, partial(self._get, key, query), "ReadItem")
+
+    def read_calculated(self, key: str, sort_key: str, *, consistent: bool = True) -> Collected:
+        """One item of a sharded key, from the one shard that its sort key falls on."""
+        return self.read_item(calculated_suffix(key, sort_key, self.shards), sort_key, consistent=consistent)
+
+    def _query(self, index: str | None) -> Query:
+        keys = self._keys[index] if index else (self._table.partition_key, self._table.sort_key)
+        return Query(table=self._table.name, partition_key=keys[0], sort_key=keys[1], index=index)
+
+    def _read(self, shards: Sequence[str], query: Query, at_once: int, name: str) -> Collected:
+        def collect(spent: Spent) -> list[Item]:
+            return read_collection(shards, query, partial(self._page, query, spent), at_once=at_once)
+
+        return self._finish(shards, query, collect, name)
+
+    def _finish(
+        self, shards: Sequence[str], query: Query, collect: Callable[[Spent], list[Item]], name: str
+    ) -> Collected:
+        """Do a read, time it, check it and count it."""
+        spent, began_s, record = Spent(), perf_counter(), self.load.record
         try:
-            return read_collection(shard_keys(key, self.shards), self._sort_key, self.page, limit=limit)
+            items = collect(spent)
         except Incomplete:
-            return []
+            self.count("reads.unchecked")
+            return Collected([], False, spent.requests, spent.units)
+        record.timed(name, int((perf_counter() - began_s) * 1e6))
+        self._count(judge(items, query, shards, self._ledger, began_s=began_s), len(items), spent)
+        return Collected(items, True, spent.requests, spent.units)
 
-    def page(self, shard: str, start: Item | None) -> Page:
-        """One page of one shard. Raises `Incomplete`, and `OutOfOrder` where the sort keys do not ascend."""
-        request = {
-            "TableName": self._table,
-            "KeyConditionExpression": "#p = :p",
-            "ExpressionAttributeNames": self._names,
-            "ExpressionAttributeValues": {":p": {"S": shard}},
-            "Limit": PAGE_ITEMS,
-            "ReturnConsumedCapacity": "TOTAL",
-            **({"ExclusiveStartKey": start} if start else {}),
-        }
-        answer = self.send(
-            "Query", orjson.dumps(request), key=shard, direction="read", units=self._expected_units
-        )
-        if not answer.accepted:
-            raise Incomplete
-        content = answer.content()
-        self._expected_units = consumed(answer)[0]
-        check_order(content["Items"], self._sort_key)
+    def _count(self, judged: Judged, items: int, spent: Spent) -> None:
+        """Wrong items are counted where there are none, too: a run must be able to say "0 missing"."""
+        self.count("reads.checked")
+        self.count("reads.items", items)
+        self.count("reads.required", judged.required)
+        self.count("reads.missing", judged.missing)
+        self.count("reads.duplicate", judged.duplicate)
+        self.count("reads.misordered", judged.misordered)
+        self.count("reads.requests", spent.requests)
+        self.count("reads.units", spent.units)
+
+    def _page(self, query: Query, spent: Spent, shard: str, start: Item | None) -> Page:
+        """One page of one shard. Raises `Incomplete`."""
+        content = self._ask("Query", query.body(shard, start), shard, spent, self._page_units)
         return content["Items"], content.get("LastEvaluatedKey")
 
-    def get(self, key: str, *, sort_key: str) -> Answer:
-        """Read one item, and see the newest write of it."""
+    def _get(self, key: str, query: Query, spent: Spent) -> list[Item]:
+        item_key = {query.partition_key: {"S": key}}
+        if query.sort_key:
+            item_key[query.sort_key] = {"S": query.prefix}  # type: ignore[dict-item]
         request = {
-            "TableName": self._table,
-            "Key": {self._partition_key: {"S": key}, self._sort_key: {"S": sort_key}},
-            "ConsistentRead": True,
+            "TableName": query.table,
+            "Key": item_key,
+            "ConsistentRead": query.consistent,
             "ReturnConsumedCapacity": "TOTAL",
         }
-        units = read_units(self.load.order.scenario.load.item_bytes, consistent=True)
-        return self.send("GetItem", orjson.dumps(request), key=key, direction="read", units=units)
+        units = read_units(self.load.order.scenario.load.item_bytes, consistent=query.consistent)
+        content = self._ask("GetItem", orjson.dumps(request), key, spent, units)
+        return [content["Item"]] if "Item" in content else []
+
+    def _ask(self, operation: str, body: bytes, key: str, spent: Spent, units: float) -> dict[str, Any]:
+        """One request of a read. Raises `Incomplete`."""
+        spent.requests += 1
+        answer = self.send(operation, body, key=key, direction="read", units=units)
+        if not answer.accepted:
+            raise Incomplete
+        cost, _by_index = consumed(answer)
+        spent.units += cost
+        if operation == "Query":
+            self._page_units = cost
+        return answer.content()
+
+
+class ShardReader(Reader):
+    """Reads collections, which are in order of a sort key."""
+
+    abstract = True
+    needs_sort_key = True
