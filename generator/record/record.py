@@ -108,13 +108,19 @@ class Record:
         self.errors_by_kind[kind] += 1
         self._time(attempt, "error")
 
+    def timed(self, name: str, us: int) -> None:
+        """Time something that took more than one request, such as a read of all shards."""
+        self._add(f"{name}.logical", us)
+
     def _time(self, attempt: Attempt, outcome: str) -> None:
-        tag = f"{attempt.operation}.{outcome}"
+        self._add(f"{attempt.operation}.{outcome}", attempt.service_us)
+        self.health.late.add(attempt.late_us)
+
+    def _add(self, tag: str, us: int) -> None:
         latency = self.latencies.get(tag)
         if latency is None:
             latency = self.latencies[tag] = Latency()
-        latency.add(attempt.service_us)
-        self.health.late.add(attempt.late_us)
+        latency.add(us)
 
     def merge(self, other: "Record") -> None:
         """Add all that another record holds."""

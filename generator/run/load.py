@@ -13,6 +13,7 @@ from generator.transport.boto import Boto3Transport
 from generator.transport.signed import SignedTransport
 from generator.transport.target import credentials_for, target_at
 from generator.users.items import ItemTemplate
+from generator.users.ledger import Ledger
 from tablemodel.keys import KeyPattern
 from tablemodel.scenario import Scenario, scenario_from_dict
 
@@ -54,6 +55,7 @@ class Load:
     started_s: float
     stopping: bool = False  # no further request is sent
     numbers: "count[int]" = field(default_factory=count)
+    ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
 
     @property
     def interval_s(self) -> float:

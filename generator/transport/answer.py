@@ -1,6 +1,7 @@
 """What every transport is: one request out, one `Answer` back, never an exception and never a retry."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import orjson
@@ -26,7 +27,7 @@ class Reason:
         return name if found else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """What came back for one request: bytes first, read only as far as somebody asks."""
 
@@ -65,6 +66,10 @@ class Answer:
 
     def content(self) -> dict[str, Any]:
         """The body as JSON; empty where it is not a JSON object."""
+        return self._content
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
         try:
             content = orjson.loads(self.body)
         except orjson.JSONDecodeError:

@@ -13,6 +13,7 @@ from generator.record.record import Attempt, Direction
 from generator.run import session
 from generator.run.load import Load
 from generator.transport.answer import Answer, Reason
+from generator.users.acknowledged import noting
 from tablemodel.keys import KeyPattern
 from tablemodel.units import write_units
 
@@ -99,7 +100,7 @@ class TableUser(locust.User):
         late_us = max(0, int((sent_s - self._intended_s) * 1e6))
         self._intended_s += self.load.interval_s
         try:
-            answer = self.load.transport.send(operation, body)
+            answer = noting(self.load.ledger, operation, body, self.load.transport.send)
         except GreenletExit:
             self._note(Attempt(operation, direction, key, sent_s, late_us, 0, table), _UNANSWERED, units)
             raise
