@@ -17,7 +17,7 @@ from gevent.pool import Pool
 
 Item = dict[str, Any]
 Page = tuple[list[Item], Item | None]  # items in order of the sort key, and where the next page starts
-SortValue = str | Decimal | bytes
+SortValue = Any  # str or Decimal; comparable with other values of the same key
 
 AT_ONCE = 32  # queries of one read that are in flight at a time
 NO_ORDER = ""

@@ -17,9 +17,8 @@ from generator.users.judging import Judged, judge
 from generator.users.ledger import Ledger
 from generator.users.user import TableUser, consumed
 from tablemodel.keys import calculated_suffix, shard_keys
-from tablemodel.units import read_units
 
-FIRST_GUESS_ITEMS = 25  # of a page, until the first one has come
+LEAST_UNITS = 0.5  # a read's price where none of the kind was answered yet
 
 
 class Incomplete(Exception):
@@ -57,7 +56,7 @@ class Reader(TableUser):
         if self.load.ledger is None:
             self.load.ledger = Ledger((scenario.table, *scenario.companions))
         self._ledger = self.load.ledger
-        self._page_units = read_units(FIRST_GUESS_ITEMS * scenario.load.item_bytes, consistent=False)
+        self._last_units: dict[str, float] = {}  # of an operation: what the next one may cost
 
     def read_shards(
         self,
@@ -150,7 +149,7 @@ class Reader(TableUser):
 
     def _page(self, query: Query, spent: Spent, shard: str, start: Item | None) -> Page:
         """One page of one shard. Raises `Incomplete`."""
-        content = self._ask("Query", query.body(shard, start), shard, spent, self._page_units)
+        content = self._ask("Query", query.body(shard, start), shard, spent)
         return content["Items"], content.get("LastEvaluatedKey")
 
     def _get(self, key: str, query: Query, spent: Spent) -> list[Item]:
@@ -163,20 +162,19 @@ class Reader(TableUser):
             "ConsistentRead": query.consistent,
             "ReturnConsumedCapacity": "TOTAL",
         }
-        units = read_units(self.load.order.scenario.load.item_bytes, consistent=query.consistent)
-        content = self._ask("GetItem", orjson.dumps(request), key, spent, units)
+        content = self._ask("GetItem", orjson.dumps(request), key, spent)
         return [content["Item"]] if "Item" in content else []
 
-    def _ask(self, operation: str, body: bytes, key: str, spent: Spent, units: float) -> dict[str, Any]:
+    def _ask(self, operation: str, body: bytes, key: str, spent: Spent) -> dict[str, Any]:
         """One request of a read. Raises `Incomplete`."""
         spent.requests += 1
+        units = self._last_units.get(operation, LEAST_UNITS)
         answer = self.send(operation, body, key=key, direction="read", units=units)
         if not answer.accepted:
             raise Incomplete
         cost, _by_index = consumed(answer)
         spent.units += cost
-        if operation == "Query":
-            self._page_units = cost
+        self._last_units[operation] = cost
         return answer.content()
 
 
