@@ -1,4 +1,4 @@
-"""Reads what was written to sharded keys: every shard that may hold items is asked, the answers are merged."""
+"""Reads what was written to sharded keys: every shard that may hold items is asked, and the answers merge."""
 
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
