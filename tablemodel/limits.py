@@ -16,6 +16,8 @@ the page that states it. Pages, under https://docs.aws.amazon.com/amazondynamodb
     batch         ../APIReference/API_BatchWriteItem.html, API_BatchGetItem.html
     transactions  ../APIReference/API_TransactWriteItems.html, API_TransactGetItems.html
     query         ../APIReference/API_Query.html
+    streams       ../APIReference/API_streams_GetRecords.html, API_streams_DescribeStream.html,
+                  API_streams_ListStreams.html, API_streams_GetShardIterator.html, Streams.html
     heat          https://aws.amazon.com/blogs/database/part-2-scaling-dynamodb-how-partitions-hot-keys-and-split-for-heat-impact-performance/
     cloudwatch    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
 """
@@ -76,6 +78,14 @@ BATCH_GET_BYTES: Final = 16 * MIB  # bytes of an answer, <=, batch
 TRANSACT_ITEMS: Final = 100  # items, <=, transactions
 TRANSACT_BYTES: Final = 4 * MIB  # bytes of all items, <=, transactions
 PAGE_BYTES: Final = MIB  # bytes evaluated by one Query or Scan, <=, query
+
+# Streams
+STREAM_RETENTION_S: Final = 86_400  # seconds that a change can be read, <=, streams
+STREAM_RECORDS_PER_PAGE: Final = 1_000  # records of one GetRecords, <=, streams
+STREAM_PAGE_BYTES: Final = MIB  # bytes of one GetRecords, <=, streams
+STREAM_ITERATOR_S: Final = 900  # seconds that a shard iterator is good for, <=, streams
+STREAM_SHARDS_PER_PAGE: Final = 100  # shards of one DescribeStream, <=, streams
+STREAMS_PER_PAGE: Final = 100  # streams of one ListStreams, <=, streams
 
 # CloudWatch
 MINUTE_S: Final = 60  # seconds of a consumption or throttle datapoint, cloudwatch

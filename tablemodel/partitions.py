@@ -72,13 +72,15 @@ class PartitionKind:
 class Partitions:
     """The ordered key ranges of one resource. They only ever split; every position is on exactly one."""
 
-    __slots__ = ("_boundaries", "_kind", "_partitions", "_rng")
+    __slots__ = ("_boundaries", "_kind", "_partitions", "_rng", "splits")
 
     def __init__(self, count: int, kind: PartitionKind, *, now_s: float, rng: Random) -> None:
         self._kind = kind
         self._rng = rng
         self._boundaries = even_boundaries(count)
         self._partitions = [kind.fresh(now_s, rng) for _ in range(count)]
+        self.splits: list[tuple[int, float]] = []
+        """Every split so far: the number that the partition had then, and when; what streams follow."""
 
     def __len__(self) -> int:
         return len(self._partitions)
@@ -151,3 +153,4 @@ class Partitions:
             half.size_bytes = parent.size_bytes / 2
         self._boundaries.insert(number, position)
         self._partitions[number : number + 1] = halves
+        self.splits.append((number, now_s))

@@ -13,7 +13,7 @@ from tablemodel.behaviour import DEFAULT, Behaviour
 from tablemodel.decisions import Decisions
 from tablemodel.index import IndexWrite
 from tablemodel.minutes import Minutes, ResourceRecord
-from tablemodel.partitions import EVENTUAL_READ_WEIGHT
+from tablemodel.partitions import EVENTUAL_READ_WEIGHT, Partitions
 from tablemodel.plan import Op, Plan
 from tablemodel.resources import (
     NO_THROUGHPUT,
@@ -137,6 +137,11 @@ class TableModel:
     def grown(self, position: bytes, bytes_delta: float, now_s: float, *, index: str | None = None) -> None:
         """Say that stored data grew or shrank: partitions split at 10 GB."""
         self._resource(index).partitions.grown(position, bytes_delta, now_s)
+
+    @property
+    def partitions(self) -> Partitions:
+        """The table's own partitions, which streams follow."""
+        return self._table.partitions
 
     def partition_count(self, index: str | None = None) -> int:
         """How many partitions the table or an index has. Raises `KeyError` for an unknown index."""

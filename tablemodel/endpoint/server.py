@@ -11,6 +11,7 @@ from time import perf_counter
 from tablemodel.endpoint.cloudwatch.metrics import Metrics
 from tablemodel.endpoint.cloudwatch.protocols import CloudWatchPage
 from tablemodel.endpoint.service import Handler, Service
+from tablemodel.endpoint.streams.api import STREAMS
 from tablemodel.endpoint.wire.admin import Admin
 from tablemodel.endpoint.wire.dynamodb import DynamoDB, operations, request_ids
 from tablemodel.endpoint.wire.http import Bounds, Connection, Connections
@@ -39,7 +40,7 @@ def build_router(
         service=service, ids=ids, user_error=metrics.user_error, tables_changed=metrics.note_tables
     )
     return Router(
-        operations=operations(control, data),
+        operations=operations(control, data, STREAMS),
         dynamodb=dynamodb,
         pages=(CloudWatchPage(metrics, ids), Admin(service)),
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tablemodel.endpoint.streams.registry import Streams
 from tablemodel.endpoint.tables.catalog import Catalog
 
 
@@ -29,6 +30,7 @@ class Service:
     scale: float = 1.0
     seed: int = 1
     durations: Durations = Durations()
+    streams: Streams = field(default_factory=Streams)
     catalog: Catalog = field(init=False)
 
     def __post_init__(self) -> None:

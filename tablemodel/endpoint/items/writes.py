@@ -83,8 +83,10 @@ def admit(table: Table, operation: str, key: Key, asked: Bill, now_s: float) -> 
 
 
 def make(table: Table, change: Change, now_s: float) -> None:
-    """Make an admitted write, and tell the model how the stored data grew."""
+    """Make an admitted write, and tell the table's stream, and the model how the stored data grew."""
     table.items.apply(change)
+    if table.stream is not None:
+        table.stream.note(change, now_s)
     grown = change.new_bytes - change.old_bytes
     if grown:
         table.model.grown(change.key[1], grown, now_s)

@@ -12,6 +12,7 @@ from typing import Literal
 from tablemodel.endpoint.errors import ServiceError, resource_not_found
 from tablemodel.endpoint.schema import TableSchema
 from tablemodel.endpoint.store.itemstore import ItemStore
+from tablemodel.endpoint.streams.stream import Stream
 from tablemodel.endpoint.tables.definition import TableDefinition
 from tablemodel.endpoint.tables.history import History
 from tablemodel.table import TableModel
@@ -44,6 +45,7 @@ class Table:
     tags: dict[str, str] = field(default_factory=dict)
     history: History = field(default_factory=History)
     time_to_live: str | None = None
+    stream: Stream | None = None  # the latest, disabled or not
 
     def __post_init__(self) -> None:
         self.schema = self.definition.schema

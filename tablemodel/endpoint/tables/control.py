@@ -35,6 +35,8 @@ def delete_table(service: Service, request: Body) -> Body:
             "Resource cannot be deleted as it is currently protected against deletion. "
             "Disable deletion protection first."
         )
+    if table.stream is not None and table.stream.disabled_s is None:
+        table.stream.disable(now_s)
     service.catalog.begin(table, Change("DELETING", now_s + service.durations.delete_s, None))
     return {"TableDescription": describe(table, now_s)}
 

@@ -8,6 +8,7 @@ from tablemodel import limits
 from tablemodel.endpoint.errors import ServiceError
 from tablemodel.endpoint.service import Service
 from tablemodel.endpoint.store.itemstore import ItemStore
+from tablemodel.endpoint.streams.registry import asked_view
 from tablemodel.endpoint.tables.catalog import Catalog, Change, Table
 from tablemodel.endpoint.tables.definition import TableDefinition, define
 from tablemodel.endpoint.tables.describe import describe
@@ -28,8 +29,11 @@ def create_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
     if name in service.catalog:
         raise ServiceError("ResourceInUseException", f"Table already exists: {name}")
     check_account(service.catalog, name, definition.capacity)
+    view = asked_view(request.get("StreamSpecification"))
     table = make_table(service, definition, now_s)
     table.tags.update(parse_tags(request.get("Tags") or ()))
+    if view is not None:
+        service.streams.enable(table, view, now_s)
     service.catalog.add(table)
     service.catalog.begin(table, Change("CREATING", now_s + service.durations.create_s, definition))
     return {"TableDescription": describe(table, now_s)}

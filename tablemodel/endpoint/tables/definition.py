@@ -28,7 +28,6 @@ class Settings:
 
     deletion_protection: bool = False
     table_class: str | None = None
-    stream_view: str | None = None
     encrypted_by: str | None = None
 
 
@@ -60,17 +59,12 @@ def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:
 def settings(request: Mapping[str, Any], before: Settings) -> Settings:
     """The settings after a CreateTable or UpdateTable request that may name some of them."""
     protect = request.get("DeletionProtectionEnabled")
-    stream, encryption = request.get("StreamSpecification"), request.get("SSESpecification")
+    encryption = request.get("SSESpecification")
     return Settings(
         deletion_protection=before.deletion_protection if protect is None else protect,
         table_class=request.get("TableClass") or before.table_class,
-        stream_view=before.stream_view if stream is None else _stream_view(stream),
         encrypted_by=before.encrypted_by if encryption is None else _encrypted_by(encryption),
     )
-
-
-def _stream_view(stream: Mapping[str, Any]) -> str | None:
-    return stream.get("StreamViewType") if stream["StreamEnabled"] else None
 
 
 def _encrypted_by(encryption: Mapping[str, Any]) -> str | None:

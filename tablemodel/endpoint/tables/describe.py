@@ -26,7 +26,7 @@ def describe(table: Table, now_s: float) -> Body:
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": kind} for name, kind in used_attributes(schema).items()
         ],
-        "KeySchema": _key_schema(schema.keys),
+        "KeySchema": key_schema(schema.keys),
         "ItemCount": len(table.items),
         "TableSizeBytes": table.items.total_bytes,
         "ProvisionedThroughput": _provisioned(table, None, capacity.provisioned, now_s),
@@ -37,7 +37,7 @@ def describe(table: Table, now_s: float) -> Body:
         "LocalSecondaryIndexes": [_local(table, index) for index in schema.indexes if index.local],
         "GlobalSecondaryIndexes": _globals(table, now_s),
     }
-    return _without_empty(body | _settings(table))
+    return _without_empty(body | _settings(table) | _stream(table))
 
 
 def _settings(table: Table) -> Body:
@@ -51,8 +51,17 @@ def _settings(table: Table) -> Body:
             "SSEType": "KMS",
             "KMSMasterKeyArn": settings.encrypted_by,
         }
-    if settings.stream_view:
-        body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": settings.stream_view}
+    return body
+
+
+def _stream(table: Table) -> Body:
+    """The latest stream, which is named even after it was disabled."""
+    stream = table.stream
+    if stream is None:
+        return {}
+    body: Body = {"LatestStreamArn": stream.arn, "LatestStreamLabel": stream.label}
+    if stream.disabled_s is None:
+        body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream.view}
     return body
 
 
@@ -112,7 +121,7 @@ def _named(table: Table, index: IndexSchema) -> Body:
     return {
         "IndexName": index.name,
         "IndexArn": table.resource_arn(index.name),
-        "KeySchema": _key_schema(index.keys),
+        "KeySchema": key_schema(index.keys),
         "Projection": projection,
     }
 
@@ -122,7 +131,8 @@ def _local(table: Table, index: IndexSchema) -> Body:
     return _named(table, index) | {"ItemCount": len(entries), "IndexSizeBytes": entries.total_bytes}
 
 
-def _key_schema(keys: KeySchema) -> list[Body]:
+def key_schema(keys: KeySchema) -> list[Body]:
+    """KeySchema as the API shows it."""
     elements = [{"AttributeName": keys.partition.name, "KeyType": "HASH"}]
     if keys.sort is not None:
         elements.append({"AttributeName": keys.sort.name, "KeyType": "RANGE"})

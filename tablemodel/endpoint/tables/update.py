@@ -7,6 +7,7 @@ from typing import Any
 
 from tablemodel.endpoint.errors import validation_error
 from tablemodel.endpoint.service import Service
+from tablemodel.endpoint.streams.registry import asked_view
 from tablemodel.endpoint.tables.catalog import Change, Table, require_idle
 from tablemodel.endpoint.tables.create import check_account
 from tablemodel.endpoint.tables.definition import TableDefinition, refuse_what_is_not_here, settings
@@ -39,7 +40,13 @@ def update_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
     require_idle(table)
     becomes = updated_definition(table, request, index_updates(request))
     check_account(service.catalog, table.name, becomes.capacity)
+    specification = request.get("StreamSpecification")
+    view = asked_view(specification)
+    if specification is not None:
+        service.streams.check_change(table, view)
     record_changes(table, becomes.capacity, now_s)
+    if specification is not None:
+        service.streams.change(table, view, now_s)
     service.catalog.begin(table, Change("UPDATING", now_s + service.durations.update_s, becomes))
     return {"TableDescription": describe(table, now_s)}
 

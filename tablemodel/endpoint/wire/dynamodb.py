@@ -23,6 +23,7 @@ from tablemodel.minutes import Minutes
 
 LOG = logging.getLogger(__name__)
 TARGET = b"DynamoDB_20120810."
+STREAMS_TARGET = b"DynamoDBStreams_20120810."
 CONTENT_TYPE = b"application/x-amz-json-1.0"
 OK = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n"
@@ -79,16 +80,22 @@ class Operation:
     handler: Handler
     tables: Callable[[dict[str, Any]], Iterable[str]] | None
     returns_items: bool
+    api: str = "dynamodb"
 
 
-def operations(control: Mapping[str, Handler], data: Mapping[str, Handler]) -> dict[bytes, Operation]:
+def operations(
+    control: Mapping[str, Handler], data: Mapping[str, Handler], streams: Mapping[str, Handler]
+) -> dict[bytes, Operation]:
     """Operations by the value of `X-Amz-Target` that names them."""
     named = [Operation(name, handler, None, False) for name, handler in control.items()]
     named += [
         Operation(name, handler, TABLES_OF.get(name, _one_table), name in RETURNS_ITEMS)
         for name, handler in data.items()
     ]
-    return {TARGET + operation.name.encode(): operation for operation in named}
+    return {TARGET + operation.name.encode(): operation for operation in named} | {
+        STREAMS_TARGET + name.encode(): Operation(name, handler, None, False, "dynamodbstreams")
+        for name, handler in streams.items()
+    }
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,7 +141,7 @@ class DynamoDB:
         """
         try:
             request = parsed(body)
-            check_shape(operation.name, request)
+            check_shape(operation.name, request, operation.api)
             LOG.error("%s failed inside the endpoint", operation.name, exc_info=error)
             for minutes in self._minutes_of(operation, request):
                 minutes.system_error(operation.name, self.service.now_s())

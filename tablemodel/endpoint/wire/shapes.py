@@ -19,14 +19,14 @@ VALID = {"string": str, "integer": int, "long": int, "boolean": bool}
 
 
 @cache
-def service_model() -> ServiceModel:
-    """DynamoDB's service model as botocore ships it."""
-    return ServiceModel(Loader().load_service_model("dynamodb", "service-2"), "dynamodb")
+def service_model(api: str = "dynamodb") -> ServiceModel:
+    """A service model as botocore ships it: DynamoDB's, or with `dynamodbstreams` that of its streams."""
+    return ServiceModel(Loader().load_service_model(api, "service-2"), api)
 
 
-def check_shape(operation: str, request: Mapping[str, Any]) -> None:
+def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb") -> None:
     """Raises SerializationException for a wrong type, ValidationException with every broken constraint."""
-    shape = service_model().operation_model(operation).input_shape
+    shape = service_model(api).operation_model(operation).input_shape
     broken = list(_broken(shape, request, "")) if shape is not None else []
     if broken:
         plural = "s" if len(broken) > 1 else ""
