@@ -1,0 +1,27 @@
+"""The same audit log with a random suffix: is the throttling gone, and what does a read cost now?"""
+
+from locust import task
+
+from generator.users.readers import ShardReader
+from generator.users.user import TableUser
+from tablemodel.keys import random_suffix
+
+
+class AuditLogUser(TableUser):
+    """Writes each access to a shard drawn at random: even, but nobody knows where one of them is."""
+
+    needs_sort_key = True
+
+    @task
+    def put_access(self) -> None:
+        self.put(random_suffix(self.draw_key(), self.shards, self.rng))
+
+
+class AuditorUser(ShardReader):
+    """Reads the latest accesses to a file: one query for every shard, merged by time."""
+
+    fixed_count = 1
+
+    @task
+    def read_latest(self) -> None:
+        self.read_collection(self.draw_key(), limit=50, descending=True)

@@ -1,0 +1,34 @@
+"""The suffix is calculated from what the reader knows: does one GetItem find the item?"""
+
+from locust import task
+
+from generator.users.readers import ShardReader
+from generator.users.user import TableUser
+from tablemodel.keys import calculated_suffix
+
+
+class InvoiceUser(TableUser):
+    """Writes transactions to the shard that a hash of key and transaction id falls on."""
+
+    needs_sort_key = True
+
+    @task
+    def put_transaction(self) -> None:
+        transaction = self.next_sort_key()
+        self.put(calculated_suffix(self.draw_key(), transaction, self.shards), transaction)
+
+
+class TransactionReader(ShardReader):
+    """Reads single transactions from the shard that they are on; a whole invoice is still in all of them."""
+
+    fixed_count = 1
+
+    @task(9)
+    def read_transaction(self) -> None:
+        invoice, transaction = self.draw_key(), self.next_sort_key()
+        self.put(calculated_suffix(invoice, transaction, self.shards), transaction)
+        self.read_calculated(invoice, transaction)
+
+    @task(1)
+    def read_invoice(self) -> None:
+        self.read_collection(self.draw_key(), limit=50)

@@ -1,0 +1,27 @@
+"""Today's date with a suffix is the key: is the day's heat spread, and what do 25 reads for a day cost?"""
+
+from locust import task
+
+from generator.users.readers import ShardReader
+from generator.users.user import TableUser
+from tablemodel.keys import random_suffix
+
+
+class EventUser(TableUser):
+    """Writes events to a shard of today's date, drawn at random."""
+
+    needs_sort_key = True
+
+    @task
+    def put_event(self) -> None:
+        self.put(random_suffix(self.draw_key(), self.shards, self.rng))
+
+
+class DayReader(ShardReader):
+    """Reads the latest events of the day: one query for every shard of its date."""
+
+    fixed_count = 1
+
+    @task
+    def read_latest(self) -> None:
+        self.read_collection(self.draw_key(), limit=50, descending=True)
