@@ -41,8 +41,9 @@ def listed(lines: list[str]) -> str:
 
 
 def path_of(location: Iterable[int | str]) -> str:
-    """A place within parsed JSON or TOML: `.path[2].field`."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    """A place within parsed JSON or TOML: `.path[2].field`; `<part>` only tells kinds apart."""
+    named = (part for part in location if not str(part).startswith("<"))
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in named)
 
 
 def _message(item: Any, patterns: Mapping[str, str]) -> str:

@@ -138,7 +138,7 @@ def _scenario(path: Path, needs_sort_key: bool, errors: list[str]) -> Scenario |
         errors.append(f"{path}: this load needs a table with a sort_key @ $.table.sort_key")
     try:
         longest = (scenario.keys.prefix or "") + LONGEST_KEY
-        ItemTemplate(scenario).put(longest, LONGEST_KEY, Random(0))
+        ItemTemplate(scenario).put(longest, LONGEST_KEY, Random(0), scenario.load.item_size().least)
     except ItemTooSmall:
         errors.append(f"{path}: too small for the item's own keys @ $.load.item_bytes")
     return scenario

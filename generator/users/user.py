@@ -14,6 +14,7 @@ from generator.run import session
 from generator.run.load import Load
 from generator.transport.answer import Answer, Reason
 from generator.users.acknowledged import noting
+from generator.users.items import NONE, Attributes
 from tablemodel.keys import KeyPattern
 from tablemodel.units import write_units
 
@@ -68,11 +69,15 @@ class TableUser(locust.User):
         self._written += 1
         return f"{int(time() * 1000):013d}-{self.number:07d}-{self._written:06d}"
 
-    def put(self, key: str, sort_key: str | None = None) -> Answer:
-        """Write one item of the scenario's size; on a table with sort keys, under a new one unless stated."""
-        body = self.load.items.put(key, sort_key or self.next_sort_key(), self.rng)
-        units = write_units(0, self.load.order.scenario.load.item_bytes)
-        return self.send("PutItem", body, key=key, direction="write", units=units)
+    def put(self, key: str, sort_key: str | None = None, *, attributes: Attributes = NONE) -> Answer:
+        """Write one item of the scenario's size; on a table with sort keys, under a new one unless stated.
+
+        `attributes` are string attributes that the load test chooses itself; they are a part of the size.
+        """
+        items = self.load.items
+        size = items.draw_size(self.rng)
+        body = items.put(key, sort_key or self.next_sort_key(), self.rng, size, attributes)
+        return self.send("PutItem", body, key=key, direction="write", units=write_units(0, size))
 
     def count(self, name: str, number: float = 1) -> None:
         """Add to something that this load test counts, `group.what`; it ends in `run.json`."""

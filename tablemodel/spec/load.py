@@ -6,8 +6,10 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from tablemodel import limits
 from tablemodel.shape import Shape
+from tablemodel.sizes import ItemSize, mean_units
 from tablemodel.spec.part import Part, Rate, Seconds
 from tablemodel.spec.shape import ShapeSpec
+from tablemodel.spec.sizes import ItemBytes, size_of
 
 TargetUnit = Literal["requests", "WCU", "RCU"]
 DURATION_S = 60.0
@@ -27,8 +29,10 @@ class LoadSpec(Part):
     requests_per_s: Rate = Field(
         1_000.0, description="by all users together; each user paces itself at its even part"
     )
-    item_bytes: Annotated[int, Field(ge=100, le=limits.MAX_ITEM_BYTES)] = Field(
-        1_000, description="size of one written item as DynamoDB counts it, names and keys included"
+    item_bytes: ItemBytes = Field(
+        1_000,
+        description="size of one written item as DynamoDB counts it, names and keys included: a number, or "
+        "a distribution",
     )
     arrivals: Literal["closed", "constant", "poisson"] = Field(
         "closed", description="closed: users wait for answers; constant, poisson: an open loop"
@@ -42,6 +46,25 @@ class LoadSpec(Part):
     shape: ShapeSpec | None = Field(
         None, description="which rate is asked for when, in the target's unit; absent: the same all the time"
     )
+
+    def item_size(self) -> ItemSize:
+        """How large the items are."""
+        return size_of(self.item_bytes)
+
+    @property
+    def mean_item_bytes(self) -> float:
+        """The size of one written item in the mean."""
+        return self.item_size().mean_bytes
+
+    @property
+    def mean_write_units(self) -> float:
+        """What writing one new item costs in the mean: of the units, each rounded up by itself."""
+        return mean_units(self.item_size(), limits.WRITE_UNIT_BYTES)
+
+    def mean_read_units(self, *, consistent: bool) -> float:
+        """What reading one item by its key costs in the mean."""
+        units = mean_units(self.item_size(), limits.READ_UNIT_BYTES)
+        return units if consistent else units * limits.EVENTUAL_READ_FACTOR
 
     @property
     def open_loop(self) -> bool:

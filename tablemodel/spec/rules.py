@@ -10,6 +10,7 @@ from typing import Any
 from tablemodel.spec.keyrules import broken_keys
 from tablemodel.spec.load import DURATION_S
 from tablemodel.spec.shape import broken_shape
+from tablemodel.spec.sizes import broken_sizes
 
 TARGETS = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 
@@ -25,6 +26,7 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(load := raw.get("load"), Mapping):
         yield from _target(load)
         yield from broken_shape(load, DURATION_S)
+        yield from broken_sizes(load.get("item_bytes"))
 
 
 def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

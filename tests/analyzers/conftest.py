@@ -137,7 +137,7 @@ def demo_run(scenario: Scenario, *, offset_s: int = 7, duration_s: float | None 
     capacity = TableCapacity(provisioned=Throughput(table.provisioned.read, table.provisioned.write))
     model = TableModel(capacity, now_s=start.timestamp() - 5, seed=scenario.seed)
     rng, pattern = Random(scenario.seed), scenario.keys.pattern()
-    units = -(-load.item_bytes // 1024)
+    units = load.mean_write_units
     counts: defaultdict[int, list[float]] = defaultdict(lambda: [0, 0, 0.0])
     reasons: Counter[tuple[int, str]] = Counter()
     windows: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(

@@ -19,6 +19,7 @@ from tablemodel.scenario import (
     parse_scenario,
     scenario_from_dict,
 )
+from tablemodel.sizes import ChoiceSize, FixedSize, ItemSize, LognormalSize, UniformSize
 
 ROOT = Path(__file__).parents[2]
 
@@ -243,3 +244,50 @@ def test_keys_become_a_pattern(keys: dict[str, Any], pattern: KeyPattern) -> Non
 )
 def test_keys_that_make_no_sense_are_refused(keys: dict[str, Any], expected: list[str]) -> None:
     assert paths(errors_of(right(keys=keys))) == expected
+
+
+@pytest.mark.parametrize(
+    ("stated", "size"),
+    [
+        (2_000, FixedSize(2_000)),
+        ({"kind": "uniform", "low": 200, "high": 900}, UniformSize(200, 900)),
+        ({"kind": "lognormal", "median": 700, "sigma": 1}, LognormalSize(700, 1.0, 100, 409_600)),
+        (
+            {"kind": "lognormal", "median": 700, "sigma": 1, "min": 500, "max": 900},
+            LognormalSize(700, 1.0, 500, 900),
+        ),
+        ({"kind": "choice", "sizes": [200, 300]}, ChoiceSize((200, 300), (1.0, 1.0))),
+        ({"kind": "choice", "sizes": [200, 300], "weights": [1, 3]}, ChoiceSize((200, 300), (1.0, 3.0))),
+    ],
+)
+def test_item_bytes_is_a_number_or_a_distribution(stated: Any, size: ItemSize) -> None:
+    scenario = scenario_from_dict(right(load={"item_bytes": stated}), "x")
+    assert scenario.load.item_size() == size
+    assert scenario.load.mean_item_bytes == size.mean_bytes
+    assert scenario.load.mean_read_units(consistent=False) * 2 == scenario.load.mean_read_units(
+        consistent=True
+    )
+    assert scenario_from_dict(scenario.model_dump(mode="json"), "run.json") == scenario
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        (99, [""]),
+        (409_601, [""]),
+        ("large", [""]),
+        ({"kind": "normal"}, [".kind"]),
+        ({"kind": "uniform", "low": 300, "high": 200}, [".low"]),
+        ({"kind": "uniform", "low": 3}, [".low", ".high"]),
+        ({"kind": "lognormal", "median": 900, "sigma": 0, "sizes": [200]}, [".sigma", ".sizes"]),
+        ({"kind": "lognormal", "median": 900, "sigma": 1, "max": 400}, [".median"]),
+        ({"kind": "choice", "sizes": []}, [".sizes"]),
+        ({"kind": "choice", "sizes": [200, 1], "weights": [1]}, [".sizes[1]", ".weights"]),
+        ({"kind": "choice", "sizes": [200], "weights": [0]}, [".weights"]),
+        ({"kind": "choice", "sizes": [200, 300], "weights": [1, -1]}, [".weights[1]"]),
+        ({"kind": "choice", "sizes": [200], "shapes": 3}, [".shapes"]),
+    ],
+)
+def test_sizes_that_make_no_sense_are_refused(stated: Any, expected: list[str]) -> None:
+    errors = paths(errors_of(right(load={"item_bytes": stated})))
+    assert errors == [f"$.load.item_bytes{path}" for path in expected]
