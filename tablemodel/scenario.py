@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from tablemodel.checked import mistakes
+from tablemodel.spec.cache import CacheSpec
 from tablemodel.spec.keys import KeysSpec
 from tablemodel.spec.load import LoadSpec
 from tablemodel.spec.part import FILE, IN_WORDS, Name, Part, Share
@@ -40,6 +41,9 @@ class ThresholdsSpec(Part):
     error_share_max: Share | None = None
     p99_ms_max: Annotated[float, Field(gt=0)] | None = None
     constraint: Constraint | None = Field(None, description="the run must be labelled so")
+    wrong_reads_max: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="missing, duplicate and misordered items of all checked reads together"
+    )
 
 
 class LocalSpec(Part):
@@ -65,6 +69,7 @@ class Scenario(Part):
     )
     keys: KeysSpec
     load: LoadSpec = LoadSpec()
+    cache: CacheSpec | None = Field(None, description="in front of reads; absent: every read goes to the table")
     thresholds: ThresholdsSpec = ThresholdsSpec()
     local: LocalSpec = LocalSpec()
 

@@ -56,6 +56,7 @@ class Load:
     stopping: bool = False  # no further request is sent
     numbers: "count[int]" = field(default_factory=count)
     ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
+    cache: Any = None  # the cache that readers share, where the scenario has one
 
     @property
     def interval_s(self) -> float:

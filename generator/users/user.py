@@ -79,6 +79,10 @@ class TableUser(locust.User):
         body = items.put(key, sort_key or self.next_sort_key(), self.rng, size, attributes)
         return self.send("PutItem", body, key=key, direction="write", units=write_units(0, size))
 
+    def spared(self) -> None:
+        """A request was not needed, for a cache had the answer: the next one is due as if it had been sent."""
+        self._intended_s += self.load.interval_s
+
     def count(self, name: str, number: float = 1) -> None:
         """Add to something that this load test counts, `group.what`; it ends in `run.json`."""
         self.load.record.count(name, number)
