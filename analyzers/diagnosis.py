@@ -163,5 +163,7 @@ def _case(group: Group, arranged: Timeline, heats: Sequence[Heat], numbers: Thre
 
 def _coverage(evidence: Evidence, client: ClientFiles | None) -> Coverage:
     minutes = max(0, round((evidence.window.end - evidence.window.start).total_seconds() / 60))
-    missing = (*(client.missing if client else ()), *evidence.missing)
+    health = client.manifest.generator if client and client.manifest else None
+    lost = map(sentence, health.missing if health else ())
+    missing = (*lost, *(client.missing if client else ()), *evidence.missing)
     return Coverage(minutes=minutes, missing=tuple(dict.fromkeys(missing)))

@@ -5,7 +5,6 @@ from itertools import count
 from time import time
 from typing import Any
 
-from generator.record.health import Health
 from generator.record.record import Direction, Record
 from generator.record.sketch import KeyHeat
 from generator.transport.answer import Transport
@@ -64,6 +63,12 @@ class Load:
         return self.order.users / self.order.scenario.load.requests_per_s
 
 
+def empty_record(order: Order) -> Record:
+    """A record of nothing yet, which names keys as the order says."""
+    directions: tuple[Direction, ...] = ("read", "write")
+    return Record(heat={direction: KeyHeat(show_keys=order.show_keys) for direction in directions})
+
+
 def start_load(order: Order, *, worker: int = 0) -> Load:
     """Make what an order needs. Raises `TargetError` where credentials are missing."""
     scenario = order.scenario
@@ -72,14 +77,12 @@ def start_load(order: Order, *, worker: int = 0) -> Load:
         transport: Transport = Boto3Transport(target, connections=order.users)
     else:
         transport = SignedTransport(target, credentials_for(target))
-    directions: tuple[Direction, ...] = ("read", "write")
-    heat = {direction: KeyHeat(show_keys=order.show_keys) for direction in directions}
     return Load(
         order=order,
         transport=transport,
         items=ItemTemplate(scenario),
-        keys=scenario.keys.pattern(),
-        record=Record(heat=heat, health=Health()),
+        keys=scenario.keys.pattern(worker=worker),
+        record=empty_record(order),
         started_s=time(),
         numbers=count(worker * USERS_PER_WORKER),
     )

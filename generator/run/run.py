@@ -15,7 +15,7 @@ from generator.record.folder import RunFolder, time_of, versions
 from generator.record.health import verdict_on
 from generator.record.record import Record
 from generator.record.seconds import ATTEMPTS
-from generator.run.load import Load, Order, start_load
+from generator.run.load import Load, Order, empty_record, start_load
 from generator.run.options import Plan, run_folder
 from generator.run.progress import Progress
 from generator.run.pulse import beat, fold, watch_lag
@@ -81,7 +81,8 @@ class Run:
 
     def _begin_load(self, environment: Any, distributed: bool) -> None:
         if distributed:
-            self.gatherer = Gatherer(environment.runner, self._order(), Record())
+            order = self._order()
+            self.gatherer = Gatherer(environment.runner, order, empty_record(order), self.started_s)
             self.gatherer.give_order()
         else:
             self.load = environment.keyheat = start_load(self._order())

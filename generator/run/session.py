@@ -50,7 +50,12 @@ def _worker_side(environment: Any, runner: Any) -> None:
     environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
     environment.events.test_stopping.add_listener(_send_no_more)
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
-    environment.events.quitting.add_listener(lambda environment, **_more: runner.stop())
+    environment.events.quitting.add_listener(_worker_quits)
+
+
+def _worker_quits(environment: Any, **_more: Any) -> None:
+    environment.runner.stop()
+    environment.process_exit_code = environment.process_exit_code or 0  # throttles are no failure of ours
 
 
 def _master_side(environment: Any, runner: Any) -> None:
@@ -68,6 +73,7 @@ def _master_side(environment: Any, runner: Any) -> None:
         environment.events.worker_connect.add_listener(session.on_worker)
     environment.events.test_start.add_listener(session.on_start)
     environment.events.test_stopping.add_listener(_send_no_more)
+    environment.events.test_stopping.add_listener(session.on_stopping)
     environment.events.test_stop.add_listener(session.on_stop)
     environment.events.quitting.add_listener(session.on_quitting)
 
@@ -126,6 +132,11 @@ class Session:
             get_hub().loop.update_now()
             self._timer = spawn_later(self.duration_s, runner.quit)
 
+    def on_stopping(self, environment: Any, **_more: Any) -> None:
+        """A test is being stopped: a worker that sends its last piece from now on does not leave early."""
+        if self._run is not None and self._run.gatherer is not None:
+            self._run.gatherer.halting = True
+
     def on_stop(self, environment: Any, **_more: Any) -> None:
         """A test has stopped and its users with it: finish the run."""
         run, self._run = self._run, None
@@ -135,6 +146,10 @@ class Session:
             self._ended_run = run
             self._ending = spawn(self._end, run)
         self._wait(self._ending)
+        runner = environment.runner
+        if self.duration_s is not None and isinstance(runner, MasterRunner) and not runner.worker_count:
+            # Locust stops by itself once the last worker is lost, and would then wait for others forever.
+            spawn(runner.quit)
 
     def _end(self, run: Run) -> None:
         exceptions = self._environment.runner.exceptions.values()

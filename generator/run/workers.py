@@ -6,6 +6,7 @@ missing. Locust's own final report would not do: in a headless run the master le
 """
 
 from dataclasses import dataclass, field
+from time import time
 from typing import Any
 
 import gevent
@@ -13,13 +14,17 @@ import msgpack  # type: ignore[import-untyped]
 
 from generator.record.health import Health
 from generator.record.record import Record
+from generator.run.arrived import Arrived, missing_words
 from generator.run.load import Load, Order, start_load
 from generator.run.pulse import beat, fold, watch_lag
 from generator.transport.target import TargetError
 
 ORDER, HALT, PIECE = "keyheat_order", "keyheat_halt", "keyheat_piece"
+MISSING = "missing"  # what Locust calls a worker whose heartbeats ceased
 SILENCE_S = 15.0
-"""How long the master waits for a worker from which nothing comes."""
+"""How long the master waits at the end for a worker from which nothing comes."""
+GONE_SILENCE_S = 3.0
+"""The same for one whose heartbeats ceased during the run: Locust gives it up after about five seconds."""
 
 
 class Worker:
@@ -37,7 +42,10 @@ class Worker:
         self._runner.register_message(HALT, self._on_halt, concurrent=True)
 
     def _on_order(self, environment: Any, msg: Any, **_more: Any) -> None:
-        self._order = Order.from_wire(msg.data)
+        order = Order.from_wire(msg.data)
+        if self._order is not None and self._order.run_id == order.run_id:
+            return  # a worker that says twice that it is ready is told twice
+        self._order = order
         self._pieces = 0
         self._last_sent = False
 
@@ -89,19 +97,12 @@ class Worker:
             "run_id": self._order.run_id,
             "number": self._pieces,
             "last": last,
+            "users": self._runner.user_count,
             "record": msgpack.packb(piece.to_wire()),
         }
         self._pieces += 1
         self._last_sent = last
         self._runner.send_message(PIECE, data)
-
-
-@dataclass(slots=True)
-class Arrived:
-    """The pieces that came from one worker."""
-
-    pieces: int = 0
-    expected: int | None = None  # known once the last one has come
 
 
 @dataclass(slots=True)
@@ -111,36 +112,58 @@ class Gatherer:
     runner: Any
     order: Order
     record: Record
+    started_s: float = field(default_factory=time)
     workers: dict[str, Arrived] = field(default_factory=dict)
+    halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
 
     def give_order(self, client_id: str | None = None) -> None:
         """Tell one worker, or all of them, what to do; it comes before Locust tells them to start users."""
         for worker in [client_id] if client_id else list(self.runner.clients):
-            self.workers[worker] = Arrived()
+            self.workers.setdefault(worker, Arrived(joined_s=time()))
             self.runner.send_message(ORDER, self.order.to_wire(), worker)
 
     def take(self, msg: Any) -> None:
         """A piece has come."""
         if msg.data["run_id"] != self.order.run_id:
             return
-        arrived = self.workers.setdefault(msg.node_id, Arrived())
+        arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=time()))
         self.record.merge(Record.from_wire(msgpack.unpackb(msg.data["record"], strict_map_key=False)))
-        arrived.pieces += 1
-        if msg.data["last"]:
-            arrived.expected = msg.data["number"] + 1
+        arrived.take(number=msg.data["number"], last=msg.data["last"], users=msg.data["users"], now_s=time())
+        arrived.left_early = arrived.expected is not None and not self.halting and arrived.users > 0
 
     def finish(self, silence_s: float = SILENCE_S) -> None:
-        """Halt the workers and wait until the last piece of each has come; name those that stay silent."""
+        """Halt the workers, wait until the last piece of each has come, and name what is missing."""
+        self.halting = True
         for worker in self.workers:
             self.runner.send_message(HALT, None, worker)
         seen, waited_s = -1, 0.0
-        while self._missing() and waited_s < silence_s:
+        while self._awaited(waited_s, silence_s):
             pieces = sum(arrived.pieces for arrived in self.workers.values())
             waited_s = waited_s + 0.05 if pieces == seen else 0.0
             seen = pieces
             gevent.sleep(0.05)
-        for worker in self._missing():
-            self.record.health.problems.append(f"worker {worker} was lost, and the end of its record with it")
+        self._confess()
 
-    def _missing(self) -> list[str]:
-        return [name for name, arrived in self.workers.items() if arrived.pieces != arrived.expected]
+    def _awaited(self, waited_s: float, silence_s: float) -> bool:
+        """Whether a piece may still come, after `waited_s` in which none did."""
+        return any(
+            not arrived.whole
+            and waited_s < (min(silence_s, GONE_SILENCE_S) if self._gone(name) else silence_s)
+            for name, arrived in self.workers.items()
+        )
+
+    def _gone(self, client_id: str) -> bool:
+        node = self.runner.clients.get(client_id)
+        return node is None or node.state == MISSING
+
+    def _confess(self) -> None:
+        """A part of the load that is missing is named; where all of it is, the run says nothing."""
+        health = self.record.health
+        health.missing += [words for words in map(self._missing, self.workers) if words]
+        if self.workers and all(self._missing(name) for name in self.workers):
+            health.problems.append("no worker was left at the end: nothing was sent from then on")
+
+    def _missing(self, client_id: str) -> str | None:
+        return missing_words(
+            client_id, self.workers[client_id], users=self.order.users, started_s=self.started_s
+        )

@@ -1,6 +1,7 @@
 """Master and workers as processes of their own, as on several machines: nothing is lost unsaid."""
 
 import json
+import re
 import socket
 import subprocess
 import time
@@ -11,10 +12,12 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from analyzers.formats import read_diagnosis
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 
 Start = Callable[..., "subprocess.Popen[str]"]
+Verb = Callable[..., Any]
 PATIENCE_S = 90
 
 
@@ -81,8 +84,8 @@ def test_the_master_has_all_that_the_workers_sent(
     assert pc.sum(requests["attempts"]).as_py() == totals["attempts"]
 
 
-def test_a_worker_that_is_killed_is_named_and_the_rest_stays(
-    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
 ) -> None:
     folder = tmp_path / "run"
     master, lost, stays = start_all(
@@ -95,9 +98,10 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays(
     assert stays.wait(PATIENCE_S) == 0
 
     run = manifest(folder)
-    named = [check for check in run["generator"]["checks"] if "was lost, and the end of its record" in check]
-    assert len(named) == 1
-    assert run["generator"]["bound"], "a run with a hole in its record says nothing about the table"
+    (named,) = run["generator"]["missing"]
+    assert re.search(r"worker \S+_[0-9a-f]{8} was lost at \d\d:\d\d:\d\d UTC, [1-6] s into the run", named)
+    assert "it had 5 of 10 users (50% of the load)" in named
+    assert not run["generator"]["bound"], run["generator"]["checks"]
     assert run["status"] == "finished"
     truth, totals = decided(endpoint.url), run["totals"]
     counted = totals["accepted"] + totals["throttled"]
@@ -105,3 +109,66 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays(
     assert {path.name for path in folder.iterdir()} == {
         "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json",
     }  # fmt: skip
+
+    assert verb("analyze", folder).code == 0
+    diagnosis = read_diagnosis(folder / "diagnosis.json")
+    assert (diagnosis.verdict.constraint, diagnosis.verdict.valid) == ("partition", True)
+    assert any("was lost at" in line for line in diagnosis.coverage.missing)
+    assert verb("report", folder).code == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert re.search(r'class="warning">Worker \S+ was lost at', page)
+
+
+def test_a_run_that_loses_every_worker_ends_and_is_not_valid(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
+) -> None:
+    folder = tmp_path / "run"
+    master, *workers = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
+    wait_for(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 100)
+    for worker in workers:
+        worker.kill()
+    _out, err = master.communicate(timeout=PATIENCE_S)
+    assert master.returncode == 0, err
+    run = manifest(folder)
+    assert len(run["generator"]["missing"]) == 2
+    assert run["generator"]["bound"]
+    assert any("no worker was left" in check for check in run["generator"]["checks"])
+    assert verb("analyze", folder).code == 3
+
+
+def test_a_worker_that_is_told_to_go_takes_nothing_with_it(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    master, leaves, stays = start_all(
+        start_locust, scenario_file, folder, endpoint.url, "--run-time", "5s", "--no-report"
+    )
+    wait_for(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 600)
+    leaves.terminate()
+    _out, err = master.communicate(timeout=PATIENCE_S)
+    assert master.returncode == 0, err
+    assert (leaves.wait(PATIENCE_S), stays.wait(PATIENCE_S)) == (0, 0)
+    run = manifest(folder)
+    (named,) = run["generator"]["missing"]
+    assert "left the run at" in named
+    assert not run["generator"]["bound"]
+    totals = run["totals"]
+    assert {name: totals[name] for name in ("accepted", "throttled")} == decided(endpoint.url)
+
+
+def test_a_worker_that_joins_late_is_told_what_to_do(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    more = ("--run-time", "6s", "--enable-rebalancing")
+    master, *workers = start_all(start_locust, scenario_file, folder, endpoint.url, *more)
+    wait_for(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 100)
+    port = master.args[master.args.index("--master-bind-port") + 1]
+    late = start_locust("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port)
+    _out, err = master.communicate(timeout=PATIENCE_S)
+    assert master.returncode == 0, err
+    assert [worker.wait(PATIENCE_S) for worker in (*workers, late)] == [0, 0, 0]
+    run = manifest(folder)
+    assert run["generator"]["missing"] == []
+    totals = run["totals"]
+    assert {name: totals[name] for name in ("accepted", "throttled")} == decided(endpoint.url)

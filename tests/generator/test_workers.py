@@ -10,8 +10,9 @@ import pytest
 
 from generator.record.record import Attempt, Record
 from generator.record.seconds import ATTEMPTS
+from generator.run.arrived import Arrived
 from generator.run.load import Order
-from generator.run.workers import HALT, ORDER, PIECE, Gatherer, Worker
+from generator.run.workers import GONE_SILENCE_S, HALT, ORDER, PIECE, SILENCE_S, Gatherer, Worker
 from tablemodel.scenario import scenario_from_dict
 
 SCENARIO = {
@@ -42,7 +43,8 @@ class Wire:
 
     client_id: str = "a"
     worker_index: int = 0
-    clients: tuple[str, ...] = ("a",)
+    clients: dict[str, Any] = field(default_factory=lambda: {"a": SimpleNamespace(state="running")})
+    user_count: int = 3
     listeners: dict[str, Any] = field(default_factory=dict)
     quits: int = 0
 
@@ -109,20 +111,76 @@ def test_a_worker_that_is_halted_twice_reports_once() -> None:
     assert gatherer.record.health.problems == []
 
 
-def test_a_lost_worker_is_named() -> None:
+def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     gatherer, worker, environment = connected(order())
+    gatherer.workers["b"] = whole = Arrived(joined_s=0.0)
+    whole.take(number=0, last=True, users=0, now_s=1.0)
     worker.begin()
     environment.keyheat.record.accepted(attempt(1), 1.0)
     worker._report()
     environment.runner.listeners.pop(HALT)  # it was killed: it hears no more
     gatherer.finish(silence_s=0.1)
     worker.end()
-    assert [problem for problem in gatherer.record.health.problems if "worker a was lost" in problem]
+    health = gatherer.record.health
+    (line,) = health.missing
+    assert line.startswith("worker a was lost at ")
+    assert "it had 3 of 4 users (75% of the load); 1 piece of its record came" in line
+    assert health.problems == []
+    assert gatherer.record.seconds.total()[ATTEMPTS] == 1
+
+
+def test_a_run_that_lost_every_worker_says_nothing() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    environment.runner.listeners.pop(HALT)
+    gatherer.finish(silence_s=0.1)
+    worker.end()
+    (line,) = gatherer.record.health.missing
+    assert "worker a was lost before anything came from it" in line
+    assert "no worker was left" in gatherer.record.health.problems[0]
+
+
+def test_a_worker_that_goes_by_itself_is_named_but_nothing_of_it_is_lost() -> None:
+    gatherer, worker, _environment = connected(order())
+    gatherer.workers["b"] = whole = Arrived(joined_s=0.0)
+    whole.take(number=0, last=True, users=0, now_s=1.0)
+    worker.begin()
+    worker._report()
+    worker.end()
+    gatherer.finish()
+    (line,) = gatherer.record.health.missing
+    assert line.startswith("worker a left the run at ")
+    assert "all 2 pieces of its record came, so nothing that it sent is missing" in line
+
+
+def test_no_long_wait_for_a_worker_that_locust_gave_up() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    assert gatherer._awaited(GONE_SILENCE_S, SILENCE_S)
+    environment.runner.clients["a"].state = "missing"
+    assert not gatherer._awaited(GONE_SILENCE_S, SILENCE_S)
+    environment.runner.clients.clear()  # what Locust does a minute later
+    assert not gatherer._awaited(GONE_SILENCE_S, SILENCE_S)
+    worker.end()
+
+
+def test_a_worker_that_is_ready_twice_goes_on_counting() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    environment.keyheat.record.accepted(attempt(1), 1.0)
+    worker._report()
+    gatherer.give_order("a")
+    environment.keyheat.record.accepted(attempt(2), 1.0)
+    gatherer.finish()
+    assert gatherer.record.health.missing == []
+    assert gatherer.record.seconds.total()[ATTEMPTS] == 2
+    assert gatherer.workers["a"].expected == 2
 
 
 def test_pieces_of_another_run_are_not_taken() -> None:
     gatherer, _worker, environment = connected(order())
-    late = {"run_id": "run-0", "number": 0, "last": True, "record": msgpack.packb(Record().to_wire())}
+    late = {"run_id": "run-0", "number": 0, "last": True, "users": 1}
+    late["record"] = msgpack.packb(Record().to_wire())
     environment.runner.send_message(PIECE, late)
     assert gatherer.workers["a"].pieces == 0
 
