@@ -68,6 +68,16 @@ class Query:
         return sort_value(item[self.sort_key]) if self.sort_key else NO_ORDER
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What one read came to; no items where a request of it was throttled or failed."""
+
+    items: list[Item]
+    complete: bool
+    requests: int
+    units: float
+
+
 def sort_value(attribute: dict[str, Any]) -> SortValue:
     """A key's value as DynamoDB orders it: strings by their UTF-8 bytes, which is by code points.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from generator.users.collections import AT_ONCE, Item, Page, Query, read_collection
+from generator.users.collections import AT_ONCE, Collected, Item, Page, Query, read_collection
 from generator.users.judging import Judged, judge
 from generator.users.ledger import Ledger
 from generator.users.user import TableUser, consumed
@@ -31,16 +31,6 @@ class Spent:
 
     requests: int = 0
     units: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """What one read came to; no items where a request of it was throttled or failed."""
-
-    items: list[Item]
-    complete: bool
-    requests: int
-    units: float
 
 
 class Reader(TableUser):
