@@ -11,6 +11,7 @@ from generator.transport.answer import Transport
 from generator.transport.boto import Boto3Transport
 from generator.transport.signed import SignedTransport
 from generator.transport.target import credentials_for, target_at
+from generator.users.cache import ReadThroughCache
 from generator.users.items import ItemTemplate
 from generator.users.ledger import Ledger
 from tablemodel.keys import KeyPattern
@@ -55,7 +56,7 @@ class Load:
     stopping: bool = False  # no further request is sent
     numbers: "count[int]" = field(default_factory=count)
     ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
-    cache: Any = None  # the cache that readers share, where the scenario has one
+    cache: ReadThroughCache | None = None  # the cache that readers share, where the scenario has one
 
     @property
     def interval_s(self) -> float:
