@@ -26,7 +26,7 @@ SCENARIO = {
     "loadtest": "hotkey",
     "table": {"name": "null", "sort_key": "sk", "provisioned": {"read": 1, "write": 1}},
     "keys": {"kind": "hot_key", "share": 0.9},
-    "load": {"users": USERS, "requests_per_s": 1e9, "item_bytes": 1000},  # a rate that nobody reaches
+    "load": {"users": USERS, "requests_per_s": 1e7, "item_bytes": 1000},  # a rate that nobody reaches
 }
 
 

@@ -32,7 +32,10 @@ class ItemTemplate:
     def __init__(self, scenario: Scenario) -> None:
         table = scenario.table
         keys = [name for name in (table.partition_key, table.sort_key) if name]
-        indexed = {name for index in table.indexes for name in (index.partition_key, index.sort_key) if name}
+        strings = (
+            (one.partition_key, one.sort_key if one.sort_key_type == "S" else None) for one in table.indexes
+        )
+        indexed = {name for pair in strings for name in pair if name}
         self._indexed = {
             name: (b'},%b:{"S":"' % orjson.dumps(name), text_bytes(name) + INDEXED_DIGITS)
             for name in sorted(indexed - set(keys))
@@ -41,11 +44,12 @@ class ItemTemplate:
         self._fixed_bytes = self._size.least if isinstance(self._size, FixedSize) else None
         self._names_bytes = sum(text_bytes(name) for name in (*keys, FILLER))
         self._filler = b"x" * self._size.most
-        self._put_head = b'{"TableName":%b,"ReturnConsumedCapacity":"%b","Item":' % (
+        self._head = b'{%b:{"S":' % orjson.dumps(table.partition_key)
+        self._put_head = b'{"TableName":%b,"ReturnConsumedCapacity":"%b","Item":%b' % (
             orjson.dumps(table.name),
             b"INDEXES" if table.indexes else b"TOTAL",
+            self._head,
         )
-        self._head = b'{%b:{"S":' % orjson.dumps(table.partition_key)
         self._sort_head = b'},%b:{"S":' % orjson.dumps(table.sort_key) if table.sort_key else b""
 
     def draw_size(self, rng: Random) -> int:
@@ -56,7 +60,7 @@ class ItemTemplate:
         self, key: str, sort_key: str, rng: Random, size: int | None = None, attributes: Attributes = NONE
     ) -> bytes:
         """The body of a PutItem of an item as `item` makes it. Raises `ItemTooSmall`."""
-        return b"".join((self._put_head, *self._parts(key, sort_key, rng, size, attributes), b"}"))
+        return self._joined(self._put_head, b'"}}}', key, sort_key, rng, size, attributes)
 
     def item(
         self, key: str, sort_key: str, rng: Random, size: int | None = None, attributes: Attributes = NONE
@@ -66,32 +70,50 @@ class ItemTemplate:
         `sort_key` is left out where the table has none. An attribute that an index is keyed by has a random
         value unless `attributes` gives it one. Raises `ItemTooSmall`.
         """
-        return b"".join(self._parts(key, sort_key, rng, size, attributes))
+        return self._joined(self._head, b'"}}', key, sort_key, rng, size, attributes)
 
-    def _parts(
-        self, key: str, sort_key: str, rng: Random, size: int | None, attributes: Attributes
-    ) -> list[bytes]:
-        parts = [self._head, orjson.dumps(key)]
+    def _joined(
+        self,
+        head: bytes,
+        tail: bytes,
+        key: str,
+        sort_key: str,
+        rng: Random,
+        size: int | None,
+        attributes: Attributes,
+    ) -> bytes:
+        parts = [head, orjson.dumps(key)]
         used = self._names_bytes + text_bytes(key)
         if self._sort_head:
             parts += (self._sort_head, orjson.dumps(sort_key))
             used += text_bytes(sort_key)
+        if self._indexed:
+            used += self._add_indexed(parts, rng, attributes)
+        if attributes:
+            used += _add(parts, attributes)
+        room = (size or self.draw_size(rng)) - used
+        if room <= 0:
+            raise ItemTooSmall(f"an item with the key {key!r} needs more than the item_bytes of the load")
+        if room > len(self._filler):  # a trace may ask for more than the scenario's own sizes do
+            self._filler = b"x" * room
+        parts += (b'},"filler":{"S":"', self._filler[:room], tail)
+        return b"".join(parts)
+
+    def _add_indexed(self, parts: list[bytes], rng: Random, attributes: Attributes) -> int:
+        """Random values of the attributes of indexes that nobody has chosen; gives their bytes."""
+        used = 0
         for name, (head, weight) in self._indexed.items():
             if name not in attributes:
                 parts.append(b'%b%0*d"' % (head, INDEXED_DIGITS, rng.randrange(INDEXED_VALUES)))
                 used += weight
-        for name, value in attributes.items():
-            if value is not None:
-                parts.append(b'},%b:{"S":%b' % (orjson.dumps(name), orjson.dumps(value)))
-                used += text_bytes(name) + text_bytes(value)
-        room = (size or self.draw_size(rng)) - used
-        if room <= 0:
-            raise ItemTooSmall(f"an item with the key {key!r} needs more than the item_bytes of the load")
-        parts += (b'},"filler":{"S":"', self._filler_of(room), b'"}}')
-        return parts
+        return used
 
-    def _filler_of(self, room: int) -> bytes:
-        """So many bytes; a trace may ask for more than the scenario's own sizes do."""
-        if room > len(self._filler):
-            self._filler = b"x" * room
-        return self._filler[:room]
+
+def _add(parts: list[bytes], attributes: Attributes) -> int:
+    """The attributes that the load test has chosen; gives their bytes."""
+    used = 0
+    for name, value in attributes.items():
+        if value is not None:
+            parts.append(b'},%b:{"S":%b' % (orjson.dumps(name), orjson.dumps(value)))
+            used += text_bytes(name) + text_bytes(value)
+    return used
