@@ -17,6 +17,7 @@ class Arrived:
     """The pieces that came from one worker, and when, by the master's clock."""
 
     joined_s: float
+    part: int = 0  # which part of an open loop's arrivals it sends
     pieces: int = 0
     expected: int | None = None  # known once the last one has come
     users: int = 0  # that it had when it last reported

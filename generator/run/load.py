@@ -31,6 +31,8 @@ class Order:
     transport: str  # "signed" | "boto3"
     show_keys: bool
     users: int  # in all processes
+    part: int = 0  # which part of an open loop's arrivals this process sends, from 0
+    of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
 
     def to_wire(self) -> dict[str, Any]:
         """Plain values, as they travel from the master to a worker."""

@@ -82,7 +82,7 @@ class Run:
     def _begin_load(self, environment: Any, distributed: bool) -> None:
         if distributed:
             order = self._order()
-            self.gatherer = Gatherer(environment.runner, order, empty_record(order), self.started_s)
+            self.gatherer = Gatherer(environment, order, empty_record(order), self.started_s)
             self.gatherer.give_order()
         else:
             self.load = environment.keyheat = start_load(self._order())

@@ -195,4 +195,4 @@ class Session:
     def on_worker(self, client_id: str, **_more: Any) -> None:
         """A worker joined while a run is going on."""
         if self._run is not None and self._run.gatherer is not None:
-            self._run.gatherer.give_order(client_id)
+            self._run.gatherer.give_order_to(client_id)

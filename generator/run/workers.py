@@ -1,11 +1,15 @@
 """Several processes: the master gives the order, workers send their records in pieces, the master merges.
 
+The order travels as one of our options in Locust's own message that starts users. A message of ours that is
+sent before it would be lost on a worker that has connected, but does not yet listen to more than Locust does.
 A worker cuts a piece off its record every second: neither a message nor its memory grows with the run.
 Pieces are numbered and the last one says that it is the last: the master waits for it, and knows when one is
 missing. Locust's own final report would not do: in a headless run the master leaves half a second for it.
 """
 
 from dataclasses import dataclass, field
+from itertools import count
+from math import inf
 from time import time
 from typing import Any
 
@@ -19,7 +23,9 @@ from generator.run.load import Load, Order, start_load
 from generator.run.pulse import beat, fold, watch_lag
 from generator.transport.target import TargetError
 
-ORDER, HALT, PIECE = "keyheat_order", "keyheat_halt", "keyheat_piece"
+ORDER = "keyheat_order"  # an option that only the master sets
+HALT, PIECE = "keyheat_halt", "keyheat_piece"  # messages
+TELL_EVERY_S = 1.0  # one that has only just connected does not listen yet
 MISSING = "missing"  # what Locust calls a worker whose heartbeats ceased
 SILENCE_S = 15.0
 """How long the master waits at the end for a worker from which nothing comes."""
@@ -33,27 +39,29 @@ class Worker:
     def __init__(self, environment: Any) -> None:
         self._environment = environment
         self._runner = environment.runner
-        self._order: Order | None = None
+        self._run_id: str | None = None
+        self._halted: str | None = None  # the run that was said to be over
         self._load: Load | None = None
         self._pieces = 0
         self._last_sent = True
         self._greenlets: list[gevent.Greenlet] = []
-        self._runner.register_message(ORDER, self._on_order)
         self._runner.register_message(HALT, self._on_halt, concurrent=True)
 
-    def _on_order(self, environment: Any, msg: Any, **_more: Any) -> None:
-        order = Order.from_wire(msg.data)
-        if self._order is not None and self._order.run_id == order.run_id:
-            return  # a worker that says twice that it is ready is told twice
-        self._order = order
+    def _on_halt(self, environment: Any, msg: Any, **_more: Any) -> None:
+        """The run is over: stop the users now, which fires `test_stop`. The master may say so twice."""
+        if msg.data == self._halted:
+            return
+        self._halted = msg.data
+        self._runner.stop()
+        if msg.data != self._run_id:  # it had no users
+            self._join(msg.data)
+        if not self._last_sent:
+            self._send(Record(), last=True)
+
+    def _join(self, run_id: str) -> None:
+        self._run_id = run_id
         self._pieces = 0
         self._last_sent = False
-
-    def _on_halt(self, environment: Any, msg: Any, **_more: Any) -> None:
-        """The run is over: stop the users now, which fires `test_stop`."""
-        self._runner.stop()
-        if not self._last_sent:  # it had no users
-            self._send(Record(), last=True)
 
     @property
     def loading(self) -> bool:
@@ -62,9 +70,11 @@ class Worker:
 
     def begin(self) -> None:
         """The test starts: make what the order needs."""
-        assert self._order is not None, "the order comes before the users"
+        wire = getattr(self._environment.parsed_options, ORDER)
+        order = order_for(wire, self._runner.client_id)
+        self._join(order.run_id)
         try:
-            load = start_load(self._order, worker=self._runner.worker_index)
+            load = start_load(order, worker=self._runner.worker_index)
         except TargetError as error:  # its machine has no credentials, say
             self._send(
                 Record(health=Health(problems=[f"worker {self._runner.client_id}: {error}"])), last=True
@@ -92,9 +102,8 @@ class Worker:
             self._send(self._load.record.cut(), last=False)
 
     def _send(self, piece: Record, *, last: bool) -> None:
-        assert self._order is not None
         data = {
-            "run_id": self._order.run_id,
+            "run_id": self._run_id,
             "number": self._pieces,
             "last": last,
             "users": self._runner.user_count,
@@ -105,22 +114,47 @@ class Worker:
         self._runner.send_message(PIECE, data)
 
 
+def order_for(wire: dict[str, Any], client_id: str) -> Order:
+    """The order as one worker has it: with its part of the load, or none where others have it all."""
+    of = wire["of"]
+    return Order.from_wire({**wire["order"], "part": wire["parts"].get(client_id, of), "of": of})
+
+
 @dataclass(slots=True)
 class Gatherer:
     """The master's side: merges pieces into one record."""
 
-    runner: Any
+    environment: Any
     order: Order
     record: Record
     started_s: float = field(default_factory=time)
     workers: dict[str, Arrived] = field(default_factory=dict)
     halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
 
-    def give_order(self, client_id: str | None = None) -> None:
-        """Tell one worker, or all of them, what to do; it comes before Locust tells them to start users."""
-        for worker in [client_id] if client_id else list(self.runner.clients):
-            self.workers.setdefault(worker, Arrived(joined_s=time()))
-            self.runner.send_message(ORDER, self.order.to_wire(), worker)
+    @property
+    def runner(self) -> Any:
+        return self.environment.runner
+
+    def give_order(self) -> None:
+        """Tell all workers what to do, and which part of the load is whose."""
+        there = [worker for worker in self.runner.clients if not self._gone(worker)]
+        self.workers = {worker: Arrived(joined_s=time(), part=part) for part, worker in enumerate(there)}
+        self._publish(len(self.workers))
+
+    def give_order_to(self, worker: str) -> None:
+        """A worker has joined late: it takes the part of one that was lost, if there is such a part."""
+        if worker not in self.workers:
+            held = {
+                one.part for name, one in self.workers.items() if not (one.left_early or self._gone(name))
+            }
+            part = next(number for number in count() if number not in held)
+            self.workers[worker] = Arrived(joined_s=time(), part=part)
+            self._publish(getattr(self.environment.parsed_options, ORDER)["of"])
+
+    def _publish(self, of: int) -> None:
+        parts = {name: arrived.part for name, arrived in self.workers.items()}
+        wire = {"order": self.order.to_wire(), "parts": parts, "of": of}
+        setattr(self.environment.parsed_options, ORDER, wire)
 
     def take(self, msg: Any) -> None:
         """A piece has come."""
@@ -134,15 +168,21 @@ class Gatherer:
     def finish(self, silence_s: float = SILENCE_S) -> None:
         """Halt the workers, wait until the last piece of each has come, and name what is missing."""
         self.halting = True
-        for worker in self.workers:
-            self.runner.send_message(HALT, None, worker)
-        seen, waited_s = -1, 0.0
+        seen, waited_s, told_s = -1, 0.0, -inf
         while self._awaited(waited_s, silence_s):
+            if time() - told_s > TELL_EVERY_S:
+                self._halt()
+                told_s = time()
             pieces = sum(arrived.pieces for arrived in self.workers.values())
             waited_s = waited_s + 0.05 if pieces == seen else 0.0
             seen = pieces
             gevent.sleep(0.05)
         self._confess()
+
+    def _halt(self) -> None:
+        for worker, arrived in self.workers.items():
+            if not arrived.whole:
+                self.runner.send_message(HALT, self.order.run_id, worker)
 
     def _awaited(self, waited_s: float, silence_s: float) -> bool:
         """Whether a piece may still come, after `waited_s` in which none did."""

@@ -5,14 +5,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import gevent
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 import pytest
 
 from generator.record.record import Attempt, Record
 from generator.record.seconds import ATTEMPTS
+from generator.run import workers
 from generator.run.arrived import Arrived
 from generator.run.load import Order
-from generator.run.workers import GONE_SILENCE_S, HALT, ORDER, PIECE, SILENCE_S, Gatherer, Worker
+from generator.run.workers import GONE_SILENCE_S, HALT, ORDER, PIECE, SILENCE_S, Gatherer, Worker, order_for
 from tablemodel.scenario import scenario_from_dict
 
 SCENARIO = {
@@ -66,9 +67,9 @@ class Wire:
 
 def connected(the_order: Order) -> tuple[Gatherer, Worker, Any]:
     wire = Wire()
-    environment = SimpleNamespace(runner=wire)
+    environment = SimpleNamespace(runner=wire, parsed_options=SimpleNamespace())
     worker = Worker(environment)
-    gatherer = Gatherer(wire, the_order, Record())
+    gatherer = Gatherer(environment, the_order, Record())
     wire.listeners["stop"] = worker.end
     wire.register_message(PIECE, lambda environment, msg: gatherer.take(msg))
     gatherer.give_order()
@@ -106,7 +107,7 @@ def test_a_worker_that_is_halted_twice_reports_once() -> None:
     environment.keyheat.record.accepted(attempt(1), 1.0)
     worker.end()
     gatherer.finish()
-    environment.runner.send_message(HALT, None)
+    environment.runner.send_message(HALT, gatherer.order.run_id)
     assert gatherer.record.seconds.total()[ATTEMPTS] == 1
     assert gatherer.record.health.problems == []
 
@@ -169,7 +170,7 @@ def test_a_worker_that_is_ready_twice_goes_on_counting() -> None:
     worker.begin()
     environment.keyheat.record.accepted(attempt(1), 1.0)
     worker._report()
-    gatherer.give_order("a")
+    gatherer.give_order_to("a")
     environment.keyheat.record.accepted(attempt(2), 1.0)
     gatherer.finish()
     assert gatherer.record.health.missing == []
@@ -202,4 +203,33 @@ def test_a_worker_without_credentials_makes_the_run_invalid(monkeypatch: pytest.
 
 def test_orders_survive_the_wire() -> None:
     assert Order.from_wire(msgpack.unpackb(msgpack.packb(order().to_wire()))) == order()
-    assert ORDER != PIECE
+
+
+def test_every_worker_has_its_part_and_one_that_joins_late_that_of_a_lost_one() -> None:
+    nodes = {name: SimpleNamespace(state="running") for name in "abc"}
+    environment = SimpleNamespace(runner=Wire(clients=nodes), parsed_options=SimpleNamespace())
+    gatherer = Gatherer(environment, order(), Record())
+
+    def parts() -> dict[str, tuple[int, int]]:
+        wire = msgpack.unpackb(msgpack.packb(getattr(environment.parsed_options, ORDER)))
+        orders = {name: order_for(wire, name) for name in gatherer.workers}
+        return {name: (order.part, order.of) for name, order in orders.items()}
+
+    gatherer.give_order()
+    assert parts() == {"a": (0, 3), "b": (1, 3), "c": (2, 3)}
+    nodes["b"].state = "missing"
+    gatherer.give_order_to("d")  # Locust says so before it is among its clients
+    nodes["d"] = SimpleNamespace(state="ready")
+    assert parts()["d"] == (1, 3)
+    gatherer.give_order_to("e")
+    assert parts()["e"] == (3, 3), "there is no part left for it"
+
+
+def test_a_worker_that_did_not_listen_yet_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "TELL_EVERY_S", 0.0)
+    gatherer, _worker, environment = connected(order())
+    listener, runner = environment.runner.listeners.pop(HALT), environment.runner
+    gevent.spawn(runner.register_message, HALT, listener)
+    gatherer.finish()
+    assert gatherer.record.health.missing == []
+    assert gatherer.workers["a"].expected == 1
