@@ -92,17 +92,19 @@ def _all_active(description: dict[str, Any]) -> bool:
 
 
 def _creation(spec: TableSpec) -> dict[str, Any]:
-    """The parameters of CreateTable. All key attributes are strings."""
+    """The parameters of CreateTable. Key attributes are strings, but for what an index says is a number."""
     locals_ = [_index(index) for index in spec.indexes if index.local]
     globals_ = [{**_index(index), **_capacity(index)} for index in spec.indexes if not index.local]
     names = [spec.partition_key, spec.sort_key]
     names += [name for index in spec.indexes for name in (index.partition_key, index.sort_key)]
+    numbers = {index.sort_key for index in spec.indexes if index.sort_key_type == "N"}
     return {
         "TableName": spec.name,
         "BillingMode": spec.billing_mode,
         "KeySchema": _key_schema(spec.partition_key, spec.sort_key),
         "AttributeDefinitions": [
-            {"AttributeName": name, "AttributeType": "S"} for name in dict.fromkeys(filter(None, names))
+            {"AttributeName": name, "AttributeType": "N" if name in numbers else "S"}
+            for name in dict.fromkeys(filter(None, names))
         ],
         **_capacity(spec),
         **({"LocalSecondaryIndexes": locals_} if locals_ else {}),

@@ -20,6 +20,9 @@ class IndexSpec(Part):
     name: TableName
     partition_key: AttributeName
     sort_key: AttributeName | None = None
+    sort_key_type: Literal["S", "N"] = Field(
+        "S", description="N: a number, such as a count that updates add to; items are put without it"
+    )
     projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] = "ALL"
     include: tuple[AttributeName, ...] = ()
     local: bool = Field(

@@ -1,0 +1,28 @@
+"""The leaderboard on N partition keys: are updates even, and do the tops of all shards make the top?"""
+
+from locust import task
+
+from generator.users.leaderboards import Counter
+from generator.users.readers import Reader
+from tablemodel.keys import calculated_suffix, shard_keys
+
+BOARD = "IMAGES"
+
+
+class ViewerUser(Counter):
+    """Views images; an image is always on the same shard of the index, which its key decides."""
+
+    @task
+    def view_image(self) -> None:
+        image = self.draw_key()
+        self.count_up(image, board=calculated_suffix(BOARD, image, self.shards))
+
+
+class TopReader(Reader):
+    """Reads the ten most viewed images: the ten of every shard, merged."""
+
+    fixed_count = 1
+
+    @task
+    def read_top_ten(self) -> None:
+        self.read_top(shard_keys(BOARD, self.shards), 10, index="by-views")
