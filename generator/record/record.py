@@ -29,6 +29,7 @@ class Attempt:
     late_us: int  # actual start minus intended start
     service_us: int
     table: str | None = None  # a table beside the one that is judged; None: that one
+    timed: bool = True  # False: a further item of a request whose duration is counted already
 
 
 @dataclass(slots=True)
@@ -113,6 +114,8 @@ class Record:
         self._add(f"{name}.logical", us)
 
     def _time(self, attempt: Attempt, outcome: str) -> None:
+        if not attempt.timed:
+            return
         self._add(f"{attempt.operation}.{outcome}", attempt.service_us)
         self.health.late.add(attempt.late_us)
 

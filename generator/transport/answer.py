@@ -12,6 +12,11 @@ THROTTLES = frozenset(
 """Error codes of a throttled request; which one it is says nothing about the cause.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
 
+CANCELLED = "TransactionCanceledException"
+THROTTLED_ITEMS = frozenset({"ProvisionedThroughputExceeded", "ThrottlingError"})
+"""Why an item cancelled its transaction, where that is a throttle; a code, and never a reason.
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html"""
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:
@@ -35,6 +40,7 @@ class Answer:
     body: bytes
     service_s: float
     request_id: str | None = None
+    retry_after: str | None = None  # x-amz-retry-after, milliseconds, where an error has it
     failure: str | None = None  # why nothing (or nothing whole) came back: "timeout", "connection_reset" ...
 
     @property
@@ -43,7 +49,17 @@ class Answer:
 
     @property
     def throttled(self) -> bool:
-        return self.status == 400 and self.error_code in THROTTLES
+        if self.status != 400:
+            return False
+        code = self.error_code
+        return code in THROTTLES or (code == CANCELLED and not THROTTLED_ITEMS.isdisjoint(self.cancellations))
+
+    @property
+    def cancellations(self) -> tuple[str, ...]:
+        """Of a cancelled transaction: a code for each item, in the order of the request; `None` is none."""
+        entries = self.content().get("CancellationReasons")
+        entries = entries if isinstance(entries, list) else []
+        return tuple(str(entry.get("Code")) for entry in entries if isinstance(entry, dict))
 
     @property
     def error_code(self) -> str | None:

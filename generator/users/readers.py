@@ -15,7 +15,8 @@ import orjson
 from generator.users.collections import AT_ONCE, Collected, Item, Page, Query, read_collection
 from generator.users.judging import Judged, judge
 from generator.users.ledger import Ledger
-from generator.users.user import TableUser, consumed
+from generator.users.outcomes import consumed
+from generator.users.user import TableUser
 from tablemodel.keys import calculated_suffix, shard_keys
 
 LEAST_UNITS = 0.5  # a read's price where none of the kind was answered yet

@@ -12,9 +12,10 @@ from gevent import GreenletExit
 from generator.record.record import Attempt, Direction
 from generator.run import session
 from generator.run.load import Load
-from generator.transport.answer import Answer, Reason
+from generator.transport.answer import Answer
 from generator.users.acknowledged import noting
 from generator.users.items import NONE, Attributes
+from generator.users.outcomes import Note, note_single
 from tablemodel.keys import KeyPattern
 from tablemodel.units import write_units
 
@@ -96,10 +97,12 @@ class TableUser(locust.User):
         direction: Direction,
         units: float,
         table: str | None = None,
+        note: Note | None = None,
     ) -> Answer:
         """Send one request and record what came of it; `units` is what it would cost if it were throttled.
 
         `table` names a table beside the one that is judged; its attempts are counted apart.
+        `note` records a request that one attempt does not describe: a batch, a transaction, a condition.
         Nothing is sent once the test stops: Locust kills users that wait for their turn, and one whose
         turn comes in that moment would be killed with a request in flight.
         """
@@ -111,25 +114,22 @@ class TableUser(locust.User):
         try:
             answer = noting(self.load.ledger, operation, body, self.load.transport.send)
         except GreenletExit:
-            self._note(Attempt(operation, direction, key, sent_s, late_us, 0, table), _UNANSWERED, units)
+            self._note(
+                Attempt(operation, direction, key, sent_s, late_us, 0, table), _UNANSWERED, units, note
+            )
             raise
         service_us = int(answer.service_s * 1e6)
-        self._note(Attempt(operation, direction, key, sent_s, late_us, service_us, table), answer, units)
+        self._note(
+            Attempt(operation, direction, key, sent_s, late_us, service_us, table), answer, units, note
+        )
         return answer
 
-    def _note(self, attempt: Attempt, answer: Answer, units: float) -> None:
+    def _note(self, attempt: Attempt, answer: Answer, units: float, note: Note | None) -> None:
         """Put one answer in the record and in Locust's statistics, where errors have short stable names."""
-        record = self.load.record
-        failure: str | None = None
-        if answer.accepted:
-            record.accepted(attempt, *consumed(answer))
-        elif answer.throttled:
-            reason = next(iter(answer.reasons), Reason(None, None))
-            failure = reason.reason or answer.error_code
-            record.throttled(attempt, units, reason.reason, reason.index)
+        if note is None:
+            failure = note_single(self.load.record, attempt, answer, units)
         else:
-            failure = answer.failure or answer.error_code or f"HTTP{answer.status}"
-            record.failed(attempt, failure)
+            failure = note(self.load.record, attempt, answer)
         self.environment.events.request.fire(
             request_type="DynamoDB",
             name=attempt.operation,
@@ -141,11 +141,3 @@ class TableUser(locust.User):
 
 
 _UNANSWERED = Answer(0, b"", 0.0, failure="still_in_flight_at_stop")
-
-
-def consumed(answer: Answer) -> tuple[float, dict[str, float]]:
-    """Units that an accepted request consumed: in all, and by each global index (with INDEXES only)."""
-    capacity = answer.content().get("ConsumedCapacity") or {}
-    indexes = capacity.get("GlobalSecondaryIndexes") or {}
-    units = {name: float(part["CapacityUnits"]) for name, part in indexes.items()}
-    return float(capacity.get("CapacityUnits", 0.0)), units
