@@ -92,6 +92,22 @@ def _indexes(owner: str, table: Mapping[str, Any]) -> Iterator[str]:
             yield f'only projection = "INCLUDE" names attributes @ {path}.include'
         if _local(index):
             yield from _local_index(path, index, table)
+        if index.get("sort_key_type") == "N":
+            yield from _number(path, index, table)
+
+
+def _number(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) -> Iterator[str]:
+    """An attribute has one type wherever it is a key; only the sort key of an index may be a number."""
+    name = index.get("sort_key")
+    if name is None:
+        yield f"a number needs a sort_key that it is the type of @ {path}.sort_key_type"
+        return
+    others = [other for _path, other in _each_index("", table)]
+    strings = [table.get("partition_key", "pk"), table.get("sort_key")]
+    strings += [other.get("partition_key") for other in others]
+    strings += [other.get("sort_key") for other in others if other.get("sort_key_type", "S") == "S"]
+    if name in strings:
+        yield f"{name!r} is a string where it is another key @ {path}.sort_key_type"
 
 
 def _local_index(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) -> Iterator[str]:

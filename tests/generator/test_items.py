@@ -54,6 +54,14 @@ def test_an_index_finds_its_attribute_in_every_item() -> None:
     assert len(values) > 10
 
 
+def test_a_number_that_updates_count_is_not_put() -> None:
+    index = {"name": "by-views", "partition_key": "board", "sort_key": "views", "sort_key_type": "N"}
+    items = template(500, indexes=[{**index, "provisioned": {"read": 1, "write": 1}}])
+    item = orjson.loads(items.put("k", "s", Random(1)))["Item"]
+    assert item.keys() == {"pk", "board", "filler"}
+    assert item_bytes(item) == 500
+
+
 @given(size=st.integers(400, 5_000), value=st.text(max_size=40), seed=st.integers(0, 50))
 def test_attributes_that_a_load_test_chooses_are_a_part_of_the_size(size: int, value: str, seed: int) -> None:
     items = template(500, **INDEXED)

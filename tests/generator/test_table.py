@@ -46,6 +46,18 @@ def test_the_table_is_as_described(endpoint: EndpointProcess, kind: str) -> None
         assert facts["warm"] == {"read": 14_000, "write": 5_000}
 
 
+def test_an_index_may_be_ordered_by_a_number(endpoint: EndpointProcess) -> None:
+    views = {"name": "by-views", "partition_key": "board", "sort_key": "views", "sort_key_type": "N"}
+    capacity = {"provisioned": {"read": 5, "write": 7}}
+    spec = TableSpec.model_validate({"name": "made", **capacity, "indexes": [{**views, **capacity}]})
+    prepare_table(target_at(endpoint.url), spec, "run-1")
+    client = make_client(target_at(endpoint.url))
+    defined = client.describe_table(TableName="made")["Table"]["AttributeDefinitions"]
+    client.close()
+    kinds = {attribute["AttributeName"]: attribute["AttributeType"] for attribute in defined}
+    assert kinds == {"pk": "S", "board": "S", "views": "N"}
+
+
 def test_a_table_of_ours_is_loaded_again_and_another_is_refused(
     endpoint: EndpointProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

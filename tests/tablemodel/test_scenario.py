@@ -113,6 +113,19 @@ LOCAL = {"name": "by_day", "partition_key": "pk", "sort_key": "day", "local": Tr
             right(table={**ON_DEMAND, "indexes": [{"name": "gsi", "partition_key": "a", "include": ["b"]}]}),
             ["$.table.indexes[0].include"],
         ),
+        (
+            "a number that is the table's own key, and one that is no key at all",
+            right(
+                table={
+                    **ON_DEMAND,
+                    "indexes": [
+                        {"name": "by-pk", "partition_key": "a", "sort_key": "pk", "sort_key_type": "N"},
+                        {"name": "by-a", "partition_key": "a", "sort_key_type": "N"},
+                    ],
+                }
+            ),
+            ["$.table.indexes[0].sort_key_type", "$.table.indexes[1].sort_key_type"],
+        ),
         ("hot key without share", right(keys={"kind": "hot_key"}), ["$.keys.share"]),
         ("date without day", right(keys={"kind": "date", "share": 0.5}), ["$.keys.day_s", "$.keys.share"]),
         ("uniform with a share", right(keys={"kind": "uniform", "share": 0.5}), ["$.keys.share"]),
