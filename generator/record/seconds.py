@@ -24,6 +24,11 @@ class Seconds:
     """Counts per second. A request counts in the second in which it was sent."""
 
     rows: dict[Row, list[float]] = field(default_factory=dict)
+    _of: dict[int, list[Row]] = field(default_factory=dict)  # by second, to be found without a walk
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            self._of.setdefault(row.second, []).append(row)
 
     def counts(self, second: int, resource: str | None, direction: str, operation: str | None) -> list[float]:
         """The counts of one row: attempts, accepted, throttled, errors, consumed units. Add to them."""
@@ -31,6 +36,7 @@ class Seconds:
         counts = self.rows.get(row)
         if counts is None:
             counts = self.rows[row] = [0, 0, 0, 0, 0.0]
+            self._of.setdefault(second, []).append(row)
         return counts
 
     def merge(self, other: "Seconds") -> None:
@@ -42,11 +48,16 @@ class Seconds:
 
     def in_second(self, second: int) -> list[float]:
         """The counts of all requests sent in one second."""
-        return self._sum(lambda row: row.second == second and row.resource is None)
+        chosen = [counts for row, counts in self.of_second(second) if row.resource is None]
+        return _added(chosen)
+
+    def of_second(self, second: int) -> list[tuple[Row, list[float]]]:
+        """The rows of one second."""
+        return [(row, self.rows[row]) for row in self._of.get(second, ())]
 
     def last(self) -> int:
         """The last second in which something was sent; 0 where nothing was."""
-        return max((row.second for row in self.rows), default=0)
+        return max(self._of, default=0)
 
     def total(self, direction: str | None = None) -> list[float]:
         """The counts of all requests, or of those in one direction; indexes are a part of them."""
@@ -57,8 +68,7 @@ class Seconds:
         return sum(counts[CONSUMED] for row, counts in self.rows.items() if row.direction == direction)
 
     def _sum(self, wanted: Any) -> list[float]:
-        chosen = [counts for row, counts in self.rows.items() if wanted(row)]
-        return [sum(column) for column in zip([0, 0, 0, 0, 0.0], *chosen, strict=True)]
+        return _added([counts for row, counts in self.rows.items() if wanted(row)])
 
     def to_wire(self) -> list[Any]:
         """Plain values, as they travel from a worker to the master."""
@@ -81,3 +91,7 @@ class Seconds:
             for field, column in zip(list(SECONDS_SCHEMA)[1:], values[1:], strict=True)
         ]
         return pa.table([started, *others], names=SECONDS_SCHEMA.names).cast(SECONDS_SCHEMA)
+
+
+def _added(rows: list[list[float]]) -> list[float]:
+    return [sum(column) for column in zip([0, 0, 0, 0, 0.0], *rows, strict=True)]
