@@ -7,6 +7,7 @@ Stages are imported inside their verbs, so that `keyheat --help` does not wait f
 """
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,17 +19,23 @@ import orjson
 from rich.console import Console
 
 from generator.run import launch
+from generator.run.launch import Job
+from tablemodel.derived import named, shard_counts, with_shards, write_scenario
+from tablemodel.prices import DEFAULT as PRICES
+from tablemodel.prices import Prices, load_prices
 from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, CannotWrite, FileProblem
 from tablemodel.scenario import Scenario, ScenarioError, json_schema, load_scenario
 
 if TYPE_CHECKING:
     from analyzers.formats import Diagnosis, Evidence
+    from tablemodel.forecast import Forecast
 
 ROOT = Path(__file__).parent
 SCENARIOS = ROOT / "configs" / "scenarios"
 OUT = Path("reports") / "out"
 DEMO = ("hotkey", "datekey", "sharded", "too-small")
-DONE, BROKEN, WRONG_USE, INVALID, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, BROKEN, WRONG_USE, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+NOT_STARTED = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -36,6 +43,18 @@ a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
 a_time = click.DateTime(["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ"])
+
+
+def _counts(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
+    try:
+        return shard_counts(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+some_prices = click.option(
+    "--prices", type=a_file, default=PRICES, help="a price list  [default: configs/prices.toml]"
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,13 +69,12 @@ def demo(folder: Path) -> int:
     """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
     from reports.index import Entry, write_index
 
-    codes = []
-    for name in DEMO:
-        scenario, path = _scenario(name)
-        _clear(folder / name)
-        codes.append(_load(scenario, path, folder / name, "--show-keys"))
-        if codes[-1] == INTERRUPTED:
-            return INTERRUPTED
+    jobs = [Job(*_scenario(name), folder / name) for name in DEMO]
+    for job in jobs:
+        _clear(job.folder)
+    codes = _series(jobs, "--show-keys")
+    if codes[-1] == INTERRUPTED:
+        return INTERRUPTED
     entries = [Entry.of_run(folder / name) for name in DEMO]
     index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
     out.print(f"\nAll four side by side: [bold]{_shown(index)}[/]")
@@ -64,15 +82,93 @@ def demo(folder: Path) -> int:
 
 
 @cli.command()
-@click.argument("scenario")
+@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True)
 @click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
 @click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
 @click.option("--transport", type=click.Choice(["signed", "boto3"]), default="signed", show_default=True)
-def run(scenario: str, target: str, folder: Path | None, transport: str) -> int:
-    """Load as SCENARIO says (a file, or a name in configs/scenarios), then collect, analyze, report."""
+@some_prices
+def run(scenarios: tuple[str, ...], target: str, folder: Path | None, transport: str, prices: Path) -> int:
+    """Load as SCENARIO says (a file, or a name in configs/scenarios), then collect, analyze, report.
+
+    Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
+    """
+    loaded, options = _scenarios(scenarios), ("--target", target, "--transport", transport)
+    if len(loaded) == 1:
+        (scenario, path), *_ = loaded
+        return _load(Job(scenario, path, folder or _new_folder(scenario.name)), *options)
+    listed = _prices(prices)
+    folder = _empty(folder or _new_folder("compare"))
+    jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
+    codes = _series(jobs, *options)
+    if runs := _made(jobs):
+        _compare([job.folder for job in runs], folder / "index.html", listed)
+    return codes[-1] if codes[-1] in NOT_STARTED else max(codes)
+
+
+@cli.command()
+@click.argument("scenario")
+@click.option("--shards", "counts", default="1,2,4,8,16", show_default=True, callback=_counts)
+@click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
+@click.option(
+    "--out", "folder", type=a_path, help="folder of all runs  [default: reports/out/NAME-sweep-TIME]"
+)
+@some_prices
+def sweep(scenario: str, counts: tuple[int, ...], target: str, folder: Path | None, prices: Path) -> int:
+    """Run SCENARIO once for each number of shards: how many are enough, and what do they cost to read?"""
+    from reports.columns import Column
+    from reports.sweep import NAME, Sweep, write_sweep
+
     loaded, path = _scenario(scenario)
-    folder = folder or OUT / f"{loaded.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    return _load(loaded, path, folder, "--target", target, "--transport", transport)
+    if not launch.takes_shards(loaded):
+        raise click.UsageError(f"{path}: its load test, {loaded.loadtest}.py, spreads no key over shards")
+    listed = _prices(prices)
+    derived = {count: with_shards(loaded, count) for count in counts}
+    folder = _empty(folder or _new_folder(f"{loaded.name}-sweep"))
+    jobs = {}
+    for count, one in derived.items():
+        name = named("shards", count)
+        jobs[count] = Job(one, write_scenario(folder / f"{name}.json", one), folder / name)
+    codes = _series(list(jobs.values()), "--target", target)
+    made = _made(list(jobs.values()))
+    runs = tuple(
+        (count, Column.of_run(job.folder, listed, label=f"{count:,}"))
+        for count, job in jobs.items()
+        if job in made
+    )
+    if runs:
+        done = Sweep(scenario=loaded, planned=_forecast(loaded, listed), runs=runs)
+        answer = write_sweep(folder / NAME, done, listed, datetime.now(UTC))
+        out.print(f"\n{answer.sentence}\nThe whole sweep: [bold]{_shown(folder / NAME)}[/]")
+    if codes[-1] in NOT_STARTED:
+        return codes[-1]
+    return INVALID if INVALID in codes else min(codes)  # a threshold that some number of shards holds, holds
+
+
+@cli.command()
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=a_folder)
+@click.option("--out", "file", type=a_path, default=OUT / "compare.html", show_default=True)
+@some_prices
+def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
+    """One page over several run directories: verdicts, throughput, latency, cost and counts side by side."""
+    return DONE if _compare(folders, file, _prices(prices)) else INVALID
+
+
+@cli.command()
+@click.argument("scenario")
+@click.option("--json", "as_json", is_flag=True, help="the plan as JSON on stdout")
+@some_prices
+def plan(scenario: str, as_json: bool, prices: Path) -> int:
+    """What SCENARIO is going to ask for: units, hottest key, shards, dollars, and a picture over time."""
+    from reports.plan import plan_json, plan_text
+
+    loaded, _path = _scenario(scenario)
+    launch.locustfile(loaded)
+    made = _forecast(loaded, _prices(prices))
+    if as_json:
+        _print_json(plan_json(loaded, made))
+    else:
+        out.print(plan_text(loaded, made))
+    return DONE
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
@@ -190,20 +286,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), INVALID)
 
 
-def _load(scenario: Scenario, path: Path, folder: Path, *options: str) -> int:
+def _load(job: Job, *options: str, place: tuple[int, int] | None = None) -> int:
     """Run one scenario to its report, with a progress bar and then one line that says what came out."""
     from analyzers.formats import read_diagnosis
     from reports.progress import LoadBar
     from reports.terminal import outcome
 
-    with LoadBar(scenario.name, scenario.load.duration_s, err) as bar:
-        code, said = launch.launch(launch.command(path, scenario, folder, *options), bar.show)
-    if code not in (DONE, BROKEN, INVALID) or not (folder / FILES[DIAGNOSIS]).exists():
+    with LoadBar(job.scenario.name, job.scenario.load.duration_s, err, place=place) as bar:
+        code, said = launch.launch(launch.command(job.path, job.scenario, job.folder, *options), bar.show)
+    if code not in (DONE, BROKEN, INVALID) or not _made([job]):
         err.print(said.rstrip(), markup=False)
         return code
-    diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
-    out.print(outcome(scenario, diagnosis, _shown(folder / "report.html")))
+    diagnosis = read_diagnosis(job.folder / FILES[DIAGNOSIS])
+    out.print(outcome(job.scenario, diagnosis, _shown(job.folder / "report.html")))
     return code
+
+
+def _series(jobs: Sequence[Job], *options: str) -> list[int]:
+    """Run one after the other, until all are done or one could not start; gives their exit codes."""
+    codes: list[int] = []
+    for number, job in enumerate(jobs, start=1):
+        codes.append(_load(job, *options, place=(number, len(jobs))))
+        if codes[-1] in NOT_STARTED:
+            break
+    return codes
+
+
+def _made(jobs: Sequence[Job]) -> list[Job]:
+    """Those whose run came to a diagnosis."""
+    return [job for job in jobs if (job.folder / FILES[DIAGNOSIS]).exists()]
+
+
+def _compare(folders: Sequence[Path], file: Path, prices: Prices) -> bool:
+    """Write the page over several runs; whether each of them says something about its table."""
+    from reports.columns import Column
+    from reports.side_by_side import answer_of, write_page
+
+    columns = [Column.of_run(folder, prices) for folder in folders]
+    page = write_page(file, columns, answer_of(columns), prices, datetime.now(UTC))
+    out.print(f"Side by side: {_shown(page)}", markup=False)
+    return all(column.valid for column in columns)
+
+
+def _forecast(scenario: Scenario, prices: Prices) -> "Forecast":
+    from analyzers.thresholds import load_thresholds
+    from tablemodel.forecast import forecast
+
+    return forecast(scenario, prices, margin=load_thresholds().recommend.shard_margin)
 
 
 def _clear(folder: Path) -> None:
@@ -259,6 +388,40 @@ def _scenario(name_or_path: str) -> tuple[Scenario, Path]:
         names = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
         raise click.UsageError(f"SCENARIO {name_or_path!r} is neither a file nor one of: {names}")
     return load_scenario(path), path
+
+
+def _scenarios(names: Sequence[str]) -> list[tuple[Scenario, Path]]:
+    """Every scenario, or every mistake in any of them."""
+    found, errors = [], []
+    for name in names:
+        try:
+            found.append(_scenario(name))
+            launch.locustfile(found[-1][0])
+        except (ScenarioError, click.UsageError, FileNotFoundError) as error:
+            errors.append(error.format_message() if isinstance(error, click.UsageError) else str(error))
+    called = Counter(scenario.name for scenario, _path in found)
+    errors += [f"{count} scenarios are named {name!r}" for name, count in called.items() if count > 1]
+    if errors:
+        raise ValueError("\n".join(errors))
+    return found
+
+
+def _prices(path: Path) -> Prices:
+    try:
+        return load_prices(path)
+    except FileProblem as problem:
+        raise click.UsageError(str(problem)) from problem
+
+
+def _new_folder(name: str) -> Path:
+    return OUT / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _empty(folder: Path) -> Path:
+    """A folder for several runs, which never mixes them with others."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise click.UsageError(f"--out {folder} is not an empty folder: it may hold other runs")
+    return folder
 
 
 def _print_json(content: object) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import ceil, prod
-from typing import Final
 
 from analyzers.demand import Demand
 from analyzers.formats import Constraint, Direction, HotKey
@@ -10,8 +9,7 @@ from analyzers.heat import Heat
 from analyzers.numbers import units
 from analyzers.thresholds import Recommend
 from analyzers.words import whose
-
-MOST_SHARDS: Final = 100_000
+from tablemodel.forecast import shards_needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +64,7 @@ class Case:
         The demand is rounded to whole units/s, as it is shown.
         """
         factor = self.numbers.shard_margin if margin is None else margin
-        return max(1, min(MOST_SHARDS, ceil(factor * round(units_per_s) / self.ceiling)))
+        return shards_needed(units_per_s, self.ceiling, factor)
 
     @property
     def partitions(self) -> int | None:

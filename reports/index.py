@@ -14,7 +14,7 @@ from analyzers.numbers import percent, whole
 from reports.downsample import Floats
 from reports.facts import facts_of
 from reports.hero import Hero, hero_of
-from reports.load import load_run
+from reports.load import Run, load_run
 from reports.page import REPORT, page, said_at
 from reports.record import read_record
 from reports.timeline import Timeline, by_minute, by_second
@@ -47,16 +47,21 @@ class Entry:
     @classmethod
     def of_run(cls, run_dir: Path) -> "Entry":
         """A run directory as an entry; one without a readable diagnosis says so on its card."""
+        return cls.read(run_dir)[1]
+
+    @classmethod
+    def read(cls, run_dir: Path) -> tuple[Run | None, "Entry"]:
+        """What a run directory holds, None where it cannot be read, and its entry."""
         try:
             run = load_run(run_dir)
         except FileProblem as problem:
-            return cls(run_dir=run_dir, problem=str(problem).replace(f"{run_dir}/", ""))
+            return None, cls(run_dir=run_dir, problem=str(problem).replace(f"{run_dir}/", ""))
         record = read_record(run)
         facts = facts_of(run, record)
         seconds = by_second(run, record, facts.resource, most=WIDTH // 2)
         timeline = seconds or by_minute(run, facts.resource)
         share = f", {percent(facts.throttled_share)} of all" if facts.throttled_share is not None else ""
-        return cls(
+        return run, cls(
             run_dir=run_dir,
             hero=hero_of(run, facts),
             throttled=f"{whole(facts.throttles)}{share}" if facts.throttles else "none",

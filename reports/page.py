@@ -24,7 +24,9 @@ from reports.record import read_record
 from reports.sections import charts_of, details_of, tables_of
 from tablemodel.runfiles import write_atomically
 
-TEMPLATES = ("page.html.j2", "index.html.j2", "macros.html.j2", "style.css", "page.js")
+TEMPLATES = (
+    "page.html.j2", "index.html.j2", "side-by-side.html.j2", "macros.html.j2", "style.css", "page.js",
+)  # fmt: skip
 REPORT = "report.html"
 
 
@@ -38,7 +40,7 @@ def render(run: Run, generated_at: datetime, *, plotlyjs: str | None = None) -> 
         run=run,
         hero=hero_of(run, facts),
         sections=sections,
-        figures=Markup(_figures([chart for section in sections for chart in section.charts])),
+        figures=Markup(figures_json([chart for section in sections for chart in section.charts])),
         tables=tables_of(run, record),
         details=details_of(run),
         constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],
@@ -73,7 +75,7 @@ def said_at(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _figures(charts: list[Chart]) -> str:
+def figures_json(charts: list[Chart]) -> str:
     """Figures and colours for the page's script, as JSON that cannot end its script element."""
     content = {
         "dark": style.dark_partners(),

@@ -55,11 +55,17 @@ class SecondsLeft(ProgressColumn):
 class LoadBar:
     """A progress bar over one load, with what was accepted and throttled in the last second.
 
-    Where there is no terminal, one line for each phase.
+    Where there is no terminal, one line for each phase. `place` is the run's number within a series, and how
+    many there are: the series has a bar of its own then.
     """
 
     def __init__(
-        self, name: str, duration_s: float, console: Console, clock: Callable[[], float] = time.time
+        self,
+        name: str,
+        duration_s: float,
+        console: Console,
+        clock: Callable[[], float] = time.time,
+        place: tuple[int, int] | None = None,
     ) -> None:
         self._name, self._console, self._clock = name, console, clock
         self._phase = "starting"
@@ -67,7 +73,16 @@ class LoadBar:
             TextColumn("{task.fields[name]:<12}"), BarColumn(), TextColumn("{task.description}"),
             SecondsLeft(clock), console=console, transient=True, disable=not console.is_terminal,
         )  # fmt: skip
+        if place is not None:
+            self._add_series(*place)
         self._task = self._bar.add_task(PHASES["starting"], total=duration_s, name=name, until_s=None)
+
+    def _add_series(self, number: int, of: int) -> None:
+        """A bar above this one, over the runs of a series; without a terminal a line for each run."""
+        said = f"run {number} of {of}"
+        self._bar.add_task(said, total=of, completed=number - 1, name="", until_s=None)
+        if not self._console.is_terminal:
+            self._console.print(f"{self._name}: {said}", markup=False)
 
     def show(self, now: LoadProgress) -> None:
         """Draw the state that the load reports."""

@@ -4,6 +4,7 @@
 every mistake at once as `message @ $.path`; nothing downstream checks a field again.
 """
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -69,13 +70,15 @@ class Scenario(Part):
     )
     keys: KeysSpec
     load: LoadSpec = LoadSpec()
-    cache: CacheSpec | None = Field(None, description="in front of reads; absent: every read goes to the table")
+    cache: CacheSpec | None = Field(
+        None, description="in front of reads; absent: every read goes to the table"
+    )
     thresholds: ThresholdsSpec = ThresholdsSpec()
     local: LocalSpec = LocalSpec()
 
 
 def load_scenario(path: Path) -> Scenario:
-    """Read one scenario file.
+    """Read one scenario file: TOML, or JSON where its name ends so.
 
     Raises `ScenarioError` with every mistake in the file, or with why the file cannot be read.
     """
@@ -84,7 +87,7 @@ def load_scenario(path: Path) -> Scenario:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ScenarioError(str(path), [f"{reason or error} @ file"]) from error
-    return parse_scenario(text, str(path))
+    return _parse_json(text, str(path)) if path.suffix == ".json" else parse_scenario(text, str(path))
 
 
 def parse_scenario(text: str, source: str) -> Scenario:
@@ -93,6 +96,16 @@ def parse_scenario(text: str, source: str) -> Scenario:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(source, [f"not TOML: {error} @ $"]) from error
+    return scenario_from_dict(raw, source)
+
+
+def _parse_json(text: str, source: str) -> Scenario:
+    try:
+        raw = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ScenarioError(source, [f"not JSON: {error} @ $"]) from error
+    if not isinstance(raw, dict):
+        raise ScenarioError(source, ["a scenario is an object @ $"])
     return scenario_from_dict(raw, source)
 
 

@@ -3,6 +3,7 @@
 This module does not import locust, which would replace the sockets of the process that watches.
 """
 
+import ast
 import json
 import subprocess
 import sys
@@ -29,6 +30,15 @@ class Progress:
     errors_per_s: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run to be made: a scenario, the file it is in, and the run directory."""
+
+    scenario: Scenario
+    path: Path
+    folder: Path
+
+
 def locustfile(scenario: Scenario) -> Path:
     """The load test that the scenario names. Raises `FileNotFoundError` with those that there are."""
     path = FOLDER / f"{scenario.loadtest}.py"
@@ -40,13 +50,22 @@ def locustfile(scenario: Scenario) -> Path:
     return path
 
 
+def takes_shards(scenario: Scenario) -> bool:
+    """Whether the load test asks how many shards a key has. Raises `FileNotFoundError`.
+
+    Its source is read, not run: importing it would import locust.
+    """
+    tree = ast.parse(locustfile(scenario).read_text(encoding="utf-8"))
+    return any(isinstance(node, ast.Attribute) and node.attr == "shards" for node in ast.walk(tree))
+
+
 def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -> list[str]:
     """The locust command that runs the scenario without a terminal; `options` are passed on."""
     load = scenario.load
     return [
         sys.executable, "-m", "locust", "-f", str(locustfile(scenario)), "--headless", "--only-summary",
         "--loglevel", "WARNING",
-        "--users", str(load.users), "--spawn-rate", f"{load.spawn_per_s:g}",
+        "--users", str(load.users), "--spawn-rate", f"{load.spawn_rate:g}",
         "--run-time", f"{load.duration_s:g}s",
         "--scenario", str(scenario_path), "--out", str(out), "--progress", *options,
     ]  # fmt: skip

@@ -1,0 +1,62 @@
+"""Scenarios made from a scenario: the same question with another number of shards.
+
+A derived scenario is a whole file of its own, so that it can be read, and run again by itself.
+"""
+
+from pathlib import Path
+
+from tablemodel.runfiles import write_atomically
+from tablemodel.scenario import Scenario, scenario_from_dict
+
+MOST_SHARDS = 100_000
+
+
+def shard_counts(text: str) -> tuple[int, ...]:
+    """Numbers of shards as a person lists them, `1,2,4`; in ascending order.
+
+    Raises `ValueError` with everything that is wrong with the list.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    errors = [found for part in parts if (found := _mistake(part))]
+    counts = [int(part) for part in parts if not _mistake(part)]
+    errors += [f"{count} is listed twice" for count in sorted({c for c in counts if counts.count(c) > 1})]
+    if errors:
+        raise ValueError("; ".join(errors))
+    return tuple(sorted(counts))
+
+
+def _mistake(part: str) -> str | None:
+    if not (part.isascii() and part.lstrip("-").isdigit()):
+        return f"{part!r} is not a whole number"
+    if not 1 <= int(part) <= MOST_SHARDS:
+        return f"{part} is not between 1 and {MOST_SHARDS:,}"
+    return None
+
+
+def with_shards(scenario: Scenario, shards: int) -> Scenario:
+    """The scenario with another number of shards, on tables of its own.
+
+    A table that an earlier number has loaded has split and spent its burst: the next one would not be
+    measured by the same measure. What was expected of the scenario's own number is not expected of this one.
+    """
+    raw = scenario.model_dump(mode="json")
+    raw["name"] = named(scenario.name, shards)
+    raw["keys"]["shards"] = shards
+    raw["table"]["name"] = named(scenario.table.name, shards)
+    for companion in raw["companions"]:
+        companion["name"] = named(companion["name"], shards)
+    if shards != scenario.keys.shards:
+        raw["expects"] = None
+    return scenario_from_dict(raw, f"{scenario.name} with {shards} shards")
+
+
+def named(name: str, shards: int) -> str:
+    """The name of what is made for a number of shards."""
+    return f"{name}-{shards}"
+
+
+def write_scenario(path: Path, scenario: Scenario) -> Path:
+    """Write a scenario as a JSON file, which `load_scenario` reads. Raises `CannotWrite`."""
+    body = scenario.model_dump_json(indent=2, exclude_none=True).encode() + b"\n"
+    write_atomically(path, lambda file: file.write(body))
+    return path
