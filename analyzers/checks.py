@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from analyzers.client import ClientFiles
 from analyzers.formats import Evidence, ThresholdResult, Verdict
 from analyzers.numbers import exact_percent
+from analyzers.reads import wrong_reads
 from tablemodel.scenario import ThresholdsSpec
 
 
@@ -26,6 +27,8 @@ def _results(
         yield _at_most("error_share_max", spec.error_share_max, error_share(client), exact_percent)
     if spec.p99_ms_max is not None:
         yield _at_most("p99_ms_max", spec.p99_ms_max, client.p99_ms if client else None, "{:,.1f} ms".format)
+    if spec.wrong_reads_max is not None:
+        yield _at_most("wrong_reads_max", spec.wrong_reads_max, wrong_reads(client), "{:,.0f}".format)
     if spec.constraint is not None:
         yield ThresholdResult(
             name="constraint",
