@@ -21,6 +21,7 @@ from analyzers.formats import (
 from analyzers.growth import with_growth
 from analyzers.heat import Heat, heat
 from analyzers.labels import label
+from analyzers.reads import with_reads
 from analyzers.recommendations import recommend
 from analyzers.thresholds import Thresholds, load_thresholds
 from analyzers.timeline import Timeline, timeline
@@ -67,6 +68,7 @@ def diagnose(
     labels = with_growth(label(evidence, thresholds), evidence, heats, thresholds)
     generator = _generator(client)
     judged = verdict(labels, evidence, client=client, generator=generator, numbers=thresholds)
+    judged = with_reads(judged, client)
     return Diagnosis(
         verdict=judged,
         labels=labels,
