@@ -7,11 +7,11 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
-from generator.record.health import Verdict
 from generator.record.latency import write_log
 from generator.record.record import Direction, Record
 from generator.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
-from generator.record.sketch import KeyHeat, digest_of, hottest
+from generator.record.sketch import HotKey, KeyHeat, digest_of, hottest
+from generator.record.verdict import Verdict
 from tablemodel import runfiles
 
 TOP_KEYS = 20
@@ -89,9 +89,11 @@ def totals_of(record: Record) -> dict[str, Any]:
 
 def keys_of(record: Record) -> dict[str, Any]:
     """The content of `keys.json`: the hottest keys of the run and of each window."""
+    heats = [(direction, record.heat[direction]) for direction in DIRECTIONS]
     return {
         "k": TOP_KEYS,
-        "overall": {direction: _overall(record.heat[direction]) for direction in DIRECTIONS},
+        "overall": {side: _overall(heat, heat.sketch.top(TOP_KEYS)) for side, heat in heats},
+        "by_throttles": {side: _overall(heat, heat.sketch.top_throttled(TOP_KEYS)) for side, heat in heats},
         "windows": [
             {
                 "start": time_of(start),
@@ -99,27 +101,27 @@ def keys_of(record: Record) -> dict[str, Any]:
                 "direction": direction,
                 "top": [
                     {"key": _digest(name, heat), "units": units, "throttles": int(throttles)}
-                    for name, (units, throttles) in hottest(named, TOP_KEYS)
+                    for name, (units, throttles, _consumed) in hottest(named, TOP_KEYS)
                 ],
             }
-            for direction in DIRECTIONS
-            for heat in [record.heat[direction]]
+            for direction, heat in heats
             for start, named in sorted(heat.windows.items())
         ],
     }
 
 
-def _overall(heat: KeyHeat) -> list[dict[str, Any]]:
+def _overall(heat: KeyHeat, top: list[HotKey]) -> list[dict[str, Any]]:
     total_units = heat.sketch.total_units
     return [
         {
-            "key": _digest(name, heat),
-            "shown": name if heat.show_keys else None,
-            "units": units,
-            "throttles": throttles,
-            "share": min(1.0, units / total_units),
+            "key": _digest(key.name, heat),
+            "shown": key.name if heat.show_keys else None,
+            "units": key.units,
+            "consumed_units": key.consumed,
+            "throttles": key.throttles,
+            "share": min(1.0, key.units / total_units) if total_units else 0.0,
         }
-        for name, units, throttles in heat.sketch.top(TOP_KEYS)
+        for key in top
     ]
 
 

@@ -7,7 +7,8 @@ by at most a thousandth of all units. A window is exact while open and keeps its
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from heapq import nsmallest
+from typing import Any, NamedTuple
 
 from datasketches import frequent_items_error_type, frequent_strings_sketch
 
@@ -17,7 +18,18 @@ WINDOWS_KEPT = 720  # an hour of windows; a longer run gets longer ones
 WINDOW_KEPT = 60  # keys kept of a closed window, three times what is shown, for merging with other workers
 PER_UNIT = 2  # weights are whole numbers, units come in halves
 
-Heat = list[float]  # [units asked for, throttles] of one key in one window
+SETTLED_S = 60  # how far a window lies back of which no worker sends anything more
+
+Heat = list[float]  # [units asked for, throttles, units consumed] of one key in one window
+
+
+class HotKey(NamedTuple):
+    """One of the hottest keys of a run."""
+
+    name: str
+    units: float  # that it asked for: throttled attempts count as what they would have cost
+    throttles: int
+    consumed: float  # units that it got
 
 
 def digest_number(key: str) -> int:
@@ -30,35 +42,71 @@ def digest_of(key: str) -> str:
     return f"sha256:{digest_number(key):016x}"
 
 
+def _empty() -> frequent_strings_sketch:
+    return frequent_strings_sketch(SKETCH_LG_SIZE)
+
+
 @dataclass(slots=True)
 class Sketch:
     """Units and throttles per key over a whole run, in bounded memory."""
 
-    units: frequent_strings_sketch = field(default_factory=lambda: frequent_strings_sketch(SKETCH_LG_SIZE))
-    throttles: frequent_strings_sketch = field(
-        default_factory=lambda: frequent_strings_sketch(SKETCH_LG_SIZE)
-    )
+    units: frequent_strings_sketch = field(default_factory=_empty)
+    throttles: frequent_strings_sketch = field(default_factory=_empty)
+    consumed: frequent_strings_sketch = field(default_factory=_empty)
 
     def add(self, name: str, heat: Heat) -> None:
-        """Add what one key asked for."""
-        self.units.update(name, int(heat[0] * PER_UNIT))
-        if heat[1]:
-            self.throttles.update(name, int(heat[1]))
+        """Add what one key asked for, and what became of it."""
+        for sketch, weight in (
+            (self.units, heat[0] * PER_UNIT),
+            (self.throttles, heat[1]),
+            (self.consumed, heat[2] * PER_UNIT),
+        ):
+            if weight:
+                sketch.update(name, int(weight))
 
     def merge(self, other: "Sketch") -> None:
         """Add all that another one holds."""
         self.units.merge(other.units)
         self.throttles.merge(other.throttles)
+        self.consumed.merge(other.consumed)
+
+    def to_wire(self) -> list[bytes]:
+        """Plain values, as they travel from a worker to the master."""
+        return [sketch.serialize() for sketch in (self.units, self.throttles, self.consumed)]
+
+    @classmethod
+    def from_wire(cls, wire: list[bytes]) -> "Sketch":
+        """What `to_wire` made."""
+        return cls(*map(frequent_strings_sketch.deserialize, wire))
 
     @property
     def total_units(self) -> float:
         return float(self.units.total_weight) / PER_UNIT
 
-    def top(self, k: int) -> list[tuple[str, float, int]]:
-        """The `k` hottest keys: name, units, throttles."""
-        found = self.units.get_frequent_items(frequent_items_error_type.NO_FALSE_NEGATIVES)
-        hottest = sorted(found, key=lambda item: (-item[1], item[0]))[:k]
-        return [(name, units / PER_UNIT, self.throttles.get_estimate(name)) for name, units, *_ in hottest]
+    def top(self, k: int) -> list[HotKey]:
+        """The `k` keys that asked for most, most first."""
+        return self._top(self.units, k)
+
+    def top_throttled(self, k: int) -> list[HotKey]:
+        """The `k` keys that were throttled most, most first."""
+        return self._top(self.throttles, k)
+
+    def top_consumed(self, k: int) -> list[HotKey]:
+        """The `k` keys that got most, most first."""
+        return self._top(self.consumed, k)
+
+    def _top(self, by: frequent_strings_sketch, k: int) -> list[HotKey]:
+        found = by.get_frequent_items(frequent_items_error_type.NO_FALSE_NEGATIVES)
+        hottest = nsmallest(k, found, key=lambda item: (-item[1], item[0]))
+        return [self._key(name) for name, *_ in hottest]
+
+    def _key(self, name: str) -> HotKey:
+        return HotKey(
+            name=name,
+            units=self.units.get_estimate(name) / PER_UNIT,
+            throttles=int(self.throttles.get_estimate(name)),
+            consumed=self.consumed.get_estimate(name) / PER_UNIT,
+        )
 
 
 @dataclass(slots=True)
@@ -82,10 +130,12 @@ class KeyHeat:
             window = self.open[second - second % WINDOW_S] = {}
         heat = window.get(key)
         if heat is None:
-            window[key] = [units, throttled]
+            window[key] = [units, throttled, 0.0 if throttled else units]
         else:
             heat[0] += units
             heat[1] += throttled
+            if not throttled:
+                heat[2] += units
 
     def close_windows(self, before_s: float) -> Iterator[None]:
         """Move the windows that ended before `before_s` into the sketch, yielding after each key.
@@ -120,20 +170,28 @@ class KeyHeat:
         self.windows = {start: dict(hottest(named, WINDOW_KEPT)) for start, named in longer.items()}
 
     def merge(self, other: "KeyHeat") -> None:
-        """Add all that another one holds; nothing that it kept is dropped."""
+        """Add all that another one holds; what it kept of a window stays until the window has settled."""
         self.sketch.merge(other.sketch)
         if self.window_s < other.window_s:
             self._coarsen(other.window_s)
         for start, heats in other.windows.items():
             self._keep(self.windows, start, heats.items())
+            self._settle(start)
         for start, heats in other.open.items():
             _add_all(self.open.setdefault(start, {}), heats.items())
+
+    def _settle(self, newest: int) -> None:
+        """Drop what many workers kept of a window beyond what one process keeps."""
+        start = newest - newest % self.window_s
+        start -= max(self.window_s, SETTLED_S - SETTLED_S % self.window_s)
+        named = self.windows.get(start)
+        if named is not None and len(named) > WINDOW_KEPT:
+            self.windows[start] = dict(hottest(named, WINDOW_KEPT))
 
     def to_wire(self) -> dict[str, Any]:
         """The closed windows and the sketch as plain values, as they travel from a worker to the master."""
         return {
-            "units": self.sketch.units.serialize(),
-            "throttles": self.sketch.throttles.serialize(),
+            "sketch": self.sketch.to_wire(),
             "windows": self.windows,
             "window_s": self.window_s,
         }
@@ -141,18 +199,17 @@ class KeyHeat:
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "KeyHeat":
         """What `to_wire` made."""
-        units = frequent_strings_sketch.deserialize(wire["units"])
-        throttles = frequent_strings_sketch.deserialize(wire["throttles"])
-        return cls(sketch=Sketch(units, throttles), windows=wire["windows"], window_s=wire["window_s"])
+        sketch = Sketch.from_wire(wire["sketch"])
+        return cls(sketch=sketch, windows=wire["windows"], window_s=wire["window_s"])
 
 
 def hottest(named: dict[str, Heat], k: int) -> list[tuple[str, Heat]]:
     """The `k` keys of a window that asked for most, hottest first."""
-    return sorted(named.items(), key=lambda item: (-item[1][0], item[0]))[:k]
+    return nsmallest(k, named.items(), key=lambda item: (-item[1][0], item[0]))
 
 
 def _add_all(window: dict[str, Heat], heats: Iterable[tuple[str, Heat]]) -> None:
     for name, heat in heats:
-        kept = window.setdefault(name, [0.0, 0])
-        kept[0] += heat[0]
-        kept[1] += heat[1]
+        kept = window.setdefault(name, [0.0, 0, 0.0])
+        for place, amount in enumerate(heat):
+            kept[place] += amount

@@ -54,7 +54,12 @@ def view(record: Record) -> dict[str, Any]:
         "throttles": sorted(record.throttles.table().to_pylist(), key=repr),
         "latencies": {tag: latency.encoded() for tag, latency in record.latencies.items()},
         "heat": {
-            direction: (heat.sketch.total_units, heat.sketch.top(100), heat.windows)
+            direction: (
+                heat.sketch.total_units,
+                heat.sketch.top(100),
+                heat.sketch.top_throttled(100),
+                heat.windows,
+            )
             for direction, heat in record.heat.items()
         },
         "errors": record.errors_by_kind,
@@ -143,7 +148,9 @@ def test_a_sketch_bounds_its_memory_and_keeps_the_hot_key() -> None:
         heat.add(f"key-{number}", second=10, units=1.0, throttled=False)
         heat.add("hot", second=10, units=1.0, throttled=number % 2 == 0)
     list(heat.close_windows(EVERYTHING_S))
-    name, units, throttles = heat.sketch.top(20)[0]
+    name, units, throttles, consumed = heat.sketch.top(20)[0]
+    assert heat.sketch.top_throttled(20)[0].name == heat.sketch.top_consumed(20)[0].name == name
+    assert consumed == pytest.approx(10_000, abs=0.001 * heat.sketch.total_units)
     assert (name, throttles) == (digest_of("hot"), 10_000)
     assert units == pytest.approx(20_000, abs=0.001 * heat.sketch.total_units)
     assert heat.sketch.total_units == 40_000
@@ -184,6 +191,6 @@ def test_closing_a_window_that_was_left_halfway_loses_and_doubles_nothing() -> N
     heat.add("k9", 1, 5.0, throttled=True)
     list(heat.close_windows(EVERYTHING_S))
     expected = {f"k{number}": 1.0 + number for number in range(9)} | {"k9": 15.0}
-    assert {name: units for name, units, _ in heat.sketch.top(10)} == expected
-    assert {name: units for name, (units, _) in heat.windows[0].items()} == expected
+    assert {name: units for name, units, *_ in heat.sketch.top(10)} == expected
+    assert {name: units for name, (units, *_) in heat.windows[0].items()} == expected
     assert not heat.open

@@ -1,0 +1,247 @@
+"""What the live page shows of a run: plain values, made anew each second from what was recorded so far."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from generator.record.record import Record
+from generator.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
+from generator.record.sketch import digest_number
+from generator.record.verdict import Verdict
+from generator.web.recent import (
+    SHOWN_S,
+    Refused,
+    Resource,
+    Tally,
+    Totals,
+    hottest_throttled,
+    series,
+)
+from generator.web.sentence import RECENT_S, HotKey, Sentence, quiet, throttling
+
+TOP_KEYS = 10
+UNITS = {"write": "WCU", "read": "RCU"}
+DIRECTIONS = ("write", "read")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """One process that sends."""
+
+    name: str
+    state: str
+    users: int
+    cpu_percent: float
+    memory_bytes: float
+    silent_s: float | None = None  # since a worker was heard; None: this very process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What does not change while a run goes on."""
+
+    run_id: str
+    scenario: str
+    question: str
+    table: Mapping[str, Any]  # what run.json says of it
+    beside: tuple[str, ...]  # tables that are not judged
+    target: str
+    scale: float
+    started_s: float
+    duration_s: float | None
+    users: int
+
+
+@dataclass(slots=True)
+class View:
+    """A run as the page sees it. Each look costs the same, however long the run has been going."""
+
+    subject: Subject
+    tally: Tally = field(default_factory=Tally)
+    totals: Totals = field(default_factory=Totals)
+
+    def look(self, record: Record, now_s: float) -> None:
+        """Read on; call it every second or so, so that no look has much to read."""
+        self.tally.read_on(record.throttles)
+
+    def attempts(self, record: Record, end: int) -> int:
+        """How much was sent until `end`, an epoch second."""
+        return self.totals.until(record.seconds, int(self.subject.started_s), end)[0]
+
+    def content(
+        self, record: Record, verdict: Verdict | None, processes: Sequence[Process], *, state: str, end: int
+    ) -> dict[str, Any]:
+        """Everything that the page shows, up to the epoch second `end`, which is not over yet."""
+        self.look(record, end)
+        recent = self.tally.between(end - RECENT_S, end)
+        capacity = self._capacity(record, end)
+        _attempts, errors = self.totals.until(record.seconds, int(self.subject.started_s), end)
+        return {
+            "state": state,
+            "run": {
+                **asdict(self.subject),
+                "table": self.subject.table["name"],
+                "billing_mode": self.subject.table["billing_mode"],
+                "elapsed_s": max(0.0, end - self.subject.started_s),
+            },
+            "sentence": asdict(self._sentence(record, recent, capacity, verdict, end)),
+            "end_s": end,
+            "seconds": SHOWN_S,
+            "now": _rates(record, end),
+            "errors": {"total": errors, "by_kind": dict(record.errors_by_kind.most_common(5))},
+            "capacity": capacity,
+            "throttles": self._throttles(recent, end),
+            "keys": hot_keys(record),
+            "generator": {
+                "bound": bool(verdict and verdict.bound),
+                "checks": list(verdict.checks) if verdict else [],
+                "missing": list(record.health.missing),
+                "lag_p99_ms": record.health.lag.percentile_us(99) / 1000,
+                "late_p99_ms": record.health.late.percentile_us(99) / 1000,
+                "missed": record.health.missed,
+                "late": record.counted.get("arrivals.late", 0),
+                "dropped": record.counted.get("arrivals.dropped", 0),
+                "processes": [asdict(one) for one in processes],
+            },
+            "beside": [_beside(record, name) for name in self.subject.beside],
+        }
+
+    def _capacity(self, record: Record, end: int) -> list[dict[str, Any]]:
+        found = series(record.seconds, end - SHOWN_S, end)
+        used = {Resource(row.index, row.direction) for row in found}
+        order = [
+            Resource(index, direction)
+            for index in (None, *(one["name"] for one in self.subject.table["indexes"]))
+            for direction in DIRECTIONS
+        ]
+        return [
+            {
+                "index": one.index,
+                "direction": one.direction,
+                "unit": UNITS[one.direction],
+                **self._limit(one),
+                "consumed": found[one].consumed,
+                "throttled": found[one].throttled,
+            }
+            for one in [*(one for one in order if one in used), *sorted(used - set(order), key=str)]
+        ]
+
+    def _limit(self, one: Resource) -> dict[str, Any]:
+        """What the resource may consume in a second, at the run's scale; None where nothing limits it."""
+        parts = {None: self.subject.table, **{part["name"]: part for part in self.subject.table["indexes"]}}
+        part = parts.get(one.index, {})
+        for name, words in (("provisioned", "provisioned"), ("max_on_demand", "on-demand maximum")):
+            units = (part.get(name) or {}).get(one.direction)
+            if units:
+                return {"limit": units * self.subject.scale, "limit_is": words}
+        return {"limit": None, "limit_is": None}
+
+    def _sentence(
+        self,
+        record: Record,
+        recent: Counter[Refused],
+        capacity: Sequence[Mapping[str, Any]],
+        verdict: Verdict | None,
+        end: int,
+    ) -> Sentence:
+        said = self._throttling(record, recent, capacity, end)
+        if verdict is not None and verdict.bound:
+            return Sentence(
+                f"The load generator is the limit: what follows says little of the table. {said.text}",
+                "invalid",
+            )
+        return said
+
+    def _throttling(
+        self, record: Record, recent: Counter[Refused], capacity: Sequence[Mapping[str, Any]], end: int
+    ) -> Sentence:
+        if recent.total():
+            hot = self._hot_key(record, recent.most_common(1)[0][0], end)
+            return throttling(recent, RECENT_S, hot)
+        if not sum(_rates(record, end).values()):
+            return Sentence("Nothing has been sent in the last seconds.", "idle")
+        busiest = max(
+            (one for one in capacity if one["index"] is None and one["limit"]),
+            key=lambda one: sum(one["consumed"][-RECENT_S:]) / one["limit"],
+            default=None,
+        )
+        used = None
+        if busiest is not None:
+            per_s = sum(busiest["consumed"][-RECENT_S:]) / RECENT_S
+            used = (per_s, busiest["limit"], busiest["unit"])
+        last = max((second for second in self.tally.by_second if second < end), default=None)
+        return quiet(self.tally.total.total(), None if last is None else end - last, used)
+
+    def _hot_key(self, record: Record, refused: Refused, end: int) -> HotKey | None:
+        found = hottest_throttled(record.throttles, end - RECENT_S, refused)
+        if found is None:
+            return None
+        number, share = found
+        heat = record.heat.get(refused.direction)  # type: ignore[call-overload]
+        if heat is not None and heat.show_keys:
+            for name, *_ in heat.sketch.top(TOP_KEYS):
+                if digest_number(name) == number:
+                    return HotKey(name, share)
+        return HotKey(f"sha256:{number:016x}", share)
+
+    def _throttles(self, recent: Counter[Refused], end: int) -> dict[str, Any]:
+        rows = [
+            {
+                "constraint": refused.constraint,
+                "index": refused.index,
+                "direction": refused.direction,
+                "reason": refused.reason,
+                "total": total,
+                "per_s": recent[refused] / RECENT_S,
+            }
+            for refused, total in self.tally.total.most_common()
+        ]
+        drawn: dict[str, list[int]] = {}
+        for place, second in enumerate(range(end - SHOWN_S, end)):
+            for refused, number in self.tally.by_second.get(second, Counter()).items():
+                drawn.setdefault(refused.constraint, [0] * SHOWN_S)[place] += number
+        return {
+            "total": self.tally.total.total(),
+            "per_s": recent.total() / RECENT_S,
+            "rows": rows,
+            "by_constraint": drawn,
+        }
+
+
+def _rates(record: Record, end: int) -> dict[str, float]:
+    """Requests a second over the last few seconds."""
+    recent = [record.seconds.in_second(second) for second in range(end - RECENT_S, end)]
+    names = {"attempts": ATTEMPTS, "accepted": ACCEPTED, "throttled": THROTTLED, "errors": ERRORS}
+    return {name: sum(counts[place] for counts in recent) / RECENT_S for name, place in names.items()}
+
+
+def hot_keys(record: Record) -> dict[str, list[dict[str, Any]]]:
+    """The hottest keys of the run so far, once by what they consumed and once by throttles."""
+    found: dict[str, list[dict[str, Any]]] = {"by_units": [], "by_throttles": []}
+    for direction, heat in record.heat.items():
+        total = heat.sketch.total_units
+        for name, top in (
+            ("by_units", heat.sketch.top_consumed),
+            ("by_throttles", heat.sketch.top_throttled),
+        ):
+            found[name] += [
+                {
+                    "key": key.name,
+                    "direction": direction,
+                    "unit": UNITS[direction],
+                    "asked_units": key.units,
+                    "consumed_units": key.consumed,
+                    "share": min(1.0, key.units / total) if total else 0.0,
+                    "throttles": key.throttles,
+                }
+                for key in top(TOP_KEYS)
+            ]
+    found["by_units"] = sorted(found["by_units"], key=lambda key: -key["consumed_units"])[:TOP_KEYS]
+    found["by_throttles"] = sorted(found["by_throttles"], key=lambda key: -key["throttles"])[:TOP_KEYS]
+    return found
+
+
+def _beside(record: Record, table: str) -> dict[str, Any]:
+    names = ("accepted", "throttled", "error", "read_units", "write_units")
+    return {"table": table, **{name: record.counted.get(f"tables.{table}.{name}", 0) for name in names}}
