@@ -4,84 +4,28 @@ The scenarios are the demo's at a tenth of the size (rates and the endpoint's li
 machine can send them. The endpoint's log of decisions is the truth; the analyzer is shown ever less.
 """
 
-import json
 import re
-import subprocess
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from analyzers.client import read_client_files
 from analyzers.diagnosis import diagnose
-from analyzers.evidence import collect
 from analyzers.formats import Diagnosis, Evidence
 from analyzers.thresholds import load_thresholds
-from generator.run import launch
-from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.scenario import load_scenario
+from tests.rehearsal import Known, rehearsed
 
-SCENARIOS = Path(__file__).parents[1] / "configs" / "scenarios"
 DEMO = {"hotkey": "partition", "datekey": "partition", "sharded": "none", "too-small": "table"}
-TRUTH = {"KeyRangeThroughputExceeded": "partition", "ProvisionedThroughputExceeded": "table"}
 pytestmark = pytest.mark.xdist_group("demo labels")  # one set of runs serves all tests here
 CAUSE_METRIC = re.compile(r"(KeyRange|Provisioned|MaxOnDemand|Account)\w*ThrottleEvents$")
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A run of a demo scenario and what the endpoint refused in it, by constraint."""
-
-    folder: Path
-    evidence: Evidence
-    refused: Counter[str]
-
-
-def a_tenth(name: str, folder: Path) -> Path:
-    """The demo's scenario at a tenth of its size, and half as long."""
-    text = (SCENARIOS / f"{name}.toml").read_text()
-    rate = load_scenario(SCENARIOS / f"{name}.toml").load.requests_per_s / 10
-    text = re.sub(r"(?m)^requests_per_s = \S+", f"requests_per_s = {rate}", text)
-    text = re.sub(r"(?m)^users = \S+", "users = 10", text)
-    text = re.sub(r"(?m)^duration_s = \S+", "duration_s = 26", text)
-    path = folder / f"{name}.toml"
-    path.write_text(text)
-    return path
-
-
-def load_command(name: str, folder: Path, url: str) -> list[str]:
-    path = a_tenth(name, folder)
-    return launch.command(path, load_scenario(path), folder / name, "--no-report", "--host", url)
-
-
-def refused_by(url: str, table: str) -> Counter[str]:
-    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table={table}") as answer:
-        rows = json.load(answer)
-    counts: Counter[str] = Counter()
-    for row in rows:
-        counts.update({TRUTH[cause]: count for cause, count in row["refused"].items()})
-    return counts
 
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Known]]:
     """All four loads side by side, each on an endpoint of its own, then the evidence of each."""
-    folder = tmp_path_factory.mktemp("demo")
-    with ExitStack() as stack:
-        urls = {name: stack.enter_context(EndpointProcess.start(scale=0.1)).url for name in DEMO}
-        loads = [
-            subprocess.Popen(load_command(name, folder, url), stdout=subprocess.DEVNULL)
-            for name, url in urls.items()
-        ]
-        assert [load.wait(timeout=120) for load in loads] == [0, 0, 0, 0]
-        yield {
-            name: Known(folder / name, collect(folder / name), refused_by(url, f"keyheat-{name}"))
-            for name, url in urls.items()
-        }
+    with rehearsed(DEMO, tmp_path_factory.mktemp("demo")) as runs:
+        yield runs
 
 
 def without_reasons(evidence: Evidence) -> Evidence:

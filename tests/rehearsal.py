@@ -1,0 +1,80 @@
+"""Scenarios at a tenth of their size, side by side, each on an endpoint that tells what it decided itself.
+
+Rates and the endpoint's limits are a tenth alike, so that a busy machine can send them. The endpoint's log of
+decisions is the truth.
+"""
+
+import json
+import re
+import subprocess
+import urllib.request
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzers.evidence import collect
+from analyzers.formats import Evidence
+from generator.run import launch
+from tablemodel.endpoint.process import EndpointProcess
+from tablemodel.scenario import Scenario, load_scenario
+
+SCENARIOS = Path(__file__).parents[1] / "configs" / "scenarios"
+DURATION_S = 26
+TRUTH = {"KeyRangeThroughputExceeded": "partition", "ProvisionedThroughputExceeded": "table"}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A run of a scenario and what the endpoint refused in it, by constraint."""
+
+    scenario: Scenario
+    folder: Path
+    url: str  # of its endpoint, which is still there
+    evidence: Evidence
+    refused: Counter[str]
+
+
+@contextmanager
+def rehearsed(names: Iterable[str], folder: Path) -> Iterator[dict[str, Known]]:
+    """The loads of all these scenarios side by side, and then the evidence of each."""
+    with ExitStack() as stack:
+        urls = {name: stack.enter_context(EndpointProcess.start(scale=0.1)).url for name in names}
+        paths = {name: a_tenth(name, folder) for name in urls}
+        loads = [
+            subprocess.Popen(
+                launch.command(path, load_scenario(path), folder / name, "--no-report", "--host", urls[name]),
+                stdout=subprocess.DEVNULL,
+            )
+            for name, path in paths.items()
+        ]
+        assert [load.wait(timeout=120) for load in loads] == [0] * len(loads)
+        yield {name: known(load_scenario(path), folder / name, urls[name]) for name, path in paths.items()}
+
+
+def known(scenario: Scenario, folder: Path, url: str) -> Known:
+    """What became of one run."""
+    return Known(scenario, folder, url, collect(folder), refused_by(url, scenario.table.name))
+
+
+def a_tenth(name: str, folder: Path) -> Path:
+    """A scenario at a tenth of its size, and half as long."""
+    text = (SCENARIOS / f"{name}.toml").read_text()
+    rate = load_scenario(SCENARIOS / f"{name}.toml").load.requests_per_s / 10
+    text = re.sub(r"(?m)^requests_per_s = \S+", f"requests_per_s = {rate}", text)
+    text = re.sub(r"(?m)^users = \S+", "users = 10", text)
+    text = re.sub(r"(?m)^duration_s = \S+", f"duration_s = {DURATION_S}", text)
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+def refused_by(url: str, table: str) -> Counter[str]:
+    """How many requests the endpoint refused, by constraint."""
+    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table={table}") as answer:
+        rows = json.load(answer)
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update({TRUTH[cause]: count for cause, count in row["refused"].items()})
+    return counts
