@@ -102,7 +102,7 @@ class Batch:
         record.count("batch.items", len(self.parts))
         if not answer.accepted:
             return _note_refused(record, attempt, answer, self.parts)
-        left = self._unprocessed(answer.content())
+        left = self.unprocessed(answer.content())
         done = [part for part in self.parts if (part.key, part.sort_key) not in left]
         _note_accepted(record, attempt, answer, done)
         for part in self.parts:
@@ -111,7 +111,7 @@ class Batch:
         record.count("batch.unprocessed", len(left))
         return None
 
-    def _unprocessed(self, content: Mapping[str, Any]) -> set[tuple[str, str | None]]:
+    def unprocessed(self, content: Mapping[str, Any]) -> set[tuple[str, str | None]]:
         """The keys of the items that came back, of the only table that the batch names."""
         writes = [entry for entries in (content.get("UnprocessedItems") or {}).values() for entry in entries]
         keys = [

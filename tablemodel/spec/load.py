@@ -7,12 +7,14 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from tablemodel import limits
 from tablemodel.shape import Shape
 from tablemodel.sizes import ItemSize, mean_units
+from tablemodel.spec.operations import OperationsSpec
 from tablemodel.spec.part import Part, Rate, Seconds
 from tablemodel.spec.shape import ShapeSpec
 from tablemodel.spec.sizes import ItemBytes, size_of
 
 TargetUnit = Literal["requests", "WCU", "RCU"]
 DURATION_S = 60.0
+SPAWNED_AT_ONCE = 100  # Locust warns of more
 
 
 class LoadSpec(Part):
@@ -24,7 +26,9 @@ class LoadSpec(Part):
     """
 
     users: Annotated[int, Field(ge=1, le=100_000)] = 50
-    spawn_per_s: Annotated[float, Field(gt=0)] = Field(50.0, description="users started per second")
+    spawn_per_s: Annotated[float, Field(gt=0)] = Field(
+        50.0, description="users started per second; an open loop starts up to 100 of them at once"
+    )
     duration_s: Seconds = DURATION_S
     requests_per_s: Rate = Field(
         1_000.0, description="by all users together; each user paces itself at its even part"
@@ -33,6 +37,9 @@ class LoadSpec(Part):
         1_000,
         description="size of one written item as DynamoDB counts it, names and keys included: a number, or "
         "a distribution",
+    )
+    operations: OperationsSpec | None = Field(
+        None, description="the mix of operations, for loadtest = 'operations'"
     )
     arrivals: Literal["closed", "constant", "poisson"] = Field(
         "closed", description="closed: users wait for answers; constant, poisson: an open loop"
@@ -82,6 +89,11 @@ class LoadSpec(Part):
     def target_per_s(self) -> float:
         """The load's own rate, in the target's unit."""
         return self.write_units_per_s or self.read_units_per_s or self.requests_per_s
+
+    @property
+    def spawn_rate(self) -> float:
+        """Users started per second: those of an open loop do nothing until something arrives."""
+        return max(self.spawn_per_s, min(self.users, SPAWNED_AT_ONCE)) if self.open_loop else self.spawn_per_s
 
     def rate_shape(self) -> Shape:
         """Which rate is asked for at each moment of the run, in the target's unit."""

@@ -9,7 +9,9 @@ from typing import Any
 
 from tablemodel.spec.keyrules import broken_keys
 from tablemodel.spec.load import DURATION_S
+from tablemodel.spec.operations import broken_operations
 from tablemodel.spec.shape import broken_shape
+from tablemodel.spec.sharding import broken_sharding
 from tablemodel.spec.sizes import broken_sizes
 
 TARGETS = ("requests_per_s", "write_units_per_s", "read_units_per_s")
@@ -21,12 +23,14 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
         yield from _capacity(path, table)
         yield from _indexes(path, table)
     yield from _names(raw)
+    yield from broken_sharding(raw)
     if isinstance(keys := raw.get("keys"), Mapping):
         yield from broken_keys(keys)
     if isinstance(load := raw.get("load"), Mapping):
         yield from _target(load)
         yield from broken_shape(load, DURATION_S)
         yield from broken_sizes(load.get("item_bytes"))
+        yield from broken_operations(load, raw.get("loadtest"))
 
 
 def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

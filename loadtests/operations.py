@@ -1,0 +1,38 @@
+"""A mix of operations on one table: what does each cost, and which of them throttle?"""
+
+from random import Random
+from typing import Any
+
+from locust import task
+
+from generator.users.batches import BatchUser
+from generator.users.transactions import TransactionUser
+
+
+class OperationsUser(BatchUser, TransactionUser):
+    """Sends what `[load.operations]` says, each by its weight (`configs/scenarios/operations.toml`)."""
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        mix = self.load.order.scenario.load.operations
+        assert mix is not None, "checked with the scenario"
+        weights = mix.weights()
+        of_name = {
+            "put": self.put_item,
+            "put_if_absent": self.put_if_absent,
+            "update": self.update_item,
+            "delete": self.delete_item,
+            "get": self.get_item,
+            "query": self.query_items,
+            "batch_write": self.batch_write,
+            "batch_get": self.batch_get,
+            "transact_write": self.transact_write,
+            "transact_get": self.transact_get,
+        }
+        self._operations = [of_name[name] for name in weights]
+        self._weights = list(weights.values())
+        self._mix = Random(self.rng.random())
+
+    @task
+    def send_one(self) -> None:
+        self._mix.choices(self._operations, self._weights)[0]()
