@@ -1,26 +1,36 @@
-"""Whether the generator was the limit: a run that it was says nothing about the table.
+"""What the generator noted of itself: a run in which it was the limit says nothing about the table.
 
-Each second a process notes its CPU and how late its event loop woke; each request notes how late it started.
-A verdict is a function of those numbers, and every check that it rests on is said in words.
+Each second a process notes its CPU, how long it waited for one, how late its event loop woke and which users
+do not come back; each request notes how late it started. `verdict.py` judges by these numbers.
 """
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from generator.record.latency import Latency
 
-CPU_PERCENT = 90.0
-ACHIEVED_SHARE = 0.95
-LOOP_LAG_P99_MS = 250.0
 LAG_EVERY_S = 0.1
+_LATENCIES = ("lag", "late")
+_HIGHEST = ("cpu_percent_max", "stalled", "ended_s")
 
 
 @dataclass(slots=True)
 class Health:
-    """What the generator noted of itself."""
+    """What the generator noted of itself, in one process or in several merged."""
 
     cpu_percent_max: float = 0.0
-    missed: int = 0  # intended starts that were skipped because the user was still waiting for an answer
+    starved_s: float = 0.0  # the process could have run, and waited for a CPU
+    watched_s: float = 0.0  # how long that was watched; 0 where the system does not say
+    stalled: int = 0  # users that did not come back, the most at one time
+    missed: int = 0  # closed loop: intended starts that passed while the user waited for an answer
+    offered: float = 0.0  # sent, in what the target is in; what was refused counts as what it would have cost
+    asked: float = 0.0  # open loop: what the schedule asked for
+    arrivals: int = 0  # open loop: tasks that were begun and came to their end
+    task_s: float = 0.0  # open loop: how long those took in all
+    no_user: int = 0  # open loop: arrivals that were dropped while all users were under way
+    began_s: float = inf  # open loop, epoch seconds: the first user was there
+    ended_s: float = 0.0  # open loop, epoch seconds: no further arrival was asked for
     lag: Latency = field(default_factory=Latency)  # how late the event loop woke
     late: Latency = field(default_factory=Latency)  # actual start minus intended start
     problems: list[str] = field(default_factory=list)  # what makes the run say nothing about the table
@@ -28,66 +38,21 @@ class Health:
 
     def merge(self, other: "Health") -> None:
         """Add all that another one holds."""
-        self.cpu_percent_max = max(self.cpu_percent_max, other.cpu_percent_max)
-        self.missed += other.missed
         self.lag.merge(other.lag)
         self.late.merge(other.late)
-        self.problems += other.problems
-        self.missing += other.missing
+        self.began_s = min(self.began_s, other.began_s)
+        for name in self.__slots__:
+            if name in _HIGHEST:
+                setattr(self, name, max(getattr(self, name), getattr(other, name)))
+            elif name not in (*_LATENCIES, "began_s"):
+                setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def to_wire(self) -> dict[str, Any]:
         """Plain values, as they travel from a worker to the master."""
-        return {
-            "cpu_percent_max": self.cpu_percent_max,
-            "missed": self.missed,
-            "lag": self.lag.encoded(),
-            "late": self.late.encoded(),
-            "problems": self.problems,
-            "missing": self.missing,
-        }
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, **{name: fields[name].encoded() for name in _LATENCIES}}
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "Health":
         """What `to_wire` made."""
-        return cls(**{**wire, "lag": Latency.decoded(wire["lag"]), "late": Latency.decoded(wire["late"])})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """Whether the generator was the limit, with the numbers; `run.json` keeps it under `generator`."""
-
-    bound: bool
-    checks: tuple[str, ...]
-    missing: tuple[str, ...]
-    cpu_percent_max: float
-    loop_lag_ms_max: float
-    asked_per_s: float
-    achieved_per_s: float
-    late_ms_p99: float
-
-
-def verdict_on(health: Health, *, attempts: int, duration_s: float) -> Verdict:
-    """Judge the generator by what it noted over `duration_s` seconds of load."""
-    asked_per_s = (attempts + health.missed) / duration_s if duration_s else 0.0
-    achieved_per_s = attempts / duration_s if duration_s else 0.0
-    behind = achieved_per_s < ACHIEVED_SHARE * asked_per_s
-    busy = health.cpu_percent_max > CPU_PERCENT
-    lag_p99_ms = health.lag.percentile_us(99) / 1000
-    stalled = lag_p99_ms > LOOP_LAG_P99_MS
-    checks = (
-        f"sent {achieved_per_s:,.0f} of {asked_per_s:,.0f} requests/s asked for"
-        + (": users waited for answers" if behind and not busy else ""),
-        f"busiest process at {health.cpu_percent_max:.0f} % of a core",
-        f"event loop at most {lag_p99_ms:.0f} ms late in 99 % of checks",
-        *health.problems,
-    )
-    return Verdict(
-        bound=(busy and behind) or stalled or bool(health.problems) or attempts == 0,
-        checks=checks if attempts else (*checks, "nothing was sent"),
-        missing=tuple(health.missing),
-        cpu_percent_max=health.cpu_percent_max,
-        loop_lag_ms_max=health.lag.max_us / 1000,
-        asked_per_s=asked_per_s,
-        achieved_per_s=achieved_per_s,
-        late_ms_p99=health.late.percentile_us(99) / 1000,
-    )
+        return cls(**{**wire, **{name: Latency.decoded(wire[name]) for name in _LATENCIES}})

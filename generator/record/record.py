@@ -113,6 +113,14 @@ class Record:
         """Time something that took more than one request, such as a read of all shards."""
         self._add(f"{name}.logical", us)
 
+    def responded(self, operation: str, us: int) -> None:
+        """Time a request from its intended start to its end, with all attempts and back-offs."""
+        self._add(f"{operation}.response", us)
+
+    def backed_off(self, operation: str, us: int) -> None:
+        """Time a wait before another attempt."""
+        self._add(f"{operation}.backoff", us)
+
     def _time(self, attempt: Attempt, outcome: str) -> None:
         if not attempt.timed:
             return

@@ -30,15 +30,6 @@ class Progress:
     errors_per_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One run to be made: a scenario, the file it is in, and the run directory."""
-
-    scenario: Scenario
-    path: Path
-    folder: Path
-
-
 def locustfile(scenario: Scenario) -> Path:
     """The load test that the scenario names. Raises `FileNotFoundError` with those that there are."""
     path = FOLDER / f"{scenario.loadtest}.py"

@@ -2,9 +2,17 @@
 
 from dataclasses import dataclass, field
 from itertools import count
+from random import Random
 from time import time
 from typing import Any
 
+from gevent.event import Event
+
+from generator.pace.arrivals import Arrivals, OpenPace
+from generator.pace.closed import ClosedPace
+from generator.pace.pace import Pace
+from generator.pace.retries import SdkRetries
+from generator.pace.schedule import Schedule, even, exponential
 from generator.record.record import Direction, Record
 from generator.record.sketch import KeyHeat
 from generator.transport.answer import Transport
@@ -14,8 +22,11 @@ from generator.transport.target import credentials_for, target_at
 from generator.users.cache import ReadThroughCache
 from generator.users.items import ItemTemplate
 from generator.users.ledger import Ledger
+from sharding.knowledge import Knowledge
 from tablemodel.keys import KeyPattern
 from tablemodel.scenario import Scenario, scenario_from_dict
+from tablemodel.shape import Shape
+from tablemodel.spec.load import TargetUnit
 
 USERS_PER_WORKER = 1_000_000  # room for user numbers, so that no two workers have one in common
 
@@ -32,6 +43,7 @@ class Order:
     show_keys: bool
     users: int  # in all processes
     part: int = 0  # which part of an open loop's arrivals this process sends, from 0
+    retries: str = "off"  # "off" | "sdk"
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
 
     def to_wire(self) -> dict[str, Any]:
@@ -55,15 +67,45 @@ class Load:
     keys: KeyPattern
     record: Record
     started_s: float
-    stopping: bool = False  # no further request is sent
+    unit: TargetUnit  # what the shape's rates are in
+    shape: Shape
+    arrivals: Arrivals | None = None  # of an open loop
+    retries: SdkRetries | None = None
+    stopped: Event = field(default_factory=Event)
+    under_way: dict[int, float] = field(default_factory=dict)  # users by number, since when (epoch seconds)
     numbers: "count[int]" = field(default_factory=count)
     ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
+    knowledge: Knowledge | None = None  # what writers know of keys' shards, where those are dynamic
     cache: ReadThroughCache | None = None  # the cache that readers share, where the scenario has one
 
     @property
-    def interval_s(self) -> float:
-        """Seconds between two requests of one user: each sends its even part of the scenario's rate."""
-        return self.order.users / self.order.scenario.load.requests_per_s
+    def stopping(self) -> bool:
+        """Whether no further request is sent."""
+        return bool(self.stopped.is_set())
+
+    def stop(self) -> None:
+        """Send no further request; back-offs end at once."""
+        if self.arrivals is not None:
+            self.arrivals.close()
+        self.stopped.set()
+
+    def account(self) -> None:
+        """Note how much has been asked for until now."""
+        if self.arrivals is not None:
+            self.arrivals.account()
+
+    def pace(self, rng: Random) -> Pace:
+        """The pace of one more user."""
+        if self.arrivals is not None:
+            return OpenPace(self.arrivals)
+        return ClosedPace(self.shape, self.record, users=self.order.users, started_s=self.started_s, rng=rng)
+
+    def cost_of(self, direction: Direction, units: float, table: str | None) -> float:
+        """What a request counts for in what the load's target is in: nothing where that is something else."""
+        if self.unit == "requests":
+            return 1.0
+        judged = table is None and direction == ("write" if self.unit == "WCU" else "read")
+        return units if judged else 0.0
 
 
 def empty_record(order: Order) -> Record:
@@ -80,12 +122,23 @@ def start_load(order: Order, *, worker: int = 0) -> Load:
         transport: Transport = Boto3Transport(target, connections=order.users)
     else:
         transport = SignedTransport(target, credentials_for(target))
+    record, shape, started_s = empty_record(order), scenario.load.rate_shape(), time()
     return Load(
         order=order,
         transport=transport,
         items=ItemTemplate(scenario),
         keys=scenario.keys.pattern(worker=worker),
-        record=empty_record(order),
-        started_s=time(),
+        record=record,
+        started_s=started_s,
+        unit=scenario.load.target_unit,
+        shape=shape,
+        arrivals=_arrivals(order, shape, record, started_s) if scenario.load.open_loop else None,
+        retries=SdkRetries(order.region) if order.retries == "sdk" else None,
         numbers=count(worker * USERS_PER_WORKER),
     )
+
+
+def _arrivals(order: Order, shape: Shape, record: Record, started_s: float) -> Arrivals:
+    random = order.scenario.load.arrivals == "poisson"
+    gap = exponential(Random(f"{order.scenario.seed}/arrivals/{order.part}")) if random else even
+    return Arrivals(Schedule(shape, gap, order.part, order.of), record, started_s=started_s)

@@ -39,6 +39,7 @@ class Plan:
     target: Target | None  # None: an endpoint of our own on this machine
     out: Path | None  # None: a new folder for each run
     transport: str
+    retries: str
     show_keys: bool
     progress: bool
     report: bool
@@ -66,6 +67,12 @@ def add_options(parser: Any) -> None:
         choices=("signed", "boto3"),
         default="signed",
         help="signed: small and fast; boto3: as an application",
+    )
+    add(
+        "--retries",
+        choices=("off", "sdk"),
+        default="off",
+        help="off: every request is sent once; sdk: sent again as the installed SDK would",
     )
     add(
         "--show-keys",
@@ -96,6 +103,7 @@ def check_options(options: Namespace, *, locustfiles: list[str], needs_sort_key:
         target=target,
         out=out,
         transport=options.transport,
+        retries=options.retries,
         show_keys=options.show_keys,
         progress=options.progress,
         report=not options.no_report,
@@ -107,7 +115,7 @@ def take_numbers(options: Namespace, scenario: Scenario) -> None:
     if options.num_users is None:
         options.num_users = scenario.load.users
     if options.spawn_rate is None:
-        options.spawn_rate = scenario.load.spawn_per_s
+        options.spawn_rate = scenario.load.spawn_rate
     if options.run_time is None:
         options.run_time = scenario.load.duration_s
 

@@ -1,6 +1,7 @@
 """The work of every second in a process that sends: note its health, fold what was counted, pass it on."""
 
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter, time
 
 import gevent
@@ -11,6 +12,11 @@ from generator.run.load import Load
 
 KEYS_BETWEEN_PAUSES = 500  # about a millisecond of work, and then requests may go on
 WINDOW_SETTLES_S = 2.0  # a window stays open a little longer, for answers that are still to come
+STALLED_AFTER_S = 45.0
+"""A user that has not come back for so long never will: a request may take 10 s, a back-off 25 s."""
+SCHEDSTAT = Path("/proc/self/schedstat")
+"""Of the main thread, in which all greenlets run: nanoseconds on a CPU, and ready to run but without one.
+https://docs.kernel.org/scheduler/sched-stats.html"""
 
 
 def watch_lag(load: Load) -> None:
@@ -26,14 +32,35 @@ def beat(load: Load, after: Callable[[], None]) -> None:
     """Do the work of every second forever, and then call `after`. Run it in a greenlet of its own."""
     process = psutil.Process()
     process.cpu_percent()
-    next_s = perf_counter() + 1
+    starved_s, beat_s = starved_until_now_s(), perf_counter()
+    next_s = beat_s + 1
     while True:
         gevent.sleep(max(0.0, next_s - perf_counter()))
         next_s += 1
         health = load.record.health
         health.cpu_percent_max = max(health.cpu_percent_max, process.cpu_percent())
+        before_s, starved_s = starved_s, starved_until_now_s()
+        last_s, beat_s = beat_s, perf_counter()
+        if before_s is not None and starved_s is not None:
+            health.starved_s += starved_s - before_s
+            health.watched_s += beat_s - last_s
+        health.stalled = max(health.stalled, stalled(load, time()))
+        load.account()
         fold(load, before_s=time() - WINDOW_SETTLES_S)
         after()
+
+
+def starved_until_now_s() -> float | None:
+    """How long this process has been ready to run and had no CPU; None where the system does not say."""
+    try:
+        return int(SCHEDSTAT.read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def stalled(load: Load, now_s: float) -> int:
+    """How many users have been under way for longer than any request takes."""
+    return sum(now_s - since_s > STALLED_AFTER_S for since_s in load.under_way.values())
 
 
 def fold(load: Load, *, before_s: float = float("inf")) -> None:

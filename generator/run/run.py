@@ -12,9 +12,9 @@ from uuid import uuid4
 import gevent
 
 from generator.record.folder import RunFolder, time_of, versions
-from generator.record.health import verdict_on
 from generator.record.record import Record
 from generator.record.seconds import ATTEMPTS
+from generator.record.verdict import verdict_on
 from generator.run.load import Load, Order, empty_record, start_load
 from generator.run.options import Plan, run_folder
 from generator.run.progress import Progress
@@ -97,6 +97,7 @@ class Run:
             url=self.target.url,
             region=self.target.region,
             transport=self.plan.transport,
+            retries=self.plan.retries,
             show_keys=self.plan.show_keys,
             users=self.users,
         )
@@ -115,6 +116,7 @@ class Run:
             "region": self.target.region,
             "scale": 1.0 if scale is None else scale,
             "transport": self.plan.transport,
+            "retries": self.plan.retries,
             "started_at": time_of(self.started_s),
             "versions": versions(),
             "table": table_facts(description),
@@ -171,8 +173,14 @@ class Run:
 
     def _write(self, ended_s: float, status: str) -> None:
         assert self.folder is not None
-        attempts = int(self.record.seconds.total()[ATTEMPTS])
-        verdict = verdict_on(self.record.health, attempts=attempts, duration_s=ended_s - self.started_s)
+        verdict = verdict_on(
+            self.record.health,
+            load=self.plan.scenario.load,
+            users=self.users,
+            processes=self.folder.manifest["processes"],
+            attempts=int(self.record.seconds.total()[ATTEMPTS]),
+            duration_s=ended_s - self.started_s,
+        )
         self.folder.end(self.record, verdict, status=status, start_s=self.started_s, end_s=ended_s)
 
     def _follow_up(self) -> int:

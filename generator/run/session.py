@@ -81,7 +81,7 @@ def _master_side(environment: Any, runner: Any) -> None:
 def _send_no_more(environment: Any, **_more: Any) -> None:
     load = getattr(environment, "keyheat", None)
     if load is not None:
-        load.stopping = True
+        load.stop()
 
 
 def _plan_or_exit(environment: Any) -> Plan:

@@ -29,20 +29,30 @@ KINDS: list[tuple[type[BotoCoreError], str]] = [
 ]
 
 
-def make_client(target: Target, *, connections: int = 10, timeout_s: float = TIMEOUT_S) -> Any:
-    """A plain boto3 client of the target that never retries by itself.
+def make_client(
+    target: Target,
+    *,
+    connections: int = 10,
+    timeout_s: float = TIMEOUT_S,
+    service: str = "dynamodb",
+    attempts: int = 1,
+) -> Any:
+    """A plain boto3 client of the target, which never retries by itself unless more `attempts` are allowed.
 
-    A pool smaller than the number of users would open and close connections all the time.
+    A pool smaller than the number of users would open and close connections all the time. The streams of
+    DynamoDB in AWS are a `service` with an address of its own.
     """
     config = Config(
-        retries={"total_max_attempts": 1, "mode": "standard"},
+        retries={"total_max_attempts": attempts, "mode": "standard"},
         max_pool_connections=max(10, connections),
         connect_timeout=timeout_s,
         read_timeout=timeout_s,
         parameter_validation=False,
     )
     session = boto3.session.Session(**_local_keys(target))
-    return session.client("dynamodb", endpoint_url=target.url, region_name=target.region, config=config)
+    elsewhere = service != "dynamodb" and target.host.endswith((".amazonaws.com", ".amazonaws.com.cn"))
+    url = None if elsewhere else target.url
+    return session.client(service, endpoint_url=url, region_name=target.region, config=config)
 
 
 def _local_keys(target: Target) -> dict[str, str | None]:
@@ -78,7 +88,13 @@ class Boto3Transport:
             return Answer(0, b"", perf_counter() - started, failure=_kind_of(error))
         service_s = perf_counter() - started
         metadata = response["ResponseMetadata"]
-        return Answer(metadata["HTTPStatusCode"], response[RAW], service_s, metadata.get("RequestId"))
+        return Answer(
+            metadata["HTTPStatusCode"],
+            response[RAW],
+            service_s,
+            metadata.get("RequestId"),
+            metadata["HTTPHeaders"].get("x-amz-retry-after"),
+        )
 
     def close(self) -> None:
         """Close the connections."""

@@ -27,6 +27,7 @@ class Reply:
     body: bytes
     request_id: str | None
     reusable: bool  # the connection may carry another request
+    retry_after: str | None = None  # milliseconds; only errors have it
 
 
 def receive(connection: socket) -> Reply:
@@ -44,11 +45,13 @@ def receive(connection: socket) -> Reply:
     if len(body) > int(length):
         raise BadAnswer("bad_http")
     _check(body, _value(head, b"\r\nx-amz-crc32:"))
+    status = int(head[9:12])
     return Reply(
-        status=int(head[9:12]),
+        status=status,
         body=body,
         request_id=_original(data, head, b"\r\nx-amzn-requestid:"),
         reusable=b"\r\nconnection: close" not in head,
+        retry_after=None if status == 200 else _original(data, head, b"\r\nx-amz-retry-after:"),
     )
 
 
@@ -91,10 +94,11 @@ def _receive_parsed(connection: socket, data: bytes) -> Reply:
             parser.feed(_more(connection))
     except HTTPParseError as error:
         raise BadAnswer("bad_http") from error
-    request_id = parser.get("x-amzn-requestid")
+    request_id, retry_after = parser.get("x-amzn-requestid"), parser.get("x-amz-retry-after")
     return Reply(
         status=parser.get_code(),
         body=bytes(parser._body_buffer),
         request_id=request_id if isinstance(request_id, str) else None,
         reusable=not parser.should_close(),
+        retry_after=retry_after if isinstance(retry_after, str) else None,
     )

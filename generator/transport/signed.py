@@ -53,7 +53,7 @@ class SignedTransport:
             self._idle.append((connection, ended))
         else:
             self._discard(connection)
-        return Answer(reply.status, reply.body, ended - started, reply.request_id)
+        return Answer(reply.status, reply.body, ended - started, reply.request_id, reply.retry_after)
 
     def close(self) -> None:
         """Close the idle connections."""

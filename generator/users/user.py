@@ -1,21 +1,20 @@
 """The users that locustfiles are made of: each waits for its answer, records it, and keeps to its pace."""
 
-import math
 from random import Random
 from time import time
-from typing import Any
+from typing import Any, NamedTuple
 
-import gevent
 import locust
 from gevent import GreenletExit
 
+from generator.pace.retries import ATTEMPTS, BACKOFF_S, GIVEN_UP, Call, SdkRetries, given_up
 from generator.record.record import Attempt, Direction
 from generator.run import session
 from generator.run.load import Load
 from generator.transport.answer import Answer
 from generator.users.acknowledged import noting
 from generator.users.items import NONE, Attributes
-from generator.users.outcomes import Note, note_single
+from generator.users.outcomes import Note, consumed, note_single
 from tablemodel.keys import KeyPattern
 from tablemodel.units import write_units
 
@@ -23,7 +22,7 @@ session.listen(locust.events)  # Locust knows a locustfile's listeners only from
 
 
 class TableUser(locust.User):
-    """A user of the scenario's table. It is a closed loop: it sends again after its answer has come."""
+    """A user of the scenario's table: one after the other, it runs its tasks when they are due."""
 
     abstract = True
     needs_sort_key = False
@@ -41,20 +40,19 @@ class TableUser(locust.User):
         self.number = next(self.load.numbers)
         self.rng = Random(f"{self.load.order.scenario.seed}/{self.number}")
         self._written = 0
-        self._intended_s = time() + self.rng.random() * self.load.interval_s
+        self.pace = self.load.pace(self.rng)
 
     def on_start(self) -> None:
-        """Begin at a random point of the interval, so that users do not send in step."""
-        gevent.sleep(max(0.0, self._intended_s - time()))
+        """Wait for the first task's turn, as for every other."""
+        self.wait()  # type: ignore[no-untyped-call]
 
     def wait_time(self) -> float:
-        """Seconds until the next request is due; starts missed while waiting for an answer are counted."""
-        interval_s, now_s = self.load.interval_s, time()
-        if self._intended_s < now_s - interval_s:
-            missed = math.floor((now_s - self._intended_s) / interval_s)
-            self.load.record.health.missed += missed
-            self._intended_s += missed * interval_s
-        return max(0.0, self._intended_s - now_s)
+        """The task is over: seconds until the next one begins."""
+        under_way = self.load.under_way
+        under_way.pop(self.number, None)
+        wait_s = self.pace.wait()
+        under_way[self.number] = time() + wait_s
+        return wait_s
 
     @property
     def elapsed_s(self) -> float:
@@ -81,8 +79,8 @@ class TableUser(locust.User):
         return self.send("PutItem", body, key=key, direction="write", units=write_units(0, size))
 
     def spared(self) -> None:
-        """A request was not needed, for a cache had the answer: the next one is due as if it had been sent."""
-        self._intended_s += self.load.interval_s
+        """A cache had the answer, and no request is needed: the next one is due as if it had been sent."""
+        self.pace.begin(time(), self.load.cost_of("read", 0.0, None))
 
     def count(self, name: str, number: float = 1) -> None:
         """Add to something that this load test counts, `group.what`; it ends in `run.json`."""
@@ -106,22 +104,48 @@ class TableUser(locust.User):
         Nothing is sent once the test stops: Locust kills users that wait for their turn, and one whose
         turn comes in that moment would be killed with a request in flight.
         """
-        if self.load.stopping:
+        load = self.load
+        if load.stopping:
             raise locust.exception.StopUser
-        sent_s = time()
-        late_us = max(0, int((sent_s - self._intended_s) * 1e6))
-        self._intended_s += self.load.interval_s
+        now_s, cost = time(), load.cost_of(direction, units, table)
+        intended_s = self.pace.begin(now_s, cost)
+        request = _Request(operation, body, key, direction, units, table, note)
+        answer = self._attempt(request, now_s, max(0, int((now_s - intended_s) * 1e6)))
+        if load.retries is not None:
+            answer = self._retry(load.retries, request, answer)
+        if cost and load.unit != "requests" and answer.accepted and not _unprocessed(answer):
+            self.pace.settle(consumed(answer)[0] - cost)
+        load.record.responded(operation, int((time() - intended_s) * 1e6))
+        return answer
+
+    def _retry(self, retries: SdkRetries, request: "_Request", answer: Answer) -> Answer:
+        """Send again what the SDK would, after the back-off that it would make; gives the last answer."""
+        record, call = self.load.record, Call(request.operation)
+        while (delay_s := retries.delay_s(call, answer)) is not None:
+            began_s = time()
+            if self.load.stopped.wait(delay_s):
+                raise locust.exception.StopUser
+            record.backed_off(request.operation, int((time() - began_s) * 1e6))
+            record.count(BACKOFF_S, time() - began_s)
+            record.count(ATTEMPTS)
+            answer = self._attempt(request, time(), 0)
+        if given_up(answer):
+            record.count(GIVEN_UP)
+        return answer
+
+    def _attempt(self, request: "_Request", sent_s: float, late_us: int) -> Answer:
+        """Send one request once, and record what came of it."""
+        operation, body, key, direction, units, table, note = request
+        self.load.under_way[self.number] = sent_s
         try:
             answer = noting(self.load.ledger, operation, body, self.load.transport.send)
         except GreenletExit:
-            self._note(
-                Attempt(operation, direction, key, sent_s, late_us, 0, table), _UNANSWERED, units, note
-            )
+            attempt = Attempt(operation, direction, key, sent_s, late_us, 0, table)
+            self._note(attempt, _UNANSWERED, units, note)
             raise
         service_us = int(answer.service_s * 1e6)
-        self._note(
-            Attempt(operation, direction, key, sent_s, late_us, service_us, table), answer, units, note
-        )
+        attempt = Attempt(operation, direction, key, sent_s, late_us, service_us, table)
+        self._note(attempt, answer, units, note)
         return answer
 
     def _note(self, attempt: Attempt, answer: Answer, units: float, note: Note | None) -> None:
@@ -138,6 +162,24 @@ class TableUser(locust.User):
             exception=failure,
             context={},
         )
+
+
+class _Request(NamedTuple):
+    """One request as a load test states it."""
+
+    operation: str
+    body: bytes
+    key: str
+    direction: Direction
+    units: float
+    table: str | None
+    note: Note | None
+
+
+def _unprocessed(answer: Answer) -> bool:
+    """Whether a part of a batch was refused; the batch then keeps what it was taken to cost."""
+    content = answer.content()
+    return bool(content.get("UnprocessedItems") or content.get("UnprocessedKeys"))
 
 
 _UNANSWERED = Answer(0, b"", 0.0, failure="still_in_flight_at_stop")
