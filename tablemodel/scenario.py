@@ -17,6 +17,7 @@ from tablemodel.spec.keys import KeysSpec
 from tablemodel.spec.load import LoadSpec
 from tablemodel.spec.part import FILE, IN_WORDS, Name, Part, Share
 from tablemodel.spec.rules import broken_rules
+from tablemodel.spec.sharding import ShardingSpec
 from tablemodel.spec.table import TableSpec
 
 FORMAT = "keyheat.scenario/1"
@@ -72,6 +73,9 @@ class Scenario(Part):
     load: LoadSpec = LoadSpec()
     cache: CacheSpec | None = Field(
         None, description="in front of reads; absent: every read goes to the table"
+    )
+    dynamic_sharding: ShardingSpec | None = Field(
+        None, description="keys get more shards as they need them; absent: as many as keys.shards says"
     )
     thresholds: ThresholdsSpec = ThresholdsSpec()
     local: LocalSpec = LocalSpec()
