@@ -1,0 +1,34 @@
+"""Invoice numbers are drawn at random, and a condition keeps them unique: what do the failed ones cost?"""
+
+from typing import Any
+
+import orjson
+from locust import task
+
+from generator.users.outcomes import Conditional
+from generator.users.user import TableUser
+from tablemodel.units import write_units
+
+
+class InvoiceUser(TableUser):
+    """Writes an invoice under a number unless it is taken; the next attempt draws another number."""
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        table, size = self.load.order.scenario.table, self.load.items.draw_size(self.rng)
+        self._request = {
+            "TableName": table.name,
+            "ConditionExpression": "attribute_not_exists(#key)",
+            "ExpressionAttributeNames": {"#key": table.partition_key},
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        self._size = size  # one size for all: what is there weighs as much as what it is held against
+        self._conditional = Conditional(units=write_units(0, size), failed_units=write_units(size, size))
+
+    @task
+    def put_invoice(self) -> None:
+        number = self.draw_key()
+        invoice = orjson.Fragment(self.load.items.item(number, "", self.rng, self._size))
+        body = orjson.dumps({**self._request, "Item": invoice})
+        units = self._conditional.units
+        self.send("PutItem", body, key=number, direction="write", units=units, note=self._conditional)
