@@ -28,6 +28,7 @@ def options(**said: Any) -> Namespace:
         "host": None,
         "out": None,
         "transport": "signed",
+        "retries": "off",
         "show_keys": False,
         "progress": False,
         "no_report": False,
