@@ -7,7 +7,6 @@ Stages are imported inside their verbs, so that `keyheat --help` does not wait f
 """
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,19 +18,16 @@ import orjson
 from rich.console import Console
 
 from generator.run import launch
-from generator.run.launch import Job
-from tablemodel.derived import named, shard_counts, with_shards, write_scenario
+from generator.run.jobs import Job, find_scenario, find_scenarios, shard_jobs
+from tablemodel.derived import shard_counts
 from tablemodel.prices import DEFAULT as PRICES
 from tablemodel.prices import Prices, load_prices
 from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, CannotWrite, FileProblem
-from tablemodel.scenario import Scenario, ScenarioError, json_schema, load_scenario
+from tablemodel.scenario import ScenarioError, json_schema
 
 if TYPE_CHECKING:
     from analyzers.formats import Diagnosis, Evidence
-    from tablemodel.forecast import Forecast
 
-ROOT = Path(__file__).parent
-SCENARIOS = ROOT / "configs" / "scenarios"
 OUT = Path("reports") / "out"
 DEMO = ("hotkey", "datekey", "sharded", "too-small")
 DONE, BROKEN, WRONG_USE, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -69,7 +65,7 @@ def demo(folder: Path) -> int:
     """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
     from reports.index import Entry, write_index
 
-    jobs = [Job(*_scenario(name), folder / name) for name in DEMO]
+    jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
     for job in jobs:
         _clear(job.folder)
     codes = _series(jobs, "--show-keys")
@@ -92,7 +88,10 @@ def run(scenarios: tuple[str, ...], target: str, folder: Path | None, transport:
 
     Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
     """
-    loaded, options = _scenarios(scenarios), ("--target", target, "--transport", transport)
+    from reports.index import INDEX
+    from reports.side_by_side import write_comparison
+
+    loaded, options = find_scenarios(scenarios), ("--target", target, "--transport", transport)
     if len(loaded) == 1:
         (scenario, path), *_ = loaded
         return _load(Job(scenario, path, folder or _new_folder(scenario.name)), *options)
@@ -100,8 +99,9 @@ def run(scenarios: tuple[str, ...], target: str, folder: Path | None, transport:
     folder = _empty(folder or _new_folder("compare"))
     jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
     codes = _series(jobs, *options)
-    if runs := _made(jobs):
-        _compare([job.folder for job in runs], folder / "index.html", listed)
+    if made := [job.folder for job in jobs if _made(job)]:
+        write_comparison(folder / INDEX, made, listed, datetime.now(UTC))
+        out.print(f"\nSide by side: [bold]{_shown(folder / INDEX)}[/]")
     return codes[-1] if codes[-1] in NOT_STARTED else max(codes)
 
 
@@ -115,29 +115,17 @@ def run(scenarios: tuple[str, ...], target: str, folder: Path | None, transport:
 @some_prices
 def sweep(scenario: str, counts: tuple[int, ...], target: str, folder: Path | None, prices: Path) -> int:
     """Run SCENARIO once for each number of shards: how many are enough, and what do they cost to read?"""
-    from reports.columns import Column
-    from reports.sweep import NAME, Sweep, write_sweep
+    from analyzers.thresholds import load_thresholds
+    from reports.sweep import NAME, write_sweep
 
-    loaded, path = _scenario(scenario)
-    if not launch.takes_shards(loaded):
-        raise click.UsageError(f"{path}: its load test, {loaded.loadtest}.py, spreads no key over shards")
-    listed = _prices(prices)
-    derived = {count: with_shards(loaded, count) for count in counts}
+    loaded, _path = find_scenario(scenario)
+    listed, margin = _prices(prices), load_thresholds().recommend.shard_margin
     folder = _empty(folder or _new_folder(f"{loaded.name}-sweep"))
-    jobs = {}
-    for count, one in derived.items():
-        name = named("shards", count)
-        jobs[count] = Job(one, write_scenario(folder / f"{name}.json", one), folder / name)
+    jobs = shard_jobs(loaded, counts, folder)
     codes = _series(list(jobs.values()), "--target", target)
-    made = _made(list(jobs.values()))
-    runs = tuple(
-        (count, Column.of_run(job.folder, listed, label=f"{count:,}"))
-        for count, job in jobs.items()
-        if job in made
-    )
-    if runs:
-        done = Sweep(scenario=loaded, planned=_forecast(loaded, listed), runs=runs)
-        answer = write_sweep(folder / NAME, done, listed, datetime.now(UTC))
+    made = {count: job.folder for count, job in jobs.items() if _made(job)}
+    if made:
+        answer = write_sweep(folder / NAME, loaded, made, listed, datetime.now(UTC), margin=margin)
         out.print(f"\n{answer.sentence}\nThe whole sweep: [bold]{_shown(folder / NAME)}[/]")
     if codes[-1] in NOT_STARTED:
         return codes[-1]
@@ -150,7 +138,11 @@ def sweep(scenario: str, counts: tuple[int, ...], target: str, folder: Path | No
 @some_prices
 def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
     """One page over several run directories: verdicts, throughput, latency, cost and counts side by side."""
-    return DONE if _compare(folders, file, _prices(prices)) else INVALID
+    from reports.side_by_side import write_comparison
+
+    valid = write_comparison(file, folders, _prices(prices), datetime.now(UTC))
+    out.print(f"Side by side: {_shown(file)}", markup=False)
+    return DONE if valid else INVALID
 
 
 @cli.command()
@@ -159,11 +151,12 @@ def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
 @some_prices
 def plan(scenario: str, as_json: bool, prices: Path) -> int:
     """What SCENARIO is going to ask for: units, hottest key, shards, dollars, and a picture over time."""
+    from analyzers.thresholds import load_thresholds
     from reports.plan import plan_json, plan_text
+    from tablemodel.forecast import forecast
 
-    loaded, _path = _scenario(scenario)
-    launch.locustfile(loaded)
-    made = _forecast(loaded, _prices(prices))
+    loaded, _path = find_scenario(scenario)
+    made = forecast(loaded, _prices(prices), margin=load_thresholds().recommend.shard_margin)
     if as_json:
         _print_json(plan_json(loaded, made))
     else:
@@ -294,9 +287,9 @@ def _load(job: Job, *options: str, place: tuple[int, int] | None = None) -> int:
 
     with LoadBar(job.scenario.name, job.scenario.load.duration_s, err, place=place) as bar:
         code, said = launch.launch(launch.command(job.path, job.scenario, job.folder, *options), bar.show)
-    if code not in (DONE, BROKEN, INVALID) or not _made([job]):
+    if code not in (DONE, BROKEN, INVALID) or not _made(job):
         err.print(said.rstrip(), markup=False)
-        return code
+        return INVALID if code == BROKEN else code  # it broke, not a threshold
     diagnosis = read_diagnosis(job.folder / FILES[DIAGNOSIS])
     out.print(outcome(job.scenario, diagnosis, _shown(job.folder / "report.html")))
     return code
@@ -312,27 +305,9 @@ def _series(jobs: Sequence[Job], *options: str) -> list[int]:
     return codes
 
 
-def _made(jobs: Sequence[Job]) -> list[Job]:
-    """Those whose run came to a diagnosis."""
-    return [job for job in jobs if (job.folder / FILES[DIAGNOSIS]).exists()]
-
-
-def _compare(folders: Sequence[Path], file: Path, prices: Prices) -> bool:
-    """Write the page over several runs; whether each of them says something about its table."""
-    from reports.columns import Column
-    from reports.side_by_side import answer_of, write_page
-
-    columns = [Column.of_run(folder, prices) for folder in folders]
-    page = write_page(file, columns, answer_of(columns), prices, datetime.now(UTC))
-    out.print(f"Side by side: {_shown(page)}", markup=False)
-    return all(column.valid for column in columns)
-
-
-def _forecast(scenario: Scenario, prices: Prices) -> "Forecast":
-    from analyzers.thresholds import load_thresholds
-    from tablemodel.forecast import forecast
-
-    return forecast(scenario, prices, margin=load_thresholds().recommend.shard_margin)
+def _made(job: Job) -> bool:
+    """Whether its run came to a diagnosis."""
+    return (job.folder / FILES[DIAGNOSIS]).exists()
 
 
 def _clear(folder: Path) -> None:
@@ -378,32 +353,6 @@ def _exit_code(diagnosis: "Diagnosis") -> int:
     if not diagnosis.verdict.valid:
         return INVALID
     return BROKEN if any(threshold.broken for threshold in diagnosis.thresholds) else DONE
-
-
-def _scenario(name_or_path: str) -> tuple[Scenario, Path]:
-    path = Path(name_or_path)
-    if path.suffix != ".toml" and not path.exists():
-        path = SCENARIOS / f"{name_or_path}.toml"
-    if not path.exists():
-        names = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
-        raise click.UsageError(f"SCENARIO {name_or_path!r} is neither a file nor one of: {names}")
-    return load_scenario(path), path
-
-
-def _scenarios(names: Sequence[str]) -> list[tuple[Scenario, Path]]:
-    """Every scenario, or every mistake in any of them."""
-    found, errors = [], []
-    for name in names:
-        try:
-            found.append(_scenario(name))
-            launch.locustfile(found[-1][0])
-        except (ScenarioError, click.UsageError, FileNotFoundError) as error:
-            errors.append(error.format_message() if isinstance(error, click.UsageError) else str(error))
-    called = Counter(scenario.name for scenario, _path in found)
-    errors += [f"{count} scenarios are named {name!r}" for name, count in called.items() if count > 1]
-    if errors:
-        raise ValueError("\n".join(errors))
-    return found
 
 
 def _prices(path: Path) -> Prices:

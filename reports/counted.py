@@ -5,13 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from analyzers.numbers import NOTHING, measured, percent, some, whole
+from analyzers.reads import WRONG
 from reports.figures import Table
 
-WRONG_READS: Final = {
-    "reads.missing": "that was written and not found",
-    "reads.duplicate": "found twice",
-    "reads.misordered": "out of order",
-}
 ELSEWHERE: Final = ("arrivals", "retries")  # groups that the section on the load generator shows
 TABLES: Final = "tables."
 
@@ -86,7 +82,7 @@ def counts_of(counted: Mapping[str, float]) -> Counts | None:
 
 def is_wrong(name: str, number: float) -> bool:
     """Whether a counted number says that reads were wrong."""
-    return name in WRONG_READS and number > 0
+    return name in WRONG and number > 0
 
 
 def word_of(name: str) -> Word:
@@ -122,11 +118,13 @@ def _by_outcome(name: str) -> tuple[str, int]:
 
 
 def _wrong(counted: Mapping[str, float]) -> list[str]:
-    return [
-        f"{some(round(number), 'item')} {words}."
-        for name, words in WRONG_READS.items()
-        if (number := counted.get(name, 0.0)) > 0
+    found = [
+        f"{number:,} {one if number == 1 else several}"
+        for name, (one, several) in WRONG.items()
+        if (number := round(counted.get(name, 0.0)))
     ]
+    checked = some(round(counted.get("reads.checked", 0.0)), "checked read")
+    return [f"Wrong reads: of what {checked} should have got, {', '.join(found)}."] if found else []
 
 
 def _right(counted: Mapping[str, float]) -> list[str]:

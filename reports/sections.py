@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.charts import minute_chart, rate_table, second_chart
+from reports.counted import counts_of
 from reports.facts import Facts
 from reports.figures import Chart, Table
 from reports.heat_chart import heat_chart
@@ -28,6 +29,8 @@ class Section:
     short: str
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
+    wrong: tuple[str, ...] = ()  # what is not right, said before anything else
+    tables: tuple[Table, ...] = ()  # shown open: they are what the section is about
 
 
 def charts_of(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
@@ -35,6 +38,7 @@ def charts_of(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
     return (
         _capacity(run, record, facts),
         _keys(run, facts),
+        *_counted(run),
         _latency(run),
         _generator(run, record),
         _labels(run),
@@ -88,6 +92,18 @@ def _keys(run: Run, facts: Facts) -> Section:
     if not keys:
         notes.append("No keys were recorded.")
     return _section("keys", "Keys", "Keys", charts, notes)
+
+
+def _counted(run: Run) -> tuple[Section, ...]:
+    """What the load test counted; no section where it counted nothing."""
+    counts = counts_of(run.manifest.counted) if run.manifest else None
+    if counts is None:
+        return ()
+    section = Section(
+        id="counted", title="What the load test counted", short="Counted",
+        charts=(), notes=counts.right, wrong=counts.wrong, tables=counts.tables,
+    )  # fmt: skip
+    return (section,)
 
 
 def _latency(run: Run) -> Section:

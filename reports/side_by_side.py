@@ -38,6 +38,16 @@ class Answer:
     warnings: tuple[str, ...] = ()
 
 
+def write_comparison(path: Path, folders: Sequence[Path], prices: Prices, generated_at: datetime) -> bool:
+    """Write the page over run directories; whether each of them says something about its table.
+
+    Raises `CannotWrite`.
+    """
+    columns = [Column.of_run(folder, prices) for folder in folders]
+    write_page(path, columns, answer_of(columns), prices, generated_at)
+    return all(column.valid for column in columns)
+
+
 def write_page(
     path: Path,
     columns: Sequence[Column],

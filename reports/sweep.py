@@ -1,5 +1,6 @@
 """The page of a sweep: where more shards stop paying, and what each number of them costs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from reports.hero import Stat
 from reports.sections import Section
 from reports.side_by_side import Answer, warnings_of, write_page
 from reports.sweep_charts import P99, charts_of, whole_read
-from tablemodel.forecast import Forecast, HotKeyForecast
+from tablemodel.forecast import Forecast, HotKeyForecast, forecast
 from tablemodel.prices import Prices
 from tablemodel.scenario import Scenario
 
@@ -52,8 +53,22 @@ class Sweep:
         return dict(self.runs)[point.shards]
 
 
-def write_sweep(path: Path, sweep: Sweep, prices: Prices, generated_at: datetime) -> Answer:
-    """Write the page and give what it says first. Raises `CannotWrite`."""
+def write_sweep(
+    path: Path,
+    scenario: Scenario,
+    folders: Mapping[int, Path],
+    prices: Prices,
+    generated_at: datetime,
+    *,
+    margin: float,
+) -> Answer:
+    """Write the page over the run directories by their numbers of shards; gives what it says first.
+
+    Raises `CannotWrite`.
+    """
+    runs = ((n, Column.of_run(folders[n], prices, label=f"{n:,}")) for n in sorted(folders))
+    planned = forecast(scenario, prices, margin=margin)
+    sweep = Sweep(scenario=scenario, planned=planned, runs=tuple(runs))
     answer = answer_of(sweep)
     section = Section(
         id="sweep",
