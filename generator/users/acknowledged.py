@@ -8,7 +8,8 @@ import orjson
 
 from generator.transport.answer import Answer
 from generator.users.collections import Item
-from generator.users.ledger import Identity, Ledger
+from generator.users.ledger import Ledger
+from generator.users.places import Identity
 
 OPERATIONS = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
 _KINDS: dict[str, Literal["put", "update", "delete"]] = {
@@ -26,6 +27,11 @@ class Write:
     item: Item  # of an update or a delete: its key
     returns: str = "NONE"
 
+    @property
+    def after(self) -> Item | None:
+        """What it leaves of the item, as far as the request says: of an updated one, the key."""
+        return None if self.kind == "delete" else self.item
+
 
 def noting(
     ledger: Ledger | None, operation: str, body: bytes, send: Callable[[str, bytes], Answer]
@@ -35,8 +41,8 @@ def noting(
         return send(operation, body)
     writes = [write for write in writes_in(operation, orjson.loads(body)) if ledger.has(write.table)]
     named = [(ledger.identity(write.table, write.item), write) for write in writes]
-    for identity, _write in named:
-        ledger.begin(identity)
+    for identity, write in named:
+        ledger.begin(identity, write.after)
     answer = send(operation, body)
     unprocessed = _unprocessed(ledger, answer) if operation == "BatchWriteItem" and answer.accepted else set()
     for identity, write in named:
@@ -45,7 +51,7 @@ def noting(
         elif answer.accepted or (answer.status == 400 and answer.failure is None):
             ledger.refused(identity)
         else:
-            ledger.lost(identity)
+            ledger.unknown(identity, write.after)
     return answer
 
 
@@ -80,13 +86,9 @@ def _unprocessed(ledger: Ledger, answer: Answer) -> set[Identity]:
 
 
 def _acknowledge(ledger: Ledger, identity: Identity, write: Write, answer: Answer) -> None:
-    if write.kind == "delete":
-        ledger.lost(identity)
-    elif write.kind == "put":
-        ledger.replaced(identity, write.item)
-    elif write.returns == "ALL_NEW":
-        ledger.replaced(identity, answer.content()["Attributes"])
-    elif write.returns == "UPDATED_NEW" or not ledger.indexed(write.table):
+    if write.returns == "ALL_NEW":
+        ledger.applied(identity, answer.content()["Attributes"])
+    elif write.returns == "UPDATED_NEW":
         ledger.updated(identity, {**answer.content().get("Attributes", {}), **write.item})
-    else:  # which keys of indexes it changed is not said: of the item, only that it is in the table is known
-        ledger.replaced(identity, write.item)
+    else:
+        ledger.applied(identity, write.after)

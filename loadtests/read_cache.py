@@ -1,0 +1,23 @@
+"""One item is asked for more often than its partition can answer: what does a cache in front of it save?
+
+The same users with a cache: `configs/scenarios/read-cache.toml`; without: `configs/scenarios/read-hot.toml`.
+"""
+
+from locust import task
+
+from generator.users.cached import CachedReader
+
+
+class PopularItemUser(CachedReader):
+    """Reads items as popular as the scenario says, writes those that nobody wrote yet, edits some."""
+
+    @task(3_000)
+    def read_popular(self) -> None:
+        key = self.draw_key()
+        found = self.read_through(key)
+        if found.complete and not found.items:
+            self.put(key)
+
+    @task(1)
+    def edit_popular(self) -> None:
+        self.put(self.draw_key())

@@ -1,0 +1,23 @@
+"""One item is asked for more often than its partition can answer: do copies of the table help?
+
+The demand of `configs/scenarios/read-hot.toml`, spread over the table and global indexes with the same keys.
+"""
+
+from locust import task
+
+from generator.users.spread import SpreadReader
+
+
+class SpreadReadUser(SpreadReader):
+    """Reads each item from the table or from a copy, drawn at random; writes those that nobody wrote yet."""
+
+    @task(3_000)
+    def read_popular(self) -> None:
+        key = self.draw_key()
+        found = self.read_item_anywhere(key)
+        if found.complete and not found.items:
+            self.put(key)
+
+    @task(1)
+    def edit_popular(self) -> None:
+        self.put(self.draw_key())
