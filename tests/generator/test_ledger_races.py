@@ -23,6 +23,7 @@ class Sent:
 
     kind: str
     views: str
+    slot: str
     applied: bool = False
 
 
@@ -37,8 +38,7 @@ class World:
         self.since_s: dict[Spot, float] = {}
         self.in_flight: list[Sent] = []
 
-    def begin(self, kind: str, views: str) -> None:
-        sent = Sent(kind, views)
+    def begin(self, sent: Sent) -> None:
         self.in_flight.append(sent)
         self.ledger.begin(self.identity, self.stated(sent))
 
@@ -46,7 +46,7 @@ class World:
         """What the request says of the item after it."""
         if sent.kind == "delete":
             return None
-        return {**KEY, "slot": {"S": "s"}, "views": {"N": sent.views}} if sent.kind == "put" else KEY
+        return {**KEY, "slot": {"S": sent.slot}, "views": {"N": sent.views}} if sent.kind == "put" else KEY
 
     def apply(self, sent: Sent) -> None:
         if sent.applied:
@@ -58,7 +58,7 @@ class World:
             self.item = self.stated(sent)
         spots: set[Spot] = {(("images", None, "a"), NO_ORDER)} if self.item else set()
         if self.item and "slot" in self.item:
-            spots.add((("images", "top", "s"), Decimal(self.item["views"]["N"])))
+            spots.add((("images", "top", self.item["slot"]["S"]), Decimal(self.item["views"]["N"])))
         self.since_s = {spot: self.since_s.get(spot, self.now_s) for spot in spots}
 
     def land(self, sent: Sent, lost: bool) -> None:
@@ -86,7 +86,8 @@ def test_what_is_certain_is_true_and_has_been(seed: int) -> None:
         world.now_s += 1.0
         event = rng.choice(["begin", "apply", "apply", "land", "land", "lose"])
         if event == "begin" and len(world.in_flight) < 3:
-            world.begin(rng.choice(["put", "put", "update", "delete"]), rng.choice("12"))
+            kind = rng.choice(["put", "put", "update", "delete"])
+            world.begin(Sent(kind, rng.choice("12"), rng.choice("st")))
         elif world.in_flight and event != "begin":
             sent = rng.choice(world.in_flight)
             if event == "apply":
