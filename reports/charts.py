@@ -90,7 +90,7 @@ def rate_table(timeline: Timeline) -> Table:
         columns["attempts/s"] = _measured_or(timeline.attempts, unknown)
     for constraint in _occurring(timeline):
         columns[f"throttled: {NAMES[constraint].lower()}"] = [
-            whole(value * timeline.step_s) for value in timeline.throttled[constraint]
+            whole(count) for count in timeline.counted(timeline.throttled[constraint])
         ]
     if not timeline.throttled:
         columns["throttled"] = ["0"] * timeline.points
@@ -212,9 +212,9 @@ def _said(timeline: Timeline) -> list[str]:
         amount = whole(low) if low == high else f"{whole(low)} to {whole(high)}"
         far = ", far above this chart" if _too_high(timeline, high) else ""
         said.append(f"Provisioned: {amount} {unit}/s{far}.")
-    total = float(timeline.all_throttled().sum() * timeline.step_s)
+    total = float(timeline.counted(timeline.all_throttled()).sum())
     by_cause = ", ".join(
-        f"{NAMES[c].lower()} {whole(timeline.throttled[c].sum() * timeline.step_s)}"
+        f"{NAMES[c].lower()} {whole(timeline.counted(timeline.throttled[c]).sum())}"
         for c in _occurring(timeline)
     )
     said.append(f"Throttled {some(round(total), 'time')} ({by_cause})." if by_cause else "No throttles.")

@@ -52,6 +52,10 @@ def _said(verdict: Verdict, facts: Facts) -> str:
 def _partition(facts: Facts) -> str:
     unit = UNITS[facts.resource.direction]
     start = f"{_subject(facts)} were throttled by a partition limit"
+    if facts.resource.index is not None and facts.resource.direction == "write":
+        # The keys that were recorded are the table's: they do not tell what met on one key of the index.
+        start += f" of {facts.resource.place}"
+        return f"{start} ({whole(facts.ceiling_per_s)} {unit}/s on any one of its partitions){_used(facts)}."
     key = facts.hot_key
     if key is not None and key.units_per_s > facts.ceiling_per_s:
         start += (

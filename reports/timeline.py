@@ -40,6 +40,12 @@ class Timeline:
         """The epoch second at which each step begins."""
         return range(self.start_s, self.start_s + self.points * self.step_s, self.step_s)
 
+    def counted(self, rates: Floats) -> Floats:
+        """What happened in each step, of which `rates` are the means; the last step may be shorter."""
+        lengths = np.full(self.points, self.step_s, dtype=np.float64)
+        lengths[-1] = self.end_s - self.moments()[-1]
+        return np.asarray(rates * lengths, dtype=np.float64)
+
     def all_throttled(self) -> Floats:
         """Throttles per second, whatever the constraint."""
         total: Floats = np.sum([np.zeros(self.points), *self.throttled.values()], axis=0)

@@ -47,6 +47,14 @@ def test_minutes_keep_the_sums_of_seconds(samples):
     assert minutes.consumed.sum() * 60 == pytest.approx(seconds.consumed.sum())
 
 
+def test_a_last_minute_that_is_not_whole_is_counted_by_its_own_length(sample):
+    run = load_run(sample("hotkey"))
+    record = read_record(run)
+    seconds, minutes = by_second(run, record, TABLE), by_client_minute(run, record, TABLE)
+    assert (minutes.end_s - minutes.start_s) % 60, "or there is nothing to see here"
+    assert minutes.counted(minutes.all_throttled()).sum() == pytest.approx(seconds.all_throttled().sum())
+
+
 def test_throttles_without_a_reason_take_the_label_of_their_second():
     rows = [
         {"second": f"2026-11-20T12:0{minute}:05Z", "direction": "write", "reason": None, "count": 7}
