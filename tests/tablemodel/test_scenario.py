@@ -304,3 +304,24 @@ def test_item_bytes_is_a_number_or_a_distribution(stated: Any, size: ItemSize) -
 def test_sizes_that_make_no_sense_are_refused(stated: Any, expected: list[str]) -> None:
     errors = paths(errors_of(right(load={"item_bytes": stated})))
     assert errors == [f"$.load.item_bytes{path}" for path in expected]
+
+
+@pytest.mark.parametrize(
+    ("mix", "expected"),
+    [
+        (None, ["$.load.operations"]),
+        ({}, ["$.load.operations"]),
+        ({"put": 0, "get": 0.0}, ["$.load.operations"]),
+        ({"put": 1, "scan": 2, "get": -1}, ["$.load.operations.get", "$.load.operations.scan"]),
+    ],
+)
+def test_a_mix_of_operations_that_makes_no_sense_is_refused(mix: Any, expected: list[str]) -> None:
+    load = {} if mix is None else {"operations": mix}
+    assert paths(errors_of(right(loadtest="operations", load=load))) == expected
+
+
+def test_the_weights_of_a_mix_are_those_that_are_sent() -> None:
+    load = {"operations": {"put": 3, "batch_get": 0.5, "get": 0}}
+    mix = scenario_from_dict(right(loadtest="operations", load=load), "x").load.operations
+    assert mix is not None
+    assert mix.weights() == {"put": 3.0, "batch_get": 0.5}
