@@ -82,8 +82,17 @@ def demo(folder: Path) -> int:
 @click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
 @click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
 @click.option("--transport", type=click.Choice(["signed", "boto3"]), default="signed", show_default=True)
+@click.option(
+    "--retries",
+    type=click.Choice(["off", "sdk"]),
+    default="off",
+    show_default=True,
+    help="sdk: send again what the installed SDK would, after its back-off",
+)
 @some_prices
-def run(scenarios: tuple[str, ...], target: str, folder: Path | None, transport: str, prices: Path) -> int:
+def run(
+    scenarios: tuple[str, ...], target: str, folder: Path | None, transport: str, retries: str, prices: Path
+) -> int:
     """Load as SCENARIO says (a file, or a name in configs/scenarios), then collect, analyze, report.
 
     Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
@@ -91,7 +100,8 @@ def run(scenarios: tuple[str, ...], target: str, folder: Path | None, transport:
     from reports.index import INDEX
     from reports.side_by_side import write_comparison
 
-    loaded, options = find_scenarios(scenarios), ("--target", target, "--transport", transport)
+    loaded = find_scenarios(scenarios)
+    options = ("--target", target, "--transport", transport, "--retries", retries)
     if len(loaded) == 1:
         (scenario, path), *_ = loaded
         return _load(Job(scenario, path, folder or _new_folder(scenario.name)), *options)
