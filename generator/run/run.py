@@ -3,6 +3,7 @@
 The process that sends is another one where there are workers; here is the one that writes the files.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import time
@@ -11,10 +12,13 @@ from uuid import uuid4
 
 import gevent
 
+from generator.beside.helper import Assignment
+from generator.beside.process import FINISH_WITHIN_S
+from generator.beside.several import Beside
 from generator.record.folder import RunFolder, time_of, versions
 from generator.record.record import Record
 from generator.record.seconds import ATTEMPTS
-from generator.record.verdict import verdict_on
+from generator.record.verdict import Verdict, verdict_on
 from generator.run.load import Load, Order, empty_record, start_load
 from generator.run.options import Plan, run_folder
 from generator.run.progress import Progress
@@ -31,6 +35,7 @@ FOLLOW_UP = (
     ("analyzing", "analyzing", "analyze"),
     ("reporting", "writing the report", "report"),
 )
+INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long
 PIECES_ARRIVE_S = 2  # how far the newest whole second of a worker lies back
 
 
@@ -50,6 +55,8 @@ class Run:
     gatherer: Gatherer | None = None  # where workers send
     stages: Stages | None = None
     started_s: float = 0.0
+    at_end: Callable[[], None] = lambda: None  # the last look at the record
+    beside: Beside = field(default_factory=Beside)
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)
 
     def begin(self, environment: Any, *, distributed: bool) -> None:
@@ -57,6 +64,7 @@ class Run:
         try:
             self._begin(environment, distributed)
         except BaseException:
+            self.beside.kill()
             self._stop_endpoint()
             raise
 
@@ -75,6 +83,7 @@ class Run:
         processes = len(environment.runner.clients) if distributed else 1
         self.folder = RunFolder(path, self._manifest(description, processes))
         self.folder.begin()
+        self._begin_beside(environment)
         self._begin_load(environment, distributed)
         until = f"for {self.duration_s:g} s" if self.duration_s else "until it is stopped"
         self.progress.phase("loading", f"keyheat: loading {self.target.url} {until}: {scenario.question}")
@@ -88,6 +97,17 @@ class Run:
             self.load = environment.keyheat = start_load(self._order())
             self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
         self._greenlets.append(gevent.spawn(self._show_seconds))
+
+    def _begin_beside(self, environment: Any) -> None:
+        """Start the processes that the users want beside them: once, however many workers there are."""
+        assert self.target is not None
+        assignment = Assignment(
+            run_id=self.run_id,
+            url=self.target.url,
+            region=self.target.region,
+            scenario=self.plan.scenario,
+        )
+        self.beside.start(environment.user_classes, assignment)
 
     def _order(self) -> Order:
         assert self.target is not None
@@ -147,6 +167,11 @@ class Run:
         stopped_s = time()
         try:
             self._gather()
+            assert self.stages is not None
+            within_s = INTERRUPTED_FINISH_S if interrupted else FINISH_WITHIN_S
+            words = self.beside.finish(self.record, given_up=self.stages.cancelled, within_s=within_s)
+            for line in words:
+                self.progress.say(line)
             self.record.health.problems += problems
             # Workers stop a little later than the master.
             ended_s = min(time(), max(stopped_s, self.record.seconds.last() + 1))
@@ -156,7 +181,9 @@ class Run:
             self.progress.say(str(problem))
             code = CANNOT_WRITE if isinstance(problem, CannotWrite) else INVALID
         finally:
+            self.beside.kill()
             self._stop_endpoint()
+            self.at_end()
             self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
         return INTERRUPTED if interrupted else code
 
@@ -171,16 +198,21 @@ class Run:
             table = self.plan.scenario.table.name
             self.progress.say(f"table {table} stays at {self.target.url}, and costs, until you delete it")
 
-    def _write(self, ended_s: float, status: str) -> None:
+    def verdict(self, *, attempts: int, ended_s: float) -> Verdict:
+        """Whether the generator was the limit, from what was sent until `ended_s`."""
         assert self.folder is not None
-        verdict = verdict_on(
+        return verdict_on(
             self.record.health,
             load=self.plan.scenario.load,
             users=self.users,
             processes=self.folder.manifest["processes"],
-            attempts=int(self.record.seconds.total()[ATTEMPTS]),
+            attempts=attempts,
             duration_s=ended_s - self.started_s,
         )
+
+    def _write(self, ended_s: float, status: str) -> None:
+        assert self.folder is not None
+        verdict = self.verdict(attempts=int(self.record.seconds.total()[ATTEMPTS]), ended_s=ended_s)
         self.folder.end(self.record, verdict, status=status, start_s=self.started_s, end_s=ended_s)
 
     def _follow_up(self) -> int:

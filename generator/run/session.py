@@ -21,6 +21,7 @@ from generator.run.stages import INTERRUPTED, INVALID
 from generator.run.table import Refused, TableError, check_table
 from generator.run.workers import PIECE, Worker
 from generator.transport.target import TargetError
+from generator.web.page import LivePage, serve
 from tablemodel.endpoint.process import EndpointError
 from tablemodel.runfiles import FileProblem
 
@@ -66,6 +67,9 @@ def _master_side(environment: Any, runner: Any) -> None:
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
     session = Session(environment, plan)
+    if environment.web_ui is not None:
+        session.page = LivePage(environment)
+        serve(session.page, environment.web_ui)
     if options.headless:  # Locust's own limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
     if isinstance(runner, MasterRunner):
@@ -115,6 +119,7 @@ class Session:
         self._interrupted = False
         self.duration_s: float | None = None
         self._timer: Greenlet | None = None
+        self.page: LivePage | None = None  # there is none in a headless run
 
     def on_start(self, environment: Any, **_more: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
@@ -128,6 +133,8 @@ class Session:
             spawn(runner.quit if environment.parsed_options.headless else runner.stop)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
         self._run, self._ending = run, None
+        if self.page is not None:
+            self.page.begin(run)
         if self.duration_s is not None:
             get_hub().loop.update_now()
             self._timer = spawn_later(self.duration_s, runner.quit)
@@ -136,6 +143,8 @@ class Session:
         """A test is being stopped: a worker that sends its last piece from now on does not leave early."""
         if self._run is not None and self._run.gatherer is not None:
             self._run.gatherer.halting = True
+        if self.page is not None:
+            self.page.stop()
 
     def on_stop(self, environment: Any, **_more: Any) -> None:
         """A test has stopped and its users with it: finish the run."""

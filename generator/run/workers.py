@@ -203,6 +203,11 @@ class Gatherer:
         if self.workers and all(self._missing(name) for name in self.workers):
             health.problems.append("no worker was left at the end: nothing was sent from then on")
 
+    def missing_now(self) -> list[str]:
+        """What is missing already, while the run goes on."""
+        lost = [name for name, arrived in self.workers.items() if arrived.left_early or self._gone(name)]
+        return [words for words in map(self._missing, lost) if words]
+
     def _missing(self, client_id: str) -> str | None:
         return missing_words(
             client_id, self.workers[client_id], users=self.order.users, started_s=self.started_s

@@ -57,7 +57,7 @@ def _by(refused: Refused, hot: HotKey | None) -> str:
         if hot is not None and hot.share >= ALL:
             return f"from the partition of key {hot.name}{where}"
         if hot is not None and hot.share >= MOSTLY:
-            return f"for a partition's limit{where}, {hot.share:.0%} of them key {hot.name}"
+            return f"for a partition's limit{where}, {hot.share:.0%} of them on key {hot.name}"
         return f"for a partition's limit{where}, on many keys"
     return f"for {LIMITS[refused.constraint]} of {whose(refused)}"
 

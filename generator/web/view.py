@@ -61,7 +61,7 @@ class View:
     tally: Tally = field(default_factory=Tally)
     totals: Totals = field(default_factory=Totals)
 
-    def look(self, record: Record, now_s: float) -> None:
+    def look(self, record: Record) -> None:
         """Read on; call it every second or so, so that no look has much to read."""
         self.tally.read_on(record.throttles)
 
@@ -70,10 +70,17 @@ class View:
         return self.totals.until(record.seconds, int(self.subject.started_s), end)[0]
 
     def content(
-        self, record: Record, verdict: Verdict | None, processes: Sequence[Process], *, state: str, end: int
+        self,
+        record: Record,
+        verdict: Verdict | None,
+        processes: Sequence[Process],
+        *,
+        missing: Sequence[str],
+        state: str,
+        end: int,
     ) -> dict[str, Any]:
         """Everything that the page shows, up to the epoch second `end`, which is not over yet."""
-        self.look(record, end)
+        self.look(record)
         recent = self.tally.between(end - RECENT_S, end)
         capacity = self._capacity(record, end)
         _attempts, errors = self.totals.until(record.seconds, int(self.subject.started_s), end)
@@ -96,7 +103,7 @@ class View:
             "generator": {
                 "bound": bool(verdict and verdict.bound),
                 "checks": list(verdict.checks) if verdict else [],
-                "missing": list(record.health.missing),
+                "missing": list(missing),
                 "lag_p99_ms": record.health.lag.percentile_us(99) / 1000,
                 "late_p99_ms": record.health.late.percentile_us(99) / 1000,
                 "missed": record.health.missed,
