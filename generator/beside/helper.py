@@ -12,8 +12,9 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from io import RawIOBase
 from threading import Event, Thread
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from tablemodel.scenario import Scenario, scenario_from_dict
 
@@ -72,9 +73,10 @@ class Helper(Protocol):
 
 def serve(make: Callable[[Assignment], Helper]) -> int:
     """Be the process beside a load; gives the exit code."""
-    helper = make(Assignment.from_line(sys.stdin.buffer.readline()))
+    stdin = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 (a buffer could not be left in mid-read)
+    helper = make(Assignment.from_line(stdin.readline()))
     over, told = Event(), list[bytes]()
-    Thread(target=_listen, args=(sys.stdin.buffer, over, told), daemon=True).start()
+    Thread(target=_listen, args=(stdin, over, told), daemon=True).start()
     helper.work(over)
     over.wait()
     outcome = helper.finish(json.loads(told[0])["counted"])
@@ -88,7 +90,7 @@ def end_line(counted: Mapping[str, float]) -> bytes:
     return _line({"counted": dict(counted)})
 
 
-def _listen(stdin: IO[bytes], over: Event, told: list[bytes]) -> None:
+def _listen(stdin: RawIOBase, over: Event, told: list[bytes]) -> None:
     """Wait for the end of the load; end with whoever started us, whatever we are doing."""
     line = stdin.readline()
     if line.endswith(b"\n"):

@@ -9,22 +9,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Self
 
 from generator.beside.helper import Assignment, Outcome, end_line
 
 ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.05
 FINISH_WITHIN_S = 600.0
-
-
-def modules_beside(user_classes: Iterable[Any]) -> list[tuple[str, ...]]:
-    """The processes that the users of a load test want beside them, each once: a module and its arguments."""
-    wanted = (getattr(user, "beside", ()) for user in user_classes)
-    return list(dict.fromkeys(module for module in wanted if module))
 
 
 @dataclass(slots=True)

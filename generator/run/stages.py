@@ -44,6 +44,10 @@ class Stages:
         """Whether a stage left its file."""
         return (self.folder / FILES[format_name]).exists()
 
+    def cancelled(self) -> bool:
+        """Whether nothing more is wanted."""
+        return self._cancelled
+
     def cancel(self) -> None:
         """End the stage that is running, and start no further one."""
         self._cancelled = True

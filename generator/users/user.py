@@ -27,6 +27,8 @@ class TableUser(locust.User):
     abstract = True
     needs_sort_key = False
     """Whether the question makes no sense on a table without a sort key."""
+    beside: tuple[str, ...] = ()
+    """A process to run beside the load, `python -m` and these: see `generator.beside.helper`."""
 
     load: Load
     keys: KeyPattern
@@ -117,6 +119,14 @@ class TableUser(locust.User):
             self.pace.settle(consumed(answer)[0] - cost)
         load.record.responded(operation, int((time() - intended_s) * 1e6))
         return answer
+
+    def send_aside(
+        self, operation: str, body: bytes, *, key: str, direction: Direction, units: float
+    ) -> Answer:
+        """Send one request that is no part of the load: a report, say, which comes at a time of its own."""
+        if self.load.stopping:
+            raise locust.exception.StopUser
+        return self._attempt(_Request(operation, body, key, direction, units, None, None), time(), 0)
 
     def _retry(self, retries: SdkRetries, request: "_Request", answer: Answer) -> Answer:
         """Send again what the SDK would, after the back-off that it would make; gives the last answer."""

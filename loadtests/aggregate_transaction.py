@@ -1,0 +1,15 @@
+"""Sales per product and day in the transaction of each order: always right, but is the total a hot key?"""
+
+from locust import task
+
+from generator.users.aggregate import OrderUser
+
+
+class PlacingUser(OrderUser):
+    """Places orders together with their totals (`configs/scenarios/aggregate-transaction.toml`)."""
+
+    beside = ("generator.aggregation.check", "beside-orders")
+
+    @task
+    def place_order(self) -> None:
+        self.place_with_total()
