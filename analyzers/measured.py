@@ -81,9 +81,8 @@ def measure(manifest: Manifest, seconds: pa.Table, prices: Prices) -> Measured:
     write, read = (_traffic(seconds, direction, duration_s) for direction in ("write", "read"))
     beside = sum(units for name, units in manifest.counted.items() if _written_beside(name))
     on_demand = consumed_dollars(prices.on_demand, write_units=write.units + beside)
-    reserved = provisioned_dollars(
-        prices.provisioned, duration_s, write_per_s=_provisioned(manifest.table, "write")
-    )
+    paid_per_s = _provisioned(manifest.table, "write") * manifest.scale  # of what a rehearsal admits
+    reserved = provisioned_dollars(prices.provisioned, duration_s, write_per_s=paid_per_s)
     return Measured(
         duration_s=duration_s,
         write=write,

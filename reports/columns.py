@@ -175,10 +175,8 @@ def _costs(columns: Sequence[Column]) -> tuple[Row, ...]:
 
 
 def dollars(amount: float | None) -> str:
-    """Dollars in three digits, cents at least: $0.63, $12.4."""
-    if amount is None:
-        return NOTHING
-    return f"${amount:,.2f}" if amount >= 0.1 or amount == 0 else f"${measured(amount)}"
+    """Dollars in three digits: $0.625, $12.3."""
+    return NOTHING if amount is None else f"${measured(amount)}"
 
 
 def _counted(columns: Sequence[Column]) -> tuple[Row, ...]:

@@ -116,7 +116,7 @@ def answer_of(columns: Sequence[Column]) -> Answer:
 def warnings_of(columns: Sequence[Column]) -> tuple[str, ...]:
     """What makes runs hard to compare: invalid ones, other scales, other places."""
     said = [
-        f"{column.label} says nothing about its table: {_why(column)}"
+        f"{column.label}: the run says nothing about its table; {_why(column)}"
         for column in columns
         if not column.valid
     ]

@@ -66,7 +66,7 @@ def write_sweep(
 
     Raises `CannotWrite`.
     """
-    runs = ((n, Column.of_run(folders[n], prices, label=f"{n:,}")) for n in sorted(folders))
+    runs = ((n, Column.of_run(folders[n], prices, label=some(n, "shard"))) for n in sorted(folders))
     planned = forecast(scenario, prices, margin=margin)
     sweep = Sweep(scenario=scenario, planned=planned, runs=tuple(runs))
     answer = answer_of(sweep)

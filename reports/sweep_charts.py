@@ -140,7 +140,7 @@ def _chart(
     made.add_trace(
         go.Scatter(
             x=_names(runs), y=compact([float("nan") if value is None else value for value in values]),
-            mode="lines+markers", connectgaps=False,
+            mode="lines+markers", connectgaps=False, cliponaxis=False,
             line={"color": LIGHT[role], "width": 2},
             marker=_markers(runs, enough, role),
             customdata=[NOTHING if value is None else say(value) for value in values],
