@@ -1,0 +1,109 @@
+"""The generator confesses: the verdict follows from its numbers, and says them."""
+
+from typing import Any
+
+import pytest
+
+from generator.record.health import Health
+from generator.record.verdict import Verdict, verdict_on
+from tablemodel.spec.load import LoadSpec
+
+SECONDS = 10.0
+
+
+def health(*, lag_ms: float = 1.0, **noted: Any) -> Health:
+    made = Health(cpu_percent_max=noted.pop("cpu", 10.0), watched_s=SECONDS, **noted)
+    for _ in range(100):
+        made.lag.add(int(lag_ms * 1000))
+        made.late.add(2_000)
+    return made
+
+
+def verdict(noted: Health, *, attempts: int = 1_000, processes: int = 1, **load: Any) -> Verdict:
+    spec = LoadSpec.model_validate({"requests_per_s": 100, **load})
+    return verdict_on(
+        noted, load=spec, users=5, processes=processes, attempts=attempts, duration_s=SECONDS
+    )  # fmt: skip
+
+
+def opened(offered: float, *, asked: float = 1_000.0, arrivals: int = 1_000, **noted: Any) -> Health:
+    return health(
+        offered=offered, asked=asked, arrivals=arrivals, began_s=100.0, ended_s=100.0 + SECONDS, **noted
+    )
+
+
+@pytest.mark.parametrize(
+    ("noted", "bound", "said"),
+    [
+        (health(offered=1_000), False, "sent 100 of 100 requests/s"),
+        (health(offered=1_000, cpu=99), False, "busiest process at 99 %"),
+        (health(offered=1_000, missed=100, cpu=99), True, "sent 100 of 110 requests/s asked for: a process"),
+        (health(offered=1_000, missed=100), False, "users waited for answers"),
+        (health(offered=1_000, missed=100, starved_s=6), True, "it waited for a CPU for 60% of the time"),
+        (health(offered=1_000, starved_s=6), False, "waiting for a CPU, for 60% of the time"),
+        (health(offered=1_000, lag_ms=400), True, "400 ms late"),
+        (health(offered=1_000, lag_ms=2_500), True, "stood still for 2.5 s"),
+        (health(offered=1_000, stalled=1), True, "1 user has not come back"),
+        (health(offered=1_000, problems=["3 times a user failed"]), True, "3 times a user failed"),
+    ],
+)
+def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> None:
+    found = verdict(noted)
+    assert found.bound is bound
+    assert any(said in check for check in found.checks), found.checks
+    assert found.late_ms_p99 == pytest.approx(2.0, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("noted", "load", "bound", "said"),
+    [
+        (opened(1_000), {}, False, "sent 100 of 100 requests/s"),
+        (opened(985), {}, False, "sent 98 of 100 requests/s"),
+        (opened(950), {}, True, "sent 95 of 100 requests/s"),
+        (opened(950), {"arrivals": "poisson"}, False, "sent 95 of 100"),  # what chance explains
+        (opened(850, arrivals=850), {"arrivals": "poisson"}, True, "sent 85 of 100"),
+        (
+            opened(500, arrivals=500, task_s=50, no_user=500),
+            {},
+            True,
+            "all 5 users were under way while arrivals were dropped; about 12 are needed",
+        ),
+        (opened(500, arrivals=500, task_s=50, no_user=500, cpu=97), {}, True, "at 97 % of a core"),
+        (opened(4_900, asked=5_000), {"write_units_per_s": 500}, False, "sent 490 of 500 WCU/s"),
+        (opened(4_800, asked=5_000), {"read_units_per_s": 500}, True, "sent 480 of 500 RCU/s"),
+    ],
+)
+def test_verdicts_on_an_open_loop(noted: Health, load: dict[str, Any], bound: bool, said: str) -> None:
+    if "write_units_per_s" in load or "read_units_per_s" in load:
+        load = {**load, "requests_per_s": 1}  # what it would be is not asked
+    found = verdict(noted, **{"arrivals": "constant", **load})
+    assert found.bound is bound
+    assert any(said in check for check in found.checks), found.checks
+
+
+def test_what_is_the_generators_fault_is_said_first() -> None:
+    found = verdict(health(offered=900, missed=200, cpu=99, lag_ms=300))
+    assert [check[:9] for check in found.checks[:2]] == ["sent 90 o", "the event"]
+
+
+def test_a_run_that_sent_nothing_says_nothing() -> None:
+    assert verdict(health(), attempts=0).bound
+
+
+def test_what_is_missing_leaves_the_rest_valid() -> None:
+    found = verdict(health(offered=1_000, missing=["worker a was lost"]))
+    assert (found.bound, found.missing) == (False, ("worker a was lost",))
+
+
+def test_each_of_several_processes_may_be_an_arrival_behind() -> None:
+    noted = opened(34, asked=40, arrivals=34)
+    assert verdict(noted, arrivals="constant").bound
+    assert not verdict(noted, arrivals="constant", processes=4).bound
+
+
+def test_health_survives_the_wire_and_merges() -> None:
+    one, other = opened(500, stalled=2, starved_s=1), opened(300, cpu=50.0, missing=["b"], no_user=4)
+    one.merge(Health.from_wire(other.to_wire()))
+    assert (one.offered, one.asked, one.no_user, one.stalled, one.missing) == (800, 2_000, 4, 2, ["b"])
+    assert (one.began_s, one.ended_s, one.cpu_percent_max, one.starved_s) == (100.0, 110.0, 50.0, 1)
+    assert one.lag.count == 200
