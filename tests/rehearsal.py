@@ -7,14 +7,15 @@ decisions is the truth.
 import json
 import re
 import subprocess
+import time
 import urllib.request
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzers.evidence import collect
+from analyzers.evidence import collect, collect_from_cli
 from analyzers.formats import Evidence
 from generator.run import launch
 from tablemodel.endpoint.process import EndpointProcess
@@ -37,7 +38,9 @@ class Known:
 
 
 @contextmanager
-def rehearsed(names: Iterable[str], folder: Path) -> Iterator[dict[str, Known]]:
+def rehearsed(
+    names: Iterable[str], folder: Path, *, gather: Callable[[Path], Evidence] = collect
+) -> Iterator[dict[str, Known]]:
     """The loads of all these scenarios side by side, and then the evidence of each."""
     with ExitStack() as stack:
         urls = {name: stack.enter_context(EndpointProcess.start(scale=0.1)).url for name in names}
@@ -50,12 +53,18 @@ def rehearsed(names: Iterable[str], folder: Path) -> Iterator[dict[str, Known]]:
             for name, path in paths.items()
         ]
         assert [load.wait(timeout=120) for load in loads] == [0] * len(loads)
-        yield {name: known(load_scenario(path), folder / name, urls[name]) for name, path in paths.items()}
+        yield {
+            name: Known(
+                scenario := load_scenario(paths[name]), folder / name, url,
+                gather(folder / name), refused_by(url, scenario.table.name),
+            )
+            for name, url in urls.items()
+        }  # fmt: skip
 
 
-def known(scenario: Scenario, folder: Path, url: str) -> Known:
-    """What became of one run."""
-    return Known(scenario, folder, url, collect(folder), refused_by(url, scenario.table.name))
+def without_cloudwatch(folder: Path) -> Evidence:
+    """What the client saw, without waiting until the minute is over and its metrics are published."""
+    return collect_from_cli(folder, {"MetricDataResults": []}, now_s=time.time())
 
 
 def a_tenth(name: str, folder: Path) -> Path:

@@ -1,0 +1,146 @@
+"""Every key design has a load test, a scenario and a row in the pages, and its label is the expected one.
+
+What the README says was measured comes from runs of the scenarios as they are; here a few are rehearsed.
+The page about them is docs/key-designs.md.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from analyzers.client import read_client_files
+from analyzers.diagnosis import diagnose
+from analyzers.formats import Diagnosis
+from analyzers.manifest import read_manifest
+from analyzers.thresholds import load_thresholds
+from generator.run.launch import locustfile
+from generator.transport.boto import make_client
+from generator.transport.target import target_at
+from reports.terminal import outcome
+from tablemodel.scenario import load_scenario
+from tests.rehearsal import SCENARIOS, Known, rehearsed, without_cloudwatch
+
+ROOT = Path(__file__).parents[1]
+DESIGNS = {
+    "K1": {"user-id": "none"},
+    "K2": {"status-code": "partition"},
+    "K3": {"datekey": "partition"},
+    "K4": {"device-id": "none"},
+    "K5": {"hot-device": "partition"},
+    "K6": {"composite-key": "none"},
+    "K7": {"random-suffix": "none"},
+    "K8": {"calculated-suffix": "none"},
+    "K9": {"date-suffix": "none"},
+    "K10": {"audit-log": "partition", "audit-log-random": "none", "audit-log-calculated": "none"},
+    "K11": {"sequence-key": "none"},
+    "K12": {"product-sku": "partition"},
+    "K13": {"country-index": "partition"},
+    "K14": {"country-index-sharded": "none"},
+    "K15": {"leaderboard": "partition"},
+    "K16": {"leaderboard-sharded": "none"},
+    "K17": {"unique-key": "none"},
+    "K18": {
+        "table-per-period": "none",
+        "table-per-period-cold": "table",
+        "table-per-period-on-demand": "partition",
+    },
+}
+NAMED = [(number, name, label) for number, named in DESIGNS.items() for name, label in named.items()]
+REHEARSED = {
+    "status-code": ("partition", "table"),
+    "country-index": ("partition", "by-country"),
+    "leaderboard-sharded": ("none", None),
+    "table-per-period-cold": ("table", "table"),
+}
+
+
+def rows_of(page: Path) -> list[str]:
+    return re.findall(r"^\| (K\d+ .*) \|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_number_of_the_playbook_has_a_name() -> None:
+    assert list(DESIGNS) == [f"K{number}" for number in range(1, 19)]
+
+
+@pytest.mark.parametrize(("number", "name", "label"), NAMED)
+def test_a_name_is_a_scenario_with_a_load_test_that_expects_its_label(
+    number: str, name: str, label: str
+) -> None:
+    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    assert scenario.name == name
+    assert scenario.expects == label
+    question = re.match(r'"""(.*\?)"?', locustfile(scenario).read_text())
+    assert question, "the first line of a load test is its question"
+
+
+@pytest.mark.parametrize("number", DESIGNS)
+def test_locust_finds_the_scenario_by_the_name_of_the_file(number: str) -> None:
+    """The first name of each design; the others are variants of its scenario."""
+    name = next(iter(DESIGNS[number]))
+    assert load_scenario(SCENARIOS / f"{name}.toml").loadtest == name.replace("-", "_")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/key-designs.md"])
+@pytest.mark.parametrize(("number", "name", "label"), NAMED)
+def test_a_page_has_a_row_for_it_that_says_the_label(page: str, number: str, name: str, label: str) -> None:
+    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    path = f"loadtests/{scenario.loadtest}.py"
+    variant = scenario.loadtest != name.replace("-", "_")
+    rows = [
+        row.split(" | ")
+        for row in rows_of(ROOT / page)
+        if row.startswith(f"{number} ") and path in row and (f"`{name}`" in row) == variant
+    ]
+    assert len(rows) == 1
+    assert re.search(rf"\b{label}\b", rows[0][2]), "what to expect"
+    if page == "README.md":
+        measured = rows[0][3:]
+        assert re.fullmatch(r"[\d,]+", measured[0]), "accepted units/s"
+        assert re.fullmatch(r"[\d.]+ %", measured[1]), "throttled share"
+        assert measured[2] == label
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Known]]:
+    with rehearsed(REHEARSED, tmp_path_factory.mktemp("designs"), gather=without_cloudwatch) as known:
+        yield known
+
+
+def diagnosed(run: Known) -> Diagnosis:
+    return diagnose(
+        run.evidence,
+        client=read_client_files(run.folder), thresholds=load_thresholds(), scenario=None,
+    )  # fmt: skip
+
+
+@pytest.mark.xdist_group("key designs")  # one set of runs serves all tests below
+@pytest.mark.parametrize("name", REHEARSED)
+def test_a_design_gets_the_label_that_its_scenario_expects(runs: dict[str, Known], name: str) -> None:
+    run, (label, resource) = runs[name], REHEARSED[name]
+    truth = run.refused.most_common(1)[0][0] if run.refused else "none"
+    diagnosis = diagnosed(run)
+    assert (truth, diagnosis.verdict.constraint) == (label, label), run.refused
+    assert diagnosis.verdict.resource == resource
+    assert outcome(run.scenario, diagnosis, "report.html").plain.endswith("as expected")
+
+
+@pytest.mark.xdist_group("key designs")
+def test_the_top_of_a_sharded_leaderboard_is_the_top(runs: dict[str, Known]) -> None:
+    counted = read_manifest(runs["leaderboard-sharded"].folder).counted
+    assert counted["reads.checked"] > 0
+    assert [counted[f"reads.{what}"] for what in ("missing", "duplicate", "misordered")] == [0, 0, 0]
+
+
+@pytest.mark.xdist_group("key designs")
+def test_the_rollover_leaves_the_last_periods_table_and_lowers_its_capacity(runs: dict[str, Known]) -> None:
+    run = runs["table-per-period-cold"]
+    counted = read_manifest(run.folder).counted
+    (last,) = run.scenario.companions
+    assert counted[f"tables.{last.name}.write_units"] > 0
+    assert f"tables.{last.name}.error" not in counted
+    client = make_client(target_at(run.url))
+    described = client.describe_table(TableName=last.name)["Table"]
+    client.close()
+    assert described["ProvisionedThroughput"]["WriteCapacityUnits"] == 5
