@@ -1,6 +1,7 @@
 """Writes to sharded keys, and gives a key one shard more where its partitions are not enough for it."""
 
 from collections.abc import Callable, Mapping
+from math import inf
 from random import Random
 from time import sleep, time
 from typing import Any
@@ -11,6 +12,7 @@ from sharding.client import Note, nobody_is_told
 from sharding.knowledge import Knowledge
 from sharding.known import Known, Step
 from sharding.metadata import Metadata
+from sharding.patience import Patience
 from sharding.policy import Policy
 from sharding.state import Shards
 from sharding.throttle import Limit, Throttle, throttle_of
@@ -57,37 +59,45 @@ class ShardWriter:
         Gives the key that was written. A throttled write is tried again for `within_s` seconds (0: only on a
         new shard), then its error is raised; every other error is raised at once.
         """
-        began_s, pauses, newest = self._clock(), 0, False
+        patience = Patience(
+            self._policy, within_s=within_s, rng=self._rng, clock=self._clock, pause=self._pause
+        )
+        newest = False
         while True:
-            known = self._look_up(key)
+            try:
+                known = self._look_up(key)
+            except ClientError as error:
+                patience.after(error)
+                continue
             shard = known.shards.number - 1 if newest else self._rng.randrange(known.shards.number)
             try:
                 put(shard_key(key, shard))
             except ClientError as error:
-                throttle = throttle_of(error.response)
-                if throttle is None:
-                    raise
-                newest = self._react(key, known, throttle)
-                if newest:
-                    continue
-                if self._clock() - began_s >= within_s:
-                    raise
-                self._pause(self._retry_s(pauses))
-                pauses += 1
+                newest = self._raised(key, known, throttle_of(error.response))
+                if not newest:
+                    patience.after(error)
                 continue
-            self._confirm(key, shard, known)
+            self._confirm(key, shard, known, patience)
             return shard_key(key, shard)
 
-    def _retry_s(self, pauses: int) -> float:
-        longest_s = min(self._policy.retry_high_s, self._policy.retry_low_s * 2 ** min(pauses, 30))
-        return self._rng.uniform(0, longest_s)
-
     def _look_up(self, key: str) -> Known:
-        """What is known of a key, read again where it is older than `cache_s`."""
+        """What is known of a key, read again where it is older than `cache_s`.
+
+        Where the metadata table throttles, what is known goes on being good enough for a while.
+        """
         known = self._knowledge.of(key)
-        if known is not None and self._clock() - known.read_s <= self._policy.cache_s:
+        age_s = inf if known is None else self._clock() - known.read_s
+        if known is not None and age_s <= self._policy.cache_s:
             return known
-        return self._read(key)
+        try:
+            return self._read(key)
+        except ClientError as error:
+            if throttle_of(error.response) is None:
+                raise
+            self._note("metadata.throttled", 1)
+            if known is None or age_s > self._policy.settle_s / 2:
+                raise
+            return known
 
     def _read(self, key: str) -> Known:
         while True:
@@ -99,8 +109,10 @@ class ShardWriter:
                     continue  # somebody was faster: go by what they said
             return self._knowledge.learn(key, shards, read_s=read_s, now_s=self._clock())
 
-    def _react(self, key: str, known: Known, throttle: Throttle) -> bool:
+    def _raised(self, key: str, known: Known, throttle: Throttle | None) -> bool:
         """Do what a throttle calls for; True where the key has a new shard to write to."""
+        if throttle is None:
+            return False
         if throttle.limit is Limit.TABLE:
             self._note("shards.capacity_asked", 1)
             self._ask_for_capacity(throttle)
@@ -115,14 +127,20 @@ class ShardWriter:
     def _raise(self, key: str, before: Shards, now_s: float) -> bool:
         """Try to give a key one shard more; True where it has more than it had, whoever saw to it."""
         after = before.changed(before.number + 1, now_s, keep=self._policy.history)
-        if self._metadata.replace(key, before, after):
-            self._note("shards.increments", 1)
-            self._knowledge.learn(key, after, read_s=now_s, now_s=now_s)
-            return True
-        self._note("shards.conflicts", 1)
-        return self._read(key).shards.number > before.number
+        try:
+            if self._metadata.replace(key, before, after):
+                self._note("shards.increments", 1)
+                self._knowledge.learn(key, after, read_s=now_s, now_s=now_s)
+                return True
+            self._note("shards.conflicts", 1)
+            return self._read(key).shards.number > before.number
+        except ClientError as error:
+            if throttle_of(error.response) is None:
+                raise
+            self._note("metadata.throttled", 1)
+            return False  # another turn was drawn already
 
-    def _confirm(self, key: str, shard: int, known: Known) -> None:
+    def _confirm(self, key: str, shard: int, known: Known, patience: Patience) -> None:
         """Make sure that readers look where an item was written, if that took very long.
 
         Meanwhile the key may have shrunk, and its higher shards been found empty. Changing the metadata, even
@@ -131,13 +149,16 @@ class ShardWriter:
         if self._clock() - known.read_s <= self._policy.settle_s / 2:
             return
         while True:
-            shards = self._read(key).shards
-            if shard < shards.number:
-                return
-            after = shards.remembered(shard + 1, self._clock(), keep=self._policy.history)
-            if self._metadata.replace(key, shards, after):
-                self._note("shards.confirmed", 1)
-                return
+            try:
+                shards = self._read(key).shards
+                if shard < shards.number:
+                    return
+                after = shards.remembered(shard + 1, self._clock(), keep=self._policy.history)
+                if self._metadata.replace(key, shards, after):
+                    self._note("shards.confirmed", 1)
+                    return
+            except ClientError as error:
+                patience.after(error)
 
 
 def put_item(
