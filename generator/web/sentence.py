@@ -73,3 +73,15 @@ def quiet(total: int, ago_s: int | None, used: tuple[float, float, str] | None) 
         return Sentence(f"No throttling{beside}.", "good")
     when = "earlier" if ago_s is None else f"the last {ago_s:,} s ago"
     return Sentence(f"Not throttling now{beside}. {total:,} throttles so far, {when}.", "good")
+
+
+def ended(total: Counter[Refused], elapsed_s: float, hot: HotKey | None) -> Sentence:
+    """The run is over: what it came to."""
+    after = f"Ended after {elapsed_s:,.0f} s"
+    if not total:
+        return Sentence(f"{after}: nothing was throttled.", "good")
+    refused, number = total.most_common(1)[0]
+    share = number / total.total()
+    part = "all" if share >= ALL else f"{share:.0%}"
+    throttles = f"{total.total():,} throttle{'s' if total.total() != 1 else ''}"
+    return Sentence(f"{after}: {throttles}, {part} {_by(refused, hot)}.", refused.constraint)

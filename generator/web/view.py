@@ -18,7 +18,7 @@ from generator.web.recent import (
     hottest_throttled,
     series,
 )
-from generator.web.sentence import RECENT_S, HotKey, Sentence, quiet, throttling
+from generator.web.sentence import RECENT_S, HotKey, Sentence, ended, quiet, throttling
 
 TOP_KEYS = 10
 UNITS = {"write": "WCU", "read": "RCU"}
@@ -92,7 +92,7 @@ class View:
                 "billing_mode": self.subject.table["billing_mode"],
                 "elapsed_s": max(0.0, end - self.subject.started_s),
             },
-            "sentence": asdict(self._sentence(record, recent, capacity, verdict, end)),
+            "sentence": asdict(confessed(self._said(record, recent, capacity, state, end), verdict)),
             "end_s": end,
             "seconds": SHOWN_S,
             "now": _rates(record, end),
@@ -144,25 +144,16 @@ class View:
                 return {"limit": units * self.subject.scale, "limit_is": words}
         return {"limit": None, "limit_is": None}
 
-    def _sentence(
+    def _said(
         self,
         record: Record,
         recent: Counter[Refused],
         capacity: Sequence[Mapping[str, Any]],
-        verdict: Verdict | None,
+        state: str,
         end: int,
     ) -> Sentence:
-        said = self._throttling(record, recent, capacity, end)
-        if verdict is not None and verdict.bound:
-            return Sentence(
-                f"The load generator is the limit: what follows says little of the table. {said.text}",
-                "invalid",
-            )
-        return said
-
-    def _throttling(
-        self, record: Record, recent: Counter[Refused], capacity: Sequence[Mapping[str, Any]], end: int
-    ) -> Sentence:
+        if state == "ended":
+            return ended(self.tally.total, end - self.subject.started_s, self._hottest(record))
         if recent.total():
             hot = self._hot_key(record, recent.most_common(1)[0][0], end)
             return throttling(recent, RECENT_S, hot)
@@ -192,6 +183,16 @@ class View:
                     return HotKey(name, share)
         return HotKey(f"sha256:{number:016x}", share)
 
+    def _hottest(self, record: Record) -> HotKey | None:
+        """The key that was throttled most in the whole run, by what the sketch of its direction knows."""
+        if not self.tally.total:
+            return None
+        refused = self.tally.total.most_common(1)[0][0]
+        heat = record.heat.get(refused.direction)  # type: ignore[call-overload]
+        top = heat.sketch.top_throttled(1) if heat is not None else []
+        throttled = sum(n for one, n in self.tally.total.items() if one.direction == refused.direction)
+        return HotKey(top[0].name, top[0].throttles / throttled) if top else None
+
     def _throttles(self, recent: Counter[Refused], end: int) -> dict[str, Any]:
         rows = [
             {
@@ -214,6 +215,14 @@ class View:
             "rows": rows,
             "by_constraint": drawn,
         }
+
+
+def confessed(said: Sentence, verdict: Verdict | None) -> Sentence:
+    """The sentence with the generator's own fault before it, where it has one."""
+    if verdict is None or not verdict.bound:
+        return said
+    first = "The load generator is the limit, and what follows says little of the table."
+    return Sentence(f"{first} {said.text}", "invalid")
 
 
 def _rates(record: Record, end: int) -> dict[str, float]:

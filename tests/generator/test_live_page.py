@@ -1,0 +1,206 @@
+"""The live page as people meet it: in Locust's web UI, over one process or several, in a real browser."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.style import DARK, LIGHT
+from tablemodel.endpoint.process import EndpointProcess
+
+Start = Callable[..., "subprocess.Popen[str]"]
+STATIC = Path(__file__).parents[2] / "generator" / "web" / "static"
+PATIENCE_S = 90
+CHROMIUM = os.environ.get("KEYHEAT_CHROMIUM") or shutil.which("chromium")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+COMPANION = '[[companions]]\nname = "counters"\nbilling_mode = "PAY_PER_REQUEST"\n[keys]'
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return str(taken.getsockname()[1])
+
+
+def get(url: str, body: bytes | None = None) -> str:
+    with urllib.request.urlopen(url, body, timeout=PATIENCE_S) as answer:
+        return str(answer.read().decode())
+
+
+def eventually(attempt: Callable[[], Any]) -> Any:
+    """What the attempt gives once it gives something."""
+    gives_up_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < gives_up_s:
+        try:
+            found = attempt()
+        except OSError:
+            found = None
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it never came to it")
+
+
+class Web:
+    """Locust's web UI, with our page in it."""
+
+    def __init__(self, start: Start, scenario: Path, folder: Path, endpoint: str, *more: str) -> None:
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        self.process = start(
+            "hotkey.py", "--web-host", "127.0.0.1", "--web-port", port, "--scenario", str(scenario),
+            "--out", str(folder), "--no-report", "--host", endpoint, *more,
+        )  # fmt: skip
+        eventually(lambda: get(self.url))
+
+    def now(self) -> dict[str, Any]:
+        return dict(json.loads(get(f"{self.url}/keyheat/now")))
+
+    def swarm(self, **more: str) -> None:
+        form = {"user_count": "10", "spawn_rate": "10", **more}
+        get(f"{self.url}/swarm", "&".join(f"{name}={value}" for name, value in form.items()).encode())
+
+    def until(self, wanted: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            now = self.now()
+            return now if wanted(now) else None
+
+        return dict(eventually(look))
+
+
+def throttles(now: dict[str, Any]) -> int:
+    return int(now["throttles"]["total"]) if "throttles" in now else 0
+
+
+def test_a_master_shows_what_its_workers_sent(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    scenario_file.write_text(scenario_file.read_text().replace("[keys]", COMPANION))
+    folder, port = tmp_path / "run", free_port()
+    wired = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)
+    web = Web(start_locust, scenario_file, folder, endpoint.url, *wired)
+    before = web.now()
+    assert (before["state"], before["sentence"]["about"]) == ("none", "idle")
+    workers = [
+        start_locust("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port)
+        for _ in range(2)
+    ]
+    eventually(lambda: json.loads(get(f"{web.url}/worker-count"))["worker_count"] == 2)
+    web.swarm()
+    loading = web.until(lambda now: throttles(now) > 200 and now["keys"]["by_throttles"])
+    assert loading["state"] == "loading"
+    assert loading["sentence"]["about"] == "partition"
+    assert re.match(r"Throttling: \d+/s, all .*key sha256:[0-9a-f]{16}\.$", loading["sentence"]["text"])
+    assert [one["users"] for one in loading["generator"]["processes"]] == [5, 5]
+    assert (loading["run"]["table"], [one["table"] for one in loading["beside"]]) == (
+        "short-table", ["counters"],
+    )  # fmt: skip
+    (table,) = loading["capacity"]
+    assert (table["direction"], table["limit"], len(table["consumed"])) == ("write", 4_000, 300)
+    assert max(table["consumed"]) >= 1_000
+    (row,) = json.loads(get(f"{web.url}/stats/requests"))["extended_stats"][0]["data"]
+    assert (row["limit"], row["resource"]) == ("partition", "table writes")
+
+    workers[0].kill()
+    lost = web.until(lambda now: now["generator"]["missing"])
+    assert "it had 5 of 10 users" in lost["generator"]["missing"][0]
+    assert sorted(one["state"] for one in lost["generator"]["processes"]) == ["missing", "running"]
+
+    get(f"{web.url}/stop", b"")
+    over = web.until(lambda now: now["state"] == "ended")
+    run = json.loads(
+        eventually(lambda: (folder / "keys.json").exists() and (folder / "run.json").read_text())
+    )
+    assert run["status"] == "finished"
+    over = web.until(lambda now: throttles(now) == run["totals"]["throttled"])
+    assert over["sentence"]["text"].startswith("Ended after")
+    hottest = json.loads((folder / "keys.json").read_text())["by_throttles"]["write"][0]
+    assert over["keys"]["by_throttles"][0]["key"] == hottest["key"]
+    web.process.terminate()
+    assert web.process.wait(PATIENCE_S) == 0
+
+
+def test_the_pages_colours_are_those_of_the_reports() -> None:
+    light, dark = (STATIC / "live.css").read_text().split("@media", maxsplit=1)
+    for text, palette in ((light, LIGHT), (dark.split("\n")[0], DARK)):
+        colours = dict(re.findall(r"--([a-z_]+):(#[0-9a-f]{6})", text))
+        assert len(colours) >= 14
+        assert {name: palette[name] for name in colours} == colours
+
+
+@pytest.fixture
+def visit() -> Iterator[Callable[..., Any]]:
+    """Opens a page in Chromium; it has `.wrong` (console and page errors) and `.fetched`."""
+    if not CHROMIUM:
+        pytest.skip("no Chromium: neither KEYHEAT_CHROMIUM nor chromium on the path")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+
+        def open_page(address: str, *, width: int = 1100, dark: bool = False) -> Any:
+            page: Any = browser.new_page(
+                viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
+            )
+            page.wrong, page.fetched = [], []
+            page.on("console", lambda message: page.wrong.append(message.text))
+            page.on("pageerror", lambda error: page.wrong.append(str(error)))
+            page.on("request", lambda request: page.fetched.append(request.url))
+            page.goto(address)
+            return page
+
+        yield open_page
+        browser.close()
+
+
+@pytest.mark.browser
+def test_in_a_browser(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, visit: Any
+) -> None:
+    hostile = "<img src=x onerror=console.log(1)>"
+    text = scenario_file.read_text().replace("Does a short run leave whole files?", f"{hostile}?")
+    scenario_file.write_text(text)
+    web = Web(start_locust, scenario_file, tmp_path / "run", endpoint.url)
+    page = visit(f"{web.url}/keyheat")
+    eventually(lambda: page.text_content("#sentence").startswith("No run yet"))
+    assert not page.is_visible("#running")
+
+    web.swarm()
+    eventually(lambda: re.match(r"Throttling: .*key sha256:", page.text_content("#sentence")))
+    page.wait_for_selector("#by_throttles td.key", timeout=PATIENCE_S * 1000)
+    assert page.text_content("#question") == f"{hostile}?"
+    assert page.text_content("#chip") == "Partition limit"
+    assert page.locator("#throttles path.fill-partition").count() == 1
+    assert page.locator("#capacity figure path.edge").count() == 1
+    assert page.locator("#capacity figure line.limit").count() == 1
+    before = page.text_content("#stats")
+    eventually(lambda: page.text_content("#stats") != before)
+    page.hover("#throttles svg", position={"x": 1000, "y": 80})
+    assert "UTC" in page.text_content("#throttles .said")
+    assert page.wrong == []
+    assert all(address.startswith(f"{web.url}/keyheat") for address in page.fetched), page.fetched
+
+    for width, dark in ((360, False), (1100, True)):
+        other = visit(f"{web.url}/keyheat", width=width, dark=dark)
+        other.wait_for_selector("#capacity svg")
+        assert other.evaluate("document.documentElement.scrollWidth") <= width
+        ground = other.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == ("rgb(18, 22, 27)" if dark else "rgb(250, 250, 248)")
+        assert other.wrong == []
+
+    locust = visit(f"{web.url}/?tab=throttles")
+    locust.wait_for_selector("text=TableWriteKeyRangeThroughputExceeded")
+    locust.click("text=Live throttles")
+    locust.wait_for_url(f"{web.url}/keyheat")
+
+    web.process.terminate()
+    web.process.wait(PATIENCE_S)
+    page.wait_for_selector("#stale", state="visible")
