@@ -85,6 +85,11 @@ def _keys(run: Run, facts: Facts) -> Section:
         heat_chart(run, direction, facts.ceiling_per_s, "chart-heat"),
     ]
     notes = []
+    if facts.resource.index is not None and direction == "write":
+        notes.append(
+            "These are the table's keys. "
+            f"Which keys of {facts.resource.place} the writes met on is not recorded."
+        )
     if run.keys is not None and charts[1] is None:
         notes.append("No key came near what one partition admits in any window, so there is no heat to show.")
     if run.keys is None:

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -196,3 +197,12 @@ def test_text_is_readable_on_the_page_and_on_cards(colours, role):
 @pytest.mark.parametrize("role", ["partition", "table", "max_on_demand", "undetermined", "accent"])
 def test_marks_stand_out_from_the_page(colours, role):
     assert contrast(colours[role], colours["page"]) >= 2.8
+
+
+def test_keys_of_the_table_are_not_taken_for_those_of_an_index(samples, generated_at):
+    run = load_run(samples["hotkey"])
+    verdict = run.diagnosis.verdict.model_copy(update={"resource": "by-country"})
+    of_index = replace(run, diagnosis=run.diagnosis.model_copy(update={"verdict": verdict}))
+    said = "Which keys of index by-country the writes met on is not recorded."
+    assert said in render(of_index, generated_at, plotlyjs="")
+    assert "is not recorded" not in render(run, generated_at, plotlyjs="")
