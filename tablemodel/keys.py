@@ -11,10 +11,11 @@ from tablemodel.patterns.base import KeyPattern, Keys
 from tablemodel.patterns.dates import DateKey
 from tablemodel.patterns.even import HotKey, HotSet, Uniform
 from tablemodel.patterns.sequence import Sequence
+from tablemodel.patterns.traced import TraceKeys
 from tablemodel.patterns.zipf import Zipf
 
 __all__ = [
-    "DateKey", "HotKey", "HotSet", "KeyPattern", "Keys", "Sequence", "Uniform", "Zipf",
+    "DateKey", "HotKey", "HotSet", "KeyPattern", "Keys", "Sequence", "TraceKeys", "Uniform", "Zipf",
     "calculated_suffix", "random_suffix", "shard_keys",
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from time import time
 import gevent
 from gevent.lock import BoundedSemaphore
 
-from generator.pace.schedule import Schedule
+from generator.pace.pace import Timetable
 from generator.record.record import Record
 
 LATE_S = 0.010
@@ -26,7 +26,7 @@ class Arrivals:
 
     def __init__(
         self,
-        schedule: Schedule,
+        schedule: Timetable,
         record: Record,
         *,
         started_s: float,

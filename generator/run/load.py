@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from random import Random
 from time import time
 from typing import Any
@@ -13,6 +14,7 @@ from generator.pace.closed import ClosedPace
 from generator.pace.pace import Pace
 from generator.pace.retries import SdkRetries
 from generator.pace.schedule import Schedule, even, exponential
+from generator.pace.traced import TracePace, TraceSchedule
 from generator.record.record import Direction, Record
 from generator.record.sketch import KeyHeat
 from generator.transport.answer import Transport
@@ -27,6 +29,7 @@ from tablemodel.keys import KeyPattern
 from tablemodel.scenario import Scenario, scenario_from_dict
 from tablemodel.shape import Shape
 from tablemodel.spec.load import TargetUnit
+from tablemodel.trace import read_trace
 
 USERS_PER_WORKER = 1_000_000  # room for user numbers, so that no two workers have one in common
 
@@ -44,6 +47,7 @@ class Order:
     users: int  # in all processes
     part: int = 0  # which part of an open loop's arrivals this process sends, from 0
     retries: str = "off"  # "off" | "sdk"
+    folder: str = ""  # the scenario's, where its trace is
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
 
     def to_wire(self) -> dict[str, Any]:
@@ -97,6 +101,9 @@ class Load:
     def pace(self, rng: Random) -> Pace:
         """The pace of one more user."""
         if self.arrivals is not None:
+            timetable = self.arrivals.schedule
+            if isinstance(timetable, TraceSchedule):
+                return TracePace(self.arrivals, timetable)
             return OpenPace(self.arrivals)
         return ClosedPace(self.shape, self.record, users=self.order.users, started_s=self.started_s, rng=rng)
 
@@ -123,22 +130,32 @@ def start_load(order: Order, *, worker: int = 0) -> Load:
     else:
         transport = SignedTransport(target, credentials_for(target))
     record, shape, started_s = empty_record(order), scenario.load.rate_shape(), time()
+    items = ItemTemplate(scenario)
     return Load(
         order=order,
         transport=transport,
-        items=ItemTemplate(scenario),
-        keys=scenario.keys.pattern(worker=worker),
+        items=items,
+        keys=scenario.keys.pattern(worker=worker, folder=Path(order.folder)),
         record=record,
         started_s=started_s,
         unit=scenario.load.target_unit,
         shape=shape,
-        arrivals=_arrivals(order, shape, record, started_s) if scenario.load.open_loop else None,
+        arrivals=_arrivals(order, shape, items, record, started_s) if scenario.load.open_loop else None,
         retries=SdkRetries(order.region) if order.retries == "sdk" else None,
         numbers=count(worker * USERS_PER_WORKER),
     )
 
 
-def _arrivals(order: Order, shape: Shape, record: Record, started_s: float) -> Arrivals:
-    random = order.scenario.load.arrivals == "poisson"
+def _arrivals(order: Order, shape: Shape, items: ItemTemplate, record: Record, started_s: float) -> Arrivals:
+    load, keys = order.scenario.load, order.scenario.keys
+    if load.arrivals == "trace":
+        rows = read_trace(
+            keys.trace_path(Path(order.folder)),
+            has_sort_key=order.scenario.table.sort_key is not None,
+            least=items.least_bytes,
+        )
+        traced = TraceSchedule(rows, speed=keys.speed or 1.0, part=order.part, parts=order.of)
+        return Arrivals(traced, record, started_s=started_s)
+    random = load.arrivals == "poisson"
     gap = exponential(Random(f"{order.scenario.seed}/arrivals/{order.part}")) if random else even
     return Arrivals(Schedule(shape, gap, order.part, order.of), record, started_s=started_s)

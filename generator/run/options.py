@@ -15,6 +15,7 @@ from typing import Any
 from generator.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from generator.users.items import ItemTemplate, ItemTooSmall
 from tablemodel.scenario import Scenario, ScenarioError, load_scenario
+from tablemodel.trace import check_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "configs" / "scenarios"
@@ -149,6 +150,14 @@ def _scenario(path: Path, needs_sort_key: bool, errors: list[str]) -> Scenario |
         ItemTemplate(scenario).put(longest, LONGEST_KEY, Random(0), scenario.load.item_size().least)
     except ItemTooSmall:
         errors.append(f"{path}: too small for the item's own keys @ $.load.item_bytes")
+    if scenario.keys.trace is not None:
+        trace = scenario.keys.trace_path(path.parent)
+        wrong = check_trace(
+            trace,
+            has_sort_key=scenario.table.sort_key is not None,
+            least=ItemTemplate(scenario).least_bytes,
+        )
+        errors += [f"{trace}: {error}" for error in wrong]
     return scenario
 
 

@@ -120,6 +120,7 @@ class Run:
             retries=self.plan.retries,
             show_keys=self.plan.show_keys,
             users=self.users,
+            folder=str(self.plan.scenario_path.absolute().parent),
         )
 
     def _manifest(self, description: dict[str, Any], processes: int) -> dict[str, Any]:

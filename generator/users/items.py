@@ -72,6 +72,16 @@ class ItemTemplate:
         """
         return self._joined(self._head, b'"}}', key, sort_key, rng, size, attributes)
 
+    def least_bytes(self, key: str, sort_key: str | None) -> int:
+        """How many bytes an item with these keys has at least: one byte fills it."""
+        used = self._names_bytes + text_bytes(key) + (text_bytes(sort_key or "") if self._sort_head else 0)
+        return used + sum(weight for _, weight in self._indexed.values()) + 1
+
+    def filler(self, key: str, sort_key: str, size: int) -> str:
+        """What fills an item with these keys up to a size; random attributes of indexes not counted."""
+        used = self._names_bytes + text_bytes(key) + (text_bytes(sort_key) if self._sort_head else 0)
+        return "x" * max(1, size - used)
+
     def _joined(
         self,
         head: bytes,

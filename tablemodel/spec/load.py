@@ -41,8 +41,9 @@ class LoadSpec(Part):
     operations: OperationsSpec | None = Field(
         None, description="the mix of operations, for loadtest = 'operations'"
     )
-    arrivals: Literal["closed", "constant", "poisson"] = Field(
-        "closed", description="closed: users wait for answers; constant, poisson: an open loop"
+    arrivals: Literal["closed", "constant", "poisson", "trace"] = Field(
+        "closed",
+        description="closed: users wait for answers; constant, poisson: an open loop; trace: a trace's times",
     )
     write_units_per_s: Rate | None = Field(
         None, description="open loop: so many WCU/s, steered by what comes back, in place of requests_per_s"
@@ -103,6 +104,6 @@ class LoadSpec(Part):
     def _one_target(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Plain values, without the default of a target that is not this load's: a load has only one."""
         dumped: dict[str, Any] = dump(self)
-        if self.target_unit != "requests":
+        if self.target_unit != "requests" or self.arrivals == "trace":
             dumped.pop("requests_per_s", None)
         return dumped

@@ -7,7 +7,7 @@ that a person sees every mistake of a file at once and none of them twice.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tablemodel.spec.keyrules import broken_keys
+from tablemodel.spec.keyrules import broken_keys, broken_replay
 from tablemodel.spec.load import DURATION_S
 from tablemodel.spec.operations import broken_operations
 from tablemodel.spec.shape import broken_shape
@@ -26,6 +26,7 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
     yield from broken_sharding(raw)
     if isinstance(keys := raw.get("keys"), Mapping):
         yield from broken_keys(keys)
+    yield from broken_replay(raw)
     if isinstance(load := raw.get("load"), Mapping):
         yield from _target(load)
         yield from broken_shape(load, DURATION_S)

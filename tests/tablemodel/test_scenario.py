@@ -215,7 +215,7 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
     assert schema["additionalProperties"] is False
     assert set(schema["required"]) == {"format", "name", "question", "loadtest", "table", "keys"}
     assert schema["$defs"]["KeysSpec"]["properties"]["kind"]["enum"] == [
-        "uniform", "hot_key", "hot_set", "zipf", "date", "sequential",
+        "uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay",
     ]  # fmt: skip
 
 
@@ -325,3 +325,37 @@ def test_the_weights_of_a_mix_are_those_that_are_sent() -> None:
     mix = scenario_from_dict(right(loadtest="operations", load=load), "x").load.operations
     assert mix is not None
     assert mix.weights() == {"put": 3.0, "batch_get": 0.5}
+
+
+REPLAY = {"kind": "replay", "trace": "traces/shop.csv"}
+
+
+def test_a_replay_says_which_trace_and_nothing_of_how_much() -> None:
+    raw = right(loadtest="replay", keys={**REPLAY, "speed": 2}, load={"arrivals": "trace"})
+    scenario = scenario_from_dict(raw, "x")
+    assert scenario.keys.trace_path(Path("configs/scenarios")) == Path("configs/scenarios/traces/shop.csv")
+    assert scenario.load.open_loop
+    assert scenario.keys.hottest_share() is None
+    assert scenario_from_dict(scenario.model_dump(mode="json"), "run.json") == scenario
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"loadtest": "replay"}, ["$.keys.kind", "$.load.arrivals"]),
+        ({"loadtest": "replay", "keys": {"kind": "replay"}}, ["$.keys.trace", "$.load.arrivals"]),
+        ({"keys": REPLAY, "load": {"arrivals": "trace"}}, ["$.load.arrivals"]),
+        ({"keys": {**REPLAY, "speed": 2}}, ["$.keys.speed"]),
+        ({"keys": {**REPLAY, "speed": 0, "prefix": "a"}}, ["$.keys.speed", "$.keys.prefix", "$.keys.speed"]),
+        (
+            {
+                "loadtest": "replay",
+                "keys": REPLAY,
+                "load": {"arrivals": "trace", "requests_per_s": 5, "shape": {"kind": "constant"}},
+            },
+            ["$.load.requests_per_s", "$.load.shape"],
+        ),
+    ],
+)
+def test_a_replay_that_makes_no_sense_is_refused(changes: dict[str, Any], expected: list[str]) -> None:
+    assert paths(errors_of(right(**changes))) == expected
