@@ -7,6 +7,7 @@ Stages are imported inside their verbs, so that `keyheat --help` does not wait f
 """
 
 import sys
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -14,11 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import orjson
-from rich.console import Console
 
 from generator.run import launch
-from generator.run.jobs import Job, find_scenario, find_scenarios, shard_jobs
+from generator.run.jobs import (
+    Job,
+    clear,
+    find_scenario,
+    find_scenarios,
+    made,
+    new_folder,
+    only_ours,
+    shard_jobs,
+)
+from reports.console import err, out, print_json, shown
 from tablemodel.derived import shard_counts
 from tablemodel.prices import DEFAULT as PRICES
 from tablemodel.prices import Prices, load_prices
@@ -26,15 +35,13 @@ from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, CannotWrite, FilePro
 from tablemodel.scenario import ScenarioError, json_schema
 
 if TYPE_CHECKING:
-    from analyzers.formats import Diagnosis, Evidence
+    from analyzers.formats import Diagnosis
 
 OUT = Path("reports") / "out"
 DEMO = ("hotkey", "datekey", "sharded", "too-small")
 DONE, BROKEN, WRONG_USE, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 NOT_STARTED = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
 a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
@@ -48,6 +55,9 @@ def _counts(_context: click.Context, _option: click.Parameter, text: str) -> tup
         raise click.BadParameter(str(error)) from error
 
 
+no_collect = click.option(
+    "--no-collect", "quick", is_flag=True, help="wait for no CloudWatch: judge by what the client saw alone"
+)
 some_prices = click.option(
     "--prices", type=a_file, default=PRICES, help="a price list  [default: configs/prices.toml]"
 )
@@ -67,13 +77,13 @@ def demo(folder: Path) -> int:
 
     jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
     for job in jobs:
-        _clear(job.folder)
+        clear(job.folder)
     codes = _series(jobs, "--show-keys")
     if codes[-1] == INTERRUPTED:
         return INTERRUPTED
     entries = [Entry.of_run(folder / name) for name in DEMO]
     index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
-    out.print(f"\nAll four side by side: [bold]{_shown(index)}[/]")
+    out.print(f"\nAll four side by side: [bold]{shown(index)}[/]")
     return max(codes)
 
 
@@ -89,9 +99,16 @@ def demo(folder: Path) -> int:
     show_default=True,
     help="sdk: send again what the installed SDK would, after its back-off",
 )
+@no_collect
 @some_prices
 def run(
-    scenarios: tuple[str, ...], target: str, folder: Path | None, transport: str, retries: str, prices: Path
+    scenarios: tuple[str, ...],
+    target: str,
+    folder: Path | None,
+    transport: str,
+    retries: str,
+    quick: bool,
+    prices: Path,
 ) -> int:
     """Load as SCENARIO says (a file, or a name in configs/scenarios), then collect, analyze, report.
 
@@ -104,14 +121,14 @@ def run(
     options = ("--target", target, "--transport", transport, "--retries", retries)
     if len(loaded) == 1:
         (scenario, path), *_ = loaded
-        return _load(Job(scenario, path, folder or _new_folder(scenario.name)), *options)
+        return _load(Job(scenario, path, folder or new_folder(OUT, scenario.name)), *options, quick=quick)
     listed = _prices(prices)
-    folder = _empty(folder or _new_folder("compare"))
+    folder = only_ours(folder or new_folder(OUT, "compare"))
     jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
-    codes = _series(jobs, *options)
-    if made := [job.folder for job in jobs if _made(job)]:
-        write_comparison(folder / INDEX, made, listed, datetime.now(UTC))
-        out.print(f"\nSide by side: [bold]{_shown(folder / INDEX)}[/]")
+    codes = _series(jobs, *options, quick=quick)
+    if runs := [job.folder for job in jobs if made(job)]:
+        write_comparison(folder / INDEX, runs, listed, datetime.now(UTC))
+        out.print(f"\nSide by side: [bold]{shown(folder / INDEX)}[/]")
     return codes[-1] if codes[-1] in NOT_STARTED else max(codes)
 
 
@@ -122,21 +139,24 @@ def run(
 @click.option(
     "--out", "folder", type=a_path, help="folder of all runs  [default: reports/out/NAME-sweep-TIME]"
 )
+@no_collect
 @some_prices
-def sweep(scenario: str, counts: tuple[int, ...], target: str, folder: Path | None, prices: Path) -> int:
+def sweep(
+    scenario: str, counts: tuple[int, ...], target: str, folder: Path | None, quick: bool, prices: Path
+) -> int:
     """Run SCENARIO once for each number of shards: how many are enough, and what do they cost to read?"""
     from analyzers.thresholds import load_thresholds
     from reports.sweep import NAME, write_sweep
 
     loaded, _path = find_scenario(scenario)
     listed, margin = _prices(prices), load_thresholds().recommend.shard_margin
-    folder = _empty(folder or _new_folder(f"{loaded.name}-sweep"))
+    folder = only_ours(folder or new_folder(OUT, f"{loaded.name}-sweep"))
     jobs = shard_jobs(loaded, counts, folder)
-    codes = _series(list(jobs.values()), "--target", target)
-    made = {count: job.folder for count, job in jobs.items() if _made(job)}
-    if made:
-        answer = write_sweep(folder / NAME, loaded, made, listed, datetime.now(UTC), margin=margin)
-        out.print(f"\n{answer.sentence}\nThe whole sweep: [bold]{_shown(folder / NAME)}[/]")
+    codes = _series(list(jobs.values()), "--target", target, quick=quick)
+    runs = {count: job.folder for count, job in jobs.items() if made(job)}
+    if runs:
+        answer = write_sweep(folder / NAME, loaded, runs, listed, datetime.now(UTC), margin=margin)
+        out.print(f"\n{answer.sentence}\nThe whole sweep: [bold]{shown(folder / NAME)}[/]")
     if codes[-1] in NOT_STARTED:
         return codes[-1]
     return INVALID if INVALID in codes else min(codes)  # a threshold that some number of shards holds, holds
@@ -151,7 +171,7 @@ def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
     from reports.side_by_side import write_comparison
 
     valid = write_comparison(file, folders, _prices(prices), datetime.now(UTC))
-    out.print(f"Side by side: {_shown(file)}", markup=False)
+    out.print(f"Side by side: {shown(file)}", markup=False)
     return DONE if valid else INVALID
 
 
@@ -168,7 +188,7 @@ def plan(scenario: str, as_json: bool, prices: Path) -> int:
     loaded, _path = find_scenario(scenario)
     made = forecast(loaded, _prices(prices), margin=load_thresholds().recommend.shard_margin)
     if as_json:
-        _print_json(plan_json(loaded, made))
+        print_json(plan_json(loaded, made))
     else:
         out.print(plan_text(loaded, made))
     return DONE
@@ -191,7 +211,7 @@ def queries(table: str, indexes: tuple[str, ...], start: datetime | None) -> int
     """The GetMetricData queries as JSON, for somebody who runs the AWS CLI in our place."""
     from analyzers.metrics import queries_for
 
-    _print_json(queries_for(table, indexes, start=start and start.replace(tzinfo=UTC)))
+    print_json(queries_for(table, indexes, start=_utc(start)))
     return DONE
 
 
@@ -213,19 +233,18 @@ def collect(
     file: Path | None,
 ) -> int:
     """What the metrics say of a run, or of any table: waits until its minutes are published."""
+    from analyzers.asked import Asked, evidence_for
     from analyzers.formats import write_evidence
+    from reports.progress import Countdown
 
+    asked = Asked(folder=folder, table=table, start=_utc(start), end=_utc(end), answers=answers)
+    with Countdown(err) as countdown:
+        found = evidence_for(asked, clock=time.time, progress=countdown.show)
     file = file or (folder or Path()) / FILES[EVIDENCE]
-    if folder is not None:
-        found = _evidence_of_run(folder, answers)
-    elif table and start and end:
-        found = _evidence_of_table(table, start.replace(tzinfo=UTC), end.replace(tzinfo=UTC), answers)
-    else:
-        raise click.UsageError("say which: --run DIR, or --table T --start A --end B")
     if not (found.series or found.throttles or found.seconds):
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))
     write_evidence(file, found)
-    out.print(f"Evidence: {_shown(file)}", markup=False)
+    out.print(f"Evidence: {shown(file)}", markup=False)
     for line in found.missing:
         err.print(f"  missing: {line}", markup=False)
     return DONE
@@ -237,21 +256,19 @@ def collect(
 @click.option("--json", "as_json", is_flag=True, help="the diagnosis as JSON on stdout")
 def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
-    from analyzers.diagnosis import analyze_evidence, analyze_run
-    from analyzers.formats import write_diagnosis
+    from analyzers.diagnosis import analyze_evidence
     from reports import terminal
     from reports.load import load_run
 
     if (folder is None) == (evidence is None):
         raise click.UsageError("say which: a run directory, or --evidence FILE")
     if folder is not None:
-        diagnosis = analyze_run(folder)
-        write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
+        diagnosis = _diagnosed(folder)
     else:
         assert evidence is not None
         diagnosis = analyze_evidence(evidence)
     if as_json:
-        _print_json(diagnosis.model_dump(mode="json"))
+        print_json(diagnosis.model_dump(mode="json"))
     else:
         out.print(terminal.summary(diagnosis, load_run(folder) if folder else None))
     return _exit_code(diagnosis)
@@ -263,14 +280,14 @@ def report(folder: Path) -> int:
     """Write report.html from the files of a run."""
     from reports.page import write_report
 
-    out.print(f"Report: {_shown(write_report(folder, datetime.now(UTC)))}", markup=False)
+    out.print(f"Report: {shown(write_report(folder, datetime.now(UTC)))}", markup=False)
     return DONE
 
 
 @cli.command()
 def schema() -> int:
     """The JSON Schema of a scenario file, for editors."""
-    _print_json(json_schema())
+    print_json(json_schema())
     return DONE
 
 
@@ -289,74 +306,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), INVALID)
 
 
-def _load(job: Job, *options: str, place: tuple[int, int] | None = None) -> int:
-    """Run one scenario to its report, with a progress bar and then one line that says what came out."""
+def _load(job: Job, *options: str, place: tuple[int, int] | None = None, quick: bool = False) -> int:
+    """Run one scenario to its report, with a progress bar and then one line that says what came out.
+
+    A quick one does not wait for CloudWatch: its labels rest on what the client saw.
+    """
     from analyzers.formats import read_diagnosis
+    from reports.page import write_report
     from reports.progress import LoadBar
     from reports.terminal import outcome
 
+    command = launch.command(
+        job.path, job.scenario, job.folder, *options, *(["--no-report"] if quick else [])
+    )
     with LoadBar(job.scenario.name, job.scenario.load.duration_s, err, place=place) as bar:
-        code, said = launch.launch(launch.command(job.path, job.scenario, job.folder, *options), bar.show)
-    if code not in (DONE, BROKEN, INVALID) or not _made(job):
+        code, said = launch.launch(command, bar.show)
+    if quick and code == DONE:
+        code = _exit_code(_diagnosed(job.folder))
+        write_report(job.folder, datetime.now(UTC))
+    if code not in (DONE, BROKEN, INVALID) or not made(job):
         err.print(said.rstrip(), markup=False)
         return INVALID if code == BROKEN else code  # it broke, not a threshold
     diagnosis = read_diagnosis(job.folder / FILES[DIAGNOSIS])
-    out.print(outcome(job.scenario, diagnosis, _shown(job.folder / "report.html")))
+    out.print(outcome(job.scenario, diagnosis, shown(job.folder / "report.html")))
     return code
 
 
-def _series(jobs: Sequence[Job], *options: str) -> list[int]:
+def _diagnosed(folder: Path) -> "Diagnosis":
+    """Analyze a run directory by the files that are there, and keep the diagnosis."""
+    from analyzers.diagnosis import analyze_run
+    from analyzers.formats import write_diagnosis
+
+    diagnosis = analyze_run(folder)
+    write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
+    return diagnosis
+
+
+def _series(jobs: Sequence[Job], *options: str, quick: bool = False) -> list[int]:
     """Run one after the other, until all are done or one could not start; gives their exit codes."""
     codes: list[int] = []
     for number, job in enumerate(jobs, start=1):
-        codes.append(_load(job, *options, place=(number, len(jobs))))
+        codes.append(_load(job, *options, place=(number, len(jobs)), quick=quick))
         if codes[-1] in NOT_STARTED:
             break
     return codes
 
 
-def _made(job: Job) -> bool:
-    """Whether its run came to a diagnosis."""
-    return (job.folder / FILES[DIAGNOSIS]).exists()
-
-
-def _clear(folder: Path) -> None:
-    """Take away an earlier demo's files, and nothing else, from a folder that this one will write."""
-    for name in (*FILES.values(), "report.html"):
-        (folder / name).unlink(missing_ok=True)
-
-
-def _evidence_of_run(folder: Path, answers: Path | None) -> "Evidence":
-    from analyzers import evidence
-    from reports.progress import Countdown
-
-    if answers is not None:
-        now_s = datetime.now(UTC).timestamp()
-        return evidence.collect_from_cli(folder, _json_of(answers), now_s=now_s)
-    with Countdown(err) as countdown:
-        return evidence.collect(folder, progress=countdown.show)
-
-
-def _evidence_of_table(table: str, start: datetime, end: datetime, answers: Path | None) -> "Evidence":
-    from analyzers import answers as cli
-    from analyzers import evidence
-    from analyzers.formats import TableFacts, Window
-    from reports.progress import Countdown
-
-    if end <= start:
-        raise click.UsageError(f"--end {end:%FT%TZ} is not after --start {start:%FT%TZ}")
-    if answers is not None:
-        window = Window(start=start, end=end)
-        return cli.from_cli_output(_json_of(answers), table=TableFacts(name=table), window=window)
-    with Countdown(err) as countdown:
-        return evidence.collect_table(table, start, end, progress=countdown.show)
-
-
-def _json_of(path: Path) -> object:
-    try:
-        return orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise click.UsageError(f"{path} is not JSON: {error}") from error
+def _utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.replace(tzinfo=UTC)
 
 
 def _exit_code(diagnosis: "Diagnosis") -> int:
@@ -370,26 +367,6 @@ def _prices(path: Path) -> Prices:
         return load_prices(path)
     except FileProblem as problem:
         raise click.UsageError(str(problem)) from problem
-
-
-def _new_folder(name: str) -> Path:
-    return OUT / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-
-
-def _empty(folder: Path) -> Path:
-    """A folder for several runs, which never mixes them with others."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise click.UsageError(f"--out {folder} is not an empty folder: it may hold other runs")
-    return folder
-
-
-def _print_json(content: object) -> None:
-    click.echo(orjson.dumps(content, option=orjson.OPT_INDENT_2))
-
-
-def _shown(path: Path) -> str:
-    """A path as a person would type it from here."""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _complain(message: str, code: int) -> int:

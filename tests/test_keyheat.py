@@ -15,6 +15,7 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
+import keyheat
 from analyzers.formats import read_diagnosis, read_evidence
 from analyzers.thresholds import load_thresholds
 from tablemodel.endpoint.process import EndpointProcess
@@ -153,8 +154,9 @@ def test_the_schema_in_the_repository_is_the_codes(verb: Verb) -> None:
 
 
 def test_the_shipped_settings_are_right() -> None:
-    assert [load_scenario(path).name for path in SCENARIOS] == ["datekey", "hotkey", "sharded", "too-small"]
+    assert set(keyheat.DEMO) <= {path.stem for path in SCENARIOS}
     for path in SCENARIOS:
+        assert load_scenario(path).name == path.stem
         assert (ROOT / "loadtests" / f"{load_scenario(path).loadtest}.py").exists()
     assert load_thresholds() == load_thresholds(ROOT / "configs" / "thresholds.toml")
     assert tomllib.loads((ROOT / "configs" / "thresholds.toml").read_text())

@@ -46,7 +46,11 @@ MAKE = {
 }
 TESTED = {*MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO}
 # Pages whose commands have a test of their own, beside what the page is about.
-TESTED_ELSEWHERE = {"local-table.md": "test_control_docs.py"}
+TESTED_ELSEWHERE = {
+    "local-table.md": "test_control_docs.py",
+    "plan.md": "test_series.py",
+    "sweep.md": "test_series.py",
+}
 
 
 def commands_in(page: Path) -> set[str]:

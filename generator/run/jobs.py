@@ -3,13 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from generator.run import launch
 from tablemodel.derived import named, with_shards, write_scenario
+from tablemodel.runfiles import DIAGNOSIS, FILES
 from tablemodel.scenario import Scenario, ScenarioError, load_scenario
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "configs" / "scenarios"
+REPORT = "report.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +77,26 @@ def shard_jobs(scenario: Scenario, counts: Sequence[int], folder: Path) -> dict[
         )
         for count, one in derived.items()
     }
+
+
+def made(job: Job) -> bool:
+    """Whether its run came to a diagnosis."""
+    return (job.folder / FILES[DIAGNOSIS]).exists()
+
+
+def clear(folder: Path) -> None:
+    """Take away an earlier run's files, and nothing else, from a folder that the next one will write."""
+    for name in (*FILES.values(), REPORT):
+        (folder / name).unlink(missing_ok=True)
+
+
+def new_folder(parent: Path, name: str) -> Path:
+    """A folder that is named for what it holds and when it was made."""
+    return parent / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def only_ours(folder: Path) -> Path:
+    """A folder for several runs, which never mixes them with others. Raises `ValueError`."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"--out {folder} is not an empty folder: it may hold other runs")
+    return folder
