@@ -6,12 +6,25 @@ from sortedcontainers import SortedList
 
 from generator.users.collections import Query, SortValue
 from tablemodel import limits
+from tablemodel.spec.table import TableSpec
 
 LAST = "\U0010ffff"  # no character comes after it
 
 Identity = tuple[str, ...]  # an item: its table, and the values of its keys
 Place = tuple[str, str | None, str]  # a table, one of its indexes or none, and a partition key in it
 Spot = tuple[Place, SortValue]
+
+
+def copies_of(table: TableSpec) -> tuple[str | None, ...]:
+    """Where a read of the table may go: the table itself (None), and the indexes that hold it whole."""
+    same = (
+        index.name
+        for index in table.indexes
+        if not index.local
+        and index.projection == "ALL"
+        and (index.partition_key, index.sort_key) == (table.partition_key, table.sort_key)
+    )
+    return (None, *same)
 
 
 class Places:

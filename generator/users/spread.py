@@ -6,21 +6,9 @@ Every copy has partitions, and a capacity, of its own. Each is paid for by every
 from typing import Any
 
 from generator.users.collections import Collected
+from generator.users.places import copies_of
 from generator.users.readers import Reader
 from tablemodel.keys import shard_keys
-from tablemodel.spec.table import TableSpec
-
-
-def copies_of(table: TableSpec) -> tuple[str | None, ...]:
-    """Where a read of the table may go: the table itself (None), and the indexes that hold it whole."""
-    same = (
-        index.name
-        for index in table.indexes
-        if not index.local
-        and index.projection == "ALL"
-        and (index.partition_key, index.sort_key) == (table.partition_key, table.sort_key)
-    )
-    return (None, *same)
 
 
 class SpreadReader(Reader):

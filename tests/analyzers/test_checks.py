@@ -10,6 +10,7 @@ from analyzers.checks import check
 from analyzers.client import ClientFiles
 from analyzers.formats import Evidence, Verdict
 from analyzers.manifest import Manifest
+from analyzers.reads import with_reads
 from analyzers.thresholds import DEFAULT, load_thresholds
 from tablemodel.runfiles import FileProblem
 from tablemodel.scenario import ThresholdsSpec
@@ -36,6 +37,8 @@ EVIDENCE = Evidence.model_validate(
 VERDICT = Verdict(constraint="partition", grade="reason", confidence=0.97, valid=True, because=("x",))
 TOTALS = {"attempts": 1_000, "accepted": 940, "throttled": 50, "errors": 10}
 RUN = Manifest.model_validate({"started_at": START, "table": {"name": "t"}, "totals": TOTALS})
+COUNTED = {"reads.checked": 90, "reads.missing": 3, "reads.duplicate": 1, "reads.misordered": 2}
+READS = RUN.model_copy(update={"counted": COUNTED})
 
 ROWS: list[tuple[dict[str, Any], ClientFiles | None, str, bool]] = [
     # the scenario's threshold, what the client kept, what was measured, broken
@@ -47,6 +50,9 @@ ROWS: list[tuple[dict[str, Any], ClientFiles | None, str, bool]] = [
     ({"p99_ms_max": 10}, ClientFiles(p99_ms=9.99), "10.0 ms", False),
     ({"p99_ms_max": 10}, ClientFiles(p99_ms=12.0), "12.0 ms", True),
     ({"p99_ms_max": 10}, ClientFiles(), "not measured", True),
+    ({"wrong_reads_max": 0}, ClientFiles(manifest=READS), "6", True),
+    ({"wrong_reads_max": 6}, ClientFiles(manifest=READS), "6", False),
+    ({"wrong_reads_max": 0}, ClientFiles(manifest=RUN), "not measured", True),
     ({"constraint": "partition"}, None, "partition", False),
     ({"constraint": "none"}, None, "partition", True),
 ]
@@ -56,6 +62,22 @@ ROWS: list[tuple[dict[str, Any], ClientFiles | None, str, bool]] = [
 def test_threshold(spec: dict[str, Any], client: ClientFiles | None, measured: str, broken: bool) -> None:
     (result,) = check(ThresholdsSpec(**spec), VERDICT, EVIDENCE, client)
     assert (result.name, result.measured, result.broken) == (next(iter(spec)), measured, broken)
+
+
+def test_wrong_reads_are_the_first_thing_said() -> None:
+    judged = with_reads(VERDICT, ClientFiles(manifest=READS))
+    assert judged.because == (
+        "Reads were wrong: of what 90 checked reads should have got, "
+        "3 items were not found, 1 was found twice, 2 came out of order.",
+        "x",
+    )
+
+
+@pytest.mark.parametrize("counted", [{}, {"reads.checked": 90, "reads.missing": 0}])
+def test_right_reads_are_not_mentioned(counted: dict[str, float]) -> None:
+    manifest = RUN.model_copy(update={"counted": counted})
+    assert with_reads(VERDICT, ClientFiles(manifest=manifest)) == VERDICT
+    assert with_reads(VERDICT, None) == VERDICT
 
 
 def test_no_thresholds_no_results() -> None:

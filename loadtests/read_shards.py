@@ -1,0 +1,67 @@
+"""Collections are spread over shards: does every way to read them get all that was written, in order?
+
+Writers write orders and take some back; readers read whole collections, beyond 1 MB per shard, and parts.
+"""
+
+from time import time
+
+import orjson
+from locust import task
+
+from generator.users.readers import ShardReader
+from generator.users.user import TableUser
+from tablemodel.keys import random_suffix
+from tablemodel.units import write_units
+
+SOME = 50
+AGO_S = 5
+
+
+class WriterUser(TableUser):
+    """Writes orders to shards drawn at random, and deletes every twentieth one again."""
+
+    needs_sort_key = True
+
+    @task(19)
+    def put_order(self) -> None:
+        self._put()
+
+    @task(1)
+    def put_and_take_back(self) -> None:
+        shard, order = self._put()
+        table, size = self.load.order.scenario.table, self.load.items.draw_size(self.rng)
+        key = {table.partition_key: {"S": shard}, table.sort_key: {"S": order}}
+        request = {"TableName": table.name, "Key": key, "ReturnConsumedCapacity": "TOTAL"}
+        units = write_units(size, 0)
+        self.send("DeleteItem", orjson.dumps(request), key=shard, direction="write", units=units)
+
+    def _put(self) -> tuple[str, str]:
+        shard, order = random_suffix(self.draw_key(), self.shards, self.rng), self.next_sort_key()
+        self.put(shard, sort_key=order)
+        return shard, order
+
+
+class ReaderUser(ShardReader):
+    """Reads collections in each way that an application does."""
+
+    fixed_count = 3
+
+    @task(1)
+    def read_whole(self) -> None:
+        self.read_collection(self.draw_key(), consistent=True)
+
+    @task(1)
+    def read_whole_descending(self) -> None:
+        self.read_collection(self.draw_key(), descending=True)
+
+    @task(4)
+    def read_oldest(self) -> None:
+        self.read_collection(self.draw_key(), limit=SOME, consistent=True)
+
+    @task(4)
+    def read_newest(self) -> None:
+        self.read_collection(self.draw_key(), limit=SOME, descending=True, consistent=True)
+
+    @task(2)
+    def read_one_second(self) -> None:
+        self.read_collection(self.draw_key(), prefix=f"{int(time()) - AGO_S}")

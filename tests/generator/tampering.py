@@ -1,0 +1,86 @@
+"""A load test whose transport lies to its readers, in a different way each time: the checks must see it.
+
+Each kind of lie is told to whole reads only, and counted, so that the counts can be compared.
+"""
+
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any
+
+import orjson
+from locust import task
+
+from generator.transport.answer import Answer, Transport
+from generator.users.readers import ShardReader
+from generator.users.user import TableUser
+from tablemodel.keys import random_suffix
+
+Content = dict[str, Any]
+
+
+def hide(content: Content) -> None:
+    del content["Items"][1]
+
+
+def duplicate(content: Content) -> None:
+    content["Items"].insert(1, content["Items"][1])
+
+
+def swap(content: Content) -> None:
+    items = content["Items"]
+    items[0], items[1] = items[1], items[0]
+
+
+def drop_page(content: Content) -> None:
+    """As a reader that does not follow LastEvaluatedKey."""
+    content["Items"] = content["Items"][:1]
+
+
+LIES = (hide, duplicate, swap, drop_page)
+
+
+class Lying:
+    """A transport that changes one query's answer where it was told to."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.lie: Callable[[Content], None] | None = None
+        self.told = 0
+
+    def send(self, operation: str, body: bytes) -> Answer:
+        answer = self._transport.send(operation, body)
+        if operation != "Query" or self.lie is None or not answer.accepted:
+            return answer
+        content = orjson.loads(answer.body)
+        if len(content["Items"]) < 3:
+            return answer
+        lie, self.lie = self.lie, None
+        hidden = len(content["Items"])
+        lie(content)
+        self.told += max(1, hidden - len(content["Items"]))
+        return Answer(answer.status, orjson.dumps(content), answer.service_s)
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+class WriterUser(TableUser):
+    @task
+    def put_order(self) -> None:
+        self.put(random_suffix(self.draw_key(), self.shards, self.rng))
+
+
+class DeceivedUser(ShardReader):
+    fixed_count = 1
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        self._lying = self.load.transport = Lying(self.load.transport)
+        self._lies = cycle(LIES)
+
+    @task
+    def read_whole(self) -> None:
+        lie = next(self._lies)
+        self._lying.lie, self._lying.told = lie, 0
+        self.read_collection(self.draw_key(), consistent=True)
+        self.count(f"lies.{lie.__name__}", self._lying.told)
