@@ -24,6 +24,10 @@ from sharding.writer import wait_for_capacity
 from tablemodel.keys import random_suffix, shard_keys
 from tablemodel.spec.sharding import ShardingSpec
 
+COUNTED = (
+    "shards.increments", "shards.conflicts", "shards.cooling", "shards.capacity_asked",
+    "metadata.read_units", "metadata.write_units",
+)  # fmt: skip
 METADATA_UNITS = 1.0  # what one read or write of a key's metadata costs: they are far below 1 KB
 
 
@@ -104,6 +108,8 @@ class ShardingUser(TableUser):
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         self._sharding = self.load.order.scenario.dynamic_sharding
+        for name in COUNTED:  # what did not happen is said, too: runs are compared by it
+            self.count(name, 0)
         if self._sharding is not None:
             self._client = UserClient(self, self._sharding)
             self._metadata = Metadata(

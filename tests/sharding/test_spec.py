@@ -1,0 +1,72 @@
+"""`[dynamic_sharding]` of a scenario: what is missing or contradicts itself is refused, all at once."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablemodel.scenario import ScenarioError, load_scenario, scenario_from_dict
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+FILE = SCENARIOS / "dynamic-sharding.toml"
+
+
+def raw(**sharding: Any) -> dict[str, Any]:
+    scenario = tomllib.loads(FILE.read_text())
+    scenario["dynamic_sharding"] |= sharding
+    return scenario
+
+
+def errors(scenario: dict[str, Any]) -> list[str]:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_from_dict(scenario, "file")
+    return caught.value.errors
+
+
+def test_what_is_not_said_is_the_packages_default() -> None:
+    scenario = raw()
+    scenario["dynamic_sharding"] = {"table": "keyheat-dynamic-sharding-shards"}
+    spec = scenario_from_dict(scenario, "file").dynamic_sharding
+    assert spec is not None
+    assert (spec.cooldown_s, spec.backoff_low_s, spec.backoff_high_s, spec.cache_s) == (60, 1, 10, 5)
+
+
+def test_every_mistake_is_said_at_once() -> None:
+    scenario = raw(table="nowhere", backoff_low_s=3, cache_s=6, history=1, max_shards=0)
+    scenario["keys"]["shards"] = 4
+    said = errors(scenario)
+    assert len(said) == 6
+    assert "longer than backoff_high_s = 2 @ $.dynamic_sharding.backoff_low_s" in said
+    assert "longer than cooldown_s = 5 @ $.dynamic_sharding.cache_s" in said
+    assert "there is no companion named 'nowhere' @ $.dynamic_sharding.table" in said
+    assert "say either how many shards there are, or dynamic_sharding @ $.keys.shards" in said
+    assert {one.rpartition(" @ ")[2] for one in said} >= {
+        "$.dynamic_sharding.history", "$.dynamic_sharding.max_shards",
+    }  # fmt: skip
+
+
+def test_the_metadata_table_is_on_demand_and_has_one_item_per_key() -> None:
+    scenario = raw()
+    scenario["companions"][0] |= {
+        "billing_mode": "PROVISIONED", "provisioned": {"read": 1, "write": 1}, "sort_key": "sk",
+    }  # fmt: skip
+    assert len(errors(scenario)) == 2
+
+
+def test_only_a_provisioned_table_is_given_more() -> None:
+    scenario = raw(max_write_units=20_000)
+    scenario_from_dict(scenario, "file")
+    scenario["table"]["billing_mode"] = "PAY_PER_REQUEST"
+    del scenario["table"]["provisioned"]
+    (said,) = errors(scenario)
+    assert said.endswith("@ $.dynamic_sharding.max_write_units")
+
+
+def test_the_three_scenarios_have_the_same_demand() -> None:
+    one, fixed, dynamic = (load_scenario(SCENARIOS / f"dynamic-sharding{which}.toml") for which in
+                           ("-one", "-fixed", ""))  # fmt: skip
+    assert one.load == fixed.load == dynamic.load
+    assert one.table.provisioned == fixed.table.provisioned == dynamic.table.provisioned
+    assert (one.keys.shards, fixed.keys.shards, dynamic.keys.shards) == (1, 5, 1)
+    assert one.keys.share == fixed.keys.share == dynamic.keys.share

@@ -1,0 +1,42 @@
+"""Which limit a refused write ran into."""
+
+from itertools import product
+
+import pytest
+
+from sharding.throttle import SPELLINGS, Limit, throttle_of
+from tablemodel.resources import Cause
+from tests.sharding.memory import PARTITION, TABLE, client_error, throttled
+
+INDEX = "IndexWriteKeyRangeThroughputExceeded"
+SAYS = {
+    (PARTITION,): Limit.PARTITION,
+    (TABLE,): Limit.TABLE,
+    ("TableWriteAccountLimitExceeded",): Limit.TABLE,
+    ("TableWriteMaxOnDemandThroughputExceeded",): Limit.TABLE,
+    (INDEX,): Limit.INDEX,
+    ("IndexWriteProvisionedThroughputExceeded",): Limit.INDEX,
+    (PARTITION, TABLE): Limit.TABLE,
+    (PARTITION, INDEX): Limit.INDEX,
+    ("TableReadKeyRangeThroughputExceeded",): Limit.UNKNOWN,
+    ("SomethingNew",): Limit.UNKNOWN,
+    (): Limit.UNKNOWN,
+}
+
+
+@pytest.mark.parametrize(("reasons", "spelt"), list(product(SAYS, SPELLINGS)))
+def test_a_limit_is_told_by_the_reasons(reasons: tuple[str, ...], spelt: str) -> None:
+    throttle = throttle_of(throttled(*reasons, spelt=spelt).response)
+    assert throttle is not None
+    assert throttle.limit is SAYS[reasons]
+
+
+def test_the_cause_is_kept() -> None:
+    throttle = throttle_of(throttled(TABLE).response)
+    assert throttle is not None
+    assert throttle.cause is Cause.PROVISIONED
+
+
+@pytest.mark.parametrize("code", ["ConditionalCheckFailedException", "ValidationException"])
+def test_other_errors_are_no_throttles(code: str) -> None:
+    assert throttle_of(client_error(code).response) is None
