@@ -4,18 +4,24 @@ import os
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from reports.index import Entry, write_index
 from reports.page import write_report
 from reports.samples.cases import CASES
+from reports.side_by_side import write_comparison
+from reports.sweep import write_sweep
+from tablemodel.prices import load_prices
+from tablemodel.scenario import load_scenario
 
 CHROMIUM = os.environ.get("KEYHEAT_CHROMIUM") or shutil.which("chromium")
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--disable-quic",
 ]  # fmt: skip
+SHARDED = Path(__file__).parents[2] / "configs" / "scenarios" / "sharded.toml"
 NAMES = [case.name for case in CASES]
 
 pytestmark = [
@@ -36,11 +42,16 @@ def browser() -> Iterator[object]:
 
 @pytest.fixture(scope="module")
 def reports(samples, tmp_path_factory):
-    """Every sample's report, and the index over them, as addresses of files."""
+    """Every sample's report, and the pages over several of them, as addresses of files."""
     at = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
     addresses = {name: write_report(samples[name], at).as_uri() for name in NAMES}
     folder = samples[NAMES[0]].parent
     entries = [Entry.of_run(samples[name]) for name in NAMES]
+    pages = {name: folder / f"{name}.html" for name in ("compare", "sweep")}
+    write_comparison(pages["compare"], [samples[name] for name in NAMES], load_prices(), at)
+    shards = {1: samples["hotkey"], 20: samples["sharded"]}
+    write_sweep(pages["sweep"], load_scenario(SHARDED), shards, load_prices(), at, margin=1.5)
+    addresses |= {name: page.as_uri() for name, page in pages.items()}
     return {**addresses, "index": write_index(folder, entries, at).as_uri()}
 
 
@@ -77,7 +88,7 @@ def drawn(page):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "compare", "sweep"])
 def test_charts_are_drawn_and_nothing_is_wrong_and_nothing_is_fetched(visit, reports, name):
     page = visit(reports[name])
     charts = drawn(page)
@@ -96,7 +107,7 @@ def test_the_index_fetches_nothing_and_its_links_work(visit, reports):
     assert page.url == reports[NAMES[0]]
 
 
-@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index"])
+@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare", "sweep"])
 def test_a_phone_does_not_scroll_sideways(visit, reports, name):
     page = visit(reports[name], width=360)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -130,7 +141,7 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["undetermined", "index"])
+@pytest.mark.parametrize("name", ["undetermined", "index", "compare", "sweep"])
 def test_every_word_has_contrast(visit, reports, name, dark):
     """https://www.w3.org/WAI/WCAG22/Understanding/contrast-minimum.html"""
     page = visit(reports[name], dark=dark)
