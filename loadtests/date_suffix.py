@@ -18,10 +18,10 @@ class EventUser(TableUser):
 
 
 class DayReader(ShardReader):
-    """Reads the latest events of the day: one query for every shard of its date."""
+    """Reads the first events of the day: one query for every shard of its date."""
 
     fixed_count = 1
 
     @task
-    def read_latest(self) -> None:
-        self.read_collection(self.draw_key(), limit=50, descending=True)
+    def read_first(self) -> None:
+        self.read_collection(self.draw_key(), limit=50)
