@@ -4,8 +4,12 @@ docs/sweep.md and docs/plan.md say what is tested here, with their commands.
 """
 
 import json
+import os
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -186,3 +190,31 @@ def test_several_scenarios_end_in_one_page(
     page = (folder / "index.html").read_text()
     assert re.findall(r'href="([^"]*)/report.html"', page) == ["hotkey", "sharded"]
     assert "Side by side: reports/out/cures/index.html" in said.out
+
+
+@pytest.mark.timeout(120)
+def test_an_interrupted_sweep_keeps_its_whole_runs_and_their_page(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "keyheat",
+        "sweep",
+        str(small(tmp_path, duration_s=4)),
+        "--shards",
+        "1,8",
+    ]
+    with subprocess.Popen(
+        [*command, "--no-collect", "--out", str(tmp_path / "sweep")],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as child:  # fmt: skip
+        assert child.stderr is not None
+        for line in child.stderr:
+            if line == "sharded-8: loading\n":
+                break
+        os.killpg(child.pid, signal.SIGINT)  # Ctrl-C in its terminal reaches the load as well
+        child.stderr.read()
+        assert child.wait(60) == 130
+    whole = tmp_path / "sweep" / "shards-1"
+    assert {path.name for path in whole.iterdir()} >= {"run.json", "diagnosis.json", "report.html"}
+    page = (tmp_path / "sweep" / "sweep.html").read_text()
+    assert re.findall(r'href="([^"]*)/report.html"', page) == ["shards-1"]
