@@ -13,7 +13,7 @@ from generator.users.collections import NO_ORDER, Item, Query, SortValue, sort_v
 from generator.users.places import Identity, Places, Spot
 from tablemodel.spec.table import TableSpec
 
-MOST_ITEMS = 100_000
+MOST_ITEMS = 50_000  # about 70 MB, and 25 more for each index
 SETTLE_S = 2.0
 """After this long an acknowledged write is to be seen by eventually consistent reads, and in global indexes.
 AWS states "a fraction of a second, under normal conditions" for indexes, and no bound:
