@@ -88,11 +88,18 @@ def add_options(parser: Any) -> None:
     )
 
 
-def check_options(options: Namespace, *, locustfiles: list[str], needs_sort_key: bool) -> Plan:
-    """The plan that the options state. Raises `InputError` with everything that is wrong with them."""
+def check_options(
+    options: Namespace, *, locustfiles: list[str], needs_sort_key: bool, has_cache: bool = True
+) -> Plan:
+    """The plan that the options state. Raises `InputError` with everything that is wrong with them.
+
+    `needs_sort_key`, `has_cache`: what the users of the load test need, and can.
+    """
     errors: list[str] = []
     path = _scenario_path(options, locustfiles, errors)
     scenario = _scenario(path, needs_sort_key, errors) if path else None
+    if scenario is not None and scenario.cache is not None and not has_cache:
+        errors.append(f"{path}: no user of this load test reads through a cache @ $.cache")
     target = _target(options, errors)
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)

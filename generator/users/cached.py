@@ -12,6 +12,7 @@ class CachedReader(Reader):
     """Reads single items, through a cache where the scenario has one and from the table where it has none."""
 
     abstract = True
+    has_cache = True
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
