@@ -148,3 +148,11 @@ def test_reads_go_to_the_table_and_to_its_copies(run_locust: Locust, tmp_path: P
         for name in (None, "copy")
     }
     assert consumed[None] == pytest.approx(consumed["copy"], rel=0.4)
+
+
+def test_a_cache_that_nobody_would_read_through_is_refused(run_locust: Locust, tmp_path: Path) -> None:
+    path = scenario(tmp_path, more="[cache]\nttl_s = 1")
+    code, _out, err = run_locust("hotkey.py", "--scenario", str(path), "--out", str(tmp_path / "run"))
+    assert code == 2
+    assert "no user of this load test reads through a cache @ $.cache" in err
+    assert not (tmp_path / "run").exists()
