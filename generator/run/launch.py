@@ -16,6 +16,7 @@ from typing import IO
 from tablemodel.scenario import Scenario
 
 FOLDER = Path(__file__).resolve().parents[2] / "loadtests"
+USERS = "generator.users."
 INTERRUPTED = 130
 
 
@@ -42,12 +43,39 @@ def locustfile(scenario: Scenario) -> Path:
 
 
 def takes_shards(scenario: Scenario) -> bool:
-    """Whether the load test asks how many shards a key has. Raises `FileNotFoundError`.
+    """Whether the number of shards changes what the load test sends. Raises `FileNotFoundError`.
 
-    Its source is read, not run: importing it would import locust.
+    It does where the load test asks for it, or where the scenario states it and the users that the load test
+    is made of ask for it. Sources are read, not run: importing them would import locust.
     """
-    tree = ast.parse(locustfile(scenario).read_text(encoding="utf-8"))
-    return any(isinstance(node, ast.Attribute) and node.attr == "shards" for node in ast.walk(tree))
+    tree = _parsed(locustfile(scenario))
+    if _asks_for_shards(tree):
+        return True
+    stated = "shards" in scenario.keys.model_fields_set
+    return stated and any(_asks_for_shards(_parsed(path)) for path in _users_of(tree))
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _asks_for_shards(tree: ast.Module) -> bool:
+    """Whether a user reads `self.shards`."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "shards"
+        and isinstance(node.ctx, ast.Load)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        for node in ast.walk(tree)
+    )
+
+
+def _users_of(tree: ast.Module) -> Iterator[Path]:
+    """The modules that a load test takes its users from."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(USERS):
+            yield FOLDER.parent / f"{node.module.replace('.', '/')}.py"
 
 
 def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -> list[str]:

@@ -1,0 +1,63 @@
+"""Which runs are to be made, before any of them is."""
+
+from pathlib import Path
+
+import pytest
+
+from generator.run.jobs import find_scenario, find_scenarios, only_ours, shard_jobs
+from generator.run.launch import takes_shards
+from tablemodel.scenario import load_scenario
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+TAKES = {
+    "sharded": True,  # its users ask for it
+    "dynamic-sharding-fixed": True,  # stated, and asked for by the users that it is made of
+    "audit-log": False,  # its reader could ask for it; it is not stated
+    "hotkey": False,
+}
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_who_takes_a_number_of_shards(name: str) -> None:
+    assert takes_shards(load_scenario(SCENARIOS / f"{name}.toml")) is TAKES[name]
+
+
+def test_a_load_test_that_takes_none_is_not_fooled_by_a_scenario_that_states_it(tmp_path: Path) -> None:
+    text = (SCENARIOS / "hotkey.toml").read_text().replace("[keys]", "[keys]\nshards = 4")
+    (tmp_path / "stated.toml").write_text(text)
+    assert not takes_shards(load_scenario(tmp_path / "stated.toml"))
+
+
+def test_each_number_has_a_file_and_a_folder(tmp_path: Path) -> None:
+    jobs = shard_jobs(load_scenario(SCENARIOS / "sharded.toml"), (1, 8), tmp_path)
+    assert [(n, job.path.name, job.folder.name) for n, job in jobs.items()] == [
+        (1, "shards-1.json", "shards-1"), (8, "shards-8.json", "shards-8"),
+    ]  # fmt: skip
+    assert find_scenario(str(jobs[8].path)) == (jobs[8].scenario, jobs[8].path)
+    assert not jobs[8].folder.exists()
+
+
+def test_nothing_is_written_for_a_load_test_that_takes_no_shards(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="spreads no key over shards"):
+        shard_jobs(load_scenario(SCENARIOS / "hotkey.toml"), (1, 8), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_scenario_is_found_by_name_or_by_file() -> None:
+    by_name, by_file = find_scenario("hotkey"), find_scenario(str(SCENARIOS / "hotkey.toml"))
+    assert by_name[0] == by_file[0]
+
+
+def test_a_load_test_that_is_not_there_is_a_mistake_of_the_scenario(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text((SCENARIOS / "hotkey.toml").read_text().replace('loadtest = "hotkey"', 'loadtest = "no"'))
+    with pytest.raises(ValueError, match=r"there is no no\.py.* @ \$\.loadtest"):
+        find_scenarios([str(path)])
+
+
+def test_a_folder_with_something_in_it_is_not_for_a_series(tmp_path: Path) -> None:
+    assert only_ours(tmp_path / "new") == tmp_path / "new"
+    assert only_ours(tmp_path) == tmp_path
+    (tmp_path / "note.txt").write_text("")
+    with pytest.raises(ValueError, match="not an empty folder"):
+        only_ours(tmp_path)
