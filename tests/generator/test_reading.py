@@ -64,9 +64,10 @@ def scenario(
     return path
 
 
-def counted(folder: Path) -> dict[str, float]:
+def counted(folder: Path, *, throttled: bool = False) -> dict[str, float]:
     run: dict[str, Any] = runfiles.read_json(folder / "run.json", runfiles.RUN)
-    assert run["totals"]["throttled"] == run["totals"]["errors"] == 0, run["totals"]
+    assert run["totals"]["errors"] == 0, run["totals"]
+    assert bool(run["totals"]["throttled"]) is throttled, run["totals"]
     assert "user failed" not in str(run["generator"]["checks"])
     return run["counted"]  # type: ignore[no-any-return]
 
@@ -109,6 +110,20 @@ def test_wrong_reads_are_counted_and_break_the_run(run_locust: Locust, tmp_path:
     (threshold,) = diagnosis.thresholds
     assert (threshold.name, threshold.broken) == ("wrong_reads_max", True)
     assert threshold.measured == f"{sum(wrong(counts)):,.0f}"
+
+
+def test_a_throttled_read_misses_nothing(run_locust: Locust, tmp_path: Path) -> None:
+    path = scenario(tmp_path, size=30_000)
+    path.write_text(
+        path.read_text().replace("read = 20_000", "read = 20").replace("scale = 10", "scale = 0.1")
+    )
+    path.write_text(path.read_text().replace("write = 20_000", "write = 40_000"))
+    run = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
+    code, _out, err = run_locust("read_shards.py", *run)
+    assert code == 0, err
+    counts = counted(tmp_path / "run", throttled=True)
+    assert counts["reads.unchecked"] > 0
+    assert wrong(counts) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("ttl_s", [None, 0.5])
