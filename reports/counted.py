@@ -23,7 +23,8 @@ class Word:
 GROUPS: Final[Mapping[str, str]] = {
     "reads": "Reads that were checked",
     "cache": "Read-through cache",
-    "orders": "Orders and their totals",
+    "orders": "Orders",
+    "totals": "Totals of the orders",
     "shards": "Dynamic sharding",
     "metadata": "The table of shard numbers",
     "conditions": "Conditional writes",
@@ -47,18 +48,36 @@ WORDS: Final[Mapping[str, Word]] = {
     "orders.placed": Word("orders placed"),
     "orders.units": Word("consumed for orders, totals included", "units"),
     "orders.counted": Word("orders found in the totals at the end"),
+    "orders.missing": Word("orders that the totals lack"),
+    "totals.kept": Word("totals that were kept"),
+    "totals.wrong": Word("totals that differ from the orders in the table"),
+    "totals.reports": Word("reports made by reading the whole table"),
+    "totals.incomplete_reports": Word("reports that lack a part: it was throttled"),
+    "totals.updates": Word("updates of totals"),
+    "totals.repeated": Word("updates that an earlier try had made already"),
+    "totals.delay_mean_s": Word("from an order to its total, on average", "s"),
+    "totals.delay_max_s": Word("from an order to its total, at most", "s"),
+    "shards.ended_with": Word("shards of the key that had most, at the end"),
     "shards.increments": Word("times that a key got more shards"),
     "shards.conflicts": Word("updates lost to another writer's (the optimistic lock)"),
     "shards.cooling": Word("throttles within the cooldown, answered by a retry alone"),
+    "shards.backing_off": Word("throttles at which another writer was let go first"),
+    "shards.at_most": Word("throttles of a key that may have no more shards"),
     "shards.shrinks": Word("times that a key got fewer shards"),
+    "shards.confirmed": Word("shards brought back into use by a write"),
+    "shards.forgotten": Word("shards that readers need not ask any more"),
     "shards.capacity_asked": Word("times that more capacity of the table was asked for"),
     "metadata.read_units": Word("consumed by reading the numbers of shards", "RCU"),
     "metadata.write_units": Word("consumed by writing them", "WCU"),
+    "metadata.throttled": Word("requests for them that were throttled"),
     "conditions.failed": Word("writes whose condition did not hold"),
     "conditions.failed_units": Word("consumed by them all the same", "WCU"),
+    "batch.requests": Word("batches sent"),
     "batch.items": Word("items sent in batches"),
     "batch.unprocessed": Word("items that came back unprocessed"),
+    "transactions.requests": Word("transactions sent"),
     "transactions.cancelled": Word("transactions cancelled"),
+    "transactions.conflicts": Word("of them because of another transaction on the same item"),
 }
 OUTCOMES: Final = ("accepted", "throttled", "error", "write_units", "read_units")
 
@@ -81,8 +100,8 @@ def counts_of(counted: Mapping[str, float]) -> Counts | None:
 
 
 def is_wrong(name: str, number: float) -> bool:
-    """Whether a counted number says that reads were wrong."""
-    return name in WRONG and number > 0
+    """Whether a counted number says that something read or added up was wrong."""
+    return (name in WRONG or name == "totals.wrong") and number > 0
 
 
 def word_of(name: str) -> Word:
@@ -124,13 +143,17 @@ def _wrong(counted: Mapping[str, float]) -> list[str]:
         if (number := round(counted.get(name, 0.0)))
     ]
     checked = some(round(counted.get("reads.checked", 0.0)), "checked read")
-    return [f"Wrong reads: of what {checked} should have got, {', '.join(found)}."] if found else []
+    reads = [f"Wrong reads: of what {checked} should have got, {', '.join(found)}."] if found else []
+    if totals := round(counted.get("totals.wrong", 0.0)):
+        kept = whole(counted.get("totals.kept"))
+        return [*reads, f"Wrong totals: {totals:,} of {kept} differ from the orders in the table."]
+    return reads
 
 
 def _right(counted: Mapping[str, float]) -> list[str]:
     said = []
     checked = round(counted.get("reads.checked", 0.0))
-    if checked and not _wrong(counted):
+    if checked and not any(counted.get(name) for name in WRONG):
         said.append(
             f"{some(checked, 'read')} checked against what was written: nothing missing, nothing twice, "
             "all in order."

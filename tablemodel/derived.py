@@ -3,9 +3,7 @@
 A derived scenario is a whole file of its own, so that it can be read, and run again by itself.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from tablemodel.runfiles import write_atomically
 from tablemodel.scenario import Scenario, scenario_from_dict
@@ -44,20 +42,11 @@ def with_shards(scenario: Scenario, shards: int) -> Scenario:
     raw = scenario.model_dump(mode="json")
     raw["name"] = named(scenario.name, shards)
     raw["keys"]["shards"] = shards
-    tables = (scenario.table.name, *(companion.name for companion in scenario.companions))
-    raw = _renamed(raw, {name: named(name, shards) for name in tables})
+    for table in (raw["table"], *raw["companions"]):
+        table["name"] = named(table["name"], shards)
     if shards != scenario.keys.shards:
         raw["expects"] = None
     return scenario_from_dict(raw, f"{scenario.name} with {shards} shards")
-
-
-def _renamed(content: Any, names: Mapping[str, str]) -> Any:
-    """Plain values with every mention of a table by its new name: other parts of a scenario name it too."""
-    if isinstance(content, dict):
-        return {field: _renamed(value, names) for field, value in content.items()}
-    if isinstance(content, list):
-        return [_renamed(value, names) for value in content]
-    return names.get(content, content) if isinstance(content, str) else content
 
 
 def named(name: str, shards: int) -> str:

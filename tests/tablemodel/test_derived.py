@@ -58,14 +58,9 @@ def test_tables_beside_it_are_its_own_too(sharded: Scenario) -> None:
     assert [table.name for table in derived.companions] == ["totals-2"]
 
 
-def test_a_part_that_names_a_table_names_the_new_one() -> None:
-    scenario = load_scenario(SCENARIOS / "dynamic-sharding.toml")
-    assert scenario.dynamic_sharding is not None
-    derived = with_shards(scenario, 4)
-    assert derived.dynamic_sharding is not None
-    assert (
-        derived.dynamic_sharding.table == derived.companions[0].name == f"{scenario.dynamic_sharding.table}-4"
-    )
+def test_a_scenario_that_finds_its_number_itself_is_refused() -> None:
+    with pytest.raises(ScenarioError, match=r"say either how many shards there are, or dynamic_sharding"):
+        with_shards(load_scenario(SCENARIOS / "dynamic-sharding.toml"), 4)
 
 
 def test_a_derived_scenario_is_a_file_that_can_be_read_again(sharded: Scenario, tmp_path: Path) -> None:
