@@ -1,6 +1,6 @@
-"""One Locust process at full speed: the hot-key users, full recording on, never waiting between requests.
+"""One Locust process at full speed: users of one operation, full recording on, never waiting in between.
 
-Run as `python -m benchmarks._load_process TRANSPORT URL SECONDS CPU`; prints one JSON object.
+Run as `python -m benchmarks._load_process TRANSPORT URL SECONDS CPU [OPERATION]`; prints one JSON object.
 """
 
 import json
@@ -11,14 +11,41 @@ from typing import Any
 import gevent
 import locust
 from gevent import get_hub
+from locust import task
 
 from generator.record.seconds import ACCEPTED, ATTEMPTS
 from generator.run.load import Order, start_load
 from generator.run.pulse import beat, fold, watch_lag
+from generator.users.batches import BatchUser
+from generator.users.operations import ItemUser
+from generator.users.user import TableUser
 from loadtests.hotkey import HotKeyUser
+from tablemodel.limits import BATCH_WRITE_ITEMS
 from tablemodel.scenario import scenario_from_dict
 
+
+class QueryUser(ItemUser):
+    """Reads one page after the other."""
+
+    @task
+    def send_one(self) -> None:
+        self.query_items()
+
+
+class BatchWriteUser(BatchUser):
+    """Writes one batch of 25 items after the other."""
+
+    @task
+    def send_one(self) -> None:
+        self.batch_write()
+
+
 USERS = 16
+SENT: dict[str, tuple[type[TableUser], int]] = {  # by whom, and how many attempts one request is
+    "PutItem": (HotKeyUser, 1),
+    "Query": (QueryUser, 1),
+    "BatchWriteItem": (BatchWriteUser, BATCH_WRITE_ITEMS),
+}
 SCENARIO = {
     "format": "keyheat.scenario/1",
     "name": "null",
@@ -30,7 +57,7 @@ SCENARIO = {
 }
 
 
-def measure(transport: str, url: str, seconds: float) -> dict[str, Any]:
+def measure(transport: str, url: str, seconds: float, operation: str = "PutItem") -> dict[str, Any]:
     """Send for some seconds; the first one is not counted."""
     order = Order(
         run_id="bench",
@@ -41,7 +68,8 @@ def measure(transport: str, url: str, seconds: float) -> dict[str, Any]:
         show_keys=False,
         users=USERS,
     )
-    environment: Any = locust.env.Environment(user_classes=[HotKeyUser])
+    user, attempts = SENT[operation]
+    environment: Any = locust.env.Environment(user_classes=[user])
     load = environment.keyheat = start_load(order)
     runner = environment.create_local_runner()
     environment.stop_timeout = 5.0
@@ -55,13 +83,13 @@ def measure(transport: str, url: str, seconds: float) -> dict[str, Any]:
     whole = sorted({row.second for row in load.record.seconds.rows})[1:-1]
     counts = [load.record.seconds.in_second(second) for second in whole]
     return {
-        "per_s": sum(count[ACCEPTED] for count in counts) / len(whole),
+        "per_s": sum(count[ACCEPTED] for count in counts) / len(whole) / attempts,
         "failed": sum(count[ATTEMPTS] - count[ACCEPTED] for count in counts),
-        "p50_us": load.record.latencies["PutItem.accepted"].percentile_us(50),
-        "p99_us": load.record.latencies["PutItem.accepted"].percentile_us(99),
+        "p50_us": load.record.latencies[f"{operation}.accepted"].percentile_us(50),
+        "p99_us": load.record.latencies[f"{operation}.accepted"].percentile_us(99),
     }
 
 
 if __name__ == "__main__":
     os.sched_setaffinity(0, {int(sys.argv[4])})
-    print(json.dumps(measure(sys.argv[1], sys.argv[2], float(sys.argv[3]))))
+    print(json.dumps(measure(sys.argv[1], sys.argv[2], float(sys.argv[3]), *sys.argv[5:6])))

@@ -1,7 +1,8 @@
-"""The load generator alone: PutItem/s of 1 KB from one Locust process on one core, against a null server.
+"""The load generator alone: requests/s from one Locust process on one core, against a null server.
 
 Both transports run the same user class with full recording, in turns, so that a busy moment of the machine
-hits both; the best turn of each counts.
+hits both; the best turn of each counts. PutItem is of 1 KB, Query gets a page of 25 small items, and
+BatchWriteItem sends 25 items of 1 KB.
 """
 
 import json
@@ -16,14 +17,22 @@ from benchmarks._table import Row, show
 
 ROOT = Path(__file__).parents[1]
 TURNS, SECONDS = 3, 4.0
+MORE_TURNS, MORE_SECONDS = 2, 3.0
+SIGNED_AT_LEAST = {"PutItem": 7_000.0}
+AT_LEAST = {"PutItem": 8.0, "Query": 8.0, "BatchWriteItem": 3.0}
+WHAT = {
+    "PutItem": "PutItem 1 KB",
+    "Query": "Query, a page of 25 items",
+    "BatchWriteItem": "BatchWriteItem, 25 items of 1 KB",
+}
 GENERATOR_CPU, SERVER_CPU = "0", "1"
 
 
 @contextmanager
-def null_server() -> Iterator[str]:
+def null_server(operation: str = "PutItem") -> Iterator[str]:
     """A null server of our own on the other core; gives its URL."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks._null_server", SERVER_CPU],
+        [sys.executable, "-m", "benchmarks._null_server", SERVER_CPU, operation],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -39,11 +48,11 @@ def null_server() -> Iterator[str]:
         child.stdout.close()
 
 
-def measure(transport: str, url: str, seconds: float) -> dict[str, Any]:
+def measure(transport: str, url: str, seconds: float, operation: str = "PutItem") -> dict[str, Any]:
     """One turn of one transport, in a process of its own."""
     module = "benchmarks._load_process"
     done = subprocess.run(
-        [sys.executable, "-m", module, transport, url, f"{seconds:g}", GENERATOR_CPU],
+        [sys.executable, "-m", module, transport, url, f"{seconds:g}", GENERATOR_CPU, operation],
         cwd=ROOT,
         check=True,
         stdout=subprocess.PIPE,
@@ -53,24 +62,36 @@ def measure(transport: str, url: str, seconds: float) -> dict[str, Any]:
 
 
 def rows() -> list[Row]:
-    """Measure both transports in turns."""
-    with null_server() as url:
+    """Measure both transports in turns, operation by operation."""
+    return [
+        *compared("PutItem", TURNS, SECONDS),
+        *compared("Query", MORE_TURNS, MORE_SECONDS),
+        *compared("BatchWriteItem", MORE_TURNS, MORE_SECONDS),
+    ]
+
+
+def compared(operation: str, turns: int, seconds: float) -> list[Row]:
+    """One operation by both transports."""
+    with null_server(operation) as url:
         results = [
-            (transport, measure(transport, url, SECONDS))
-            for _ in range(TURNS)
+            (transport, measure(transport, url, seconds, operation))
+            for _ in range(turns)
             for transport in ("signed", "boto3")
         ]
-    per_s = {
-        name: max(result["per_s"] for transport, result in results if transport == name)
+    signed, boto3 = (
+        max(result["per_s"] for transport, result in results if transport == name)
         for name in ("signed", "boto3")
-    }
-    ratio = per_s["signed"] / per_s["boto3"]
+    )
+    what, floor = WHAT[operation], SIGNED_AT_LEAST.get(operation)
     return [
+        Row(what=f"signed transport: {what}", measured=signed, unit="requests/s", at_least=floor),
+        Row(what=f"boto3 transport: {what}", measured=boto3, unit="requests/s"),
         Row(
-            what="signed transport: PutItem 1 KB", measured=per_s["signed"], unit="requests/s", at_least=7_000
+            what=f"signed against boto3: {operation}",
+            measured=signed / boto3,
+            unit="times",
+            at_least=AT_LEAST[operation],
         ),
-        Row(what="boto3 transport: PutItem 1 KB", measured=per_s["boto3"], unit="requests/s"),
-        Row(what="signed against boto3", measured=ratio, unit="times", at_least=8),
     ]
 
 

@@ -5,7 +5,7 @@ throttled, and nobody says why. Their request is timed once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from generator.record.record import Attempt, Record
@@ -107,7 +107,7 @@ class Batch:
         _note_accepted(record, attempt, answer, done)
         for part in self.parts:
             if (part.key, part.sort_key) in left:
-                record.throttled(replace(attempt, key=part.key, timed=False), part.units, None, None)
+                record.throttled(_item(attempt, part.key, timed=False), part.units, None, None)
         record.count("batch.unprocessed", len(left))
         return None
 
@@ -149,12 +149,12 @@ class Transaction:
         told = [(part, code) for part, code in zip(self.parts, codes, strict=False) if code != "None"]
         throttled = [(part, code) for part, code in told if code in THROTTLED_ITEMS]
         for number, (part, _) in enumerate(throttled):
-            one = replace(attempt, key=part.key, timed=number == 0)
+            one = _item(attempt, part.key, timed=number == 0)
             record.throttled(one, part.units, None, None)
         if throttled:
             return throttled[0][1]
         part, code = told[0] if told else (self.parts[0], CANCELLED)
-        record.failed(replace(attempt, key=part.key), code)
+        record.failed(_item(attempt, part.key, timed=True), code)
         return code
 
 
@@ -165,7 +165,7 @@ def _note_accepted(record: Record, attempt: Attempt, answer: Answer, parts: Sequ
     for number, part in enumerate(parts):
         share = part.units / expected
         indexes = {name: units * share for name, units in by_index.items()}
-        record.accepted(replace(attempt, key=part.key, timed=number == 0), total * share, indexes)
+        record.accepted(_item(attempt, part.key, timed=number == 0), total * share, indexes)
 
 
 def _note_refused(record: Record, attempt: Attempt, answer: Answer, parts: Sequence[Part]) -> str:
@@ -173,9 +173,23 @@ def _note_refused(record: Record, attempt: Attempt, answer: Answer, parts: Seque
     reason = next(iter(answer.reasons), NO_REASON) if answer.throttled else NO_REASON
     failure = (reason.reason or failure_of(answer)) if answer.throttled else failure_of(answer)
     for number, part in enumerate(parts):
-        one = replace(attempt, key=part.key, timed=number == 0)
+        one = _item(attempt, part.key, timed=number == 0)
         if answer.throttled:
             record.throttled(one, part.units, reason.reason, reason.index)
         else:
             record.failed(one, failure)
     return failure
+
+
+def _item(attempt: Attempt, key: str, *, timed: bool) -> Attempt:
+    """The attempt as that of one item: `dataclasses.replace`, but several times faster."""
+    return Attempt(
+        attempt.operation,
+        attempt.direction,
+        key,
+        attempt.sent_s,
+        attempt.late_us,
+        attempt.service_us,
+        attempt.table,
+        timed,
+    )
