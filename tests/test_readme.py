@@ -47,6 +47,7 @@ MAKE = {
 TESTED = {*MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO}
 # Pages whose commands have a test of their own, beside what the page is about.
 TESTED_ELSEWHERE = {
+    "dynamic-sharding.md": "test_dynamic_page.py",
     "local-table.md": "test_control_docs.py",
     "plan.md": "test_series.py",
     "sweep.md": "test_series.py",

@@ -81,7 +81,7 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 AnyOrder.TestCase.settings = settings(
-    max_examples=60,
+    max_examples=30,
     stateful_step_count=60,
     deadline=None,
     suppress_health_check=list(HealthCheck),

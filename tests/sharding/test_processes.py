@@ -103,7 +103,7 @@ def watch(client: Any, enough: Callable[[list[Shards]], bool]) -> list[Shards]:
 def test_fifty_writers_raise_the_number_once_per_cooldown(url: str, start: Start, tmp_path: Path) -> None:
     """Five processes of ten threads, each a writer by itself; all may update as soon as it has cooled."""
     client = make_tables(url, TEN_PARTITIONS)
-    cooldown_s = 1.5
+    cooldown_s = 1.0
     policy = {"cooldown_s": cooldown_s, "backoff_low_s": 0, "backoff_high_s": 0.05, "cache_s": 1,
               "history": 100, "retry_high_s": 0.4}  # fmt: skip
     writers = [start("write", name=f"w{n}", threads=10, policy=policy, burst_s=0) for n in range(5)]
@@ -137,9 +137,9 @@ def test_no_item_is_ever_unreadable_while_shards_grow_and_shrink(
     states = watch(
         client,
         lambda states: (
-            seen(states, lambda before, after: after.number > before.number) >= 3
+            seen(states, lambda before, after: after.number > before.number) >= 2
             and seen(states, lambda before, after: after.number < before.number) >= 2
-            and seen(states, lambda before, after: after.to_read < before.to_read) >= 2
+            and seen(states, lambda before, after: after.to_read < before.to_read) >= 1
         ),
     )
     (tmp_path / "stop").touch()
