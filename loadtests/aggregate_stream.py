@@ -2,13 +2,11 @@
 
 from locust import task
 
-from generator.users.aggregate import OrderUser
+from generator.users.aggregate import StreamedOrderUser
 
 
-class PlacingUser(OrderUser):
+class PlacingUser(StreamedOrderUser):
     """Places orders; a process of its own counts them (`configs/scenarios/aggregate-stream.toml`)."""
-
-    beside = ("generator.aggregation.consumer",)
 
     @task
     def place_order(self) -> None:

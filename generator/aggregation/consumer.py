@@ -26,6 +26,7 @@ from generator.beside.helper import Assignment, Outcome, serve
 from generator.transport.boto import make_client
 from generator.transport.target import target_at
 
+VIEWS = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")  # that show what an order is of
 FLUSH_EVERY_S = 2.0
 REFRESH_EVERY_S = 10.0
 IDLE_S = 0.2  # a shard is asked five times a second at most while nothing comes
@@ -148,7 +149,7 @@ class Consumer:
 def consumer_for(assignment: Assignment) -> Consumer:
     """The consumer of a run. Raises ValueError where the scenario has no stream, or nowhere for totals."""
     scenario = assignment.scenario
-    if scenario.table.stream not in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES"):
+    if scenario.table.stream not in VIEWS:
         raise ValueError(f"table {scenario.table.name} has no stream that shows new images")
     if not scenario.companions:
         raise ValueError("the scenario has no companion table for the totals")

@@ -5,6 +5,7 @@ Everything is checked before anything starts, and every mistake is said at once.
 
 import os
 from argparse import Namespace
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, count
@@ -89,17 +90,25 @@ def add_options(parser: Any) -> None:
 
 
 def check_options(
-    options: Namespace, *, locustfiles: list[str], needs_sort_key: bool, has_cache: bool = True
+    options: Namespace,
+    *,
+    locustfiles: list[str],
+    needs_sort_key: bool,
+    has_cache: bool = True,
+    lacks: Iterable[Callable[[Scenario], Iterable[str]]] = (),
 ) -> Plan:
     """The plan that the options state. Raises `InputError` with everything that is wrong with them.
 
-    `needs_sort_key`, `has_cache`: what the users of the load test need, and can.
+    `needs_sort_key`, `has_cache`: what the users of the load test need, and can; each of `lacks` says what
+    else a scenario lacks for one of them.
     """
     errors: list[str] = []
     path = _scenario_path(options, locustfiles, errors)
     scenario = _scenario(path, needs_sort_key, errors) if path else None
     if scenario is not None and scenario.cache is not None and not has_cache:
         errors.append(f"{path}: no user of this load test reads through a cache @ $.cache")
+    if scenario is not None:
+        errors += dict.fromkeys(f"{path}: {words}" for lack in lacks for words in lack(scenario))
     target = _target(options, errors)
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)

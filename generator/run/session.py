@@ -96,6 +96,7 @@ def _plan_or_exit(environment: Any) -> Plan:
             locustfiles=environment.parsed_locustfiles or [],
             needs_sort_key=any(getattr(user, "needs_sort_key", False) for user in environment.user_classes),
             has_cache=any(getattr(user, "has_cache", False) for user in environment.user_classes),
+            lacks=[user.lacks for user in environment.user_classes if hasattr(user, "lacks")],
         )
         if plan.target is not None:
             for table in (plan.scenario.table, *plan.scenario.companions):

@@ -3,6 +3,7 @@
 The key pattern of the scenario draws products; an order's own key is new each time, so orders spread evenly.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import gevent
@@ -10,6 +11,7 @@ import orjson
 from gevent.pool import Pool
 from locust.exception import StopUser
 
+from generator.aggregation.consumer import VIEWS
 from generator.aggregation.orders import (
     DAY,
     PRODUCT,
@@ -27,6 +29,7 @@ from generator.aggregation.orders import (
 from generator.transport.answer import Answer
 from generator.users.outcomes import Part, Transaction, consumed
 from generator.users.user import TableUser
+from tablemodel.scenario import Scenario
 from tablemodel.units import write_units
 
 MOST_PIECES = 5
@@ -93,6 +96,21 @@ class OrderUser(TableUser):
         if answer.accepted:
             self.count("orders.placed")
             self.count("orders.units", consumed(answer)[0])
+
+
+class StreamedOrderUser(OrderUser):
+    """Places orders; a process beside the load reads the table's stream and keeps the totals."""
+
+    abstract = True
+    beside = ("generator.aggregation.consumer",)
+
+    @classmethod
+    def lacks(cls, scenario: Scenario) -> Iterator[str]:
+        """A stream that shows the orders, and a table for the totals."""
+        if scenario.table.stream not in VIEWS:
+            yield f"the totals come from the table's stream: say one of {', '.join(VIEWS)} @ $.table.stream"
+        if not scenario.companions:
+            yield "the totals need a table of their own @ $.companions"
 
 
 SEGMENTS = 4

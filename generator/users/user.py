@@ -1,5 +1,6 @@
 """The users that locustfiles are made of: each waits for its answer, records it, and keeps to its pace."""
 
+from collections.abc import Iterator
 from random import Random
 from time import time
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from generator.users.acknowledged import noting
 from generator.users.items import NONE, Attributes
 from generator.users.outcomes import Note, consumed, note_single
 from tablemodel.keys import KeyPattern
+from tablemodel.scenario import Scenario
 from tablemodel.units import write_units
 
 session.listen(locust.events)  # Locust knows a locustfile's listeners only from what importing it registers
@@ -29,6 +31,11 @@ class TableUser(locust.User):
     """Whether the question makes no sense on a table without a sort key."""
     beside: tuple[str, ...] = ()
     """A process to run beside the load, `python -m` and these: see `generator.beside.helper`."""
+
+    @classmethod
+    def lacks(cls, scenario: Scenario) -> Iterator[str]:
+        """What the scenario lacks for these users, as `message @ $.path`; said before anything starts."""
+        yield from ()
 
     load: Load
     keys: KeyPattern
