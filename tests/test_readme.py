@@ -51,6 +51,7 @@ TESTED_ELSEWHERE = {
     "local-table.md": "test_control_docs.py",
     "plan.md": "test_series.py",
     "sweep.md": "test_series.py",
+    "several-machines.md": "test_deploy.py",
 }
 
 

@@ -1,0 +1,300 @@
+"""What is in `deploy/`, and the commands of several-machines.md: valid, of one mind, and they run.
+
+There is no Docker and no cluster here. Their files are held against their schemas, every command line in them
+is read by the parsers that will read it, and the commands themselves run on this machine.
+"""
+
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from generator.run.launch import locustfile
+from tablemodel import runfiles
+from tablemodel.scenario import scenario_from_dict
+
+ROOT = Path(__file__).parents[1]
+DEPLOY = ROOT / "deploy"
+PAGE = (ROOT / "docs" / "several-machines.md").read_text(encoding="utf-8")
+PROGRAMS = Path(sys.executable).parent
+PATIENCE_S = 90
+PARSE = """
+import json, sys
+from locust import events
+from locust.argument_parser import get_parser
+from generator.run.options import add_options
+events.init_command_line_parser.add_listener(add_options)
+print(json.dumps(vars(get_parser(default_config_files=[]).parse_args(sys.argv[1:])), default=str))
+"""
+IN_PAGE = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+PROCESSES, MASTER, WORKER = "".join(IN_PAGE).splitlines()
+
+
+def compose() -> dict[str, Any]:
+    """The Compose file with the defaults of its variables."""
+    text = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", (DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+    return dict(yaml.safe_load(text))
+
+
+def manifests() -> dict[str, dict[str, Any]]:
+    """The Kubernetes objects by kind and name."""
+    objects = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text(encoding="utf-8"))
+    return {f"{one['kind']}/{one['metadata']['name']}": one for one in objects}
+
+
+def container(role: str) -> dict[str, Any]:
+    (one,) = manifests()[f"Deployment/keyheat-{role}"]["spec"]["template"]["spec"]["containers"]
+    return dict(one)
+
+
+def parsed(command: list[str]) -> dict[str, Any]:
+    """What Locust and we read in a `locust` command."""
+    assert command[0] == "locust"
+    done = subprocess.run(
+        [sys.executable, "-c", PARSE, *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"],
+        ["kubernetes-validate", "--strict", "deploy/kubernetes.yaml"],
+    ],
+    ids=["compose", "kubernetes"],
+)
+def test_the_files_are_what_their_schemas_say(command: list[str]) -> None:
+    program, *arguments = command
+    done = subprocess.run(
+        [PROGRAMS / program, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("where", ["compose", "kubernetes", "page"])
+def test_master_and_worker_say_what_both_parsers_understand_and_find_each_other(where: str) -> None:
+    if where == "compose":
+        commands = [compose()["services"][role]["command"] for role in ("master", "worker")]
+    elif where == "kubernetes":
+        commands = [[*container(role)["command"], *container(role)["args"]] for role in ("master", "worker")]
+    else:
+        commands = [shlex.split(MASTER), shlex.split(WORKER)]
+    master, worker = map(parsed, commands)
+    assert (master["master"], worker["worker"]) == (True, True)
+    assert master["locustfile"] == worker["locustfile"]
+    assert (ROOT / master["locustfile"]).exists()
+    assert worker["master_port"] == master["master_bind_port"] == 5557
+    assert master["master_bind_host"] == "*"
+    assert worker["scenario"] is None, "the master's order has it"
+    if where == "kubernetes":
+        assert f"Service/{worker['master_host']}" in manifests()
+        assert master["target"] == "aws"
+    else:
+        assert worker["master_host"] == "127.0.0.1"
+
+
+def test_compose_keeps_all_in_one_network_so_that_the_endpoint_is_on_this_machine() -> None:
+    services = compose()["services"]
+    assert {services[role]["network_mode"] for role in ("master", "worker")} == {"service:endpoint"}
+    endpoint, master = services["endpoint"], services["master"]
+    port = endpoint["command"][endpoint["command"].index("--port") + 1]
+    target = parsed(master["command"])["target"]
+    assert target == f"http://127.0.0.1:{port}"
+    assert f"'{target}/_keyheat/health'" in endpoint["healthcheck"]["test"][-1]
+    assert endpoint["ports"] == [f"127.0.0.1:{parsed(master['command'])['web_port']}:8089"]
+    assert (ROOT / parsed(master["command"])["scenario"]).exists()
+    contents = [service["build"] for service in services.values()]
+    assert all((DEPLOY / build["context"] / build["dockerfile"]).exists() for build in contents)
+
+
+def test_kubernetes_objects_name_each_other() -> None:
+    objects = manifests()
+    service, policy = objects["Service/keyheat-master"], objects["NetworkPolicy/keyheat-master"]
+    for role in ("master", "worker"):
+        deployment = objects[f"Deployment/keyheat-{role}"]["spec"]
+        labels = deployment["template"]["metadata"]["labels"]
+        assert deployment["selector"]["matchLabels"].items() <= labels.items()
+        spec = deployment["template"]["spec"]
+        assert f"ServiceAccount/{spec['serviceAccountName']}" in objects
+        mounted = {one["name"] for one in container(role)["volumeMounts"]}
+        assert mounted == {one["name"] for one in spec["volumes"]}
+        configs = [one["configMap"]["name"] for one in spec["volumes"] if "configMap" in one]
+        assert all(f"ConfigMap/{name}" in objects for name in configs)
+        assert spec["securityContext"]["runAsUser"] == 10001
+        assert "cpu" not in container(role)["resources"]["limits"]
+    master, worker = (objects[f"Deployment/keyheat-{role}"]["spec"] for role in ("master", "worker"))
+    assert service["spec"]["selector"] == master["selector"]["matchLabels"]
+    assert policy["spec"]["podSelector"]["matchLabels"] == master["selector"]["matchLabels"]
+    (rule,) = policy["spec"]["ingress"]
+    assert rule["from"][0]["podSelector"]["matchLabels"] == worker["selector"]["matchLabels"]
+    ports = {one["name"]: one["containerPort"] for one in container("master")["ports"]}
+    assert {one["targetPort"]: one["port"] for one in service["spec"]["ports"]} == ports
+    assert ports == {"page": 8089, "workers": rule["ports"][0]["port"]}
+    assert container("master")["image"] == container("worker")["image"]
+
+
+def test_the_scenario_of_the_config_map_loads_and_is_the_load_tests() -> None:
+    text = manifests()["ConfigMap/keyheat-scenario"]["data"]["scenario.toml"]
+    scenario = scenario_from_dict(tomllib.loads(text), "kubernetes.yaml")
+    command = parsed([*container("master")["command"], *container("master")["args"]])
+    assert ROOT / command["locustfile"] == locustfile(scenario)
+    (mount,) = (one for one in container("master")["volumeMounts"] if one["name"] == "scenario")
+    assert command["scenario"] == f"{mount['mountPath']}/scenario.toml"
+
+
+def test_no_file_has_credentials() -> None:
+    for path in DEPLOY.iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"A[KS]IA[0-9A-Z]{16}|SECRET_ACCESS_KEY:? *[=:] *\S", text), path
+
+
+def test_the_image_has_what_the_programs_import_and_ports_that_the_files_name() -> None:
+    text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    copied = {word for line in re.findall(r"^COPY ([^-].*)$", text, re.MULTILINE) for word in line.split()}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks"}
+    assert packages | {"configs", "keyheat.py", "requirements.lock"} <= copied
+    sources = copied - {"./", "/tmp/unneeded.py"}
+    assert all((ROOT / name).exists() for name in sources)
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    assert {f"!{name}" for name in sources} <= set(ignored)
+    assert "--require-hashes" in text
+    assert "EXPOSE 8089 5557 8000" in text
+    uid = re.search(r"--uid (\d+)", text)
+    assert uid is not None
+    assert f"USER {uid[1]}" in text
+
+
+def test_the_image_drops_what_only_developers_need() -> None:
+    said = subprocess.run(
+        [sys.executable, DEPLOY / "unneeded.py", "keyheat"],
+        capture_output=True, text=True, timeout=60, check=True,
+    ).stdout.split()  # fmt: skip
+    assert {"mypy", "ruff", "playwright", "hypothesis", "uv"} <= set(said)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {re.split(r"[\[<>=; ]", line)[0] for line in project["dependencies"]}
+    assert not needed & set(said)
+    assert not {"keyheat", "flask", "botocore", "zope-event", "pip"} & set(said)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Starts a command where `loadtests` and `configs` are; what still runs at the end is killed."""
+    for name in ("loadtests", "generator", "configs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    children: list[subprocess.Popen[str]] = []
+
+    def popen(command: list[str], *more: str) -> "subprocess.Popen[str]":
+        child = subprocess.Popen(
+            [PROGRAMS / command[0], *command[1:], *more],
+            cwd=tmp_path,
+            env={name: os.environ[name] for name in os.environ if not name.startswith(("AWS_", "LOCUST_"))},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        children.append(child)
+        return child
+
+    yield popen
+    for child in children:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+
+
+def test_processes_of_one_machine(start: Callable[..., Any], tmp_path: Path) -> None:
+    """The page's command, for five seconds, on a free port and without a report."""
+    assert "-t 60s" in PROCESSES
+    port = free_port()
+    command = shlex.split(PROCESSES.replace("-t 60s", "-t 5s"))
+    child = start(command, "--no-report", "--master-bind-port", port, "--master-port", port)
+    _out, err = child.communicate(timeout=PATIENCE_S)
+    assert child.returncode == 0, err
+    (folder,) = (tmp_path / "reports" / "out").iterdir()
+    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    assert run["processes"] == 2
+    assert run["generator"]["missing"] == []
+    assert run["totals"]["throttled"] > 0
+
+
+@pytest.mark.parametrize("where", ["compose", "page"])
+def test_the_very_commands_run(start: Callable[..., Any], tmp_path: Path, where: str) -> None:
+    """With free ports. Somebody opens the page, starts the test, watches, and stops it."""
+    web, wire = free_port(), free_port()
+    if where == "compose":
+        services, port = compose()["services"], free_port()
+        endpoint = [word.replace("8000", port) for word in services["endpoint"]["command"]]
+        assert start(endpoint).stdout.readline() == f"ready http://127.0.0.1:{port}\n"
+        master, worker = (
+            [word.replace("8000", port) for word in services[role]["command"]]
+            for role in ("master", "worker")
+        )
+    else:
+        master, worker = shlex.split(MASTER), shlex.split(WORKER)
+    leads = start(master, "--no-report", "--web-port", web, "--master-bind-port", wire)
+    for _ in range(2):
+        start(worker, "--master-port", wire)
+    page = f"http://127.0.0.1:{web}"
+    eventually(
+        lambda: leads.poll() is not None or json.loads(get(f"{page}/worker-count"))["worker_count"] == 2
+    )
+    assert leads.poll() is None, leads.stderr.read()
+    get(f"{page}/swarm", b"user_count=50&spawn_rate=50")
+    now = eventually(lambda: watched(page))
+    assert [one["users"] for one in now["generator"]["processes"]] == [25, 25]
+    assert "keyheat-hotkey" in now["run"]["table"]
+    get(f"{page}/stop", b"")
+    (folder,) = (tmp_path / "reports" / "out").iterdir()
+    run = eventually(lambda: finished(folder))
+    assert run["processes"] == 2
+    assert run["generator"]["missing"] == []
+    leads.terminate()
+    assert leads.wait(PATIENCE_S) == 0
+
+
+def watched(page: str) -> dict[str, Any] | None:
+    now = dict(json.loads(get(f"{page}/keyheat/now")))
+    return now if now["state"] == "loading" and now["throttles"]["total"] > 100 else None
+
+
+def finished(folder: Path) -> dict[str, Any] | None:
+    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    return run if run["status"] == "finished" else None
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return str(taken.getsockname()[1])
+
+
+def get(url: str, body: bytes | None = None) -> str:
+    with urllib.request.urlopen(url, body, timeout=PATIENCE_S) as answer:
+        return str(answer.read().decode())
+
+
+def eventually(attempt: Callable[[], Any]) -> Any:
+    """What the attempt gives once it gives something."""
+    gives_up_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < gives_up_s:
+        try:
+            found = attempt()
+        except OSError:
+            found = None
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it never came to it")
