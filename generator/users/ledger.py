@@ -73,16 +73,16 @@ class Ledger:
 
     def begin(self, identity: Identity, after: Item | None) -> None:
         """A write is about to be sent that leaves `after` of the item, as far as is known; None: nothing."""
-        known, spots = self._items.get(identity), self._spots(identity, after)
-        flight = self._flights.get(identity)
+        known, flight = self._items.get(identity), self._flights.get(identity)
         if flight is None:
             before = _Known(known.keys, dict(known.since_s), known.acknowledged_s) if known else None
             flight = self._flights[identity] = _Flight(before)
         flight.overlapped |= flight.count > 0
         flight.count += 1
-        for spot in known.since_s.keys() - spots if known else ():
-            self._places.remove(spot, identity)
-            del known.since_s[spot]  # type: ignore[union-attr]
+        if known is not None:
+            for spot in known.since_s.keys() - self._spots(identity, after):
+                self._places.remove(spot, identity)
+                del known.since_s[spot]
 
     def applied(self, identity: Identity, after: Item | None) -> None:
         """A write that was begun is acknowledged."""
