@@ -1,7 +1,7 @@
 """How large the next item is: always the same, or drawn from a distribution.
 
-A distribution is a value; drawing takes the random source. Units are paid per started kilobyte, so what an
-item costs in the mean is the mean of the units, which is more than the units of the mean.
+A distribution is a value; drawing takes the random source. Units are paid per started kilobyte, so what
+items cost in the mean is the mean of their units, and not the units of the mean item.
 """
 
 from bisect import bisect_right

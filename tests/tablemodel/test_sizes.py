@@ -44,10 +44,13 @@ def test_the_part_above_a_size_is_that_of_what_is_drawn(size: ItemSize, mark: in
     assert size.above(mark) == pytest.approx(above, abs=0.015)
 
 
-def test_the_mean_of_the_units_is_more_than_the_units_of_the_mean() -> None:
+def test_the_mean_of_the_units_is_not_the_units_of_the_mean() -> None:
     half = ChoiceSize((100, 1_100), (1, 1))
     assert write_units(0, round(half.mean_bytes)) == 1
     assert mean_units(half, WRITE_UNIT_BYTES) == pytest.approx(1.5)
+    mostly_small = ChoiceSize((100, 10_000), (3, 1))
+    assert write_units(0, round(mostly_small.mean_bytes)) == 3
+    assert mean_units(mostly_small, WRITE_UNIT_BYTES) == pytest.approx(3.25)
 
 
 @given(low=st.integers(100, 9_000), more=st.integers(0, 9_000))
