@@ -185,8 +185,9 @@ def plan(scenario: str, as_json: bool, prices: Path) -> int:
     from reports.plan import plan_json, plan_text
     from tablemodel.forecast import forecast
 
-    loaded, _path = find_scenario(scenario)
-    made = forecast(loaded, _prices(prices), margin=load_thresholds().recommend.shard_margin)
+    loaded, path = find_scenario(scenario)
+    margin = load_thresholds().recommend.shard_margin
+    made = forecast(loaded, _prices(prices), margin=margin, folder=path.parent)
     if as_json:
         print_json(plan_json(loaded, made))
     else:

@@ -39,16 +39,18 @@ def rows_of(scenario: Scenario, made: Forecast) -> Iterator[tuple[str, str]]:
     """The plan as names and values."""
     if made.requests is not None:
         yield "Requests", _demand(made.requests, "requests")
-    beside = " if every request writes" if made.requests is not None else ""
+    guessed = made.requests is not None and not made.traced
+    beside = " if every request writes" if guessed else ""
     if made.write_units is not None:
         yield "Write units", _demand(made.write_units, "WCU") + beside
     if made.read_units is not None:
-        beside = " if every request reads, eventually consistent" if made.requests is not None else ""
+        beside = " if every request reads, eventually consistent" if guessed else ""
         yield "Read units", _demand(made.read_units, "RCU") + beside
-    yield (
-        "One item",
-        f"{measured(made.units_per_write)} WCU to write, {measured(made.units_per_read)} to read",
-    )
+    if not made.traced:
+        yield (
+            "One item",
+            f"{measured(made.units_per_write)} WCU to write, {measured(made.units_per_read)} to read",
+        )
     yield "Table", _table(scenario, made)
     if made.hot_key is not None:
         yield from _hot_key(made, made.hot_key)
@@ -146,7 +148,8 @@ def _plain(demand: Demand | None) -> dict[str, float] | None:
 
 def _manner(scenario: Scenario) -> str:
     load = scenario.load
-    manner = f"open loop, {load.arrivals} arrivals" if load.open_loop else "closed loop"
+    manners = {"closed": "closed loop", "trace": "open loop, at the times of a trace"}
+    manner = manners.get(load.arrivals, f"open loop, {load.arrivals} arrivals")
     return f"{manner}, {some(load.users, 'user')}"
 
 

@@ -6,6 +6,7 @@ test's to say. So units are given both ways, unless the target itself is in unit
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from tablemodel import limits
@@ -14,6 +15,7 @@ from tablemodel.scenario import Scenario
 from tablemodel.shape import Shape
 from tablemodel.spec.load import LoadSpec, TargetUnit
 from tablemodel.spec.table import CapacityPair
+from tablemodel.traced import trace_totals
 
 MOST_SHARDS: Final = 100_000
 
@@ -69,6 +71,7 @@ class Forecast:
     requests: Demand | None
     write_units: Demand | None  # if every request writes an item
     read_units: Demand | None  # if every request reads an item, eventually consistent
+    traced: bool  # the units are those of a trace's own rows
     units_per_write: float
     units_per_read: float
     provisioned_write_per_s: float | None
@@ -86,16 +89,15 @@ class Forecast:
         return self.write_units.mean_per_s > self.provisioned_write_per_s
 
 
-def forecast(scenario: Scenario, prices: Prices, *, margin: float) -> Forecast:
-    """What a run of the scenario asks for; `margin` multiplies the formula's number of shards."""
+def forecast(scenario: Scenario, prices: Prices, *, margin: float, folder: Path = Path()) -> Forecast:
+    """What a run of the scenario asks for.
+
+    `margin` multiplies the formula's number of shards; `folder` is the scenario's, where its trace is, if it
+    has one. Raises `TraceError`.
+    """
     load, scale = scenario.load, scenario.local.scale
-    shape = load.rate_shape()
-    target = demand_of(shape, load.duration_s)
-    per_write = load.mean_write_units
-    per_read = load.mean_read_units(consistent=False)
-    requests = target if load.target_unit == "requests" else None
-    write = _side(load, "WCU", target, per_write)
-    read = _side(load, "RCU", target, per_read)
+    asked = _of_trace(scenario, folder) if load.arrivals == "trace" else _of_load(scenario)
+    write, read = asked.write_units, asked.read_units
     provisioned = scenario.table.provisioned or CapacityPair()
     reserved = provisioned_dollars(
         prices.provisioned,
@@ -105,24 +107,60 @@ def forecast(scenario: Scenario, prices: Prices, *, margin: float) -> Forecast:
     )
     return Forecast(
         unit=load.target_unit,
-        target=target,
-        shape=shape,
+        target=demand_of(asked.shape, load.duration_s),
+        shape=asked.shape,
         duration_s=load.duration_s,
-        requests=requests,
+        requests=demand_of(asked.shape, load.duration_s) if load.target_unit == "requests" else None,
         write_units=write,
         read_units=read,
-        units_per_write=per_write,
-        units_per_read=per_read,
+        traced=load.arrivals == "trace",
+        units_per_write=load.mean_write_units,
+        units_per_read=load.mean_read_units(consistent=False),
         provisioned_write_per_s=provisioned.write * scale if provisioned.write else None,
         provisioned_read_per_s=provisioned.read * scale if provisioned.read else None,
-        hot_key=_hot_key(scenario, write or read, writes=write is not None, margin=margin, scale=scale),
+        hot_key=_hot_key(scenario, asked, margin=margin),
         on_demand_dollars=consumed_dollars(
             prices.on_demand,
             write_units=write.total if write else 0.0,
-            read_units=read.total if read and not write else 0.0,
+            read_units=read.total if read and (asked.both or not write) else 0.0,
         ),
         provisioned_dollars=reserved or None,
         prices=prices,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is asked for: requests over time, units, and the hottest key's share of the units it is hot in."""
+
+    shape: Shape
+    write_units: Demand | None
+    read_units: Demand | None
+    hottest_share: float | None
+    both: bool = False  # reads and writes are sent; else the requests are the one or the other
+
+
+def _of_load(scenario: Scenario) -> _Asked:
+    load = scenario.load
+    shape = load.rate_shape()
+    target = demand_of(shape, load.duration_s)
+    return _Asked(
+        shape=shape,
+        write_units=_side(load, "WCU", target, load.mean_write_units),
+        read_units=_side(load, "RCU", target, load.mean_read_units(consistent=False)),
+        hottest_share=scenario.keys.hottest_share(),
+    )
+
+
+def _of_trace(scenario: Scenario, folder: Path) -> _Asked:
+    totals, duration_s = trace_totals(scenario, folder), scenario.load.duration_s
+    write, read = (demand_of(totals.shape_of(writes=writes), duration_s) for writes in (True, False))
+    return _Asked(
+        shape=totals.shape,
+        write_units=write if write.total else None,
+        read_units=read if read.total else None,
+        hottest_share=totals.hottest_share(writes=bool(write.total)),
+        both=True,
     )
 
 
@@ -148,16 +186,16 @@ def _side(load: LoadSpec, unit: TargetUnit, target: Demand, per_request: float) 
     return target.times(per_request) if load.target_unit == "requests" else None
 
 
-def _hot_key(
-    scenario: Scenario, demand: Demand | None, *, writes: bool, margin: float, scale: float
-) -> HotKeyForecast | None:
-    share = scenario.keys.hottest_share()
-    if share is None or demand is None:
+def _hot_key(scenario: Scenario, asked: _Asked, *, margin: float) -> HotKeyForecast | None:
+    """The most used key of the writes; where nothing is written, of the reads."""
+    demand = asked.write_units or asked.read_units
+    if asked.hottest_share is None or demand is None:
         return None
-    ceiling = (limits.PARTITION_WRITE_UNITS_PER_S if writes else limits.PARTITION_READ_UNITS_PER_S) * scale
-    units_per_s = demand.peak_per_s * share
+    writes = asked.write_units is not None
+    sustained = limits.PARTITION_WRITE_UNITS_PER_S if writes else limits.PARTITION_READ_UNITS_PER_S
+    ceiling, units_per_s = sustained * scenario.local.scale, demand.peak_per_s * asked.hottest_share
     return HotKeyForecast(
-        share=share,
+        share=asked.hottest_share,
         units_per_s=units_per_s,
         shards=scenario.keys.shards,
         ceiling_per_s=ceiling,

@@ -32,7 +32,7 @@ def said(scenario: Scenario, plan: Forecast) -> str:
 def test_every_shipped_scenario_has_a_plan_within_80_columns() -> None:
     for path in sorted(SCENARIOS.glob("*.toml")):
         scenario = load_scenario(path)
-        text = said(scenario, forecast(scenario, load_prices(), margin=1.5))
+        text = said(scenario, forecast(scenario, load_prices(), margin=1.5, folder=path.parent))
         assert max(map(len, text.splitlines())) <= 80, path
         assert "Dollars" in text
 

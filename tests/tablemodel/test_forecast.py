@@ -8,6 +8,7 @@ import pytest
 from tablemodel.forecast import Forecast, forecast, shards_needed
 from tablemodel.prices import load_prices
 from tablemodel.scenario import load_scenario, scenario_from_dict
+from tablemodel.trace import TraceError
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 
@@ -86,6 +87,36 @@ def test_dollars_are_those_of_the_run() -> None:
     plan = planned()
     assert plan.on_demand_dollars == pytest.approx(0.0625)
     assert plan.provisioned_dollars == pytest.approx((4_000 * 0.00065 + 500 * 0.00013) * 50 / 3600)
+
+
+def test_a_trace_is_added_up_row_by_row(tmp_path: Path) -> None:
+    rows = ["time,operation,key,size_bytes"]
+    rows += [
+        "0.0,put,hot,2000",
+        "0.5,put,hot,100",
+        "1.0,delete,cold,",
+        "2.0,get,hot,5000",
+        "9.0,put,late,100",
+    ]
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "mine.csv").write_text("\n".join(rows))
+    raw = load_scenario(SCENARIOS / "replay.toml").model_dump(mode="json")
+    raw["keys"] |= {"trace": "traces/mine.csv", "speed": 2.0}
+    raw["load"]["duration_s"] = 4.0
+    plan = forecast(scenario_from_dict(raw, "replay"), load_prices(), margin=1.5, folder=tmp_path)
+    assert plan.requests is not None
+    assert (plan.requests.total, plan.requests.peak_per_s) == (4, 3)  # twice as fast; the last is too late
+    assert plan.write_units is not None
+    assert plan.read_units is not None
+    assert (plan.write_units.total, plan.read_units.total) == (4, 1)
+    assert plan.hot_key is not None
+    assert plan.hot_key.share == 0.75
+    assert plan.on_demand_dollars == pytest.approx((4 * 0.625 + 1 * 0.125) / 1e6)
+
+
+def test_a_trace_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(TraceError):
+        forecast(load_scenario(SCENARIOS / "replay.toml"), load_prices(), margin=1.5, folder=tmp_path)
 
 
 @pytest.mark.parametrize(
