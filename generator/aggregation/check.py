@@ -22,22 +22,29 @@ ATTEMPTS = 10
 READ_UNITS_PER_S = 1_500.0  # half of what one partition can be asked for
 
 
-def scanned(
-    client: Any,
-    table: TableSpec,
-    *,
-    units_per_s: float = READ_UNITS_PER_S,
-    sleep: Callable[[float], None] = sleep,
-) -> Iterator[Mapping[str, Any]]:
+@dataclass(slots=True)
+class TableScan:
     """Every item of a table, in pages that come no faster than so many units per second."""
-    more: dict[str, Any] = {}
-    while True:
-        page = client.scan(TableName=table.name, ConsistentRead=True, ReturnConsumedCapacity="TOTAL", **more)
-        yield from page["Items"]
-        if "LastEvaluatedKey" not in page:
-            return
-        more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-        sleep(page["ConsumedCapacity"]["CapacityUnits"] / units_per_s)
+
+    client: Any
+    table: TableSpec
+    units_per_s: float = READ_UNITS_PER_S
+    sleep: Callable[[float], None] = sleep
+    units: float = 0.0
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        more: dict[str, Any] = {}
+        while True:
+            page = self.client.scan(
+                TableName=self.table.name, ConsistentRead=True, ReturnConsumedCapacity="TOTAL", **more
+            )
+            units = page["ConsumedCapacity"]["CapacityUnits"]
+            self.units += units
+            yield from page["Items"]
+            if "LastEvaluatedKey" not in page:
+                return
+            more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+            self.sleep(units / self.units_per_s)
 
 
 def rate_for(table: TableSpec, scale: float) -> float:
@@ -47,7 +54,9 @@ def rate_for(table: TableSpec, scale: float) -> float:
     return own * min(1.0, scale)
 
 
-def compared(kept: Totals, truth: Totals, counted: Mapping[str, float]) -> Outcome:
+def compared(
+    kept: Totals, truth: Totals, counted: Mapping[str, float], *, check_units: float = 0.0
+) -> Outcome:
     """The totals held against the orders in the table, and against those that users saw acknowledged."""
     placed, found, in_totals = int(counted.get("orders.placed", 0)), orders_in(truth), orders_in(kept)
     differing = wrong(kept, truth)
@@ -61,6 +70,7 @@ def compared(kept: Totals, truth: Totals, counted: Mapping[str, float]) -> Outco
         "orders.missing": placed - in_totals,
         "totals.kept": len(kept),
         "totals.wrong": differing,
+        "totals.check_units": check_units,
     }
     return Outcome(counted={name: float(number) for name, number in numbers.items()}, said=said)
 
@@ -88,9 +98,9 @@ class Check:
         table = assignment.scenario.table
         client = make_client(target_at(assignment.url, region=assignment.region), attempts=ATTEMPTS)
         rate = rate_for(table, assignment.scenario.local.scale)
-        items = scanned(client, table, units_per_s=rate)
-        truth, kept = sorted_items(items, table, assignment.run_id)
-        return compared(truth if self.kept == "scanned" else kept, truth, counted)
+        scan = TableScan(client, table, rate)
+        truth, kept = sorted_items(scan, table, assignment.run_id)
+        return compared(truth if self.kept == "scanned" else kept, truth, counted, check_units=scan.units)
 
 
 if __name__ == "__main__":

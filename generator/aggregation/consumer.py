@@ -12,7 +12,7 @@ from threading import Event
 from time import monotonic, sleep, time
 from typing import Any
 
-from generator.aggregation.check import ATTEMPTS, compared, rate_for, scanned
+from generator.aggregation.check import ATTEMPTS, TableScan, compared, rate_for
 from generator.aggregation.orders import (
     Totals,
     add_order,
@@ -92,9 +92,10 @@ class Consumer:
         self.writer.close()
         table, run_id = self.assignment.scenario.table, self.assignment.run_id
         rate = rate_for(table, self.assignment.scenario.local.scale)
-        truth, _ = sorted_items(scanned(self.client, table, units_per_s=rate), table, run_id)
-        _, kept = sorted_items(scanned(self.client, self.writer.table), self.writer.table, run_id)
-        outcome = compared(kept, truth, counted)
+        orders, totals = TableScan(self.client, table, rate), TableScan(self.client, self.writer.table)
+        truth, _ = sorted_items(orders, table, run_id)
+        _, kept = sorted_items(totals, self.writer.table, run_id)
+        outcome = compared(kept, truth, counted, check_units=orders.units + totals.units)
         problems = []
         if self.follower.lost:
             problems.append(f"{self.follower.lost} times records were trimmed before they were read")

@@ -21,6 +21,7 @@ import uvloop
 from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.server import Housekeeping, Server, build_router
 from tablemodel.endpoint.service import Service
+from tablemodel.endpoint.streams.registry import MAX_BYTES, Streams
 from tablemodel.endpoint.tables.control import CONTROL
 from tablemodel.endpoint.wire.http import Bounds
 from tablemodel.endpoint.wire.router import Router
@@ -84,6 +85,12 @@ def _options(arguments: Sequence[str] | None, prog: str) -> argparse.Namespace:
         default=bounds.idle_s,
         help="silent connections are closed after (%(default)s)",
     )
+    add(
+        "--max-stream-bytes",
+        type=_whole(1),
+        default=MAX_BYTES,
+        help="of changes that one stream keeps, beyond them the oldest go (%(default)s)",
+    )
     add("--exit-with-stdin", action="store_true", help="end when standard input, a pipe, ends")
     return parser.parse_args(arguments)
 
@@ -106,7 +113,13 @@ async def _serve(options: argparse.Namespace) -> int:
 
 
 def _router(options: argparse.Namespace) -> Router:
-    service = Service(clock=time.time, region=options.region, scale=options.scale, seed=options.seed)
+    service = Service(
+        clock=time.time,
+        region=options.region,
+        scale=options.scale,
+        seed=options.seed,
+        streams=Streams(max_bytes=options.max_stream_bytes),
+    )
     return build_router(service, CONTROL, DATA, publish_delay_s=options.publish_delay_s)
 
 

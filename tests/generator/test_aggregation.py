@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from generator.aggregation.check import compared, rate_for, scanned
+from generator.aggregation.check import TableScan, compared, rate_for
 from generator.aggregation.consumer import Consumer, consumer_for
 from generator.aggregation.orders import (
     Tally,
@@ -111,7 +111,7 @@ class Orders:
 
 def kept(consumer: Consumer) -> Totals:
     table = consumer.writer.table
-    return sorted_items(scanned(consumer.client, table), table, "run-1")[1]
+    return sorted_items(TableScan(consumer.client, table), table, "run-1")[1]
 
 
 def test_an_order_is_as_large_as_it_is_asked_to_be(scenario: Scenario) -> None:
@@ -241,6 +241,7 @@ def test_the_check_says_what_differs() -> None:
         "orders.missing": 2.0,
         "totals.kept": 1.0,
         "totals.wrong": 2.0,
+        "totals.check_units": 0.0,
     }
     assert wrong(truth, truth) == 0
 
@@ -251,7 +252,7 @@ def test_the_check_reads_no_faster_than_it_may(consumer: Consumer, orders: Order
         orders.client.put_item(TableName=orders.assignment.scenario.table.name, Item=item)
     naps: list[float] = []
     table = consumer.assignment.scenario.table
-    items = list(scanned(consumer.client, table, units_per_s=100.0, sleep=naps.append))
+    items = list(TableScan(consumer.client, table, 100.0, naps.append))
     assert len(items) == 20
     units = 20 * 150_000 / 4096
     assert sum(naps) == pytest.approx(units / 100, rel=0.4)  # all pages but the last
