@@ -22,7 +22,8 @@ def test_the_examples_run_one_after_the_other(endpoint):
     code = "\n".join(blocks("python")).replace("http://127.0.0.1:8000", endpoint.url)
     names = {}
     exec(compile(code, "docs/local-table.md", "exec"), names)
-    names["dynamodb"].delete_table(TableName="orders")
+    for table in ("orders", "streamed"):
+        names["dynamodb"].delete_table(TableName=table)
     assert names["answer"]["Label"] == "WriteKeyRangeThroughputThrottleEvents"
 
 
