@@ -162,6 +162,7 @@ def _at(latency: Latency | None, percentile: float) -> str:
 
 
 def _costs(columns: Sequence[Column]) -> tuple[Row, ...]:
+    sharded = any((column.measured.shards or 1) > 1 for column in columns if column.measured)
     return _rows(
         columns,
         [
@@ -169,7 +170,7 @@ def _costs(columns: Sequence[Column]) -> tuple[Row, ...]:
             ("Units per order", lambda one: measured(one.units_per_order)),
             ("A million writes, on-demand", lambda one: dollars(one.on_demand_dollars)),
             ("A million writes, as provisioned", lambda one: dollars(one.provisioned_dollars)),
-            ("Shards per key, in the scenario", lambda one: whole(one.shards)),
+            ("Shards per key, in the scenario", lambda one: whole(one.shards) if sharded else NOTHING),
         ],
     )
 

@@ -51,6 +51,7 @@ WORDS: Final[Mapping[str, Word]] = {
     "orders.missing": Word("orders that the totals lack"),
     "totals.kept": Word("totals that were kept"),
     "totals.wrong": Word("totals that differ from the orders in the table"),
+    "totals.check_units": Word("consumed by the check of the totals, after the load", "RCU"),
     "totals.reports": Word("reports made by reading the whole table"),
     "totals.incomplete_reports": Word("reports that lack a part: it was throttled"),
     "totals.updates": Word("updates of totals"),
@@ -114,11 +115,11 @@ def word_of(name: str) -> Word:
 
 
 def shown(name: str, number: float | None) -> str:
-    """A counted number with its unit; whole numbers in every digit."""
+    """A counted number with its unit; whole and large ones in every digit."""
     if number is None:
         return NOTHING
     unit = word_of(name).unit
-    text = whole(number) if number == round(number) else measured(number)
+    text = whole(number) if number == round(number) or number >= 1_000 else measured(number)
     return f"{text} {unit}" if unit else text
 
 

@@ -107,7 +107,7 @@ def answer_of(columns: Sequence[Column]) -> Answer:
         title=f"{some(len(columns), 'run')} side by side",
         chip=_chip(len(stated), len(surprises), len(invalid)),
         role="invalid" if invalid else "undetermined" if surprises else "none",
-        sentence=f"{names[0].upper()}{names[1:]}.",
+        sentence=f"{names}.",
         question=_question(columns),
         warnings=warnings_of(columns),
     )

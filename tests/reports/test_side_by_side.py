@@ -68,7 +68,7 @@ def test_the_small_charts_share_their_axes(columns):
 def test_the_answer_counts_what_was_expected(columns):
     answer = answer_of(columns)
     assert (answer.chip, answer.role) == ("2 of 3 as expected", "undetermined")
-    assert answer.sentence == "Hotkey: partition limit; sharded: no throttles; too-small: table capacity."
+    assert answer.sentence == "hotkey: partition limit; sharded: no throttles; too-small: table capacity."
     assert answer_of(columns[:2]).chip == "All as expected"
 
 
