@@ -27,10 +27,12 @@ class GeneratorHealth(_Part):
     checks: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()  # parts of the load that are not in the record: workers that were lost
     cpu_percent_max: Quantity | None = None
+    cpu_starved_share: Quantity | None = None
     loop_lag_ms_max: Quantity | None = None
     asked_per_s: Quantity | None = None
     achieved_per_s: Quantity | None = None
     late_ms_p99: Quantity | None = None
+    target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # what asked and achieved are in
 
 
 class Totals(_Part):
@@ -97,7 +99,8 @@ class KeyUse(_Part):
 
     key: str
     shown: str | None = None
-    units: Units = 0.0
+    units: Units = 0.0  # asked for: what was throttled counts as what it would have cost
+    consumed_units: Units | None = None
     throttles: Count = 0
     share: Annotated[float, Field(ge=0, le=1)] = 0.0
 
@@ -123,6 +126,7 @@ class Keys(_Part):
     """The hottest keys, over the run and window by window."""
 
     overall: Mapping[Direction, tuple[KeyUse, ...]] = {}
+    by_throttles: Mapping[Direction, tuple[KeyUse, ...]] = {}
     windows: tuple[KeyWindow, ...] = ()
 
 

@@ -173,3 +173,31 @@ def _key_table(keys: list[HeatOfKey], unit: str) -> Table:
         ),
         numeric=frozenset({1, 2, 3}),
     )
+
+
+def throttled_key_table(run: Run) -> Table | None:
+    """The keys that were throttled most, reads and writes; None where the run does not say."""
+    uses = [
+        (direction, use)
+        for direction, found in (run.keys.by_throttles.items() if run.keys is not None else ())
+        for use in found
+        if use.throttles
+    ]
+    if not uses:
+        return None
+    uses.sort(key=lambda one: (-one[1].throttles, one[1].key))
+    return Table(
+        caption="Most throttled keys over the whole run",
+        columns=("key", "direction", "throttles", "units asked for", "units consumed"),
+        rows=tuple(
+            (
+                shortened(key_name(use.key, use.shown), 80),
+                direction,
+                whole(use.throttles),
+                measured(use.units),
+                "" if use.consumed_units is None else measured(use.consumed_units),
+            )
+            for direction, use in uses
+        ),
+        numeric=frozenset({2, 3, 4}),
+    )

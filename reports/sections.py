@@ -8,11 +8,12 @@ from reports.charts import minute_chart, rate_table, second_chart
 from reports.counted import counts_of
 from reports.facts import Facts
 from reports.figures import Chart, Table
+from reports.generator_chart import generator_chart, generator_summary
 from reports.heat_chart import heat_chart
-from reports.key_charts import hottest, key_chart
+from reports.key_charts import hottest, key_chart, throttled_key_table
 from reports.label_chart import label_chart
 from reports.load import Run
-from reports.load_charts import generator_chart, generator_summary, latency_chart
+from reports.load_charts import latency_chart
 from reports.reasons import reason_table
 from reports.record import Record, Resource
 from reports.timeline import by_client_minute, by_minute, by_second, published_resources, table_facts
@@ -142,8 +143,8 @@ def _section(
 
 
 def tables_of(run: Run, record: Record) -> tuple[Table, ...]:
-    """The raw numbers: by reason, then per minute for every resource."""
-    tables = [reason_table(record)]
+    """The raw numbers: by reason and by key, then per minute for every resource."""
+    tables = [reason_table(record), throttled_key_table(run)]
     for resource in record.resources():
         minutes = by_client_minute(run, record, resource)
         if minutes is not None:
