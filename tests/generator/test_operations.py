@@ -4,11 +4,13 @@ import json
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 
 HERE = Path(__file__).parent
@@ -139,3 +141,19 @@ def test_a_table_without_a_sort_key_takes_the_same_operations(tmp_path: Path) ->
     for direction in ("read", "write"):
         assert of_table(recorded, direction)[:2] == truth(decided, direction)[:2]
     assert recorded["rows"]["BatchWriteItem write"][0] <= 12 * 25
+
+
+def test_the_mix_runs_as_a_load_test(
+    run_locust: Callable[..., "tuple[int, str, str]"], endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    text = SCENARIO.format(units=18_000, sort_key='sort_key = "sk"')
+    path = tmp_path / "mix.toml"
+    path.write_text(text.replace("10_000_000", "200\nusers = 5\nduration_s = 2"))
+    options = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
+    code, _out, err = run_locust("operations.py", *options, "--host", endpoint.url)
+    assert code == 0, err
+    run = runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)
+    assert run["totals"]["errors"] == 0
+    counted, asked = run["counted"], run["generator"]["achieved_per_s"]
+    requests = run["totals"]["attempts"] - counted["batch.items"] + counted["batch.requests"]
+    assert asked * 2 < requests * 1.5, "the rate is one of requests, and not of a batch's items"

@@ -29,7 +29,7 @@ speed = 4
 [load]
 arrivals = "trace"
 users = 10
-duration_s = 3
+duration_s = 4
 """
 
 
