@@ -8,13 +8,25 @@ from hdrh.histogram import HdrHistogram
 
 from analyzers.latency import US_PER_MS, read_latencies
 
+SERVICE = frozenset({"accepted", "throttled", "error"})
+"""What the service time of one attempt is kept by; the other tags are durations of another kind."""
+RESPONSE = "response"
+IN_WORDS = {
+    RESPONSE: "from intended start",
+    "backoff": "back-off",
+    "logical": "as a whole",
+}
 TABLE_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 POINTS_PER_NINE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """Service time of one operation with one outcome (`accepted`, `throttled`, ...), in milliseconds."""
+    """One kind of duration of one operation, in milliseconds.
+
+    `outcome` is the service time's (`accepted`, `throttled`, `error`), or says what else it is: `response`
+    from the intended start to the last answer, `backoff` between attempts, `logical` several requests.
+    """
 
     operation: str
     outcome: str
@@ -23,6 +35,16 @@ class Latency:
     max_ms: float
     curve: tuple[tuple[float, float], ...]  # (percentile, milliseconds)
     table: tuple[float, ...]  # milliseconds at TABLE_PERCENTILES
+
+    @property
+    def words(self) -> str:
+        """The outcome, or the kind of duration, as a person reads it."""
+        return IN_WORDS.get(self.outcome, self.outcome)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether its curve belongs beside those of single requests."""
+        return self.outcome in SERVICE or self.outcome == RESPONSE
 
 
 def read_latency(path: Path) -> tuple[Latency, ...]:

@@ -143,10 +143,12 @@ class _Judge:
         )
 
     def _users_needed(self) -> int:
-        """By Little's law: how many arrivals come while one is under way.
+        """By Little's law: how many arrivals come, when most do, while one is under way.
 
         Source: J. D. C. Little, A Proof for the Queuing Formula: L = λW, Operations Research 9 (1961).
         """
         health = self._health
         task_s = health.task_s / health.arrivals
-        return ceil(self.asked_per_s / self._mean_cost * task_s * ROOM)
+        highest_per_s = max(self.asked_per_s, self._load.rate_shape().highest_per_s)
+        needed = highest_per_s / self._mean_cost * task_s * ROOM
+        return max(self._users + 1, ceil(needed))
