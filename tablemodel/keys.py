@@ -16,7 +16,7 @@ from tablemodel.patterns.zipf import Zipf
 
 __all__ = [
     "DateKey", "HotKey", "HotSet", "KeyPattern", "Keys", "Sequence", "TraceKeys", "Uniform", "Zipf",
-    "calculated_suffix", "random_suffix", "shard_keys",
+    "calculated_suffix", "random_suffix", "shard_key", "shard_keys",
 ]  # fmt: skip
 
 
