@@ -18,7 +18,6 @@ from analyzers.thresholds import load_thresholds
 from generator.run.launch import locustfile
 from generator.transport.boto import make_client
 from generator.transport.target import target_at
-from reports.terminal import outcome
 from tablemodel.scenario import load_scenario
 from tests.rehearsal import SCENARIOS, Known, rehearsed, without_cloudwatch
 
@@ -56,8 +55,10 @@ REHEARSED = {
 }
 
 
-def rows_of(page: Path) -> list[str]:
-    return re.findall(r"^\| (K\d+ .*) \|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+def rows_of(page: Path) -> list[list[str]]:
+    """The cells of every row that begins with a number of the playbook."""
+    found = re.findall(r"^\|( K\d+ .*)\|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [[cell.strip() for cell in row.split("|")] for row in found]
 
 
 def test_every_number_of_the_playbook_has_a_name() -> None:
@@ -85,21 +86,19 @@ def test_locust_finds_the_scenario_by_the_name_of_the_file(number: str) -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/key-designs.md"])
 @pytest.mark.parametrize(("number", "name", "label"), NAMED)
 def test_a_page_has_a_row_for_it_that_says_the_label(page: str, number: str, name: str, label: str) -> None:
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
-    path = f"loadtests/{scenario.loadtest}.py"
-    variant = scenario.loadtest != name.replace("-", "_")
-    rows = [
-        row.split(" | ")
-        for row in rows_of(ROOT / page)
-        if row.startswith(f"{number} ") and path in row and (f"`{name}`" in row) == variant
+    loadtest = load_scenario(SCENARIOS / f"{name}.toml").loadtest
+    variant = f", `{name}`" if loadtest != name.replace("-", "_") else ""
+    before = "../" if page.startswith("docs/") else ""
+    file = f"[{loadtest}.py]({before}loadtests/{loadtest}.py){variant}"
+    (row,) = [
+        cells for cells in rows_of(ROOT / page) if cells[0].startswith(f"{number} ") and cells[1] == file
     ]
-    assert len(rows) == 1
-    assert re.search(rf"\b{label}\b", rows[0][2]), "what to expect"
+    assert re.search(rf"\b{label}\b", row[2]), "what to expect"
     if page == "README.md":
-        measured = rows[0][3:]
-        assert re.fullmatch(r"[\d,]+", measured[0]), "accepted units/s"
-        assert re.fullmatch(r"[\d.]+ %", measured[1]), "throttled share"
-        assert measured[2] == label
+        units_per_s, throttled, measured = row[3:6]
+        assert re.fullmatch(r"[\d,]+", units_per_s)
+        assert re.fullmatch(r"\d+ %", throttled)
+        assert measured == label
 
 
 @pytest.fixture(scope="module")
@@ -120,10 +119,9 @@ def diagnosed(run: Known) -> Diagnosis:
 def test_a_design_gets_the_label_that_its_scenario_expects(runs: dict[str, Known], name: str) -> None:
     run, (label, resource) = runs[name], REHEARSED[name]
     truth = run.refused.most_common(1)[0][0] if run.refused else "none"
-    diagnosis = diagnosed(run)
-    assert (truth, diagnosis.verdict.constraint) == (label, label), run.refused
-    assert diagnosis.verdict.resource == resource
-    assert outcome(run.scenario, diagnosis, "report.html").plain.endswith("as expected")
+    verdict = diagnosed(run).verdict
+    assert truth == run.scenario.expects == label, f"the endpoint refused {run.refused}"
+    assert (verdict.constraint, verdict.resource) == (label, resource), verdict.because
 
 
 @pytest.mark.xdist_group("key designs")
