@@ -6,9 +6,18 @@ installed (`npm ci --prefix benchmarks`).
 
 import sys
 
-from benchmarks import admit, endpoint, fanout, load, memory, report, store
+from benchmarks import admit, arrivals, endpoint, fanout, load, memory, report, store
 
-PARTS = (admit.main, store.main, load.main, fanout.main, memory.main, report.main, lambda: endpoint.main([]))
+PARTS = (
+    admit.main,
+    store.main,
+    load.main,
+    arrivals.main,
+    fanout.main,
+    memory.main,
+    report.main,
+    lambda: endpoint.main([]),
+)
 
 
 def main() -> int:

@@ -1,0 +1,58 @@
+"""The open loop's accuracy: what was asked for and achieved, how late arrivals started, what was dropped.
+
+One Locust process on one core, full recording, against a null server on the other.
+"""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from benchmarks._table import Row, show
+from benchmarks.load import GENERATOR_CPU, ROOT, null_server
+
+SECONDS = 8.0
+RATES = (1_000, 5_000)
+WITHIN_PERCENT = 2.0
+
+
+def measure(url: str, per_s: int) -> dict[str, Any]:
+    """One run of constant arrivals, in a process of its own."""
+    module = "benchmarks._arrivals_process"
+    done = subprocess.run(
+        [sys.executable, "-m", module, url, f"{per_s}", f"{SECONDS:g}", GENERATOR_CPU],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def rows() -> list[Row]:
+    """Measure each rate."""
+    made = []
+    with null_server() as url:
+        for per_s in RATES:
+            found = measure(url, per_s)
+            what = f"{per_s:,} arrivals/s"
+            sent = f"{found['achieved']:,.0f} of {found['asked']:,.0f} requests"
+            off_percent = abs(found["achieved"] / found["asked"] - 1) * 100
+            made += [
+                Row(
+                    what=f"{what}: achieved differs from asked", measured=off_percent, unit="%",
+                    at_most=WITHIN_PERCENT, note=sent,
+                ),
+                Row(what=f"{what}: late by, p99", measured=found["late_p99_ms"], unit="ms"),
+                Row(what=f"{what}: dropped", measured=found["dropped"], unit="arrivals", at_most=0),
+            ]  # fmt: skip
+    return made
+
+
+def main() -> int:
+    """Measure and print; 0 where every bound is kept."""
+    return 0 if show("Open loop, one process, constant arrivals, against a null server", rows()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
