@@ -157,6 +157,19 @@ def test_the_scenario_of_the_config_map_loads_and_is_the_load_tests() -> None:
     assert command["scenario"] == f"{mount['mountPath']}/scenario.toml"
 
 
+def test_the_page_names_what_there_is() -> None:
+    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    names = set(re.findall(r"KEYHEAT_[A-Z]+", PAGE))
+    assert names
+    assert names == set(re.findall(r"KEYHEAT_[A-Z]+", text))
+    assert all((ROOT / name).exists() for name in re.findall(r"deploy/[A-Za-z.]+[a-z]", PAGE))
+    workers = re.findall(r"--scale (\w+)=", PAGE)
+    assert workers
+    assert set(workers) <= compose()["services"].keys()
+    assert "service/keyheat-master 8089" in PAGE
+    assert "Service/keyheat-master" in manifests()
+
+
 def test_no_file_has_credentials() -> None:
     for path in DEPLOY.iterdir():
         text = path.read_text(encoding="utf-8")

@@ -194,3 +194,30 @@ def test_closing_a_window_that_was_left_halfway_loses_and_doubles_nothing() -> N
     assert {name: units for name, units, *_ in heat.sketch.top(10)} == expected
     assert {name: units for name, (units, *_) in heat.windows[0].items()} == expected
     assert not heat.open
+
+
+def test_what_many_workers_keep_of_a_window_is_bounded_once_it_has_settled() -> None:
+    master = KeyHeat()
+    for window in range(0, 200, 5):
+        for worker in range(4):
+            heat = KeyHeat()
+            for number in range(60):
+                heat.add(f"key-{worker}-{number}", second=window, units=1.0, throttled=False)
+            heat.add("hot", second=window, units=9.0, throttled=False)
+            list(heat.close_windows(EVERYTHING_S))
+            master.merge(heat)
+    kept = {start: len(named) for start, named in master.windows.items()}
+    assert kept[195] > 200, "nobody knows yet who is hot"
+    assert {kept[start] for start in range(0, 135, 5)} == {60}
+    assert all(named[digest_of("hot")][0] == 36.0 for named in master.windows.values())
+
+
+def test_the_counts_of_a_second_are_found_without_the_others() -> None:
+    record = Record()
+    for second in (7, 5, 7):
+        record.accepted(Attempt("PutItem", "write", "k", second + 0.5, 0, 1), 2.0, {"by-day": 1.0})
+    through_the_wire = Record.from_wire(record.to_wire())
+    for one in (record, through_the_wire):
+        assert one.seconds.in_second(7)[ATTEMPTS] == 2
+        assert {row.resource for row, _ in one.seconds.of_second(7)} == {None, "by-day"}
+        assert (one.seconds.of_second(6), one.seconds.last()) == ([], 7)

@@ -40,7 +40,7 @@ function frame(place, at, shown) {
     const label = element("text", { x: LEFT - 8, y: at.y(value) + 4, "text-anchor": "end" }, svg);
     label.textContent = number(value);
   }
-  const every = shown > 120 ? 60 : 15;
+  const every = shown > 120 ? 60 : shown > 60 ? 30 : 15;
   for (let ago = 0; ago <= shown; ago += every) {
     const anchor = ago === 0 ? "end" : ago === shown ? "start" : "middle";
     const label = element("text", { x: at.x(shown - ago), y: HEIGHT - 5, "text-anchor": anchor }, svg);
