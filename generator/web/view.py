@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from generator.record.record import Record
-from generator.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from generator.record.sketch import digest_number
 from generator.record.verdict import Verdict
+from generator.web.counts import TOP_KEYS, UNITS, beside, hot_keys, rates
 from generator.web.recent import (
     SHOWN_S,
     Refused,
@@ -20,8 +20,6 @@ from generator.web.recent import (
 )
 from generator.web.sentence import RECENT_S, HotKey, Sentence, ended, quiet, throttling
 
-TOP_KEYS = 10
-UNITS = {"write": "WCU", "read": "RCU"}
 DIRECTIONS = ("write", "read")
 
 
@@ -95,7 +93,7 @@ class View:
             "sentence": asdict(confessed(self._said(record, recent, capacity, state, end), verdict)),
             "end_s": end,
             "seconds": SHOWN_S,
-            "now": _rates(record, end),
+            "now": rates(record, end),
             "errors": {"total": errors, "by_kind": dict(record.errors_by_kind.most_common(5))},
             "capacity": capacity,
             "throttles": self._throttles(recent, end),
@@ -111,7 +109,7 @@ class View:
                 "dropped": record.counted.get("arrivals.dropped", 0),
                 "processes": [asdict(one) for one in processes],
             },
-            "beside": [_beside(record, name) for name in self.subject.beside],
+            "beside": [beside(record, name) for name in self.subject.beside],
         }
 
     def _capacity(self, record: Record, end: int) -> list[dict[str, Any]]:
@@ -157,7 +155,7 @@ class View:
         if recent.total():
             hot = self._hot_key(record, recent.most_common(1)[0][0], end)
             return throttling(recent, RECENT_S, hot)
-        if not sum(_rates(record, end).values()):
+        if not sum(rates(record, end).values()):
             return Sentence("Nothing has been sent in the last seconds.", "idle")
         busiest = max(
             (one for one in capacity if one["index"] is None and one["limit"]),
@@ -223,41 +221,3 @@ def confessed(said: Sentence, verdict: Verdict | None) -> Sentence:
         return said
     first = "The load generator is the limit, and what follows says little of the table."
     return Sentence(f"{first} {said.text}", "invalid")
-
-
-def _rates(record: Record, end: int) -> dict[str, float]:
-    """Requests a second over the last few seconds."""
-    recent = [record.seconds.in_second(second) for second in range(end - RECENT_S, end)]
-    names = {"attempts": ATTEMPTS, "accepted": ACCEPTED, "throttled": THROTTLED, "errors": ERRORS}
-    return {name: sum(counts[place] for counts in recent) / RECENT_S for name, place in names.items()}
-
-
-def hot_keys(record: Record) -> dict[str, list[dict[str, Any]]]:
-    """The hottest keys of the run so far, once by what they consumed and once by throttles."""
-    found: dict[str, list[dict[str, Any]]] = {"by_units": [], "by_throttles": []}
-    for direction, heat in record.heat.items():
-        total = heat.sketch.total_units
-        for name, top in (
-            ("by_units", heat.sketch.top_consumed),
-            ("by_throttles", heat.sketch.top_throttled),
-        ):
-            found[name] += [
-                {
-                    "key": key.name,
-                    "direction": direction,
-                    "unit": UNITS[direction],
-                    "asked_units": key.units,
-                    "consumed_units": key.consumed,
-                    "share": min(1.0, key.units / total) if total else 0.0,
-                    "throttles": key.throttles,
-                }
-                for key in top(TOP_KEYS)
-            ]
-    found["by_units"] = sorted(found["by_units"], key=lambda key: -key["consumed_units"])[:TOP_KEYS]
-    found["by_throttles"] = sorted(found["by_throttles"], key=lambda key: -key["throttles"])[:TOP_KEYS]
-    return found
-
-
-def _beside(record: Record, table: str) -> dict[str, Any]:
-    names = ("accepted", "throttled", "error", "read_units", "write_units")
-    return {"table": table, **{name: record.counted.get(f"tables.{table}.{name}", 0) for name in names}}
