@@ -11,10 +11,10 @@ function element(name, attributes, parent) {
   return made;
 }
 
-// The next of 1, 2, 2.5, 5, 10, 20 ... that is enough for the largest value.
+// The next round number that is enough for the largest value; half of it is round, too.
 function roundUp(value) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
-  return [1, 2, 2.5, 5, 10].map(step => step * power).find(step => step >= value) ?? value;
+  return [1, 2, 3, 4, 5, 6, 8, 10].map(step => step * power).find(step => step >= value) ?? value;
 }
 
 function number(value) {
