@@ -37,11 +37,11 @@ class Second:
 
     def says(self, numbers: Thresholds) -> Constraint:
         """What was the limit in this second."""
-        share = self.rate / self.capacity
-        if share < numbers.inferred.at_provisioned_low:
+        if self.rate < numbers.inferred.at_provisioned_low * self.capacity:
             return "partition"
         spent = self.bank is not None and self.bank.spent_before(numbers.inferred.burst_spent_share / 10)
-        return "table" if spent or share <= numbers.inferred.at_provisioned_high else "partition"
+        within = self.rate <= numbers.inferred.at_provisioned_high * self.capacity
+        return "table" if spent or within else "partition"
 
 
 def by_seconds(
@@ -72,7 +72,7 @@ def by_minutes(track: Track, cell: int, bank: Mapping[int, Bank], numbers: Thres
         return undecided(
             "undetermined-no-consumed", "The consumed units of the throttled time are not known."
         )
-    if capacity is None:
+    if not capacity:
         return undecided(
             "undetermined-no-provisioned",
             f"{units(used, track.direction)} were consumed, but what is provisioned is not known.",
@@ -129,7 +129,7 @@ def _above(track: Track, cell: int, held: Bank, numbers: Thresholds, said: str) 
         return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base, because=because)
     following = track.cell_of(cell + track.step_s)
     used, capacity = track.consumed_per_s(following), track.provisioned.at(following)
-    after = used / capacity if used is not None and capacity is not None else 0.0
+    after = used / capacity if used is not None and capacity else 0.0
     in_reach = inferred.at_provisioned_low <= after <= inferred.at_provisioned_high
     if in_reach and _throttled(track, following):
         then = f"{units(used or 0.0, track.direction)} in the {track.cell_name} after"

@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import keyheat
 from reports.samples.cases import CASES
 from reports.samples.make import make_run
+
+settings.register_profile(  # a busy machine is no failure
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("unhurried")
 
 MakeRun = Callable[..., Path]
 

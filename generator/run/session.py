@@ -8,6 +8,7 @@ quitting    a run that is still going is interrupted, its files are kept, and th
 
 import logging
 import sys
+import traceback
 from signal import SIGINT
 from typing import Any
 
@@ -134,6 +135,12 @@ class Session:
             environment.process_exit_code = REFUSED if isinstance(error, Refused) else INVALID_INPUT
             spawn(runner.quit if environment.parsed_options.headless else runner.stop)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
+        except Exception as error:
+            self._progress.say("the run could not begin, for a reason that is not yours: this is a defect")
+            traceback.print_exc()
+            environment.process_exit_code = INVALID
+            spawn(runner.quit)  # Locust would log it, and start users that have nothing to load
+            raise GreenletExit from error
         self._run, self._ending = run, None
         if self.page is not None:
             self.page.begin(run)

@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from tablemodel.endpoint.process import EndpointProcess
-
-settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
-settings.load_profile("unhurried")
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = """
