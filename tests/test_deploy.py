@@ -230,10 +230,10 @@ def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
 
 
 def test_processes_of_one_machine(start: Callable[..., Any], tmp_path: Path) -> None:
-    """The page's command, for five seconds, on a free port and without a report."""
+    """The page's command, for three seconds, on a free port and without a report."""
     assert "-t 60s" in PROCESSES
     port = free_port()
-    command = shlex.split(PROCESSES.replace("-t 60s", "-t 5s"))
+    command = shlex.split(PROCESSES.replace("-t 60s", "-t 3s"))
     child = start(command, "--no-report", "--master-bind-port", port, "--master-port", port)
     _out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 0, err
