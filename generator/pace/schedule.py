@@ -18,6 +18,8 @@ from tablemodel.shape import Shape
 
 DROPPED_AFTER_S = 1.0
 """Arrivals that could not start for so long are dropped: sent later, all at once, they are another load."""
+HELD_TO = 500
+"""So many random arrivals take the time that they take in the mean."""
 LEARNING = 0.05
 """Weight of the newest arrival in the mean cost of one."""
 LEAST_COST = 0.05
@@ -30,8 +32,21 @@ def even() -> float:
 
 
 def exponential(rng: Random) -> Callable[[], float]:
-    """Gaps of a Poisson process, of mean 1."""
-    return lambda: rng.expovariate(1.0)
+    """Gaps of a Poisson process, of mean 1: over each `HELD_TO` arrivals it is held to that.
+
+    Exponential gaps scaled to a given sum are those of a Poisson process of which it is known how many
+    arrivals came by then. So they come in clusters and pauses, and a minute still has what was asked for.
+    """
+    waiting: list[float] = []
+
+    def gap() -> float:
+        if not waiting:
+            drawn = [rng.expovariate(1.0) for _ in range(HELD_TO)]
+            scale = HELD_TO / sum(drawn)
+            waiting.extend(each * scale for each in drawn)
+        return waiting.pop()
+
+    return gap
 
 
 @dataclass(slots=True)

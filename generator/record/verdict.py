@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
 
+from generator.pace.schedule import HELD_TO
 from generator.record.health import Health
 from tablemodel.spec.load import LoadSpec
 
@@ -20,7 +21,7 @@ CLOSED_SHARE = 0.95
 """In a closed loop a little less is sent than asked for where answers take longer than the interval."""
 OPEN_SHARE = 0.98
 SIGMAS = 3.0
-"""How far chance takes the number of random arrivals from its mean."""
+"""How far chance takes the number of random arrivals from what was asked for."""
 ROOM = 1.2
 """Users beyond what Little's law gives on average: arrivals come in groups."""
 
@@ -92,7 +93,7 @@ class _Judge:
     def _chance(self) -> float:
         each = self._mean_cost
         if self._load.arrivals == "poisson":
-            return SIGMAS * each * sqrt(self._asked / each)
+            return SIGMAS * each * sqrt(min(self._asked / each, HELD_TO * self._processes))
         return 2 * each * self._processes
 
     @property

@@ -69,6 +69,12 @@ def test_units_spent_are_units_asked_for_whatever_the_sizes(
     assert times == sorted(times)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_minute_of_random_arrivals_has_what_was_asked_for(seed: int) -> None:
+    steady = shape.constant(100.0, duration_s=MINUTE_S)
+    assert len(starts(Schedule(steady, exponential(Random(seed))))) == pytest.approx(6_000, rel=0.01)
+
+
 def test_processes_share_the_arrivals_evenly() -> None:
     parts = [starts(Schedule(STEADY, even, part, 3)) for part in range(3)]
     whole = sorted(at_s for times in parts for at_s in times)

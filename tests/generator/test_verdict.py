@@ -62,6 +62,7 @@ def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> Non
         (opened(950), {}, True, "sent 95 of 100 requests/s"),
         (opened(950), {"arrivals": "poisson"}, False, "sent 95 of 100"),  # what chance explains
         (opened(850, arrivals=850), {"arrivals": "poisson"}, True, "sent 85 of 100"),
+        (opened(9_700, asked=10_000, arrivals=9_700), {"arrivals": "poisson"}, True, "sent 970 of 1,000"),
         (
             opened(500, arrivals=500, task_s=50, no_user=500),
             {},
