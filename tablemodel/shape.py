@@ -49,13 +49,16 @@ class Shape:
     pieces: tuple[Piece, ...]
     totals: tuple[float, ...]  # what has been asked for before each piece, and after the last
     starts_s: tuple[float, ...]
+    flat_per_s: float = 0.0  # the rate, where it is the same all the time: most loads, and quickly answered
 
     @classmethod
     def of(cls, pieces: Iterable[Piece]) -> "Shape":
         """The shape that these pieces make; each begins where the one before it ends, the first at 0."""
         made = tuple(pieces)
         lasting = (piece.total(piece.end_s - piece.start_s) for piece in made)
-        return cls(made, tuple(accumulate(lasting, initial=0.0)), tuple(piece.start_s for piece in made))
+        totals, starts_s = tuple(accumulate(lasting, initial=0.0)), tuple(piece.start_s for piece in made)
+        flat = len(made) == 1 and made[0].from_per_s == made[0].to_per_s
+        return cls(made, totals, starts_s, made[0].from_per_s if flat else 0.0)
 
     @property
     def end_s(self) -> float:
@@ -83,6 +86,8 @@ class Shape:
         """Arrivals asked for from the start to a moment."""
         if t_s <= 0:
             return 0.0
+        if self.flat_per_s:
+            return self.flat_per_s * t_s
         if t_s > self.end_s:
             return self.totals[-1] + (t_s - self.end_s) * self.pieces[-1].to_per_s
         place = bisect_right(self.starts_s, t_s) - 1
@@ -92,6 +97,8 @@ class Shape:
         """The first moment by which so many have been asked for; infinity where that never happens."""
         if total <= 0:
             return 0.0
+        if self.flat_per_s:
+            return total / self.flat_per_s
         if total > self.totals[-1]:
             last_per_s = self.pieces[-1].to_per_s
             return self.end_s + (total - self.totals[-1]) / last_per_s if last_per_s else inf

@@ -29,6 +29,7 @@ class ClosedPace:
         self._clock = clock
         asked = shape.total(clock() - started_s)
         self._due = asked + rng.random() * users  # users do not send in step
+        self._due_s: float | None = None  # when that is, where it has been worked out
 
     def wait(self) -> float:
         """Seconds until the next request is due."""
@@ -38,17 +39,18 @@ class ClosedPace:
             missed = int(behind // self._users)
             self._record.health.missed += missed
             self._due += missed * self._users
-        return min(max(0.0, self._due_s() - now_s), LONGEST_WAIT_S)
+        self._due_s = self._started_s + self._shape.at(self._due)
+        wait_s = self._due_s - now_s
+        return 0.0 if wait_s <= 0 else min(wait_s, LONGEST_WAIT_S)
 
     def begin(self, now_s: float, cost: float) -> float:
         """A request is sent; the next one is due when each user has been asked for one more."""
-        intended_s = self._due_s()
+        intended_s, self._due_s = self._due_s, None
+        if intended_s is None:
+            intended_s = self._started_s + self._shape.at(self._due)
         self._due += self._users
         self._record.health.offered += 1
-        return min(intended_s, now_s)
+        return intended_s if intended_s < now_s else now_s
 
     def settle(self, difference: float) -> None:
         """A closed loop is steered by requests, whatever they cost."""
-
-    def _due_s(self) -> float:
-        return self._started_s + self._shape.at(self._due)

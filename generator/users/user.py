@@ -114,7 +114,7 @@ class TableUser(locust.User):
         turn comes in that moment would be killed with a request in flight.
         """
         load = self.load
-        if load.stopping:
+        if load.stopped.is_set():
             raise locust.exception.StopUser
         now_s, cost = time(), load.cost_of(direction, units, table)
         intended_s = self.pace.begin(now_s, cost)
