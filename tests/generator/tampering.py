@@ -5,6 +5,7 @@ Each kind of lie is told to whole reads only, and counted, so that the counts ca
 
 from collections.abc import Callable
 from itertools import cycle
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -37,6 +38,7 @@ def drop_page(content: Content) -> None:
 
 
 LIES = (hide, duplicate, swap, drop_page)
+HIDING = (hide, drop_page)
 
 
 class Lying:
@@ -45,6 +47,7 @@ class Lying:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.lie: Callable[[Content], None] | None = None
+        self.certain: Callable[[Content], bool] = bool
         self.told = 0
 
     def send(self, operation: str, body: bytes) -> Answer:
@@ -55,9 +58,10 @@ class Lying:
         if len(content["Items"]) < 3:
             return answer
         lie, self.lie = self.lie, None
-        hidden = len(content["Items"])
+        before = list(content["Items"])
         lie(content)
-        self.told += max(1, hidden - len(content["Items"]))
+        hidden = [item for item in before if item not in content["Items"]]
+        self.told = sum(self.certain(item) for item in hidden) if lie in HIDING else 1
         return Answer(answer.status, orjson.dumps(content), answer.service_s)
 
     def close(self) -> None:
@@ -82,5 +86,12 @@ class DeceivedUser(ShardReader):
     def read_whole(self) -> None:
         lie = next(self._lies)
         self._lying.lie, self._lying.told = lie, 0
+        began_s = perf_counter()
+        self._lying.certain = lambda item: self._acknowledged_by(began_s, item)
         self.read_collection(self.draw_key(), consistent=True)
         self.count(f"lies.{lie.__name__}", self._lying.told)
+
+    def _acknowledged_by(self, began_s: float, item: Content) -> bool:
+        """Whether a read had to find it: a write that is still in flight may be in the table, too."""
+        acknowledged_s = self._ledger.acknowledged_s(self._ledger.identity(self._table.name, item))
+        return acknowledged_s is not None and acknowledged_s <= began_s
