@@ -12,7 +12,7 @@ help:
 	@echo "make install   the environment in .venv, from requirements.lock"
 	@echo "make test      every test"
 	@echo "make check     ruff, mypy --strict, and every test"
-	@echo "make bench     what each claim of speed is measured with (about 3 minutes)"
+	@echo "make bench     what each claim of speed is measured with (about 4 minutes)"
 	@echo "make lock      bring requirements.lock up to date with pyproject.toml"
 	@echo "make schema    write configs/scenario.schema.json from the code"
 

@@ -3,13 +3,12 @@
 One Locust process on one core, full recording, against a null server on the other.
 """
 
-import json
-import subprocess
 import sys
 from typing import Any
 
+from benchmarks._child import measured_by
 from benchmarks._table import Row, show
-from benchmarks.load import GENERATOR_CPU, ROOT, null_server
+from benchmarks.load import GENERATOR_CPU, null_server
 
 SECONDS = 8.0
 RATES = (1_000, 5_000)
@@ -18,15 +17,7 @@ WITHIN_PERCENT = 2.0
 
 def measure(url: str, per_s: int) -> dict[str, Any]:
     """One run of constant arrivals, in a process of its own."""
-    module = "benchmarks._arrivals_process"
-    done = subprocess.run(
-        [sys.executable, "-m", module, url, f"{per_s}", f"{SECONDS:g}", GENERATOR_CPU],
-        cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
-    )
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return measured_by("_arrivals_process", url, f"{per_s}", f"{SECONDS:g}", GENERATOR_CPU)
 
 
 def rows() -> list[Row]:

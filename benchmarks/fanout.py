@@ -6,18 +6,15 @@ timed from before its first query is made to after its items are merged, a query
 after its answer has come. In turns, so that a busy moment of the machine hits both; the median turn counts.
 """
 
-import json
 import os
-import subprocess
 import sys
-from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks._child import measured_by
 from benchmarks._table import Row, show
 from tablemodel.endpoint.process import EndpointProcess
 
-ROOT = Path(__file__).parents[1]
 TURNS, SECONDS = 3, 4.0
 GENERATOR_CPU, SERVER_CPU = 0, 1
 MOST_TIMES = 2.0
@@ -25,14 +22,7 @@ MOST_TIMES = 2.0
 
 def measure(url: str, kind: str) -> dict[str, Any]:
     """One turn of one kind of read, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks._fanout_process", url, kind, f"{SECONDS:g}", str(GENERATOR_CPU)],
-        cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
-    )
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return measured_by("_fanout_process", url, kind, f"{SECONDS:g}", str(GENERATOR_CPU))
 
 
 def rows() -> list[Row]:

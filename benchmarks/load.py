@@ -5,7 +5,6 @@ hits both; the best turn of each counts. PutItem is of 1 KB, Query gets a page o
 BatchWriteItem sends 25 items of 1 KB.
 """
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks._child import measured_by
 from benchmarks._table import Row, show
 
 ROOT = Path(__file__).parents[1]
@@ -50,15 +50,7 @@ def null_server(operation: str = "PutItem") -> Iterator[str]:
 
 def measure(transport: str, url: str, seconds: float, operation: str = "PutItem") -> dict[str, Any]:
     """One turn of one transport, in a process of its own."""
-    module = "benchmarks._load_process"
-    done = subprocess.run(
-        [sys.executable, "-m", module, transport, url, f"{seconds:g}", GENERATOR_CPU, operation],
-        cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
-    )
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return measured_by("_load_process", transport, url, f"{seconds:g}", GENERATOR_CPU, operation)
 
 
 def rows() -> list[Row]:

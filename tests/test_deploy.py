@@ -8,13 +8,9 @@ import json
 import os
 import re
 import shlex
-import signal
-import socket
 import subprocess
 import sys
-import time
 import tomllib
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,12 +21,12 @@ import yaml
 from generator.run.launch import locustfile
 from tablemodel import runfiles
 from tablemodel.scenario import scenario_from_dict
+from tests.outside import PATIENCE_S, end_all, eventually, free_port, get
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
 PAGE = (ROOT / "docs" / "several-machines.md").read_text(encoding="utf-8")
 PROGRAMS = Path(sys.executable).parent
-PATIENCE_S = 90
 PARSE = """
 import json, sys
 from locust import events
@@ -223,16 +219,13 @@ def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
         return child
 
     yield popen
-    for child in children:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
+    end_all(children)
 
 
 def test_processes_of_one_machine(start: Callable[..., Any], tmp_path: Path) -> None:
     """The page's command, for three seconds, on a free port and without a report."""
     assert "-t 60s" in PROCESSES
-    port = free_port()
+    port = str(free_port())
     command = shlex.split(PROCESSES.replace("-t 60s", "-t 3s"))
     child = start(command, "--no-report", "--master-bind-port", port, "--master-port", port)
     _out, err = child.communicate(timeout=PATIENCE_S)
@@ -247,9 +240,9 @@ def test_processes_of_one_machine(start: Callable[..., Any], tmp_path: Path) -> 
 @pytest.mark.parametrize("where", ["compose", "page"])
 def test_the_very_commands_run(start: Callable[..., Any], tmp_path: Path, where: str) -> None:
     """With free ports. Somebody opens the page, starts the test, watches, and stops it."""
-    web, wire = free_port(), free_port()
+    web, wire = str(free_port()), str(free_port())
     if where == "compose":
-        services, port = compose()["services"], free_port()
+        services, port = compose()["services"], str(free_port())
         endpoint = [word.replace("8000", port) for word in services["endpoint"]["command"]]
         assert start(endpoint).stdout.readline() == f"ready http://127.0.0.1:{port}\n"
         master, worker = (
@@ -287,27 +280,3 @@ def watched(page: str) -> dict[str, Any] | None:
 def finished(folder: Path) -> dict[str, Any] | None:
     run = runfiles.read_json(folder / "run.json", runfiles.RUN)
     return run if run["status"] == "finished" else None
-
-
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return str(taken.getsockname()[1])
-
-
-def get(url: str, body: bytes | None = None) -> str:
-    with urllib.request.urlopen(url, body, timeout=PATIENCE_S) as answer:
-        return str(answer.read().decode())
-
-
-def eventually(attempt: Callable[[], Any]) -> Any:
-    """What the attempt gives once it gives something."""
-    gives_up_s = time.monotonic() + PATIENCE_S
-    while time.monotonic() < gives_up_s:
-        try:
-            found = attempt()
-        except OSError:
-            found = None
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError("it never came to it")

@@ -20,12 +20,13 @@ from analyzers.evidence import collect
 from analyzers.formats import read_diagnosis, read_evidence
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
+from tests import outside
+from tests.outside import PATIENCE_S, end_all
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]
 Start = Callable[..., "subprocess.Popen[str]"]
-PATIENCE_S = 90
 SCENARIO = """
 format = "keyheat.scenario/1"
 name = "short"
@@ -55,10 +56,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         return child
 
     yield popen
-    for child in children:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
+    end_all(children)
 
 
 def scenario(folder: Path, duration_s: float) -> Path:
@@ -68,17 +66,8 @@ def scenario(folder: Path, duration_s: float) -> Path:
 
 
 def eventually(attempt: Callable[[], Any]) -> Any:
-    """What the attempt gives once it gives something: there is nothing to wait for but that it does."""
-    gives_up_s = time.monotonic() + PATIENCE_S
-    while time.monotonic() < gives_up_s:
-        try:
-            found = attempt()
-        except (OSError, runfiles.FileProblem, psutil.Error):
-            found = None
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it never came to it")
+    """What the attempt gives once it gives something; a file or a process may not be there yet."""
+    return outside.eventually(attempt, runfiles.FileProblem, psutil.Error)
 
 
 def has_sent(run: Path, requests: int) -> bool:

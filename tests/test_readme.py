@@ -8,23 +8,20 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from analyzers.formats import read_diagnosis, read_evidence
 from tablemodel import runfiles
+from tests.outside import PATIENCE_S, end_all, eventually, free_port, get
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(sys.executable).parent
-PATIENCE_S = 150
 
 LOCUST = "locust -f loadtests/hotkey.py"
 STEPS = (
@@ -89,10 +86,7 @@ def start(home: Path) -> Iterator[Start]:
         return child
 
     yield popen
-    for child in children:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
+    end_all(children)
 
 
 @pytest.fixture
@@ -107,11 +101,6 @@ def run(start: Start) -> Callable[..., str]:
         return out
 
     return to_its_end
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
 
 
 def verdict(folder: Path) -> tuple[str, bool]:
@@ -194,12 +183,12 @@ def test_locust_with_its_page(start: Start, home: Path) -> None:
     port = free_port()
     child = start(LOCUST, "--web-host", "127.0.0.1", "--web-port", str(port))
     page = f"http://127.0.0.1:{port}"
-    assert "Locust" in _eventually(lambda: _get(page))
-    _get(f"{page}/swarm", b"user_count=50&spawn_rate=50")
-    _eventually(lambda: json.loads(_get(f"{page}/stats/requests"))["total_rps"] > 500)
-    _get(f"{page}/stop", b"")
+    assert "Locust" in eventually(lambda: get(page))
+    get(f"{page}/swarm", b"user_count=50&spawn_rate=50")
+    eventually(lambda: json.loads(get(f"{page}/stats/requests"))["total_rps"] > 500)
+    get(f"{page}/stop", b"")
     (folder,) = (home / "reports" / "out").iterdir()
-    _eventually(lambda: (folder / "report.html").exists())
+    eventually(lambda: (folder / "report.html").exists())
     child.terminate()
     out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 0, err
@@ -228,22 +217,3 @@ def test_the_demo(run: Callable[..., str], home: Path) -> None:
         check_run(home / "demo" / name, constraint)
         assert f"{name}/report.html" in page
     assert took_s < 360, "about five minutes, the page says"
-
-
-def _get(url: str, body: bytes | None = None) -> str:
-    with urllib.request.urlopen(url, body, timeout=PATIENCE_S) as answer:
-        return str(answer.read().decode())
-
-
-def _eventually(attempt: Callable[[], Any]) -> Any:
-    """What the attempt gives once it gives something: there is nothing to wait for but that it does."""
-    gives_up_s = time.monotonic() + PATIENCE_S
-    while time.monotonic() < gives_up_s:
-        try:
-            found = attempt()
-        except OSError:
-            found = None
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError("it never came to it")

@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 import subprocess
 import time
 import urllib.request
@@ -15,20 +14,16 @@ import pyarrow.compute as pc
 from analyzers.formats import read_diagnosis
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
+from tests.outside import free_port
 
 Start = Callable[..., "subprocess.Popen[str]"]
 Verb = Callable[..., Any]
 PATIENCE_S = 90
 
 
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return str(taken.getsockname()[1])
-
-
 def start_all(start: Start, scenario: Path, folder: Path, url: str, *more: str) -> list[Any]:
     """A master, which waits for its two workers, and the workers."""
-    port = free_port()
+    port = str(free_port())
     master = start(
         "hotkey.py", "--headless", "--only-summary", "--progress",
         "--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port, "--expect-workers", "2",

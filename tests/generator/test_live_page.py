@@ -4,10 +4,7 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,44 +13,20 @@ import pytest
 
 from reports.style import DARK, LIGHT
 from tablemodel.endpoint.process import EndpointProcess
+from tests.outside import PATIENCE_S, eventually, free_port, get
 
 Start = Callable[..., "subprocess.Popen[str]"]
 STATIC = Path(__file__).parents[2] / "generator" / "web" / "static"
-PATIENCE_S = 90
 CHROMIUM = os.environ.get("KEYHEAT_CHROMIUM") or shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 COMPANION = '[[companions]]\nname = "counters"\nbilling_mode = "PAY_PER_REQUEST"\n[keys]'
-
-
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return str(taken.getsockname()[1])
-
-
-def get(url: str, body: bytes | None = None) -> str:
-    with urllib.request.urlopen(url, body, timeout=PATIENCE_S) as answer:
-        return str(answer.read().decode())
-
-
-def eventually(attempt: Callable[[], Any]) -> Any:
-    """What the attempt gives once it gives something."""
-    gives_up_s = time.monotonic() + PATIENCE_S
-    while time.monotonic() < gives_up_s:
-        try:
-            found = attempt()
-        except OSError:
-            found = None
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError("it never came to it")
 
 
 class Web:
     """Locust's web UI, with our page in it."""
 
     def __init__(self, start: Start, scenario: Path, folder: Path, endpoint: str, *more: str) -> None:
-        port = free_port()
+        port = str(free_port())
         self.url = f"http://127.0.0.1:{port}"
         self.process = start(
             "hotkey.py", "--web-host", "127.0.0.1", "--web-port", port, "--scenario", str(scenario),
@@ -84,7 +57,7 @@ def test_a_master_shows_what_its_workers_sent(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     scenario_file.write_text(scenario_file.read_text().replace("[keys]", COMPANION))
-    folder, port = tmp_path / "run", free_port()
+    folder, port = tmp_path / "run", str(free_port())
     wired = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)
     web = Web(start_locust, scenario_file, folder, endpoint.url, *wired)
     before = web.now()

@@ -1,0 +1,49 @@
+"""What tests of whole processes share: a free port, a page, things that happen some time, clean ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+PATIENCE_S = 150
+
+
+def free_port() -> int:
+    """A port that nobody listens on at this moment."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def get(url: str, body: bytes | None = None) -> str:
+    """The text of a page; with a body, what posting it is answered with."""
+    with urllib.request.urlopen(url, body, timeout=PATIENCE_S) as answer:
+        return str(answer.read().decode())
+
+
+def eventually(attempt: Callable[[], Any], *failures: type[Exception]) -> Any:
+    """What the attempt gives once it gives something: there is nothing to wait for but that it does.
+
+    An `OSError` or one of `failures` says "not yet".
+    """
+    gives_up_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < gives_up_s:
+        try:
+            found = attempt()
+        except (OSError, *failures):
+            found = None
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it never came to it")
+
+
+def end_all(children: list["subprocess.Popen[str]"]) -> None:
+    """Kill what still runs, each with its process group, and read its pipes to their end."""
+    for child in children:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
