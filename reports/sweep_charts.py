@@ -150,7 +150,7 @@ def _chart(
     made.update_layout(
         annotations=[heading(unit, 1.0)],
         xaxis=amounts(
-            type="category", gridcolor="rgba(0,0,0,0)", nticks=len(runs),
+            type="category", gridcolor="rgba(0,0,0,0)", nticks=len(runs), ticklabelstandoff=8,
             title={"text": "shards per key", "font": {"size": 11}},
         ),
         yaxis=amounts(),
