@@ -83,7 +83,7 @@ class Parser:
     def _time(self, value: Any, found: list[str]) -> float:
         at_s, dated = _seconds(value)
         if at_s is None:
-            found.append(f"time {value!r} is neither a number of seconds nor an ISO date")
+            found.append(f"time {value!r} is neither a number of seconds from 0 on nor an ISO date")
             return self._last_s
         if self._start_s is None:
             self._start_s = at_s if dated else 0.0

@@ -101,7 +101,7 @@ def test_every_wrong_row_is_named_at_once(tmp_path: Path) -> None:
         f"7,get,{'k' * 2049},,",
     )
     assert errors_of(path) == [
-        "row 2: time 'soon' is neither a number of seconds nor an ISO date",
+        "row 2: time 'soon' is neither a number of seconds from 0 on nor an ISO date",
         "row 2: operation 'scan' is none of put, get, update, delete, query",
         "row 2: key is missing",
         "row 2: size_bytes '1.5' is not a whole number",
@@ -110,8 +110,8 @@ def test_every_wrong_row_is_named_at_once(tmp_path: Path) -> None:
         "row 6: size_bytes '409601' is not between 0 and 409,600",
         "row 7: PutItem needs size_bytes",
         "row 8: size_bytes '22' has no room for the item's own keys, which need 23",
-        "row 9: time '-1' is neither a number of seconds nor an ISO date",
-        "row 10: time 'nan' is neither a number of seconds nor an ISO date",
+        "row 9: time '-1' is neither a number of seconds from 0 on nor an ISO date",
+        "row 10: time 'nan' is neither a number of seconds from 0 on nor an ISO date",
         "row 11: time '2026-11-20T00:00Z': some times are dates and others numbers",
         "row 12: key is longer than 2,048 bytes",
         "10 of 12 rows are wrong",
