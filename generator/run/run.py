@@ -196,8 +196,11 @@ class Run:
             fold(self.load)
             self.load.transport.close()
         if self.target is not None and not self.target.local:
-            table = self.plan.scenario.table.name
-            self.progress.say(f"table {table} stays at {self.target.url}, and costs, until you delete it")
+            scenario = self.plan.scenario
+            for table in (scenario.table, *scenario.companions):
+                self.progress.say(
+                    f"table {table.name} stays at {self.target.url}, and costs, until you delete it"
+                )
 
     def verdict(self, *, attempts: int, ended_s: float) -> Verdict:
         """Whether the generator was the limit, from what was sent until `ended_s`."""
