@@ -91,26 +91,49 @@ def load_scenario(path: Path) -> Scenario:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ScenarioError(str(path), [f"{reason or error} @ file"]) from error
-    return _parse_json(text, str(path)) if path.suffix == ".json" else parse_scenario(text, str(path))
+    raw = _json(text, str(path)) if path.suffix == ".json" else _toml(text, str(path))
+    try:
+        return scenario_from_dict(raw, str(path))
+    except ScenarioError as error:
+        raise ScenarioError(error.source, error.errors + _trace_mistakes(raw, path.parent)) from error
 
 
 def parse_scenario(text: str, source: str) -> Scenario:
     """A scenario from TOML text; `source` names it in errors. Raises `ScenarioError`."""
+    return scenario_from_dict(_toml(text, source), source)
+
+
+def _toml(text: str, source: str) -> dict[str, Any]:
     try:
-        raw = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(source, [f"not TOML: {error} @ $"]) from error
-    return scenario_from_dict(raw, source)
 
 
-def _parse_json(text: str, source: str) -> Scenario:
+def _json(text: str, source: str) -> dict[str, Any]:
     try:
         raw = json.loads(text)
     except json.JSONDecodeError as error:
         raise ScenarioError(source, [f"not JSON: {error} @ $"]) from error
     if not isinstance(raw, dict):
         raise ScenarioError(source, ["a scenario is an object @ $"])
-    return scenario_from_dict(raw, source)
+    return raw
+
+
+def _trace_mistakes(raw: dict[str, Any], folder: Path) -> list[str]:
+    """What is wrong with the trace that a wrong scenario names, so that all mistakes are seen at once.
+
+    That of a right scenario is checked before its run.
+    """
+    from tablemodel.trace import check_trace  # here, since only a replay needs pyarrow
+
+    keys, table = raw.get("keys"), raw.get("table")
+    trace = keys.get("trace") if isinstance(keys, dict) else None
+    if not isinstance(trace, str):
+        return []
+    sorts = isinstance(table, dict) and table.get("sort_key") is not None
+    wrong = check_trace(folder / trace, has_sort_key=sorts, least=lambda _key, _sort_key: 0)
+    return [f"{message} @ {trace}" for message in wrong]
 
 
 def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
