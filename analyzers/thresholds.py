@@ -1,13 +1,11 @@
 """The labelling numbers of configs/thresholds.toml as a frozen value, checked once, all mistakes at once."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tablemodel.checked import checked
-from tablemodel.runfiles import FileProblem, read_text
+from tablemodel.checked import checked_toml
 
 DEFAULT = Path(__file__).parents[1] / "configs" / "thresholds.toml"
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -94,8 +92,4 @@ class Thresholds(_Part):
 
 def load_thresholds(path: Path = DEFAULT) -> Thresholds:
     """The labelling numbers. Raises `FileProblem` with every mistake as `message @ $.path`."""
-    try:
-        raw = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise FileProblem(f"{path} is not TOML: {error}") from error
-    return checked(path, Thresholds, raw)
+    return checked_toml(path, Thresholds)

@@ -10,13 +10,11 @@ from typing import Any
 
 import gevent
 import locust
-from gevent import get_hub
 
+from benchmarks._users import at_work, order_for
 from generator.pace.arrivals import DROPPED
-from generator.run.load import Order, start_load
-from generator.run.pulse import beat, fold, watch_lag
+from generator.run.load import start_load
 from loadtests.hotkey import HotKeyUser
-from tablemodel.scenario import scenario_from_dict
 
 USERS = 100
 
@@ -32,27 +30,11 @@ def measure(url: str, per_s: float, seconds: float) -> dict[str, Any]:
         "keys": {"kind": "hot_key", "share": 0.9},
         "load": {"users": USERS, "arrivals": "constant", "requests_per_s": per_s, "duration_s": seconds},
     }
-    order = Order(
-        run_id="bench",
-        scenario=scenario_from_dict(scenario, "benchmark"),
-        url=url,
-        region="us-east-1",
-        transport="signed",
-        show_keys=False,
-        users=USERS,
-    )
+    order = order_for(scenario, url, USERS)
     environment: Any = locust.env.Environment(user_classes=[HotKeyUser])
     load = environment.keyheat = start_load(order)
-    runner = environment.create_local_runner()
-    environment.stop_timeout = 5.0
-    work = [gevent.spawn(watch_lag, load), gevent.spawn(beat, load, lambda: None)]
-    get_hub().loop.update_now()
-    runner.start(USERS, spawn_rate=USERS)
-    gevent.sleep(seconds)
-    load.stop()
-    runner.quit()
-    gevent.killall(work)
-    fold(load)
+    with at_work(environment, load):
+        gevent.sleep(seconds)
     health = load.record.health
     return {
         "asked": health.asked,

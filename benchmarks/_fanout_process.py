@@ -14,17 +14,15 @@ from typing import Any
 
 import gevent
 import locust
-from gevent import get_hub
 from locust import task
 
-from generator.run.load import Load, Order, start_load
-from generator.run.pulse import beat, fold, watch_lag
+from benchmarks._users import at_work, order_for
+from generator.run.load import Load, start_load
 from generator.run.table import prepare_table
 from generator.transport.answer import Answer
 from generator.transport.target import target_at
 from generator.users.readers import ShardReader
 from tablemodel.keys import shard_keys
-from tablemodel.scenario import scenario_from_dict
 
 SHARDS, ITEMS_PER_SHARD, ITEM_BYTES = 25, 20, 500
 USERS, QUERIES_PER_S = 4, 500.0
@@ -86,37 +84,20 @@ class Shards(_Timed):
 
 def measure(url: str, user: type[_Timed], seconds: float) -> dict[str, Any]:
     """Fill the table and read for some seconds; the first one is not counted."""
-    order = Order(
-        run_id="bench",
-        scenario=scenario_from_dict(SCENARIO, "benchmark"),
-        url=url,
-        region="us-east-1",
-        transport="signed",
-        show_keys=False,
-        users=USERS,
-    )
+    order = order_for(SCENARIO, url, USERS)
     prepare_table(target_at(url), order.scenario.table, order.run_id)
     environment: Any = locust.env.Environment(user_classes=[user])
     load = environment.keyheat = start_load(order)
     environment.reads_ms, environment.queries_ms = [], []
     _fill(load)
-    runner = environment.create_local_runner()
-    environment.stop_timeout = 5.0
-    work = [gevent.spawn(watch_lag, load), gevent.spawn(beat, load, lambda: None)]
-    get_hub().loop.update_now()
-    runner.start(USERS, spawn_rate=100)
-    gevent.sleep(1.0)
-    environment.reads_ms.clear()
-    environment.queries_ms.clear()
-    began_s = perf_counter()
-    gevent.sleep(seconds)
-    took_s = perf_counter() - began_s
-    reads_ms, queries_ms = list(environment.reads_ms), list(environment.queries_ms)
-    load.stopped.set()
-    runner.quit()
-    gevent.killall(work)
-    fold(load)
-    load.record.heat.clear()
+    with at_work(environment, load):
+        gevent.sleep(1.0)
+        environment.reads_ms.clear()
+        environment.queries_ms.clear()
+        began_s = perf_counter()
+        gevent.sleep(seconds)
+        took_s = perf_counter() - began_s
+        reads_ms, queries_ms = list(environment.reads_ms), list(environment.queries_ms)
     return {
         "queries_per_s": sum(map(len, queries_ms)) / took_s,
         "reads": len(reads_ms),

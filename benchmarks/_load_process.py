@@ -10,18 +10,16 @@ from typing import Any
 
 import gevent
 import locust
-from gevent import get_hub
 from locust import task
 
+from benchmarks._users import at_work, order_for
 from generator.record.seconds import ACCEPTED, ATTEMPTS
-from generator.run.load import Order, start_load
-from generator.run.pulse import beat, fold, watch_lag
+from generator.run.load import start_load
 from generator.users.batches import BatchUser
 from generator.users.operations import ItemUser
 from generator.users.user import TableUser
 from loadtests.hotkey import HotKeyUser
 from tablemodel.limits import BATCH_WRITE_ITEMS
-from tablemodel.scenario import scenario_from_dict
 
 
 class QueryUser(ItemUser):
@@ -59,27 +57,12 @@ SCENARIO = {
 
 def measure(transport: str, url: str, seconds: float, operation: str = "PutItem") -> dict[str, Any]:
     """Send for some seconds; the first one is not counted."""
-    order = Order(
-        run_id="bench",
-        scenario=scenario_from_dict(SCENARIO, "benchmark"),
-        url=url,
-        region="us-east-1",
-        transport=transport,
-        show_keys=False,
-        users=USERS,
-    )
+    order = order_for(SCENARIO, url, USERS, transport)
     user, attempts = SENT[operation]
     environment: Any = locust.env.Environment(user_classes=[user])
     load = environment.keyheat = start_load(order)
-    runner = environment.create_local_runner()
-    environment.stop_timeout = 5.0
-    work = [gevent.spawn(watch_lag, load), gevent.spawn(beat, load, lambda: None)]
-    get_hub().loop.update_now()
-    runner.start(USERS, spawn_rate=100)
-    gevent.sleep(seconds + 1.5)
-    runner.quit()
-    gevent.killall(work)
-    fold(load)
+    with at_work(environment, load):
+        gevent.sleep(seconds + 1.5)
     whole = sorted({row.second for row in load.record.seconds.rows})[1:-1]
     counts = [load.record.seconds.in_second(second) for second in whole]
     return {

@@ -1,6 +1,6 @@
 """Reads what was written to sharded keys: every shard that may hold items is asked, and the answers merge."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from heapq import merge
 from itertools import chain, islice
@@ -12,6 +12,18 @@ from tablemodel.keys import shard_keys
 
 Item = dict[str, Any]
 Each = Callable[[Callable[[str], list[Item]], Iterable[str]], Iterable[list[Item]]]
+
+
+def sort_value(attribute: Mapping[str, Any]) -> Any:
+    """A key's value as DynamoDB orders it: strings by their UTF-8 bytes, which is by code points.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
+    """
+    text: str | None = attribute.get("S")
+    if text is not None:
+        return text
+    ((kind, value),) = attribute.items()
+    return Decimal(value) if kind == "N" else value
 
 
 class ShardReader:
@@ -56,9 +68,10 @@ class ShardReader:
             return list(islice(self._items(shard, limit, descending), limit))
 
         found = list(self._each(items_of, self.shard_keys(key)))
-        if self._sort_key is None:
+        sort_key = self._sort_key
+        if sort_key is None:
             return list(islice(chain.from_iterable(found), limit))
-        ordered = merge(*found, key=self._sort_value, reverse=descending)
+        ordered = merge(*found, key=lambda item: sort_value(item[sort_key]), reverse=descending)
         return list(islice(ordered, limit))
 
     def _items(self, shard: str, limit: int | None, descending: bool) -> Iterator[Item]:
@@ -78,9 +91,3 @@ class ShardReader:
             if "LastEvaluatedKey" not in page:
                 return
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
-
-    def _sort_value(self, item: Item) -> str | bytes | Decimal:
-        """As DynamoDB orders keys: strings by their UTF-8 bytes, which is the order of their code points."""
-        assert self._sort_key is not None
-        ((kind, value),) = item[self._sort_key].items()
-        return Decimal(value) if kind == "N" else value

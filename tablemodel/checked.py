@@ -1,5 +1,6 @@
 """Content from outside held against its model: every mistake at once, each with the place where it stands."""
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -7,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from tablemodel.runfiles import FileProblem
+from tablemodel.runfiles import FileProblem, read_text
 
 MOST_SHOWN: Final = 20
 LONGEST_INPUT: Final = 80
@@ -22,6 +23,15 @@ def checked(path: Path, model: type[Model], content: object) -> Model:
         return model.model_validate(content)
     except ValidationError as error:
         raise FileProblem(f"{path}: {listed(mistakes(error))}") from error
+
+
+def checked_toml(path: Path, model: type[Model]) -> Model:
+    """A TOML file as its model. Raises `FileProblem` with every mistake in it."""
+    try:
+        raw = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise FileProblem(f"{path} is not TOML: {error}") from error
+    return checked(path, model, raw)
 
 
 def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> list[str]:

@@ -4,15 +4,13 @@ Source of the two ways to pay: https://aws.amazon.com/dynamodb/pricing/ ; the nu
 configs/prices.toml, or in a file of one's own.
 """
 
-import tomllib
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tablemodel.checked import checked
-from tablemodel.runfiles import FileProblem, read_text
+from tablemodel.checked import checked_toml
 
 DEFAULT = Path(__file__).parents[1] / "configs" / "prices.toml"
 MILLION: Final = 1_000_000
@@ -57,11 +55,7 @@ class Prices(_Part):
 
 def load_prices(path: Path = DEFAULT) -> Prices:
     """A price list from a file. Raises `FileProblem` with every mistake as `message @ $.path`."""
-    try:
-        raw = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise FileProblem(f"{path} is not TOML: {error}") from error
-    return checked(path, Prices, raw)
+    return checked_toml(path, Prices)
 
 
 def consumed_dollars(prices: OnDemandPrices, *, write_units: float = 0, read_units: float = 0) -> float:

@@ -6,7 +6,8 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 150
@@ -39,6 +40,22 @@ def eventually(attempt: Callable[[], Any], *failures: type[Exception]) -> Any:
             return found
         time.sleep(0.05)
     raise AssertionError("it never came to it")
+
+
+def started(command: Sequence[object], folder: Path, env: Mapping[str, str]) -> "subprocess.Popen[str]":
+    """A process that stands in a folder, with pipes, in a process group of its own."""
+    return subprocess.Popen(
+        [str(word) for word in command],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def a_readers_environment() -> dict[str, str]:
+    """This process's environment, without what would make AWS or Locust behave otherwise."""
+    return {name: os.environ[name] for name in os.environ if not name.startswith(("AWS_", "LOCUST_"))}
 
 
 def end_all(children: list["subprocess.Popen[str]"]) -> None:

@@ -5,7 +5,6 @@ is read by the parsers that will read it, and the commands themselves run on thi
 """
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -21,7 +20,7 @@ import yaml
 from generator.run.launch import locustfile
 from tablemodel import runfiles
 from tablemodel.scenario import scenario_from_dict
-from tests.outside import PATIENCE_S, end_all, eventually, free_port, get
+from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, free_port, get, started
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -208,15 +207,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     children: list[subprocess.Popen[str]] = []
 
     def popen(command: list[str], *more: str) -> "subprocess.Popen[str]":
-        child = subprocess.Popen(
-            [PROGRAMS / command[0], *command[1:], *more],
-            cwd=tmp_path,
-            env={name: os.environ[name] for name in os.environ if not name.startswith(("AWS_", "LOCUST_"))},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True,
-        )  # fmt: skip
-        children.append(child)
-        return child
+        words = (PROGRAMS / command[0], *command[1:], *more)
+        children.append(started(words, tmp_path, a_readers_environment()))
+        return children[-1]
 
     yield popen
     end_all(children)

@@ -21,7 +21,7 @@ from analyzers.formats import read_diagnosis, read_evidence
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tests import outside
-from tests.outside import PATIENCE_S, end_all
+from tests.outside import PATIENCE_S, end_all, started
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
@@ -45,15 +45,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     children: list[subprocess.Popen[str]] = []
 
     def popen(*arguments: object) -> "subprocess.Popen[str]":
-        child = subprocess.Popen(
-            [sys.executable, "-m", *map(str, arguments)],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True,
-        )  # fmt: skip
-        children.append(child)
-        return child
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        children.append(started((sys.executable, "-m", *arguments), tmp_path, environment))
+        return children[-1]
 
     yield popen
     end_all(children)

@@ -4,7 +4,6 @@ The commands run in a folder that looks like the repository, so that `reports/ou
 """
 
 import json
-import os
 import re
 import shlex
 import signal
@@ -18,7 +17,7 @@ import pytest
 
 from analyzers.formats import read_diagnosis, read_evidence
 from tablemodel import runfiles
-from tests.outside import PATIENCE_S, end_all, eventually, free_port, get
+from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, free_port, get, started
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(sys.executable).parent
@@ -75,15 +74,9 @@ def start(home: Path) -> Iterator[Start]:
 
     def popen(command: str, *more: str) -> "subprocess.Popen[str]":
         program, *arguments = shlex.split(command)
-        child = subprocess.Popen(
-            [PROGRAMS / program, *arguments, *more],
-            cwd=home,
-            env={name: os.environ[name] for name in os.environ if not name.startswith(("AWS_", "LOCUST_"))},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True,
-        )  # fmt: skip
-        children.append(child)
-        return child
+        words = (PROGRAMS / program, *arguments, *more)
+        children.append(started(words, home, a_readers_environment()))
+        return children[-1]
 
     yield popen
     end_all(children)

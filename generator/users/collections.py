@@ -7,13 +7,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from heapq import merge
 from itertools import islice
 from typing import Any
 
 import orjson
 from gevent.pool import Pool
+
+from sharding.reader import sort_value
 
 Item = dict[str, Any]
 Page = tuple[list[Item], Item | None]  # items in order of the sort key, and where the next page starts
@@ -76,17 +77,6 @@ class Collected:
     complete: bool
     requests: int
     units: float
-
-
-def sort_value(attribute: dict[str, Any]) -> SortValue:
-    """A key's value as DynamoDB orders it: strings by their UTF-8 bytes, which is by code points.
-
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
-    """
-    text: str | None = attribute.get("S")
-    if text is not None:
-        return text
-    return Decimal(attribute["N"])
 
 
 def read_collection(

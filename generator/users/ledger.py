@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from generator.users.collections import NO_ORDER, Item, Query, SortValue, sort_value
+from generator.users.collections import NO_ORDER, Item, Query, SortValue
 from generator.users.places import Identity, Places, Spot
+from sharding.reader import sort_value
 from tablemodel.spec.table import TableSpec
 
 MOST_ITEMS = 50_000  # about 70 MB, and 25 more for each index

@@ -13,7 +13,7 @@ from tablemodel.endpoint.streams.registry import require_stream_arn
 from tablemodel.endpoint.streams.shard import Shard
 from tablemodel.endpoint.streams.stream import Stream
 from tablemodel.endpoint.tables.describe import key_schema
-from tablemodel.endpoint.wire.shapes import check_shape
+from tablemodel.endpoint.wire.shapes import shape_checked
 from tablemodel.limits import STREAM_RECORDS_PER_PAGE, STREAM_SHARDS_PER_PAGE, STREAMS_PER_PAGE
 
 API = "dynamodbstreams"
@@ -169,20 +169,10 @@ def _require_there(shard: Shard, sequence: int) -> None:
         )
 
 
-def _checked(operation: str, handler: Handler) -> Handler:
-    """The handler behind the check of its request's shape."""
-
-    def handle(service: Service, request: Body) -> bytes | Body:
-        check_shape(operation, request, API)
-        return handler(service, request)
-
-    return handle
-
-
 HANDLERS: dict[str, Handler] = {
     "DescribeStream": describe_stream,
     "GetRecords": get_records,
     "GetShardIterator": get_shard_iterator,
     "ListStreams": list_streams,
 }
-STREAMS = {operation: _checked(operation, handler) for operation, handler in HANDLERS.items()}
+STREAMS = {operation: shape_checked(operation, handler, API) for operation, handler in HANDLERS.items()}

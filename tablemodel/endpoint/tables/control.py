@@ -14,7 +14,7 @@ from tablemodel.endpoint.tables.describe import describe
 from tablemodel.endpoint.tables.tags import list_tags, tag_resource, untag_resource
 from tablemodel.endpoint.tables.timetolive import describe_time_to_live, update_time_to_live
 from tablemodel.endpoint.tables.update import update_table
-from tablemodel.endpoint.wire.shapes import check_shape
+from tablemodel.endpoint.wire.shapes import shape_checked
 
 Body = dict[str, Any]
 NAMES_PER_PAGE = 100
@@ -79,16 +79,6 @@ def describe_continuous_backups(service: Service, request: Body) -> Body:
     }
 
 
-def _checked(operation: str, handler: Handler) -> Handler:
-    """The handler behind the check of its request's shape."""
-
-    def handle(service: Service, request: Body) -> bytes | Body:
-        check_shape(operation, request)
-        return handler(service, request)
-
-    return handle
-
-
 HANDLERS: dict[str, Handler] = {
     "CreateTable": create_table,
     "DeleteTable": delete_table,
@@ -105,4 +95,4 @@ HANDLERS: dict[str, Handler] = {
     "UpdateTimeToLive": update_time_to_live,
 }
 
-CONTROL = {operation: _checked(operation, handler) for operation, handler in HANDLERS.items()}
+CONTROL = {operation: shape_checked(operation, handler) for operation, handler in HANDLERS.items()}

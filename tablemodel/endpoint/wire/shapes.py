@@ -7,12 +7,15 @@ of every operation is checked without naming it here. The words are the service'
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.loaders import Loader
 from botocore.model import ListShape, MapShape, ServiceModel, Shape, StructureShape
 
 from tablemodel.endpoint.errors import CORAL, ServiceError, validation_error
+
+if TYPE_CHECKING:
+    from tablemodel.endpoint.service import Handler, Service
 
 JAVA_NAMES = {"string": "String", "integer": "Integer", "long": "Long", "boolean": "Boolean"}
 VALID = {"string": str, "integer": int, "long": int, "boolean": bool}
@@ -31,6 +34,16 @@ def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb
     if broken:
         plural = "s" if len(broken) > 1 else ""
         raise validation_error(f"{len(broken)} validation error{plural} detected: {'; '.join(broken)}")
+
+
+def shape_checked(operation: str, handler: "Handler", api: str = "dynamodb") -> "Handler":
+    """The handler behind the check of its request's shape."""
+
+    def handle(service: "Service", request: dict[str, Any]) -> bytes | dict[str, Any]:
+        check_shape(operation, request, api)
+        return handler(service, request)
+
+    return handle
 
 
 def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:

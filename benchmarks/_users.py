@@ -1,0 +1,43 @@
+"""Locust users at work inside this process, full recording on: what each measured process does in between."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import gevent
+from gevent import get_hub
+
+from generator.run.load import Load, Order
+from generator.run.pulse import beat, fold, watch_lag
+from tablemodel.scenario import scenario_from_dict
+
+SPAWN_PER_S = 100
+
+
+def order_for(scenario: Mapping[str, Any], url: str, users: int, transport: str = "signed") -> Order:
+    """The order to load as a benchmark's scenario says."""
+    return Order(
+        run_id="bench",
+        scenario=scenario_from_dict(dict(scenario), "benchmark"),
+        url=url,
+        region="us-east-1",
+        transport=transport,
+        show_keys=False,
+        users=users,
+    )
+
+
+@contextmanager
+def at_work(environment: Any, load: Load) -> Iterator[None]:
+    """Users send inside the block; after it they have stopped, and all is in the record."""
+    runner = environment.create_local_runner()
+    environment.stop_timeout = 5.0
+    work = [gevent.spawn(watch_lag, load), gevent.spawn(beat, load, lambda: None)]
+    get_hub().loop.update_now()
+    runner.start(load.order.users, spawn_rate=SPAWN_PER_S)
+    yield
+    load.stop()
+    runner.quit()
+    gevent.killall(work)
+    fold(load)
+    load.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
