@@ -13,11 +13,13 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capac
 from dataclasses import dataclass, field
 from random import Random
 
+from tablemodel.backlog import Backlog
 from tablemodel.behaviour import Behaviour
-from tablemodel.bucket import TokenBucket
+from tablemodel.bucket import Bucket, TokenBucket
 from tablemodel.growth import Growth
 from tablemodel.meter import Meter
 from tablemodel.minutes import ResourceRecord, Setting
+from tablemodel.nodes import Caller, provisioned_bucket
 from tablemodel.partitions import PartitionKind, Partitions, provisioned_partitions, warm_partitions
 from tablemodel.resources import (
     NO_THROUGHPUT,
@@ -46,7 +48,7 @@ class Rates:
 class Gate:
     """A bucket for the resource as a whole, and what to say when it is empty."""
 
-    bucket: TokenBucket
+    bucket: Bucket
     refusal: Refusal
 
 
@@ -79,6 +81,7 @@ class Surroundings:
     scale: float
     rng: Random
     account: dict[Direction, TokenBucket]
+    caller: Caller
 
 
 @dataclass(slots=True)
@@ -94,7 +97,7 @@ class ResourceModel:
     record: ResourceRecord
     write_buffer_units: float
     rates: Rates
-    blocker: TokenBucket | None = field(default=None)
+    blocker: Bucket | None = field(default=None)
 
     @classmethod
     def new(
@@ -156,7 +159,7 @@ class ResourceModel:
             self.partitions.spread(warm_partitions(self.growth.warm), now_s)
 
     def _gates(self, direction: Direction, lane: Lane, now_s: float) -> tuple[Gate, ...]:
-        behaviour, rates = self.around.behaviour, self.rates
+        rates = self.rates
         kept = {gate.refusal.cause: gate.bucket for gate in lane.gates}
         gates = []
         if rates.on_demand:
@@ -167,20 +170,37 @@ class ResourceModel:
             own, cause = rates.provisioned, Cause.PROVISIONED
         rate = (own or NO_THROUGHPUT).of(direction)
         if rate is not None:
-            depth = rate * behaviour.quota_depth_s
-            if not rates.on_demand:
-                depth = max(rate * behaviour.burst_s, behaviour.burst_floor_units)
-            if direction is Direction.WRITE:
-                depth += self.write_buffer_units
-            scale = self.around.scale
-            bucket = kept.get(cause)
-            bucket = (
-                TokenBucket.full(rate=rate * scale, depth=depth * scale, now_s=now_s)
-                if bucket is None
-                else bucket.resized(rate=rate * scale, depth=depth * scale, now_s=now_s)
-            )
+            bucket = self._bucket(direction, rate, kept.get(cause), now_s)
             gates.append(Gate(bucket, Refusal(self.index, direction, cause)))
         return tuple(gates)
+
+    def _bucket(self, direction: Direction, rate: float, kept: Bucket | None, now_s: float) -> Bucket:
+        """The bucket for the capacity that the resource was given; `kept` is the one that it had."""
+        around = self.around
+        behaviour, scale = around.behaviour, around.scale
+        if not self.rates.on_demand and (self.index is None or direction is Direction.READ):
+            return provisioned_bucket(
+                kept,
+                rate,
+                behaviour=behaviour,
+                scale=scale,
+                caller=around.caller,
+                rng=around.rng,
+                now_s=now_s,
+            )
+        depth = rate * behaviour.quota_depth_s
+        if not self.rates.on_demand:
+            depth = max(rate * behaviour.burst_s, behaviour.burst_floor_units)
+        if direction is Direction.WRITE:
+            depth += self.write_buffer_units
+        rate, depth = rate * scale, depth * scale
+        if kept is not None:
+            return kept.resized(rate=rate, depth=depth, now_s=now_s)
+        full = TokenBucket.full(rate=rate, depth=depth, now_s=now_s)
+        if self.index is None or direction is Direction.READ:
+            return full
+        least, most = behaviour.index_rest_units
+        return Backlog(bucket=full, rest=(least * scale, most * scale), rng=around.rng)
 
 
 def account_buckets(

@@ -10,8 +10,8 @@ Over any span of t seconds a bucket spends at most depth + rate x t units, and b
 that is larger than the whole depth: such a request is admitted when the bucket is full, and leaves a debt.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 ROUNDING_UNITS: Final = 1e-6
 """A unit earned in many small steps may fall short by rounding alone; so little is not worth a refusal."""
@@ -23,14 +23,53 @@ def refilled(tokens: float, *, rate: float, depth: float, elapsed_s: float) -> f
     return held if held < depth else depth
 
 
+class Bucket(Protocol):
+    """What every kind of bucket can be asked."""
+
+    @property
+    def rate(self) -> float:
+        """Units earned per second."""
+
+    @property
+    def depth(self) -> float:
+        """The most units that it holds."""
+
+    @property
+    def tokens(self) -> float:
+        """Units that it held when last spent from."""
+
+    def held(self, now_s: float) -> float:
+        """Units that may be spent now."""
+
+    def allows(self, units: float, now_s: float) -> bool:
+        """Whether `take` would succeed. Asking never spends."""
+
+    def take(self, units: float, now_s: float) -> bool:
+        """Spend `units`, or nothing at all: False where that is refused."""
+
+    def spend(self, units: float, now_s: float) -> None:
+        """Take `units` without asking."""
+
+    def room(self, now_s: float, span_s: float) -> float:
+        """Units that a demand spread evenly over the span that begins now could spend at most."""
+
+    def drain(self, units: float, now_s: float, span_s: float) -> None:
+        """Take `units` that were spent evenly over the span that begins now."""
+
+    def resized(self, *, rate: float, depth: float, now_s: float) -> "Bucket":
+        """The bucket after a change of capacity: what was saved stays saved, as far as it fits."""
+
+
 @dataclass(slots=True)
 class TokenBucket:
-    """Capacity units that may still be spent. `take` is its only mutator."""
+    """Capacity units that may still be spent. `take`, `spend` and `drain` are its only mutators."""
 
     rate: float
     depth: float
     tokens: float
     at_s: float
+    spent: float = field(default=0.0, compare=False)
+    """Units spent in all, by which a partition near its ceiling is known."""
 
     @classmethod
     def full(cls, *, rate: float, depth: float, now_s: float) -> "TokenBucket":
@@ -64,7 +103,25 @@ class TokenBucket:
         if enough < units and enough < self.depth:
             return False
         self.tokens = tokens - units
+        self.spent += units
         return True
+
+    def spend(self, units: float, now_s: float) -> None:
+        """Take `units` without asking; the bucket may be left in debt."""
+        self.tokens = self.held(now_s) - units
+        self.spent += units
+        self.at_s = max(self.at_s, now_s)
+
+    def room(self, now_s: float, span_s: float) -> float:
+        """Units that a demand spread evenly over the span that begins now could spend at most."""
+        return max(0.0, self.held(now_s) + self.rate * span_s)
+
+    def drain(self, units: float, now_s: float, span_s: float) -> None:
+        """Take `units` that were spent evenly over the span that begins now.
+
+        They are taken at its start, so that what is earned meanwhile is not lost to a full bucket.
+        """
+        self.spend(units, now_s)
 
     def resized(self, *, rate: float, depth: float, now_s: float) -> "TokenBucket":
         """The bucket after a change of capacity: what was saved stays saved, as far as it fits."""

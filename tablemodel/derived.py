@@ -1,10 +1,11 @@
-"""Scenarios made from a scenario: the same question with another number of shards.
+"""Scenarios made from a scenario: the same question with another number of shards, or another capacity.
 
 A derived scenario is a whole file of its own, so that it can be read, and run again by itself.
 """
 
 from pathlib import Path
 
+from tablemodel.resources import Direction
 from tablemodel.runfiles import write_atomically
 from tablemodel.scenario import Scenario, scenario_from_dict
 
@@ -49,8 +50,23 @@ def with_shards(scenario: Scenario, shards: int) -> Scenario:
     return scenario_from_dict(raw, f"{scenario.name} with {shards} shards")
 
 
+def with_capacity(scenario: Scenario, direction: Direction, units: int, index: str | None = None) -> Scenario:
+    """The scenario with another provisioned capacity of the table, or of an index, from beginning to end.
+
+    Its timeline and auto scaling are left out, for they would change it; and so is what was expected of it.
+    """
+    raw = scenario.model_dump(mode="json")
+    table = raw["table"]
+    for owner in (table, *table["indexes"]):
+        owner["auto_scaling"] = None
+        if owner is table if index is None else owner is not table and owner["name"] == index:
+            owner["provisioned"][direction.value] = units
+    raw |= {"timeline": [], "expects": None, "name": named(scenario.name, units)}
+    return scenario_from_dict(raw, f"{scenario.name} with {units} {direction} units")
+
+
 def named(name: str, shards: int) -> str:
-    """The name of what is made for a number of shards."""
+    """The name of what is made for a number, of shards or of units."""
     return f"{name}-{shards}"
 
 

@@ -1,8 +1,8 @@
 """How hot one partition is, what its requests look like, and whether a split would help.
 
-AWS splits a partition that is throttled for minutes, at a point taken from the keys it observed. It does not
-split where that cannot help: one hot item, a sort key that only ever grows, or inside an item collection of a
-table with a local index. Sources:
+AWS splits a partition whose consumption stays near its ceiling for minutes, throttled or not, at a point
+taken from the keys it observed. It does not split where that cannot help: one hot item, a sort key that only
+ever grows, or inside an item collection of a table with a local index. Sources:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html and
 https://www.usenix.org/system/files/atc22-elhemali.pdf (section 4.4)
 """
@@ -18,15 +18,15 @@ from tablemodel.keyspace import collection
 
 @dataclass(slots=True)
 class Heat:
-    """The seconds in which a partition throttled, and the last positions that it refused, oldest first.
+    """The seconds in which a partition throttled or was near its ceiling, and positions of requests then.
 
-    Only refusals are sampled: a full bucket refuses whatever comes next, so they are distributed as the
-    requests are, and a partition that does not throttle costs nothing.
+    Refusals are sampled, oldest first: a full bucket refuses whatever comes next, so they are distributed as
+    the requests are. A partition that does not throttle is looked at once a second at most.
     """
 
     patience_s: float
     positions: deque[bytes]
-    hot_s: int = 0
+    hot_s: float = 0
     last_s: int = field(default=-(2**62))
 
     @classmethod
@@ -36,6 +36,12 @@ class Heat:
 
     def refused(self, at: bytes, now_s: float, behaviour: Behaviour) -> bool:
         """Record one refusal; True once the partition has been hot for long enough to split."""
+        hot = self.throttled(now_s, behaviour)
+        self.positions.append(at)
+        return hot
+
+    def throttled(self, now_s: float, behaviour: Behaviour) -> bool:
+        """Record that something was refused in this second; True as `refused` says."""
         second = int(now_s)
         if second > self.last_s:
             if second - self.last_s > behaviour.heat_memory_s:
@@ -43,6 +49,19 @@ class Heat:
                 self.positions.clear()
             self.hot_s += 1
             self.last_s = second
+        return self.hot_s >= self.patience_s
+
+    def busy(self, at: bytes, span_s: float, hot_s: float, now_s: float, behaviour: Behaviour) -> bool:
+        """Record that it was near its ceiling for all of a span that ends now; True as `refused` says.
+
+        `at` is the position of one request in it; `hot_s` are the hot seconds counted when it began.
+        """
+        second = int(now_s)
+        if second - span_s - self.last_s > behaviour.heat_memory_s:
+            hot_s = 0.0
+            self.positions.clear()
+        self.hot_s = max(self.hot_s, hot_s + span_s)
+        self.last_s = second
         self.positions.append(at)
         return self.hot_s >= self.patience_s
 

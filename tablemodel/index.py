@@ -2,7 +2,8 @@
 
 Index entries are propagated through a bounded buffer, so an index may fall behind by as much as the buffer
 holds (its write buckets are that much deeper). Once that is used up, every write to the base table is refused
-with the index's reason, also one that would not touch the index. Sources:
+with the index's reason, also one that would not touch the index, until the buffer has drained a little
+(`backlog`). Sources:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.ThroughputConsiderations and
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
 """
@@ -10,9 +11,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.
 from dataclasses import dataclass
 
 from tablemodel.admission import ResourceModel
+from tablemodel.backlog import LEAST_UNITS
 from tablemodel.resources import Cause, Refusal
-
-LEAST_UNITS = 1.0
 
 
 @dataclass(frozen=True, slots=True)

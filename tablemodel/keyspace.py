@@ -7,7 +7,7 @@ A position is eight bytes of hash, then the sort key in an encoding that keeps i
 partition key therefore lie side by side, in sort order, and a boundary may fall between or inside them.
 """
 
-from xxhash import xxh3_64_digest
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 HASH_BYTES = 8
 WHOLE = 1 << (8 * HASH_BYTES)
@@ -16,6 +16,11 @@ WHOLE = 1 << (8 * HASH_BYTES)
 def position(partition_key: bytes, sort_key: bytes = b"") -> bytes:
     """Where an item lies: positions compare as bytes, so `sort_key` comes in bytes that keep its order."""
     return xxh3_64_digest(partition_key) + sort_key
+
+
+def key_point(partition_key: bytes) -> int:
+    """The hash part of every position of a partition key, as a number: `point(position(partition_key))`."""
+    return xxh3_64_intdigest(partition_key)
 
 
 def collection(at: bytes) -> bytes:

@@ -16,10 +16,16 @@ the page that states it. Pages, under https://docs.aws.amazon.com/amazondynamodb
     batch         ../APIReference/API_BatchWriteItem.html, API_BatchGetItem.html
     transactions  ../APIReference/API_TransactWriteItems.html, API_TransactGetItems.html
     query         ../APIReference/API_Query.html
+    tags          ../APIReference/API_ListTagsOfResource.html
     streams       ../APIReference/API_streams_GetRecords.html, API_streams_DescribeStream.html,
                   API_streams_ListStreams.html, API_streams_GetShardIterator.html, Streams.html
     heat          https://aws.amazon.com/blogs/database/part-2-scaling-dynamodb-how-partitions-hot-keys-and-split-for-heat-impact-performance/
     cloudwatch    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+    insights      https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
+    cw-quotas     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_limits.html
+    signing       https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_aws-signing.html
+    scaling       AutoScaling.html, metrics-dimensions.html
+    scalein       https://repost.aws/knowledge-center/dynamodb-auto-scaling
 """
 
 from typing import Final
@@ -64,11 +70,17 @@ DECREASE_SPACING_S: Final = 3600  # seconds without a decrease before a further 
 DECREASES_PER_DAY: Final = 27  # per UTC day, table and each index by itself, <=, quotas
 ON_DEMAND_SWITCHES: Final = 4  # provisioned to on-demand in ON_DEMAND_SWITCH_WINDOW_S, <=, switching
 ON_DEMAND_SWITCH_WINDOW_S: Final = 86_400  # seconds, switching
+SCALE_OUT_MINUTES: Final = 2  # consecutive minutes above the target, >=, scaling
+SCALE_IN_MINUTES: Final = 15  # consecutive minutes below it, >=, scaling
+SCALE_IN_BELOW: Final = 0.2  # how far below the target utilisation they are, as a share, >=, scalein
+SCALING_TARGETS: Final = (0.2, 0.9)  # target utilisations that may be asked for, <=, scaling
 TABLES_PER_REGION: Final = 2_500  # tables, <=, quotas
 GSI_PER_TABLE: Final = 20  # global secondary indexes, <=, quotas
 LSI_PER_TABLE: Final = 5  # local secondary indexes, <=, quotas
 PROJECTED_ATTRIBUTES: Final = 100  # INCLUDE attributes over all indexes of a table, <=, quotas
 TAGS_PER_RESOURCE: Final = 50  # tags, <=, quotas
+LIST_TAGS_PER_S: Final = 10  # ListTagsOfResource requests/s of an account, <=, tags
+SIGNATURE_CLOCK_S: Final = 300  # seconds that a signature's time may be off, <=, signing
 
 # Requests
 BATCH_WRITE_ITEMS: Final = 25  # items, <=, batch
@@ -91,3 +103,6 @@ STREAMS_PER_PAGE: Final = 100  # streams of one ListStreams, <=, streams
 MINUTE_S: Final = 60  # seconds of a consumption or throttle datapoint, cloudwatch
 SETTING_PERIOD_S: Final = 300  # seconds of a Provisioned* or OnDemandMax* datapoint, cloudwatch
 MINUTE_RETENTION_S: Final = 15 * 86_400  # seconds that one-minute datapoints are kept, cloudwatch
+INSIGHT_CONTRIBUTORS: Final = 25  # keys in the report of a DynamoDB rule, <=, insights
+INSIGHT_WRITE_WEIGHT: Final = 3  # consumed throughput units of a write unit; a read unit is one, insights
+INSIGHT_REPORTS_PER_S: Final = 20  # GetInsightRuleReport requests/s of an account, <=, cw-quotas

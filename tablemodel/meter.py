@@ -107,10 +107,33 @@ class Meter:
         if units > second.maximum:
             second.maximum = units
 
+    def accepted_many(
+        self, count: int, units: float, now_s: float, *, least: float | None = None, most: float | None = None
+    ) -> None:
+        """Record `count` admitted requests that took `units` together.
+
+        `least` and `most` are the units of the smallest and of the largest; absent: all took the same.
+        """
+        if not count:
+            return
+        second = self.open if now_s < self.next_s else self._next(now_s)
+        mean = units / count
+        second.sum += units
+        second.count += count
+        second.minimum = min(second.minimum, mean if least is None else least)
+        second.maximum = max(second.maximum, mean if most is None else most)
+
     def refused(self, cause: Cause, now_s: float) -> None:
         """Record one throttle event."""
         second = self.open if now_s < self.next_s else self._next(now_s)
         second.refused[cause] = second.refused.get(cause, 0) + 1
+
+    def refused_many(self, cause: Cause, count: int, now_s: float) -> None:
+        """Record `count` throttle events."""
+        if not count:
+            return
+        second = self.open if now_s < self.next_s else self._next(now_s)
+        second.refused[cause] = second.refused.get(cause, 0) + count
 
     def consumed_by_minute(self) -> dict[int, Tally]:
         """Consumed units of every minute with requests, the open second included."""

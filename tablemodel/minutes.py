@@ -9,7 +9,7 @@ from math import inf
 from typing import Final
 
 from tablemodel import limits
-from tablemodel.meter import Meter, Tally, Track
+from tablemodel.meter import Meter, Tally, Track, events
 from tablemodel.resources import Cause, Direction, Throughput
 
 Dimensions = tuple[tuple[str, str], ...]
@@ -84,6 +84,11 @@ class Minutes:
         """One API call with a throttled event in it (a batch: only if every item was throttled)."""
         self._count("ThrottledRequests", operation, 1.0, now_s)
 
+    def throttled_requests(self, operation: str, count: int, now_s: float) -> None:
+        """So many API calls as `throttled_request` counts one."""
+        if count:
+            self._track("ThrottledRequests", operation).of(int(now_s) // limits.MINUTE_S).merge(events(count))
+
     def completed(
         self, operation: str, latency_ms: float, now_s: float, returned_items: int | None = None
     ) -> None:
@@ -123,10 +128,13 @@ class Minutes:
         return [series for series in found if series.points]
 
     def _count(self, metric: str, operation: str | None, value: float, now_s: float) -> None:
+        self._track(metric, operation).add(value, now_s)
+
+    def _track(self, metric: str, operation: str | None) -> Track:
         track = self._requests.get((metric, operation))
         if track is None:
             track = self._requests[metric, operation] = Track()
-        track.add(value, now_s)
+        return track
 
 
 def _capacity_series(records: Iterable[ResourceRecord], table: str, minutes: range) -> Iterator[Series]:

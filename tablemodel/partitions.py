@@ -5,11 +5,13 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-ke
 """
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from random import Random
 
 from tablemodel import limits
+from tablemodel.backlog import Backlog
 from tablemodel.behaviour import Behaviour
 from tablemodel.bucket import TokenBucket
 from tablemodel.heat import Heat, split_point
@@ -42,9 +44,30 @@ class Partition:
     """One key range: what it may still read and write, how hot it is, how much it stores."""
 
     read: TokenBucket
-    write: TokenBucket
+    write: TokenBucket | Backlog
     heat: Heat
     size_bytes: float = 0.0
+    seen: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """When it was last looked at; until then, the units read and written and its hot seconds."""
+
+    def busy(self, position: bytes, now_s: float, behaviour: Behaviour) -> bool:
+        """Heat up if it was near its ceiling since the last look; True when it is hot enough to split."""
+        (at_s, read, write, hot_s), heat = self.seen, self.heat
+        self.seen = (now_s, self.read.spent, self.write.spent, heat.hot_s)
+        span_s = now_s - at_s
+        if span_s <= 0.0:
+            return False
+        shares = (self.read.spent - read) / self.read.rate, (self.write.spent - write) / self.write.rate
+        if max(shares) < behaviour.split_busy_share * span_s:
+            return False
+        hot = heat.busy(position, span_s, hot_s, now_s, behaviour)
+        self.seen = (*self.seen[:3], heat.hot_s)
+        return hot
+
+    def cool(self, cold: Heat) -> None:
+        """Begin again with no heat."""
+        self.heat = cold
+        self.seen = (*self.seen[:3], cold.hot_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +84,21 @@ class PartitionKind:
         depth_s = self.behaviour.partition_depth_s
         read = limits.PARTITION_READ_UNITS_PER_S * self.scale
         write = limits.PARTITION_WRITE_UNITS_PER_S * self.scale
-        buffer = self.write_buffer_units * self.scale
         return Partition(
             read=TokenBucket.full(rate=read, depth=read * depth_s, now_s=now_s),
-            write=TokenBucket.full(rate=write, depth=write * depth_s + buffer, now_s=now_s),
+            write=self._write(write, write * depth_s, now_s, rng),
             heat=Heat.cold(self.behaviour, rng),
+            seen=(now_s, 0.0, 0.0, 0.0),
         )
+
+    def _write(self, rate: float, depth: float, now_s: float, rng: Random) -> TokenBucket | Backlog:
+        """What a partition may write; an index has a buffer before each, which holds back once it is full."""
+        buffer = self.write_buffer_units * self.scale
+        full = TokenBucket.full(rate=rate, depth=depth + buffer, now_s=now_s)
+        if not buffer:
+            return full
+        least, most = self.behaviour.index_rest_units
+        return Backlog(bucket=full, rest=(least * self.scale, most * self.scale), rng=rng)
 
 
 class Partitions:
@@ -85,6 +117,10 @@ class Partitions:
     def __len__(self) -> int:
         return len(self._partitions)
 
+    def __iter__(self) -> Iterator[Partition]:
+        """The partitions in key order."""
+        return iter(self._partitions)
+
     @property
     def boundaries(self) -> tuple[bytes, ...]:
         """The first position of every partition but the first."""
@@ -101,15 +137,34 @@ class Partitions:
     def refused(self, position: bytes, now_s: float) -> None:
         """Record that a partition throttled a request; it splits once that has gone on for minutes."""
         number = self.number(position)
+        if self._partitions[number].heat.refused(position, now_s, self._kind.behaviour):
+            self._relieve(number, now_s)
+
+    def throttled(self, number: int, drawn: Callable[[int], Iterable[bytes]], now_s: float) -> None:
+        """Record that a partition throttled many requests in one second, as `refused` does for each.
+
+        `drawn(n)` are positions of n of the refused requests, in order of arrival: asked for only where it
+        is decided about a split.
+        """
         heat = self._partitions[number].heat
-        if heat.refused(position, now_s, self._kind.behaviour):
-            point_of_split = split_point(
-                heat.positions, has_lsi=self._kind.has_lsi, behaviour=self._kind.behaviour
-            )
-            if point_of_split is not None and self._inside(number, point_of_split):
-                self._split(number, point_of_split, now_s)
-            else:
-                self._partitions[number].heat = Heat.cold(self._kind.behaviour, self._rng)
+        if heat.throttled(now_s, self._kind.behaviour):
+            heat.positions.extend(drawn(self._kind.behaviour.sampled_positions))
+            self._relieve(number, now_s)
+
+    def look(self, position: bytes, now_s: float) -> None:
+        """Look at the partition of one request, as once a second: near its ceiling it heats up, too."""
+        number = self.number(position)
+        if self._partitions[number].busy(position, now_s, self._kind.behaviour):
+            self._relieve(number, now_s)
+
+    def _relieve(self, number: int, now_s: float) -> None:
+        """Split a hot partition where that helps; where it does not, its heat starts from nothing."""
+        positions = self._partitions[number].heat.positions
+        at = split_point(positions, has_lsi=self._kind.has_lsi, behaviour=self._kind.behaviour)
+        if at is not None and self._inside(number, at):
+            self._split(number, at, now_s)
+        else:
+            self._partitions[number].cool(Heat.cold(self._kind.behaviour, self._rng))
 
     def grown(self, position: bytes, bytes_delta: float, now_s: float) -> None:
         """Record that stored data grew or shrank; a partition at 10 GB splits in the middle of its range."""
@@ -148,8 +203,8 @@ class Partitions:
         parent = self._partitions[number]
         halves = [self._kind.fresh(now_s, self._rng) for _ in range(2)]
         for half in halves:
-            half.read.tokens = parent.read.held(now_s)
-            half.write.tokens = parent.write.held(now_s)
+            half.read = parent.read.resized(rate=half.read.rate, depth=half.read.depth, now_s=now_s)
+            half.write = parent.write.resized(rate=half.write.rate, depth=half.write.depth, now_s=now_s)
             half.size_bytes = parent.size_bytes / 2
         self._boundaries.insert(number, position)
         self._partitions[number : number + 1] = halves

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tablemodel.admission import Lane, ResourceModel
-from tablemodel.bucket import TokenBucket
+from tablemodel.bucket import Bucket
 from tablemodel.index import IndexWrite, holding_back
 from tablemodel.meter import Meter
 from tablemodel.partitions import EVENTUAL_READ_WEIGHT
@@ -32,7 +32,7 @@ class Plan:
     """What several requests would spend together at one time, until all of them have been asked."""
 
     now_s: float
-    buckets: dict[int, TokenBucket] = field(default_factory=dict)
+    buckets: dict[int, Bucket] = field(default_factory=dict)
     promised: dict[int, float] = field(default_factory=dict)
     served: list[tuple[Meter, float]] = field(default_factory=list)
 
@@ -103,12 +103,14 @@ class Plan:
         for gate in lane.gates:
             self._promise(gate.bucket, units)
         self._promise(ceiling, units * weight)
+        if resource.index is not None and lane is resource.write and not self._holds(ceiling, units):
+            resource.blocker = ceiling  # full with this write, it holds back every other one
         self.served.append((lane.meter, units))
         return None
 
-    def _holds(self, bucket: TokenBucket, units: float) -> bool:
+    def _holds(self, bucket: Bucket, units: float) -> bool:
         return bucket.allows(self.promised.get(id(bucket), 0.0) + units, self.now_s)
 
-    def _promise(self, bucket: TokenBucket, units: float) -> None:
+    def _promise(self, bucket: Bucket, units: float) -> None:
         self.buckets[id(bucket)] = bucket
         self.promised[id(bucket)] = self.promised.get(id(bucket), 0.0) + units

@@ -1,7 +1,7 @@
-"""What capacity costs in dollars: by unit in on-demand mode, by the hour in provisioned mode.
+"""What things cost in dollars: capacity by the unit or by the hour, and what a run asks of other services.
 
 Source of the two ways to pay: https://aws.amazon.com/dynamodb/pricing/ ; the numbers and their date are in
-configs/prices.toml, or in a file of one's own.
+configs/prices.toml, or in a file of one's own. A price that a list does not have is None, never zero.
 """
 
 from datetime import date
@@ -15,6 +15,8 @@ from tablemodel.checked import checked_toml
 DEFAULT = Path(__file__).parents[1] / "configs" / "prices.toml"
 MILLION: Final = 1_000_000
 HOUR_S: Final = 3600
+MONTH_S: Final = 730 * HOUR_S
+"""Seconds of a month as AWS counts it in its price examples: https://aws.amazon.com/dynamodb/pricing/"""
 
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -37,6 +39,35 @@ class ProvisionedPrices(_Part):
     read_per_hour: Dollars
 
 
+class WarmPrices(_Part):
+    """Dollars for one unit per second of warm throughput, paid once for what was not there by itself."""
+
+    write_once: Dollars
+    read_once: Dollars
+
+
+class StreamPrices(_Part):
+    """Dollars per million GetRecords requests."""
+
+    read_per_million: Dollars
+    as_of: date | None = None
+
+
+class CloudWatchPrices(_Part):
+    """Dollars per thousand metrics that GetMetricData is asked for: of every query, in every request."""
+
+    metrics_per_thousand: Dollars
+    as_of: date | None = None
+
+
+class InsightsPrices(_Part):
+    """Dollars of Contributor Insights for DynamoDB: per rule and month, and per million events."""
+
+    rule_per_month: Dollars
+    events_per_million: Dollars
+    as_of: date | None = None
+
+
 class Prices(_Part):
     """A price list: of which region, of which day, and from where."""
 
@@ -46,6 +77,10 @@ class Prices(_Part):
     sources: tuple[str, ...] = ()
     on_demand: OnDemandPrices
     provisioned: ProvisionedPrices
+    warm: WarmPrices | None = None
+    streams: StreamPrices | None = None
+    cloudwatch: CloudWatchPrices | None = None
+    contributor_insights: InsightsPrices | None = None
 
     @property
     def shown(self) -> str:

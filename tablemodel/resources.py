@@ -1,5 +1,6 @@
 """The words that model, endpoint and analyzer share: resource, direction, cause, and a table's capacity."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
@@ -103,6 +104,11 @@ class TableCapacity:
     def on_demand(self) -> bool:
         """Whether requests are paid for one by one instead of capacity per hour."""
         return self.billing_mode == "PAY_PER_REQUEST"
+
+    @property
+    def parts(self) -> "Mapping[str | None, TableCapacity | IndexCapacity]":
+        """The table itself (None), and its global indexes by name."""
+        return {None: self, **{index.name: index for index in self.indexes}}
 
 
 def highest(one: Throughput, other: Throughput) -> Throughput:

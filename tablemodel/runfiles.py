@@ -5,7 +5,7 @@ a temporary name beside the target and is renamed into place, so a killed proces
 
     run.json          RUN       manifest: scenario, seed, versions, table, generator health, totals
     seconds.parquet   SECONDS   what the client saw, second by second
-    throttles.parquet THROTTLES every throttled attempt, one row each
+    throttles.parquet THROTTLES every throttled attempt: a row each, or one for many that are alike
     latency.hdr       LATENCY   HDR histograms in microseconds
     keys.json         KEYS      hottest keys, over the run and per window
     evidence.json     EVIDENCE  what CloudWatch and the client say, the analyzer's input
@@ -15,6 +15,7 @@ a temporary name beside the target and is renamed into place, so a killed proces
 import os
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,11 +25,15 @@ import pyarrow.parquet as pq
 
 RUN = "keyheat.run/1"
 SECONDS = "keyheat.seconds/1"
-THROTTLES = "keyheat.throttles/1"
+THROTTLES = "keyheat.throttles/2"  # 2026-11; 1 has no column `count`: each of its rows is one attempt
+THROTTLES_1 = "keyheat.throttles/1"
 LATENCY = "keyheat.latency/1"
 KEYS = "keyheat.keys/1"
 EVIDENCE = "keyheat.evidence/1"
 DIAGNOSIS = "keyheat.diagnosis/1"
+
+SIMULATED = "simulated"
+"""The target of a run that was simulated, as its manifest says it."""
 
 FILES = {
     RUN: "run.json", SECONDS: "seconds.parquet", THROTTLES: "throttles.parquet", LATENCY: "latency.hdr",
@@ -55,13 +60,25 @@ THROTTLES_SCHEMA = pa.schema(
         ("direction", pa.string()),
         ("reason", pa.string()),  # DynamoDB's own word, null where it gave none
         ("operation", pa.string()),
-        ("key", pa.string()),  # sha256:... digest of the partition key
+        ("key", pa.string()),  # sha256:... digest of the partition key; null where many keys are meant
         ("units", pa.float64()),  # what the attempt would have consumed, as the client estimates it
-        ("late_us", pa.int64()),  # actual start minus intended start
+        ("late_us", pa.int64()),  # actual start minus intended start; null where nobody measured
         ("service_us", pa.int64()),
+        ("count", pa.int64()),  # attempts that the row stands for: 1, but for those of a simulated run
     ]
 )
 SCHEMAS = {SECONDS: SECONDS_SCHEMA, THROTTLES: THROTTLES_SCHEMA}
+
+
+MOST_BYTES = 1 << 30
+MOST_ROWS = 3_000_000  # twenty indexes and fifteen days of minutes are two million points
+OTHER_BRACKETS = 100_000  # of what is no row: lists, series, indexes
+SHORTER = "take a shorter window, or fewer indexes"
+
+
+def time_of(epoch_s: float) -> str:
+    """An epoch time as files write it."""
+    return datetime.fromtimestamp(epoch_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class FileProblem(Exception):
@@ -107,13 +124,24 @@ def write_json(path: Path, format_name: str, content: dict[str, Any]) -> None:
 
 def read_json(path: Path, format_name: str) -> dict[str, Any]:
     """Read a JSON file of the stated format. Raises `FileProblem` with what would be accepted."""
+    content = parsed_json(path)
+    fields = content if isinstance(content, dict) else {}
+    _check_format(path, fields.get("format"), format_name)
+    return fields
+
+
+def parsed_json(path: Path) -> object:
+    """What a JSON file says, whatever its format. Raises `FileProblem`, also where it is too long to hold.
+
+    Nothing that is too long is parsed: a row of a list takes five times its bytes in memory.
+    """
+    body = _bytes_of(path, most=MOST_BYTES)
+    if (rows := body.count(b"[") + body.count(b"{")) > MOST_ROWS + OTHER_BRACKETS:
+        raise FileProblem(f"{path} has some {rows:,} rows; at most {MOST_ROWS:,} are read: {SHORTER}")
     try:
-        content = orjson.loads(_bytes_of(path))
+        return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise FileProblem(f"{path} is not whole JSON ({error}); make it again or restore it") from error
-    found = content.get("format") if isinstance(content, dict) else None
-    _check_format(path, found, format_name)
-    return dict(content)
 
 
 def read_text(path: Path) -> str:
@@ -139,15 +167,20 @@ def read_table(path: Path, format_name: str) -> pa.Table:
             f"{path} is not a whole Parquet file ({error}); make it again or restore it"
         ) from error
     found = (table.schema.metadata or {}).get(b"format", b"").decode()
-    _check_format(path, found, format_name)
+    if (found, format_name) == (THROTTLES_1, THROTTLES):
+        table = table.append_column("count", pa.repeat(pa.scalar(1, pa.int64()), len(table)))
+    else:
+        _check_format(path, found, format_name)
     try:
         return table.cast(SCHEMAS[format_name])  # Parquet has no seconds: they come back as milliseconds
     except (pa.ArrowException, ValueError) as error:
         raise FileProblem(f"{path} says {format_name} but its columns are {table.schema.names}") from error
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: Path, *, most: int | None = None) -> bytes:
     try:
+        if most is not None and (size := path.stat().st_size) > most:
+            raise FileProblem(f"{path} has {size:,} bytes; at most {most:,} are read: {SHORTER}")
         return path.read_bytes()
     except FileNotFoundError as error:
         raise FileProblem(f"{path} is missing") from error

@@ -13,12 +13,14 @@ from pydantic import Field, ValidationError
 
 from tablemodel.checked import mistakes
 from tablemodel.spec.cache import CacheSpec
+from tablemodel.spec.guards import AbortSpec, BudgetSpec
 from tablemodel.spec.keys import KeysSpec
 from tablemodel.spec.load import LoadSpec
 from tablemodel.spec.part import FILE, IN_WORDS, Name, Part, Share
 from tablemodel.spec.rules import broken_rules
 from tablemodel.spec.sharding import ShardingSpec
 from tablemodel.spec.table import TableSpec
+from tablemodel.spec.timeline import ChangeSpec
 
 FORMAT = "keyheat.scenario/1"
 
@@ -52,6 +54,11 @@ class LocalSpec(Part):
     """How the local endpoint is set up for this scenario; no meaning on another target."""
 
     scale: Annotated[float, Field(gt=0, le=1000)] = Field(1.0, description="multiplies every rate limit")
+    update_s: Annotated[float, Field(ge=0, le=86_400)] | None = Field(
+        None,
+        description="seconds that UpdateTable takes; absent: none on the local endpoint, and in a simulation "
+        "minutes, as in AWS",
+    )
 
 
 class Scenario(Part):
@@ -77,7 +84,12 @@ class Scenario(Part):
     dynamic_sharding: ShardingSpec | None = Field(
         None, description="keys get more shards as they need them; absent: as many as keys.shards says"
     )
+    timeline: tuple[ChangeSpec, ...] = Field(
+        (), description="what UpdateTable is asked while the load runs, in order of time"
+    )
     thresholds: ThresholdsSpec = ThresholdsSpec()
+    budget: BudgetSpec = Field(BudgetSpec(), description="of a run against a target that costs")
+    abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
     local: LocalSpec = LocalSpec()
 
 

@@ -5,8 +5,9 @@ items cost in the mean is the mean of their units, and not the units of the mean
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
 from math import erfc, exp, log, sqrt
 from random import Random
@@ -15,7 +16,7 @@ from typing import Protocol
 from tablemodel import limits
 
 
-class ItemSize(Protocol):
+class ItemSize(Hashable, Protocol):
     """Draws item sizes in bytes, as DynamoDB counts them."""
 
     @property
@@ -37,6 +38,7 @@ class ItemSize(Protocol):
         """The part of the items that are larger than so many bytes."""
 
 
+@lru_cache(maxsize=64)
 def mean_units(size: ItemSize, unit_bytes: int) -> float:
     """Units of one item in the mean, each item rounded up by itself."""
     units = range(-(-size.most // unit_bytes))

@@ -13,6 +13,7 @@ from tablemodel.behaviour import DEFAULT, Behaviour
 from tablemodel.decisions import Decisions
 from tablemodel.index import IndexWrite
 from tablemodel.minutes import Minutes, ResourceRecord
+from tablemodel.nodes import Caller
 from tablemodel.partitions import EVENTUAL_READ_WEIGHT, Partitions
 from tablemodel.plan import Op, Plan
 from tablemodel.resources import (
@@ -39,17 +40,20 @@ class TableModel:
         scale: float = 1.0,
         seed: int = 0,
         behaviour: Behaviour = DEFAULT,
+        caller: Caller | None = None,
     ) -> None:
         """A new table with full buckets.
 
         `scale` multiplies every rate limit and every bucket depth; `seed` decides what AWS does at an
-        unpublished moment, such as how long a hot partition takes to split.
+        unpublished moment, such as how long a hot partition takes to split. Where requests come on
+        connections of their own, `caller` says on which one the next request does (`nodes`).
         """
         self._around = Surroundings(
             behaviour=behaviour,
             scale=scale,
             rng=Random(seed),
             account=account_buckets(capacity.account, behaviour, scale, now_s),
+            caller=Caller() if caller is None else caller,
         )
         self._due_s = -inf
         self._records: dict[str | None, ResourceRecord] = {}
@@ -65,9 +69,10 @@ class TableModel:
         self, position: bytes, units: float, now_s: float, *, index: str | None = None, eventual: bool = False
     ) -> Refusal | None:
         """Serve a read of `units` at a position, or say why not. Raises `KeyError` for an unknown index."""
-        if now_s >= self._due_s:
-            self._advance(now_s)
         resource = self._table if index is None else self._indexes[index]
+        if now_s >= self._due_s:
+            self.advance(now_s)
+            resource.partitions.look(position, now_s)
         lane = resource.read
         refusal = lane.refusing(units, now_s)
         if refusal is None:
@@ -86,7 +91,8 @@ class TableModel:
     ) -> Refusal | None:
         """Serve a write of `units` at a position together with its index entries, or say why not."""
         if now_s >= self._due_s:
-            self._advance(now_s)
+            self.advance(now_s)
+            self._table.partitions.look(position, now_s)
         if self._indexes:
             plan = Plan(now_s)
             refusal = plan.answer_write(self._table, self._indexes, position, units, index_writes)
@@ -108,7 +114,7 @@ class TableModel:
     def admit_together(self, ops: Sequence[Op], now_s: float) -> list[Refusal | None]:
         """Serve all of these or none: where any is refused, nothing is spent. One answer per op, in order."""
         if now_s >= self._due_s:
-            self._advance(now_s)
+            self.advance(now_s)
         plan = Plan(now_s)
         answers = [plan.answer(self._table, self._indexes, op) for op in ops]
         if all(answer is None for answer in answers):
@@ -136,7 +142,7 @@ class TableModel:
 
     def grown(self, position: bytes, bytes_delta: float, now_s: float, *, index: str | None = None) -> None:
         """Say that stored data grew or shrank: partitions split at 10 GB."""
-        self._resource(index).partitions.grown(position, bytes_delta, now_s)
+        self.resource(index).partitions.grown(position, bytes_delta, now_s)
 
     @property
     def partitions(self) -> Partitions:
@@ -145,15 +151,21 @@ class TableModel:
 
     def partition_count(self, index: str | None = None) -> int:
         """How many partitions the table or an index has. Raises `KeyError` for an unknown index."""
-        return len(self._resource(index).partitions)
+        return len(self.resource(index).partitions)
 
     def warm_throughput(self, index: str | None = None) -> tuple[float, float]:
         """What the table or an index can serve at once: reads and writes per second, before `scale`."""
-        warm = self._resource(index).growth.warm
+        warm = self.resource(index).growth.warm
         return warm.read or 0.0, warm.write or 0.0
 
-    def _resource(self, index: str | None) -> ResourceModel:
+    def resource(self, index: str | None = None) -> ResourceModel:
+        """The table itself, or an index. Raises `KeyError` for an unknown index."""
         return self._table if index is None else self._indexes[index]
+
+    @property
+    def index_names(self) -> tuple[str, ...]:
+        """The global secondary indexes that there are now, in the order in which a write asks them."""
+        return tuple(self._indexes)
 
     def _new_resource(
         self, index: str | None, own: TableCapacity | IndexCapacity, now_s: float
@@ -173,7 +185,8 @@ class TableModel:
         self._records[index] = resource.record
         return resource
 
-    def _advance(self, now_s: float) -> None:
+    def advance(self, now_s: float) -> None:
+        """Carry out what has become due, such as growth; admitting does so by itself once a second."""
         self._due_s = int(now_s) + 1.0
         for resource in (self._table, *self._indexes.values()):
             resource.advance(now_s)

@@ -20,7 +20,7 @@ import uvloop
 
 from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.server import Housekeeping, Server, build_router
-from tablemodel.endpoint.service import Service
+from tablemodel.endpoint.service import Durations, Service
 from tablemodel.endpoint.streams.registry import MAX_BYTES, Streams
 from tablemodel.endpoint.tables.control import CONTROL
 from tablemodel.endpoint.wire.http import Bounds
@@ -66,6 +66,8 @@ def _options(arguments: Sequence[str] | None, prog: str) -> argparse.Namespace:
         default=0.0,
         help="from a minute's end to its metrics (%(default)s)",
     )
+    add("--create-s", type=_not_negative, default=0.0, help="seconds that CreateTable takes (%(default)s)")
+    add("--update-s", type=_not_negative, default=0.0, help="seconds that UpdateTable takes (%(default)s)")
     add(
         "--max-body-bytes",
         type=_whole(1),
@@ -118,6 +120,7 @@ def _router(options: argparse.Namespace) -> Router:
         region=options.region,
         scale=options.scale,
         seed=options.seed,
+        durations=Durations(create_s=options.create_s, update_s=options.update_s),
         streams=Streams(max_bytes=options.max_stream_bytes),
     )
     return build_router(service, CONTROL, DATA, publish_delay_s=options.publish_delay_s)

@@ -50,14 +50,18 @@ class EndpointProcess:
         """
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (`stop` closes it)
         numbers = ["--host", host, "--port", str(port), "--scale", repr(scale), "--seed", str(seed)]
-        child = subprocess.Popen(
-            [sys.executable, "-m", "tablemodel.endpoint", *numbers, "--exit-with-stdin", *more],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            env=_environment(),
-            start_new_session=True,  # Ctrl-C is ours: the metrics of the run are still to be collected
-        )
+        try:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "tablemodel.endpoint", *numbers, "--exit-with-stdin", *more],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=_environment(),
+                start_new_session=True,  # Ctrl-C is ours: the metrics of the run are still to be collected
+            )
+        except OSError:
+            stderr.close()
+            raise
         started = cls("", child, stderr, os.getpid())
         try:
             started.url = started._ready_url(ready_within_s)

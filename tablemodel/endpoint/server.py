@@ -42,7 +42,7 @@ def build_router(
     return Router(
         operations=operations(control, data, STREAMS),
         dynamodb=dynamodb,
-        pages=(CloudWatchPage(metrics, ids), Admin(service)),
+        pages=(CloudWatchPage(metrics, ids), Admin(service, dynamodb.asked)),
     )
 
 
@@ -90,7 +90,8 @@ class Server:
     _timer: asyncio.TimerHandle | None = None
 
     def __post_init__(self) -> None:
-        self.connections = Connections(self.router.answer, self.bounds)
+        caller = self.router.dynamodb.service.caller
+        self.connections = Connections(self.router.answer, self.bounds, caller)
 
     async def start(self, host: str, port: int) -> int:
         """Listen, and give the port, which was free to choose where 0 was asked. Raises OSError."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from tablemodel.endpoint.streams.registry import Streams
 from tablemodel.endpoint.tables.catalog import Catalog
+from tablemodel.nodes import Caller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +16,15 @@ class Durations:
     create_s: float = 0.0
     update_s: float = 0.0
     delete_s: float = 0.0
+    insights_s: float = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
 class Service:
     """Everything one endpoint holds. Handlers run one at a time, so nothing here is locked.
 
-    `clock` gives epoch seconds; `scale` multiplies every rate limit; `seed` is that of the tables' models.
+    `clock` gives epoch seconds; `scale` multiplies every rate limit; `seed` is that of the tables' models;
+    `caller` is the connection that the request at hand came on.
     """
 
     clock: Callable[[], float]
@@ -31,6 +34,7 @@ class Service:
     seed: int = 1
     durations: Durations = Durations()
     streams: Streams = field(default_factory=Streams)
+    caller: Caller = field(default_factory=Caller)
     catalog: Catalog = field(init=False)
 
     def __post_init__(self) -> None:

@@ -8,11 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tablemodel.spec.keyrules import broken_keys, broken_replay
+from tablemodel.spec.keytypes import broken_types
 from tablemodel.spec.load import DURATION_S
 from tablemodel.spec.operations import broken_operations
+from tablemodel.spec.scaling import broken_scaling
 from tablemodel.spec.shape import broken_shape
 from tablemodel.spec.sharding import broken_sharding
 from tablemodel.spec.sizes import broken_sizes
+from tablemodel.spec.timeline import broken_timeline
 
 TARGETS = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 
@@ -22,16 +25,25 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
     for path, table in _tables(raw):
         yield from _capacity(path, table)
         yield from _indexes(path, table)
+        yield from _scaling(path, table)
     yield from _names(raw)
     yield from broken_sharding(raw)
     if isinstance(keys := raw.get("keys"), Mapping):
         yield from broken_keys(keys)
     yield from broken_replay(raw)
+    yield from broken_timeline(raw, DURATION_S)
     if isinstance(load := raw.get("load"), Mapping):
         yield from _target(load)
         yield from broken_shape(load, DURATION_S)
         yield from broken_sizes(load.get("item_bytes"))
         yield from broken_operations(load, raw.get("loadtest"))
+
+
+def _scaling(path: str, table: Mapping[str, Any]) -> Iterator[str]:
+    for where, owner in [(path, table), *_each_index(path, table)]:
+        yield from broken_scaling(where, owner)
+        if path != "$.table" and owner.get("auto_scaling") is not None:
+            yield f"only the scenario's own table is scaled @ {where}.auto_scaling"
 
 
 def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -86,6 +98,7 @@ def _provisioned(path: str, owner: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _indexes(owner: str, table: Mapping[str, Any]) -> Iterator[str]:
+    yield from broken_types(owner, table, list(_each_index(owner, table)))
     seen: set[str] = set()
     for path, index in _each_index(owner, table):
         name = index.get("name")
@@ -97,22 +110,6 @@ def _indexes(owner: str, table: Mapping[str, Any]) -> Iterator[str]:
             yield f'only projection = "INCLUDE" names attributes @ {path}.include'
         if _local(index):
             yield from _local_index(path, index, table)
-        if index.get("sort_key_type") == "N":
-            yield from _number(path, index, table)
-
-
-def _number(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) -> Iterator[str]:
-    """An attribute has one type wherever it is a key; only the sort key of an index may be a number."""
-    name = index.get("sort_key")
-    if name is None:
-        yield f"a number needs a sort_key that it is the type of @ {path}.sort_key_type"
-        return
-    others = [other for _path, other in _each_index("", table)]
-    strings = [table.get("partition_key", "pk"), table.get("sort_key")]
-    strings += [other.get("partition_key") for other in others]
-    strings += [other.get("sort_key") for other in others if other.get("sort_key_type", "S") == "S"]
-    if name in strings:
-        yield f"{name!r} is a string where it is another key @ {path}.sort_key_type"
 
 
 def _local_index(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) -> Iterator[str]:
@@ -123,7 +120,7 @@ def _local_index(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) 
         yield f"a local index needs a sort key of its own @ {path}.sort_key"
     if "partition_key" in index and index["partition_key"] != table.get("partition_key", "pk"):
         yield f"a local index has the table's partition key @ {path}.partition_key"
-    for capacity in ("provisioned", "max_on_demand", "warm"):
+    for capacity in ("provisioned", "max_on_demand", "warm", "auto_scaling"):
         if index.get(capacity) is not None:
             yield f"a local index shares the table's capacity @ {path}.{capacity}"
 

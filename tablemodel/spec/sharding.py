@@ -64,3 +64,5 @@ def _metadata_table(name: Any, companions: Any) -> Iterator[str]:
             yield f"{name!r} has to be PAY_PER_REQUEST @ $.dynamic_sharding.table"
         if companion.get("sort_key") is not None:
             yield f"{name!r} has to be without a sort_key @ $.dynamic_sharding.table"
+        if companion.get("partition_key_type", "S") != "S":
+            yield f"{name!r} has to have a key of text @ $.dynamic_sharding.table"

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tablemodel import limits
 from tablemodel.keyspace import position
-from tablemodel.meter import KEPT_SECONDS, Tally, Track
+from tablemodel.meter import KEPT_SECONDS, Meter, Tally, Track
 from tablemodel.minutes import Datapoint, Series
-from tablemodel.resources import IndexCapacity, TableCapacity, Throughput
+from tablemodel.resources import Cause, Direction, IndexCapacity, TableCapacity, Throughput
 from tablemodel.table import IndexWrite, TableModel
 
 T0 = 1_800_000_000  # a full hour
@@ -50,7 +50,7 @@ def test_consumed_units_have_a_zero_for_every_idle_minute_since_the_table_exists
 def test_throttle_metrics_appear_only_where_there_are_throttles() -> None:
     table = model()
     assert not [s for s in table.minutes.series("orders", T0, T0 + 300) if "Throttle" in s.metric]
-    for _ in range(1_010):
+    for _ in range(1_510):
         table.admit_write(KEY, 1.0, T0 + 70)
     series = table.minutes.series("orders", T0, T0 + 300)
     ten = (Datapoint(T0 + 60, 10.0, 10, 1.0, 1.0),)
@@ -185,3 +185,19 @@ def test_merging_tallies_is_counting_all_of_them(values: list[float], cut: int) 
     left.merge(right)
     assert (left.count, left.minimum, left.maximum) == (whole.count, whole.minimum, whole.maximum)
     assert left.sum == pytest.approx(whole.sum, abs=1e-6)
+
+
+def test_many_at_once_are_counted_as_one_by_one() -> None:
+    alone, together = (Meter(None, Direction.WRITE, T0) for _ in range(2))
+    for units in (1.0, 1.0, 4.0):
+        alone.accepted(units, T0)
+    alone.refused(Cause.KEY_RANGE, T0)
+    alone.refused(Cause.KEY_RANGE, T0)
+    together.accepted_many(3, 6.0, T0, least=1.0, most=4.0)
+    together.refused_many(Cause.KEY_RANGE, 2, T0)
+    together.accepted_many(0, 0.0, T0)
+    together.refused_many(Cause.PROVISIONED, 0, T0)
+    assert together.open == alone.open
+    assert together.throttles_by_minute() == alone.throttles_by_minute()
+    together.accepted_many(2, 6.0, T0 + 60)
+    assert together.consumed_by_minute()[int(T0 + 60) // 60].maximum == 3.0

@@ -138,7 +138,7 @@ def test_a_partition_splits_at_ten_gigabytes_and_each_half_keeps_half() -> None:
 def test_a_split_hands_no_partition_more_than_its_parent_held() -> None:
     partitions = make(1)
     at = position(b"any")
-    assert partitions.at(at).write.take(900, 0.0)
+    assert partitions.at(at).write.take(1_400, 0.0)
     partitions.spread(2, 0.0)
     assert partitions.at(b"\x00" * 8).write.held(0.0) == 100
     assert partitions.at(b"\xff" * 8).write.held(0.0) == 100

@@ -127,6 +127,23 @@ LOCAL = {"name": "by_day", "partition_key": "pk", "sort_key": "day", "local": Tr
             ),
             ["$.table.indexes[0].sort_key_type", "$.table.indexes[1].sort_key_type"],
         ),
+        (
+            "keys of two types",
+            right(
+                table={
+                    **ON_DEMAND,
+                    "partition_key": "id",
+                    "partition_key_type": "N",
+                    "sort_key": "at",
+                    "sort_key_type": "B",
+                    "indexes": [
+                        {"name": "turned", "partition_key": "at", "sort_key": "id", "sort_key_type": "N"},
+                        {"name": "other", "partition_key": "a", "partition_key_type": "C"},
+                    ],
+                }
+            ),
+            ["$.table.indexes[1].partition_key_type", "$.table.indexes[0].partition_key_type"],
+        ),
         ("hot key without share", right(keys={"kind": "hot_key"}), ["$.keys.share"]),
         ("date without day", right(keys={"kind": "date", "share": 0.5}), ["$.keys.day_s", "$.keys.share"]),
         ("uniform with a share", right(keys={"kind": "uniform", "share": 0.5}), ["$.keys.share"]),

@@ -71,10 +71,16 @@ def test_a_local_index_keeps_a_collection_whole() -> None:
     assert sum(served) == pytest.approx(10 * 30 * MINUTES, rel=0.01)
 
 
-def test_no_throttle_no_split() -> None:
+def test_a_partition_well_below_its_ceiling_does_not_split() -> None:
     model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
-    assert all(drive(model, random_sort_key, per_s=9, seconds=30 * MINUTES))
+    assert all(drive(model, random_sort_key, per_s=6, seconds=30 * MINUTES))
     assert model.partition_count() == 4
+
+
+def test_a_partition_near_its_ceiling_splits_before_it_throttles() -> None:
+    model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
+    assert all(drive(model, random_sort_key, per_s=9, seconds=11 * MINUTES))
+    assert model.partition_count() == 5
 
 
 def test_a_split_takes_minutes() -> None:

@@ -147,7 +147,7 @@ def test_one_request_together_is_one_request(
 
 
 @given(
-    low=st.integers(1, 900),
+    low=st.integers(25, 900),  # whole buckets: which node of a smaller table is served is chance
     factor=st.floats(1, 5),
     gaps=st.lists(st.floats(0, 20), max_size=60),
     keys=st.lists(st.integers(0, 5), min_size=60, max_size=60),
@@ -205,7 +205,7 @@ def test_scale_multiplies_every_rate() -> None:
     for scale in (0.1, 1.0, 3.0):
         model = TableModel(TableCapacity(provisioned=Throughput(1, 10_000)), now_s=T0, scale=scale)
         assert (
-            sum(model.admit_write(position(b"hot"), 1.0, T0) is None for _ in range(4_000)) == 1_000 * scale
+            sum(model.admit_write(position(b"hot"), 1.0, T0) is None for _ in range(9_000)) == 1_500 * scale
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from tablemodel.endpoint.cloudwatch.insights import describe_insight_rules, get_insight_rule_report
 from tablemodel.endpoint.cloudwatch.metrics import Metrics
 from tablemodel.endpoint.cloudwatch.parameters import (
     Parameters,
@@ -83,6 +84,8 @@ def get_metric_statistics(metrics: Metrics, parameters: Parameters) -> Answer:
 
 
 OPERATIONS: dict[str, Operation] = {
+    "DescribeInsightRules": describe_insight_rules,
+    "GetInsightRuleReport": get_insight_rule_report,
     "GetMetricData": get_metric_data,
     "GetMetricStatistics": get_metric_statistics,
     "ListMetrics": list_metrics,

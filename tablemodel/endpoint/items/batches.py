@@ -24,7 +24,13 @@ from tablemodel.endpoint.items.single import (
     planned,
     shown_item,
 )
-from tablemodel.endpoint.items.writes import bill, collection_metrics, make, wants_collection_metrics
+from tablemodel.endpoint.items.writes import (
+    bill,
+    collection_metrics,
+    count_write,
+    make,
+    wants_collection_metrics,
+)
 from tablemodel.endpoint.service import Service
 from tablemodel.endpoint.store.itemkeys import Key, checked_key
 from tablemodel.endpoint.store.shelf import size_of
@@ -82,6 +88,8 @@ def batch_write_item(service: Service, request: Request) -> Answer:
         change = planned(table, asked, table.items.get(asked.key[0]))
         cost = bill(change)
         refusal = table.model.admit_write(asked.key[1], cost.units, now_s, cost.index_writes)
+        if table.counting is not None:
+            count_write(table.counting, asked.key[0], cost, refusal, now_s)
         if refusal is not None:
             progress.refused.append((table, refusal))
             unprocessed.setdefault(table.name, []).append(entry)
@@ -133,6 +141,8 @@ def batch_get_item(service: Service, request: Request) -> Answer:
         if total + size <= BATCH_GET_BYTES:
             units = read_units(size, consistent=read.consistent)
             refusal = read.table.model.admit_read(read.key[1], units, now_s, eventual=not read.consistent)
+            if read.table.counting is not None:
+                read.table.counting.read_or_refused(read.key[0], units, refusal, now_s)
             if refusal is None:
                 total += size
                 progress.spent(read.table, Consumed(units))

@@ -13,18 +13,21 @@ from tablemodel.endpoint.errors import validation_error
 from tablemodel.endpoint.expressions.compiled import Expressions, ParsedCondition, require_expressions
 from tablemodel.endpoint.expressions.keyconditions import KIND, Range, key_range
 from tablemodel.endpoint.expressions.projections import Projection
+from tablemodel.endpoint.insights.keytext import partition_end
+from tablemodel.endpoint.insights.watch import Insights
 from tablemodel.endpoint.items.capacity import Consumed, level_of, rendered
 from tablemodel.endpoint.items.pages import Page, joined, last_evaluated, read_page, starting_key
 from tablemodel.endpoint.items.requests import Request, checked
 from tablemodel.endpoint.items.selection import Selection, selection_of
 from tablemodel.endpoint.schema import IndexSchema, KeySchema
 from tablemodel.endpoint.service import Service
-from tablemodel.endpoint.store.itemkeys import attributes, position_of
+from tablemodel.endpoint.store.itemkeys import attributes, key_of, position_of
 from tablemodel.endpoint.store.shelf import Shelf, json_of, size_of
 from tablemodel.endpoint.store.values import Item, check_item
 from tablemodel.endpoint.tables.catalog import Table
 from tablemodel.endpoint.tables.throttles import throttled
 from tablemodel.keyspace import HASH_BYTES, WHOLE
+from tablemodel.resources import Refusal
 from tablemodel.units import read_units
 
 FILTER = "FilterExpression"
@@ -235,9 +238,29 @@ def _admit(service: Service, asked: Asked, page: Page, units: float, *, consiste
     at = position_of(asked.stored[0] if page.first is None else page.first)
     name = None if asked.index is None or asked.index.local else asked.index.name
     refusal = model.admit_read(at, units, now_s, index=name, eventual=not consistent)
+    if asked.table.counting is not None:
+        _count(asked.table.counting, asked, page, units, refusal, now_s)
     if refusal is not None:
         model.minutes.throttled_request(asked.operation, now_s)
         raise throttled(asked.table, refusal)
+
+
+def _count(
+    counting: Insights, asked: Asked, page: Page, units: float, refusal: Refusal | None, now_s: float
+) -> None:
+    """Tell Contributor Insights of a page: its units are shared among the items by size."""
+    index = asked.index
+    own = index is not None and not index.local
+    keys, name = (index.keys, index.name) if index and own else (asked.table.schema.keys, None)
+    stored = [key_of(keys, orjson.loads(json_of(record)))[0] for record in page.records]
+    if not stored and asked.operation == "Query":  # nothing there: the partition key alone was asked for
+        stored = [asked.stored[0][: partition_end(asked.stored[0])]]
+    if refusal is not None and stored:
+        counting.refused(stored[0], refusal, now_s)
+    elif refusal is None:
+        sizes = [size_of(record) for record in page.records] or [1]
+        for one, size in zip(stored, sizes, strict=bool(stored)):
+            counting.read(one, units * size / sum(sizes), now_s, name)
 
 
 def _items(asked: Asked, page: Page) -> tuple[int, bytes | None]:

@@ -206,6 +206,8 @@ def get_item(service: Service, request: Request) -> bytes | Answer:
     units = read_units(0 if held is None else size_of(held), consistent=consistent)
     now_s = service.now_s()
     refusal = table.model.admit_read(key[1], units, now_s, eventual=not consistent)
+    if table.counting is not None:
+        table.counting.read_or_refused(key[0], units, refusal, now_s)
     if refusal is not None:
         table.model.minutes.throttled_request("GetItem", now_s)
         raise throttled(table, refusal)

@@ -15,6 +15,7 @@ import orjson
 from orjson import Fragment
 
 from tablemodel.endpoint.errors import ServiceError, validation_error
+from tablemodel.endpoint.insights.watch import Insights
 from tablemodel.endpoint.items.capacity import Consumed, level_of, rendered
 from tablemodel.endpoint.items.requests import Request, checked
 from tablemodel.endpoint.items.single import (
@@ -27,7 +28,7 @@ from tablemodel.endpoint.items.single import (
     shown_item,
 )
 from tablemodel.endpoint.items.tokens import digest_of
-from tablemodel.endpoint.items.writes import Bill, bill, bill_of_failed, make
+from tablemodel.endpoint.items.writes import Bill, bill, bill_of_failed, count_write, make
 from tablemodel.endpoint.service import Service
 from tablemodel.endpoint.store.itemkeys import Key, checked_key
 from tablemodel.endpoint.store.itemstore import Change
@@ -37,11 +38,13 @@ from tablemodel.endpoint.tables.catalog import Table
 from tablemodel.endpoint.tables.throttles import cancellation_code
 from tablemodel.endpoint.wire.shapes import check_shape
 from tablemodel.limits import TRANSACT_BYTES
-from tablemodel.resources import Direction
+from tablemodel.resources import Direction, Refusal
 from tablemodel.table import Op
 from tablemodel.units import item_bytes, read_units
 
 Answer = dict[str, Any]
+AskedOp = tuple[Table, Op, bytes, Bill | None]
+"""What a table is asked for: the operation, the stored key it is for, and for a write its bill."""
 NO_REASON = {"Code": "None"}
 ASK: dict[str, Callable[[Table, Request], Asked]] = {
     "Put": asked_put,
@@ -84,7 +87,8 @@ def transact_write_items(service: Service, request: Request) -> Answer:
         _work_out(step)
     if sum(step.change.new_bytes for step in steps if step.change is not None) > TRANSACT_BYTES:
         raise validation_error("Collection size exceeded: Transaction request cannot exceed 4 MB")
-    _ask("TransactWriteItems", [(step.table, _op(step)) for step in steps], now_s, [s.reason for s in steps])
+    asked = [(step.table, _op(step), step.asked.key[0], step.cost) for step in steps]
+    _ask("TransactWriteItems", asked, now_s, [step.reason for step in steps])
     for step in steps:
         if step.change is not None:
             make(step.table, step.change, now_s)
@@ -143,15 +147,15 @@ def _op(step: Step) -> Op:
     )
 
 
-def _ask(
-    operation: str, ops: Sequence[tuple[Table, Op]], now_s: float, reasons: Sequence[Answer | None]
-) -> None:
+def _ask(operation: str, ops: Sequence[AskedOp], now_s: float, reasons: Sequence[Answer | None]) -> None:
     """Ask every table for its part. Raises TransactionCanceledException if there are reasons, or refusals."""
     found = list(reasons)
-    tables = {table.name: table for table, _ in ops}
+    tables = {table.name: table for table, *_ in ops}
     for table in tables.values():
-        mine = [number for number, (other, _) in enumerate(ops) if other is table]
+        mine = [number for number, (other, *_) in enumerate(ops) if other is table]
         refusals = table.model.admit_together([ops[number][1] for number in mine], now_s)
+        if table.counting is not None:
+            _count(table.counting, [ops[number] for number in mine], refusals, now_s)
         for number, refusal in zip(mine, refusals, strict=True):
             if refusal is not None and found[number] is None:
                 code, message = cancellation_code(table, refusal)
@@ -162,6 +166,20 @@ def _ask(
             table.model.minutes.conditional_check_failed(now_s)
     if any(found):
         raise _cancelled([reason or NO_REASON for reason in found])
+
+
+def _count(
+    counting: Insights, ops: Sequence[AskedOp], refusals: Sequence[Refusal | None], now_s: float
+) -> None:
+    """Tell Contributor Insights: all were served, or those with a refusal were throttled."""
+    served = not any(refusals)
+    for (_table, op, stored, cost), refusal in zip(ops, refusals, strict=True):
+        if refusal is not None:
+            counting.refused(stored, refusal, now_s)
+        elif served and cost is not None:
+            count_write(counting, stored, cost, None, now_s)
+        elif served:
+            counting.read(stored, op.units, now_s)
 
 
 def _cancelled(reasons: list[Answer]) -> ServiceError:
@@ -211,8 +229,8 @@ def transact_get_items(service: Service, request: Request) -> Answer:
     projections = [asked_projection(get) for _, _, get in reads]
     held = [table.items.get(key[0]) for table, key, _ in reads]
     units = [read_units(size_of(one) if one else 0, consistent=True, transactional=True) for one in held]
-    ops = [
-        (table, Op(direction=Direction.READ, position=key[1], units=spent))
+    ops: list[AskedOp] = [
+        (table, Op(direction=Direction.READ, position=key[1], units=spent), key[0], None)
         for (table, key, _), spent in zip(reads, units, strict=True)
     ]
     _ask("TransactGetItems", ops, service.now_s(), [None] * len(ops))

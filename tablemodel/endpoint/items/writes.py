@@ -1,11 +1,13 @@
 """What one write costs, and asking for it: shared by single writes, batches and transactions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from orjson import Fragment
 
 from tablemodel.endpoint.errors import ServiceError, validation_error
+from tablemodel.endpoint.insights.watch import IndexUse, Insights
 from tablemodel.endpoint.items.capacity import Consumed
 from tablemodel.endpoint.store.itemkeys import Key
 from tablemodel.endpoint.store.itemstore import Change, EntryChange
@@ -15,6 +17,7 @@ from tablemodel.endpoint.tables.catalog import Table
 from tablemodel.endpoint.tables.throttles import throttled
 from tablemodel.index import IndexWrite
 from tablemodel.limits import MAX_ITEM_BYTES
+from tablemodel.resources import Refusal
 from tablemodel.units import write_units
 
 TOO_LARGE = "Item size has exceeded the maximum allowed size"
@@ -28,6 +31,7 @@ class Bill:
     units: float
     index_writes: tuple[IndexWrite, ...]
     consumed: Consumed
+    entries: tuple[EntryChange, ...] = ()
 
 
 def bill(change: Change, *, transactional: bool = False) -> Bill:
@@ -47,7 +51,7 @@ def bill(change: Change, *, transactional: bool = False) -> Bill:
         else:
             consumed.glob[entry.index.name] = spent
             index_writes += parts
-    return Bill(units + sum(consumed.local.values()), tuple(index_writes), consumed)
+    return Bill(units + sum(consumed.local.values()), tuple(index_writes), consumed, change.entries)
 
 
 def bill_of_failed(old: bytes | None, new_bytes: int = 0, *, transactional: bool = False) -> Bill:
@@ -74,9 +78,31 @@ def _entry_writes(entry: EntryChange) -> list[IndexWrite]:
     return [IndexWrite(name, key[1], write_units(old_bytes, new_bytes))]
 
 
+def count_write(
+    counting: Insights, stored: bytes, asked: Bill, refusal: Refusal | None, now_s: float
+) -> None:
+    """Tell Contributor Insights, which is on, of a write that was asked for."""
+    if refusal is None:
+        counting.wrote(stored, asked.units, _index_uses(asked), now_s)
+    else:
+        counting.refused(stored, refusal, now_s)
+
+
+def _index_uses(asked: Bill) -> Iterator[IndexUse]:
+    """What a write costs each global index, and under which key."""
+    for entry in asked.entries:
+        if not entry.index.local:
+            keys = (entry.old_key, entry.new_key) if entry.moved else (entry.new_key or entry.old_key,)
+            for key, part in zip(keys, _entry_writes(entry), strict=True):
+                assert key is not None, "an entry that changes was there before or is there after"
+                yield part.index, key[0], part.units
+
+
 def admit(table: Table, operation: str, key: Key, asked: Bill, now_s: float) -> None:
     """Ask the model for a write. Raises the throttling exception if it refuses, and counts the request."""
     refusal = table.model.admit_write(key[1], asked.units, now_s, asked.index_writes)
+    if table.counting is not None:
+        count_write(table.counting, key[0], asked, refusal, now_s)
     if refusal is not None:
         table.model.minutes.throttled_request(operation, now_s)
         raise throttled(table, refusal)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tablemodel.changes import History
 from tablemodel.endpoint.errors import ServiceError, resource_not_found
+from tablemodel.endpoint.insights.watch import Insights
 from tablemodel.endpoint.schema import TableSchema
 from tablemodel.endpoint.store.itemstore import ItemStore
 from tablemodel.endpoint.streams.stream import Stream
 from tablemodel.endpoint.tables.definition import TableDefinition
-from tablemodel.endpoint.tables.history import History
 from tablemodel.table import TableModel
 
 Status = Literal["CREATING", "UPDATING", "DELETING"]
@@ -28,6 +29,14 @@ class Change:
     status: Status
     ends_s: float
     becomes: TableDefinition | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Point-in-time recovery: since when it is on, and how many days it reaches back."""
+
+    began_s: float
+    days: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,7 +54,10 @@ class Table:
     tags: dict[str, str] = field(default_factory=dict)
     history: History = field(default_factory=History)
     time_to_live: str | None = None
+    recovery: Recovery | None = None  # to a point in time, where it is on
     stream: Stream | None = None  # the latest, disabled or not
+    insights: Insights = field(default_factory=Insights)
+    counting: Insights | None = None  # those, while any of them is on
 
     def __post_init__(self) -> None:
         self.schema = self.definition.schema
@@ -76,6 +88,7 @@ class Table:
         for name in old.keys() - new.keys():
             self.items.drop_index(name)
             self.history.resources.pop(name, None)
+            self.insights.watches.pop(name, None)
         for name in new.keys() - old.keys():
             self.items.add_index(new[name])
         if definition.capacity != self.definition.capacity:

@@ -7,7 +7,9 @@ from typing import Any
 
 from tablemodel import limits
 from tablemodel.endpoint.errors import validation_error
+from tablemodel.endpoint.insights import api as insights
 from tablemodel.endpoint.service import Handler, Service
+from tablemodel.endpoint.tables.backups import describe_continuous_backups, update_continuous_backups
 from tablemodel.endpoint.tables.catalog import Change, require_idle
 from tablemodel.endpoint.tables.create import create_table
 from tablemodel.endpoint.tables.describe import describe
@@ -67,18 +69,6 @@ def describe_endpoints(service: Service, request: Body) -> Body:
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1_440}]}
 
 
-def describe_continuous_backups(service: Service, request: Body) -> Body:
-    """DescribeContinuousBackups: there are none."""
-    service.catalog.find(request["TableName"])
-    off = {"PointInTimeRecoveryStatus": "DISABLED"}
-    return {
-        "ContinuousBackupsDescription": {
-            "ContinuousBackupsStatus": "DISABLED",
-            "PointInTimeRecoveryDescription": off,
-        }
-    }
-
-
 HANDLERS: dict[str, Handler] = {
     "CreateTable": create_table,
     "DeleteTable": delete_table,
@@ -91,8 +81,10 @@ HANDLERS: dict[str, Handler] = {
     "ListTagsOfResource": list_tags,
     "TagResource": tag_resource,
     "UntagResource": untag_resource,
+    "UpdateContinuousBackups": update_continuous_backups,
     "UpdateTable": update_table,
     "UpdateTimeToLive": update_time_to_live,
+    **insights.HANDLERS,
 }
 
 CONTROL = {operation: shape_checked(operation, handler) for operation, handler in HANDLERS.items()}

@@ -47,7 +47,9 @@ def make_table(service: Service, definition: TableDefinition, now_s: float) -> T
         arn=arn,
         table_id=str(uuid5(NAMESPACE_URL, f"{arn}#{now_s}")),
         created_s=now_s,
-        model=TableModel(definition.capacity, now_s=now_s, scale=service.scale, seed=service.seed),
+        model=TableModel(
+            definition.capacity, now_s=now_s, scale=service.scale, seed=service.seed, caller=service.caller
+        ),
         items=ItemStore(definition.schema),
     )
 

@@ -1,51 +1,11 @@
-"""How often the capacity of a table was changed: the service allows only so many decreases and switches."""
+"""What the service answers when the capacity of a table was changed too often."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from tablemodel import limits
+from tablemodel.changes import ResourceHistory, next_decrease_s, recent_switches_s
 from tablemodel.endpoint.errors import ServiceError
-
-DAY_S = 86_400
-
-
-@dataclass(slots=True)
-class ResourceHistory:
-    """When the capacity of the table, or of one index, went up and down; epoch seconds."""
-
-    decreases_s: list[float] = field(default_factory=list)
-    last_increase_s: float | None = None
-
-    def decreases_today(self, now_s: float) -> list[float]:
-        """The decreases since 00:00 UTC."""
-        midnight_s = now_s // DAY_S * DAY_S
-        return [at_s for at_s in self.decreases_s if at_s >= midnight_s]
-
-
-@dataclass(slots=True)
-class History:
-    """The changes of one table. Key None is the table itself, others are its global indexes."""
-
-    resources: dict[str | None, ResourceHistory] = field(default_factory=dict)
-    to_on_demand_s: list[float] = field(default_factory=list)
-
-    def of(self, index: str | None) -> ResourceHistory:
-        """The changes of the table itself (None) or of one index."""
-        return self.resources.setdefault(index, ResourceHistory())
-
-
-def next_decrease_s(today: Sequence[float], now_s: float) -> float:
-    """When the next decrease is allowed, epoch seconds; `now_s` if it is now.
-
-    Four at any time of a UTC day; after those, one whenever there was none in the hour before: 27 at most.
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
-    """
-    if len(today) < limits.DECREASES_FIRST_HOUR:
-        return now_s
-    if len(today) >= limits.DECREASES_PER_DAY:
-        return (now_s // DAY_S + 1) * DAY_S
-    return max(now_s, today[-1] + limits.DECREASE_SPACING_S)
 
 
 def require_decrease_allowed(history: ResourceHistory, now_s: float) -> None:
@@ -68,7 +28,7 @@ def require_switch_allowed(to_on_demand_s: Sequence[float], now_s: float) -> Non
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-switching-capacity-modes.html
     """
-    recent = [at_s for at_s in to_on_demand_s if at_s > now_s - limits.ON_DEMAND_SWITCH_WINDOW_S]
+    recent = recent_switches_s(to_on_demand_s, now_s)
     if len(recent) >= limits.ON_DEMAND_SWITCHES:
         raise limit_exceeded(
             "Subscriber limit exceeded: Update to PayPerRequest mode are limited to "

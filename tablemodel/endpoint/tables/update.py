@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.h
 
 from typing import Any
 
+from tablemodel.changes import decreased, switches_to_on_demand
 from tablemodel.endpoint.errors import validation_error
 from tablemodel.endpoint.service import Service
 from tablemodel.endpoint.streams.registry import asked_view
@@ -15,7 +16,7 @@ from tablemodel.endpoint.tables.describe import describe
 from tablemodel.endpoint.tables.history import require_decrease_allowed, require_switch_allowed
 from tablemodel.endpoint.tables.indexupdates import IndexUpdates, index_updates, updated_schema
 from tablemodel.endpoint.tables.recapacity import updated_capacity
-from tablemodel.resources import TableCapacity, Throughput
+from tablemodel.resources import TableCapacity
 
 CHANGES = (
     "ProvisionedThroughput",
@@ -63,35 +64,8 @@ def updated_definition(table: Table, request: dict[str, Any], updates: IndexUpda
 def record_changes(table: Table, after: TableCapacity, now_s: float) -> None:
     """Note decreases, increases and switches of mode; raises LimitExceededException before noting any."""
     before = table.definition.capacity
-    switches = after.on_demand and not before.on_demand
-    if switches:
+    if switches_to_on_demand(before, after):
         require_switch_allowed(table.history.to_on_demand_s, now_s)
-    changes = [] if after.on_demand else list(_provisioned_changes(before, after))
-    decreased = [index for index, old, new in changes if _below(new, old)]
-    for index in decreased:
+    for index in decreased(before, after):
         require_decrease_allowed(table.history.of(index), now_s)
-    for index in decreased:
-        table.history.of(index).decreases_s.append(now_s)
-    for index, old, new in changes:
-        if _below(old, new):
-            table.history.of(index).last_increase_s = now_s
-    if switches:
-        table.history.to_on_demand_s.append(now_s)
-
-
-def _provisioned_changes(
-    before: TableCapacity, after: TableCapacity
-) -> list[tuple[str | None, Throughput, Throughput]]:
-    """The resources that have provisioned throughput before and after, with both."""
-    old = {part.name: part.provisioned for part in before.indexes} | {None: before.provisioned}
-    new = {part.name: part.provisioned for part in after.indexes} | {None: after.provisioned}
-    return [
-        (index, was, is_now)
-        for index, is_now in new.items()
-        if is_now is not None and (was := old.get(index)) is not None
-    ]
-
-
-def _below(one: Throughput, other: Throughput) -> bool:
-    """Whether `one` has less than `other` of reads, of writes or of both."""
-    return (one.read or 0) < (other.read or 0) or (one.write or 0) < (other.write or 0)
+    table.history.note(before, after, now_s)

@@ -1,5 +1,6 @@
-"""Pages about the endpoint itself: is it up, and what did it decide."""
+"""Pages about the endpoint itself: is it up, what was it asked, and what did it decide."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,9 +15,11 @@ PREFIX = b"/_keyheat/"
 
 @dataclass(frozen=True, slots=True)
 class Admin:
-    """`/_keyheat/health` and `/_keyheat/decisions?table=T`, both GET, both JSON."""
+    """`/_keyheat/health`, `/_keyheat/requests` and `/_keyheat/decisions?table=T`, all GET, all JSON."""
 
     service: Service
+    asked: Mapping[str, int]
+    """Requests by operation, since the endpoint was started."""
 
     def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
         """The whole response, or None: another URL."""
@@ -32,9 +35,11 @@ class Admin:
             return 405, {"error": "only GET is answered here"}
         if page == "health":
             return 200, {"status": "ok", "scale": self.service.scale}
+        if page == "requests":
+            return 200, self.asked
         if page == "decisions":
             return self._decisions(parse_qs(split.query).get("table", [""])[0])
-        return 404, {"error": "no such page; there are health and decisions?table=T"}
+        return 404, {"error": "no such page; there are health, requests and decisions?table=T"}
 
     def _decisions(self, table: str) -> tuple[int, object]:
         """What the table's model admitted and refused, second by second."""

@@ -7,8 +7,9 @@ import itertools
 import logging
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 from zlib import crc32
@@ -100,16 +101,21 @@ def operations(
 
 @dataclass(slots=True, kw_only=True)
 class DynamoDB:
-    """Answers DynamoDB requests. `user_error` and `tables_changed` tell the metrics what happened."""
+    """Answers DynamoDB requests. `user_error` and `tables_changed` tell the metrics what happened.
+
+    `asked` counts them by operation, whatever they are answered.
+    """
 
     service: Service
     ids: Iterator[bytes]
     user_error: Callable[[float], None]
     tables_changed: Callable[[], None]
+    asked: Counter[str] = field(default_factory=Counter)
 
     def answer(self, operation: Operation, headers: Headers, body: bytes) -> bytes:
         """The whole response to one request."""
         started_s = perf_counter()
+        self.asked[operation.name] += 1
         try:
             if b"authorization" not in headers:
                 raise missing_token()

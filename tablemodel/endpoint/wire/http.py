@@ -14,6 +14,8 @@ from typing import Any, cast
 
 import httptools
 
+from tablemodel.nodes import Caller
+
 Headers = dict[bytes, bytes]
 Answer = Callable[[bytes, bytes, Headers, bytes], bytes]
 """(method, URL, headers with lower-case names, body) -> the whole response, head and body."""
@@ -39,11 +41,16 @@ class Bounds:
 
 @dataclass(slots=True)
 class Connections:
-    """The open connections of one server, and what they share. `tick` counts seconds, roughly."""
+    """The open connections of one server, and what they share. `tick` counts seconds, roughly.
+
+    `made` counts connections, so that each has a number; `caller` has that of the request at hand.
+    """
 
     answer: Answer
     bounds: Bounds
+    caller: Caller = field(default_factory=Caller)
     open: set["Connection"] = field(default_factory=set)
+    made: int = 0
     tick: int = 0
     answered: int = 0
 
@@ -110,6 +117,8 @@ class Connection(asyncio.Protocol):
         self._paused = self._ended = self.closing = False
         self._refusal = NOT_HTTP
         self.since = shared.tick
+        self._number = shared.made
+        shared.made += 1
         self._begin()
 
     @property
@@ -222,6 +231,7 @@ class Connection(asyncio.Protocol):
         shared = self._shared
         shared.answered += 1
         self.since = shared.tick
+        shared.caller.connection = self._number
         raw = self._answer(method, url, headers, body) if method else TOO_LARGE
         if keep_alive:
             self._transport.write(raw)

@@ -176,11 +176,33 @@ def test_limits_are_those_of_a_new_account():
     }
 
 
-def test_there_are_no_backups():
+def test_recovery_to_a_point_in_time_is_kept_and_shown():
     account = Account()
     account.create()
-    described = account.call("DescribeContinuousBackups", TableName="orders")
-    assert described["ContinuousBackupsDescription"]["ContinuousBackupsStatus"] == "DISABLED"
+
+    def shown(answer):
+        described = answer["ContinuousBackupsDescription"]
+        assert described["ContinuousBackupsStatus"] == "ENABLED"  # on every table
+        return described["PointInTimeRecoveryDescription"]
+
+    def turn(on, **more):
+        wanted = {"PointInTimeRecoveryEnabled": on, **more}
+        return shown(
+            account.call(
+                "UpdateContinuousBackups", TableName="orders", PointInTimeRecoverySpecification=wanted
+            )
+        )
+
+    off = {"PointInTimeRecoveryStatus": "DISABLED"}
+    assert shown(account.call("DescribeContinuousBackups", TableName="orders")) == off
+    assert turn(True)["RecoveryPeriodInDays"] == 35
+    assert turn(True, RecoveryPeriodInDays=7)["RecoveryPeriodInDays"] == 7
+    found = shown(account.call("DescribeContinuousBackups", TableName=ARN))
+    assert found["PointInTimeRecoveryStatus"] == "ENABLED"
+    assert found["EarliestRestorableDateTime"] <= found["LatestRestorableDateTime"]
+    assert turn(False) == off
+    missing = account.refusal("DescribeContinuousBackups", TableName="nobody")
+    assert missing.code == "TableNotFoundException"
 
 
 def test_time_to_live_is_kept_and_shown():

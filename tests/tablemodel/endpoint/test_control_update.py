@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablemodel.endpoint.tables.history import next_decrease_s
+from tablemodel.changes import next_decrease_s
 from tests.tablemodel.endpoint.account import (
     BOTH,
     NOON_S,

@@ -225,7 +225,9 @@ def test_a_body_beyond_all_measure_is_not_read(endpoint: EndpointProcess) -> Non
     wire.socket.close()
 
 
-@pytest.mark.parametrize("head", [b"X-Long: " + b"x" * 600_000, b"X-Short: x\r\n" * 2000])
+@pytest.mark.parametrize(
+    "head", [b"X-Long: " + b"x" * 600_000, b"X-Short: x\r\n" * 2000], ids=["one line", "many lines"]
+)
 def test_a_long_head_is_refused_and_hung_up_on(narrow: EndpointProcess, head: bytes) -> None:
     wire = Wire(narrow.url)
     wire.send(b"POST / HTTP/1.1\r\n" + head[:1000])

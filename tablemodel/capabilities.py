@@ -1,0 +1,111 @@
+"""What a DynamoDB endpoint can do, as far as somebody found out: what a run there can prove rests on it.
+
+yes       it was seen to
+no        it was seen not to
+unknown   nobody looked, or what came back does not tell
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Known = Literal["yes", "no", "unknown"]
+Side = Literal["read", "write"]
+
+QUESTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "throttles": "refuses what is above the capacity",
+        "reasons": "says why (ThrottlingReasons)",
+        "key_range": "limits a key range by itself",
+        "write_units": "units of PutItem",
+        "read_units": "units of GetItem",
+        "query_units": "units of Query",
+        "batch_units": "units of BatchWriteItem",
+        "transaction_units": "units of TransactWriteItems",
+        "index_units": "units by index",
+        "cloudwatch": "CloudWatch's GetMetricData",
+        "limits": "quotas (DescribeLimits)",
+        "warm_throughput": "warm throughput",
+        "insights": "Contributor Insights",
+        "streams": "streams (ListStreams)",
+        "tags": "tags of tables",
+        "deletion_protection": "deletion protection",
+        "backups": "point-in-time recovery",
+    }
+)
+"""Every capability, and what it is in words."""
+
+_UNITS: Final[Mapping[Side, tuple[str, ...]]] = MappingProxyType(
+    {
+        "write": ("write_units", "batch_units", "transaction_units"),
+        "read": ("read_units", "query_units"),
+    }
+)
+WHOSE_UNITS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "write_units": "PutItem",
+        "read_units": "GetItem",
+        "query_units": "Query",
+        "batch_units": "BatchWriteItem",
+        "transaction_units": "TransactWriteItems",
+        "index_units": "index entries",
+    }
+)
+"""The capabilities that are consumed capacity, and whose it is."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Finding(_Part):
+    """One capability, and what was seen."""
+
+    answer: Known
+    seen: str
+
+
+UNSEEN: Final = Finding(answer="unknown", seen="not probed")
+
+
+class Capabilities(_Part):
+    """What one endpoint can do. What is not in `findings` is unknown."""
+
+    source: Literal["probed", "known", "not probed"]
+    product: str  # what it says of itself, and no guess
+    dynamodb: bool = False  # whether it is DynamoDB in AWS
+    latency_ms: float | None = None  # of a request that finds nothing
+    clock_ahead_s: float | None = None  # its clock, less ours
+    findings: Mapping[str, Finding] = {}
+
+    def of(self, name: str) -> Finding:
+        """What is known of one capability."""
+        return self.findings.get(name, UNSEEN)
+
+    def can(self, name: str) -> bool:
+        """Whether it was seen to."""
+        return self.of(name).answer == "yes"
+
+    @property
+    def never_throttles(self) -> bool:
+        """Whether it was seen to let everything through, whatever the capacity."""
+        return self.of("throttles").answer == "no"
+
+    def wrong_units(self, side: Side, *, indexes: bool) -> Mapping[str, Finding]:
+        """Where the consumed capacity of writes, or of reads, was seen to be other than DynamoDB's.
+
+        `indexes`: whether the table has any.
+        """
+        asked = (*_UNITS[side], *(["index_units"] if indexes and side == "write" else []))
+        return {name: self.of(name) for name in asked if self.of(name).answer == "no"}
+
+    def to_json(self) -> dict[str, Any]:
+        """As `run.json` and `evidence.json` have it."""
+        return self.model_dump(mode="json")
+
+
+def not_probed(why: str) -> Capabilities:
+    """An endpoint of which nothing is known, and why."""
+    return Capabilities(source="not probed", product=why)

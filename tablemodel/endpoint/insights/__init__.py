@@ -1,0 +1,1 @@
+"""CloudWatch Contributor Insights for DynamoDB: which keys are accessed and throttled most."""

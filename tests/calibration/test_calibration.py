@@ -1,0 +1,123 @@
+"""The model against what others measured on real tables; the page that says so is what the command makes."""
+
+import json
+from dataclasses import fields
+from urllib.parse import urlparse
+
+import pytest
+
+from keyheat import main
+from tablemodel.behaviour import Behaviour
+from tablemodel.scenario import load_scenario
+from tablemodel.simulator.capacity import capacity_of
+from tests.calibration.cases import all_cases
+from tests.calibration.fidelity import EXPLAINS, PAGE, page
+from tests.calibration.simulated import FOLDER, Simulated, runs
+from tests.calibration.verdicts import simulated_verdicts, verdicts
+from tests.calibration.words import in_words
+
+pytestmark = pytest.mark.xdist_group("calibration")  # one worker runs each case once
+MODELLED = [case for case in all_cases() if not case.not_modelled]
+SIMULATED = [case for case in MODELLED if case.simulated]
+
+
+@pytest.mark.parametrize("case", MODELLED, ids=lambda case: case.id)
+def test_every_observation_is_met_or_its_miss_is_explained(case):
+    assert case.observations
+    for verdict in verdicts(case):
+        seen = verdict.observation
+        assert verdict.met == (not seen.missed), (
+            f"{seen.name}: {seen.value} was observed, the model gives {verdict.middle} "
+            f"({min(verdict.values)} to {max(verdict.values)}); explained as missed: {bool(seen.missed)}"
+        )
+
+
+@pytest.mark.parametrize("case", SIMULATED, ids=lambda case: case.id)
+def test_the_simulator_gives_what_the_model_gives_or_the_difference_is_explained(case):
+    pairs = list(zip(verdicts(case), simulated_verdicts(case), strict=True))
+    assert any(simulated for _asked, simulated in pairs)
+    for asked, simulated in pairs:
+        if simulated is None:
+            assert not asked.observation.differs
+            continue
+        seen = asked.observation
+        assert simulated.like(asked) == (not seen.differs), (
+            f"{seen.name}: asked one by one the model gives {asked.middle}, "
+            f"the simulator {simulated.middle}; explained as different: {bool(seen.differs)}"
+        )
+        assert simulated.met == asked.met or seen.differs
+
+
+def test_every_load_is_a_scenario_or_it_says_why_not():
+    for case in MODELLED:
+        if case.load["kind"] == "arithmetic":
+            assert not case.simulated
+            continue
+        whole = case.simulated and all(one.simulated for one in case.observations)
+        assert bool(case.not_simulated) != bool(whole), case.id
+
+
+def test_every_scenario_belongs_to_a_case_and_is_named_after_it():
+    files = {path.name for path in FOLDER.iterdir()}
+    assert files == {case.simulated["scenario"] for case in SIMULATED}
+    assert files == {f"{case.id}.toml" for case in SIMULATED}
+
+
+def test_a_scenario_has_the_table_of_its_case():
+    for case in SIMULATED:
+        table = load_scenario(FOLDER / case.simulated["scenario"]).table
+        assert capacity_of(table) == case.capacity, case.id
+
+
+def test_a_simulated_run_says_nothing_of_the_time_after_it(small):
+    assert small.metric("throttles", 0, 5) == 0
+    with pytest.raises(ValueError, match="the run lasted 5 s"):
+        small.metric("throttles", 0, 6)
+
+
+def test_a_simulated_run_counts_by_second_and_from_its_start(small):
+    assert small.metric("accepted") == 5 * small.metric("accepted", 0, 1)
+    late = Simulated(small.simulation, starts_s=2.0)
+    assert late.elapsed_s == 3
+    assert late.metric("accepted") == 3 * small.metric("accepted", 0, 1)
+    assert late.metric("accepted", -2, 0) == 2 * small.metric("accepted", 0, 1)
+
+
+@pytest.fixture(scope="module")
+def small() -> Simulated:
+    """One item put 546 times a second for five seconds."""
+    (case,) = (case for case in SIMULATED if case.id == "mapbox-5s-hammer")
+    return next(runs(case))
+
+
+def test_a_scenario_of_a_case_goes_through_the_command(tmp_path, capsys):
+    path, out = FOLDER / "qyjohn-hotkey-shards.toml", tmp_path / "run"
+    assert main(["simulate", str(path), "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    assert (out / "run.json").is_file()
+
+
+def test_every_metric_has_words():
+    for case in MODELLED:
+        for seen in case.observations:
+            assert in_words(seen.metric)
+    assert in_words("partitions 1000 500") == "partitions of a new table of 1,000 RCU and 500 WCU"
+    assert in_words("throttles_block_3") == "throttled requests in part 3 of the load"
+    with pytest.raises(KeyError):
+        in_words("nothing_of_the_kind")
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
+def test_every_case_has_a_public_source(case):
+    assert urlparse(case.source).scheme == "https"
+    assert "." in urlparse(case.source).netloc
+    assert bool(case.not_modelled) != bool(case.observations)
+
+
+def test_parameters_and_the_cases_that_speak_for_them_exist():
+    assert set(EXPLAINS) <= {field.name for field in fields(Behaviour)}
+    assert {name for names in EXPLAINS.values() for name in names} <= {case.id for case in MODELLED}
+
+
+def test_the_page_is_what_make_fidelity_writes():
+    assert PAGE.read_text() == page()
