@@ -20,6 +20,7 @@ class InvoiceUser(TableUser):
 class CountryReader(Reader):
     """Reads the latest invoices of a country from the index: one query."""
 
+    needs_indexes = ("by-country",)
     fixed_count = 1
 
     @task

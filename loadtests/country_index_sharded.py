@@ -21,6 +21,7 @@ class InvoiceUser(TableUser):
 class CountryReader(Reader):
     """Reads the latest invoices of a country: one query for every prefix, in parallel, and a merge."""
 
+    needs_indexes = ("by-country",)
     fixed_count = 1
 
     @task

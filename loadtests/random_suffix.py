@@ -23,6 +23,7 @@ class InvoiceUser(TableUser):
 class ClientReader(ShardReader):
     """Reads the transactions of one client in order: a query for every shard, each for the client's part."""
 
+    needs_text_sort_key = True
     fixed_count = 1
 
     @task

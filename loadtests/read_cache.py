@@ -11,6 +11,8 @@ from generator.users.cached import CachedReader
 class PopularItemUser(CachedReader):
     """Reads items as popular as the scenario says, writes those that nobody wrote yet, edits some."""
 
+    needs_no_sort_key = True
+
     @task(3_000)
     def read_popular(self) -> None:
         key = self.draw_key()

@@ -30,7 +30,7 @@ class WriterUser(TableUser):
     def put_and_take_back(self) -> None:
         shard, order = self._put()
         table, size = self.load.order.scenario.table, self.load.items.draw_size(self.rng)
-        key = {table.partition_key: {"S": shard}, table.sort_key: {"S": order}}
+        key = self.load.items.values.key(shard, order)
         request = {"TableName": table.name, "Key": key, "ReturnConsumedCapacity": "TOTAL"}
         units = write_units(size, 0)
         self.send("DeleteItem", orjson.dumps(request), key=shard, direction="write", units=units)
@@ -44,6 +44,7 @@ class WriterUser(TableUser):
 class ReaderUser(ShardReader):
     """Reads collections in each way that an application does."""
 
+    needs_text_sort_key = True
     fixed_count = 3
 
     @task(1)

@@ -11,6 +11,8 @@ from generator.users.spread import SpreadReader
 class SpreadReadUser(SpreadReader):
     """Reads each item from the table or from a copy, drawn at random; writes those that nobody wrote yet."""
 
+    needs_no_sort_key = True
+
     @task(3_000)
     def read_popular(self) -> None:
         key = self.draw_key()

@@ -20,6 +20,7 @@ class TransactionUser(TableUser):
 class OrderReader(Reader):
     """Reads the transactions of an order, which only the index can find: eventually consistent, always."""
 
+    needs_indexes = ("by-order",)
     fixed_count = 1
 
     @task

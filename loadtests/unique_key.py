@@ -6,6 +6,7 @@ import orjson
 from locust import task
 
 from generator.users.outcomes import Conditional
+from generator.users.replay import ONLY_SORT_KEY
 from generator.users.user import TableUser
 from tablemodel.units import write_units
 
@@ -28,7 +29,7 @@ class InvoiceUser(TableUser):
     @task
     def put_invoice(self) -> None:
         number = self.draw_key()
-        invoice = orjson.Fragment(self.load.items.item(number, "", self.rng, self._size))
+        invoice = orjson.Fragment(self.load.items.item(number, ONLY_SORT_KEY, self.rng, self._size))
         body = orjson.dumps({**self._request, "Item": invoice})
         units = self._conditional.units
         self.send("PutItem", body, key=number, direction="write", units=units, note=self._conditional)

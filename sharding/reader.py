@@ -1,5 +1,6 @@
 """Reads what was written to sharded keys: every shard that may hold items is asked, and the answers merge."""
 
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from heapq import merge
@@ -23,7 +24,9 @@ def sort_value(attribute: Mapping[str, Any]) -> Any:
     if text is not None:
         return text
     ((kind, value),) = attribute.items()
-    return Decimal(value) if kind == "N" else value
+    if kind == "N":
+        return Decimal(value)
+    return value if isinstance(value, bytes) else b64decode(value)
 
 
 class ShardReader:

@@ -19,13 +19,18 @@ from botocore.awsrequest import AWSResponse
 from botocore.hooks import first_non_none_response
 
 from generator.transport.answer import Answer
+from generator.transport.failures import CREDENTIALS, CUT_OFF, DAMAGED
 
 ATTEMPTS, GIVEN_UP, BACKOFF_S = "retries.attempts", "retries.given_up", "retries.backoff_s"
-DAMAGED = "crc32_mismatch"
+NOT_WHOLE = (DAMAGED, CUT_OFF)
+"""What botocore sees only by the CRC-32 of the body, which then is another one."""
 EXCEPTIONS: dict[str, type[exceptions.HTTPClientError]] = {
     "timeout": exceptions.ReadTimeoutError,
     "connection_refused": exceptions.EndpointConnectionError,
+    "name_lookup": exceptions.EndpointConnectionError,
+    "connection_failed": exceptions.EndpointConnectionError,
     "connection_reset": exceptions.ConnectionClosedError,
+    "bad_http": exceptions.ConnectionClosedError,
     "tls": exceptions.SSLError,
 }
 """What botocore raises where nothing came back; else an `HTTPClientError`, of which all of these are."""
@@ -54,6 +59,8 @@ class SdkRetries:
     def delay_s(self, call: Call, answer: Answer) -> float | None:
         """Seconds to wait before this call is attempted again; None where it is over."""
         call.attempts += 1
+        if answer.failure == CREDENTIALS:
+            return None  # botocore retries what it sends, and this is before
         response, caught = _as_botocore_has_it(answer)
         model = self._client.meta.service_model.operation_model(call.operation)
         # botocore would ask about an accepted answer, too; it never retries one.
@@ -81,7 +88,8 @@ class SdkRetries:
 
 def given_up(answer: Answer) -> bool:
     """Whether a call ended with what an SDK would send again: its attempts, or its quota, were used up."""
-    return answer.throttled or answer.failure is not None or answer.status >= 500
+    failed = answer.failure is not None and answer.failure != CREDENTIALS
+    return answer.throttled or failed or answer.status >= 500
 
 
 class _Body:
@@ -96,11 +104,11 @@ class _Body:
 
 def _as_botocore_has_it(answer: Answer) -> tuple[tuple[AWSResponse, dict[str, Any]] | None, Exception | None]:
     """An answer as botocore's handlers are given it: the response and its parsed form, or an exception."""
-    if answer.failure is not None and answer.failure != DAMAGED:
+    if answer.failure is not None and answer.failure not in NOT_WHOLE:
         kind = EXCEPTIONS.get(answer.failure, exceptions.HTTPClientError)
         return None, kind(endpoint_url="", error=answer.failure)
     headers = {} if answer.retry_after is None else {"x-amz-retry-after": answer.retry_after}
-    if answer.failure == DAMAGED:
+    if answer.failure in NOT_WHOLE:
         headers["x-amz-crc32"] = str(crc32(answer.body) ^ 1)
     parsed: dict[str, Any] = {"ResponseMetadata": {"HTTPStatusCode": answer.status}}
     if answer.error_code is not None:

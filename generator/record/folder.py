@@ -1,7 +1,7 @@
 """The files that a run leaves: the manifest at its start, and all of them at its end."""
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
@@ -10,17 +10,14 @@ from typing import Any
 from generator.record.latency import write_log
 from generator.record.record import Direction, Record
 from generator.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
-from generator.record.sketch import HotKey, KeyHeat, digest_of, hottest
+from generator.record.sketch import HotKey, KeyHeat, hottest
 from generator.record.verdict import Verdict
 from tablemodel import runfiles
+from tablemodel.keynames import digest_of
+from tablemodel.runfiles import time_of as time_of
 
 TOP_KEYS = 20
 DIRECTIONS: tuple[Direction, ...] = ("write", "read")
-
-
-def time_of(epoch_s: float) -> str:
-    """An epoch time as files write it."""
-    return datetime.fromtimestamp(epoch_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def versions() -> dict[str, str]:
@@ -45,6 +42,12 @@ class RunFolder:
     def begin(self) -> None:
         """Write the manifest of a run that is under way. Raises `FileProblem`."""
         self._write_manifest({"status": "running", "ended_at": None})
+
+    def forget(self) -> None:
+        """Take back what `begin` wrote, of a run that never began: the folder too, if it is empty then."""
+        self._file(runfiles.RUN).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.path.rmdir()
 
     def end(self, record: Record, verdict: Verdict, *, status: str, start_s: float, end_s: float) -> None:
         """Write every file, and last the manifest that says so. Raises `FileProblem`."""

@@ -7,12 +7,16 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import IO
 
+import numpy as np
+import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
 from tablemodel.runfiles import LATENCY
 
 LARGEST_US = 3_600_000_000
 DIGITS = 3
+Counts = npt.NDArray[np.int64]
+"""How many durations each bucket of a histogram holds; those of two can be added and subtracted."""
 
 
 class Latency:
@@ -38,6 +42,11 @@ class Latency:
         """Add all that another one holds."""
         other.fold()
         self._histogram.add(other._histogram)
+
+    def counts(self) -> Counts:
+        """A copy of what each bucket holds."""
+        self.fold()
+        return np.array(self._histogram.counts, dtype=np.int64)
 
     @property
     def count(self) -> int:
@@ -66,6 +75,24 @@ class Latency:
     def max_us(self) -> int:
         self.fold()
         return int(self._histogram.get_max_value())
+
+
+_BUCKETS = HdrHistogram(1, LARGEST_US, DIGITS)
+
+
+def no_counts() -> Counts:
+    """The buckets of an empty histogram."""
+    return np.zeros(_BUCKETS.counts_len, dtype=np.int64)
+
+
+def percentile_of(counts: Counts, percent: float) -> int:
+    """The duration that `percent` of all did not exceed; 0 where there is none."""
+    total = int(counts.sum())
+    if not total:
+        return 0
+    wanted = max(1, int(percent / 100 * total + 0.5))
+    place = int(np.searchsorted(np.cumsum(counts), wanted))
+    return int(_BUCKETS.get_highest_equivalent_value(_BUCKETS.get_value_from_index(place)))
 
 
 def write_log(file: IO[bytes], latencies: dict[str, Latency], *, start_s: float, end_s: float) -> None:

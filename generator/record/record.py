@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from generator.record.consumed import Consumed
 from generator.record.health import Health
 from generator.record.latency import Latency
 from generator.record.seconds import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds
-from generator.record.sketch import KeyHeat, digest_number
+from generator.record.sketch import KeyHeat
 from generator.record.throttles import ThrottleRows
+from tablemodel.keynames import digest_number
 
 Direction = Literal["read", "write"]
 
@@ -43,6 +45,7 @@ class Record:
     errors_by_kind: Counter[str] = field(default_factory=Counter)
     counted: dict[str, float] = field(default_factory=dict)  # what users count: "reads.missing" ...
     health: Health = field(default_factory=Health)
+    consumed: Consumed = field(default_factory=Consumed)  # what a budget is held against
 
     def count(self, name: str, number: float = 1) -> None:
         """Add to something that a load test counts; `name` is `group.what`, such as `reads.missing`."""
@@ -52,6 +55,7 @@ class Record:
         """Count an attempt on a table that is not judged: its seconds and keys are not the table's."""
         self.count(f"tables.{attempt.table}.{outcome}")
         self.count(f"tables.{attempt.table}.{attempt.direction}_units", units)
+        self.consumed.add(attempt.direction, units)
         self._time(attempt, outcome)
 
     def accepted(self, attempt: Attempt, units: float, index_units: Mapping[str, float] = {}) -> None:
@@ -71,6 +75,7 @@ class Record:
         counts[ATTEMPTS] += 1
         counts[ACCEPTED] += 1
         counts[CONSUMED] += units - of_indexes
+        self.consumed.add(attempt.direction, units)
         self._time(attempt, "accepted")
         self.heat[attempt.direction].add(attempt.key, second, units, False)
 
@@ -124,6 +129,7 @@ class Record:
     def _time(self, attempt: Attempt, outcome: str) -> None:
         if not attempt.timed:
             return
+        self.consumed.answers += 1
         self._add(f"{attempt.operation}.{outcome}", attempt.service_us)
         self.health.late.add(attempt.late_us)
 
@@ -145,6 +151,7 @@ class Record:
         for name, number in other.counted.items():
             self.count(name, number)
         self.health.merge(other.health)
+        self.consumed.merge(other.consumed)
 
     def cut(self) -> "Record":
         """Take everything off this record but the windows still open; what is left goes on counting."""
@@ -156,13 +163,14 @@ class Record:
             errors_by_kind=self.errors_by_kind,
             counted=self.counted,
             health=self.health,
+            consumed=self.consumed,
         )
         fresh = Record()
         for direction, heat in self.heat.items():
             fresh.heat[direction] = KeyHeat(show_keys=heat.show_keys, open=heat.open, window_s=heat.window_s)
             heat.open = {}
             piece.heat[direction] = heat
-        for name in ("seconds", "throttles", "latencies", "heat", "errors_by_kind", "counted", "health"):
+        for name in self.__slots__:
             setattr(self, name, getattr(fresh, name))
         return piece
 
@@ -176,6 +184,7 @@ class Record:
             "errors_by_kind": dict(self.errors_by_kind),
             "counted": self.counted,
             "health": self.health.to_wire(),
+            "consumed": self.consumed.to_wire(),
         }
 
     @classmethod
@@ -189,4 +198,5 @@ class Record:
             errors_by_kind=Counter(wire["errors_by_kind"]),
             counted=dict(wire["counted"]),
             health=Health.from_wire(wire["health"]),
+            consumed=Consumed(*wire["consumed"]),
         )

@@ -6,11 +6,12 @@ by at most a thousandth of all units. A window is exact while open and keeps its
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
 from datasketches import frequent_items_error_type, frequent_strings_sketch
+
+from tablemodel.keynames import digest_of
 
 SKETCH_LG_SIZE = 12  # 3,072 keys; error at most 3.5 / 4,096 of the total weight
 WINDOW_S = 5
@@ -30,16 +31,6 @@ class HotKey(NamedTuple):
     units: float  # that it asked for: throttled attempts count as what they would have cost
     throttles: int
     consumed: float  # units that it got
-
-
-def digest_number(key: str) -> int:
-    """The first 64 bits of the key's SHA-256."""
-    return int.from_bytes(sha256(key.encode()).digest()[:8], "big")
-
-
-def digest_of(key: str) -> str:
-    """How a key is named in files that do not show keys."""
-    return f"sha256:{digest_number(key):016x}"
 
 
 def _empty() -> frequent_strings_sketch:

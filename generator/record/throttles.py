@@ -101,6 +101,8 @@ class ThrottleRows:
         return pa.table({field.name: self._column(field, order) for field in THROTTLES_SCHEMA})
 
     def _column(self, field: pa.Field, order: np.ndarray[Any, Any]) -> pa.Array:
+        if field.name == "count":
+            return pa.repeat(pa.scalar(1, field.type), len(order))
         column = self.columns[field.name]
         values = np.frombuffer(column, dtype=column.typecode)[order]
         if field.name == "key":

@@ -1,8 +1,11 @@
 """What has come from each worker so far, and in words what has not: a lost one leaves a hole in the load."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from generator.record.consumed import Consumed
+
+PIECES_ARRIVE_S = 2  # how far the newest whole second of a worker lies back
 NAME_CHARS = 8  # of the 32 random ones after a worker's host name
 
 
@@ -21,12 +24,25 @@ class Arrived:
     pieces: int = 0
     expected: int | None = None  # known once the last one has come
     users: int = 0  # that it had when it last reported
+    in_flight: int = 0  # requests of theirs that had not come back then
+    consumed: Consumed = field(default_factory=Consumed)  # in all
     last_s: float | None = None  # when the newest piece came
     left_early: bool = False  # it stopped by itself while the load went on
 
-    def take(self, *, number: int, last: bool, users: int, now_s: float) -> None:
+    def take(
+        self,
+        *,
+        number: int,
+        last: bool,
+        users: int,
+        now_s: float,
+        in_flight: int = 0,
+        consumed: Consumed | None = None,
+    ) -> None:
         """One more piece has come."""
         self.pieces += 1
+        self.in_flight = in_flight
+        self.consumed = self.consumed.plus(consumed or Consumed())
         self.last_s = now_s
         if last:
             self.expected = number + 1

@@ -5,10 +5,12 @@ This module does not import locust, which would replace the sockets of the proce
 
 import ast
 import json
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -29,6 +31,8 @@ class Progress:
     accepted_per_s: float = 0.0
     throttled_per_s: float = 0.0
     errors_per_s: float = 0.0
+    left_s: float | None = None  # of a wait, where it is known how long it takes
+    said: Sequence[str] = ()  # lines that a person should read now
 
 
 def locustfile(scenario: Scenario) -> Path:
@@ -85,7 +89,6 @@ def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -
         sys.executable, "-m", "locust", "-f", str(locustfile(scenario)), "--headless", "--only-summary",
         "--loglevel", "WARNING",
         "--users", str(load.users), "--spawn-rate", f"{load.spawn_rate:g}",
-        "--run-time", f"{load.duration_s:g}s",
         "--scenario", str(scenario_path), "--out", str(out), "--progress", *options,
     ]  # fmt: skip
 
@@ -94,12 +97,13 @@ def launch(command_line: list[str], watch: Callable[[Progress], None]) -> tuple[
     """Run a load test to its end; `watch` gets its progress.
 
     Returns its exit code (130 where a signal ended it) and what it and its stages said beside progress. An
-    interrupt reaches the child as well (it is in our process group), which keeps its files; we wait for it
-    either way.
+    interrupt reaches the child as well (it is in our process group), which keeps its files; SIGTERM, which
+    does not, is passed on to it. We wait for it either way.
     """
     with (
         tempfile.TemporaryFile("w+") as beside,
         subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=beside, text=True) as child,
+        _passing_on(signal.SIGTERM, child),
     ):
         assert child.stdout is not None
         while True:
@@ -115,6 +119,16 @@ def launch(command_line: list[str], watch: Callable[[Progress], None]) -> tuple[
     if code < 0:
         return INTERRUPTED, f"{said}keyheat: the load was ended by signal {-code}; what was written is kept"
     return code, said
+
+
+@contextmanager
+def _passing_on(number: signal.Signals, child: "subprocess.Popen[str]") -> Iterator[None]:
+    """Send a signal that we get to the child, for as long as it runs."""
+    before = signal.signal(number, lambda *_: child.send_signal(number))
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def _read(lines: IO[str]) -> Iterator[Progress]:

@@ -1,5 +1,6 @@
 """What all users of one process share during one run: scenario, transport, record and pace."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -48,7 +49,9 @@ class Order:
     part: int = 0  # which part of an open loop's arrivals this process sends, from 0
     retries: str = "off"  # "off" | "sdk"
     folder: str = ""  # the scenario's, where its trace is
+    caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`), which a worker holds itself to as well
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
+    marked: bool = False  # whether items name the run: the table is somebody else's
 
     def to_wire(self) -> dict[str, Any]:
         """Plain values, as they travel from the master to a worker."""
@@ -81,6 +84,7 @@ class Load:
     ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
     knowledge: Knowledge | None = None  # what writers know of keys' shards, where those are dynamic
     cache: ReadThroughCache | None = None  # the cache that readers share, where the scenario has one
+    key_name: Callable[[str], str] | None = None  # how the table knows a key; None: as it was drawn
 
     @property
     def stopping(self) -> bool:
@@ -92,6 +96,10 @@ class Load:
         if self.arrivals is not None:
             self.arrivals.close()
         self.stopped.set()
+
+    def in_flight(self, now_s: float) -> int:
+        """How many requests have been sent and not answered; who waits for a turn has sent none."""
+        return sum(since_s <= now_s for since_s in self.under_way.values())
 
     def account(self) -> None:
         """Note how much has been asked for until now."""
@@ -130,7 +138,7 @@ def start_load(order: Order, *, worker: int = 0) -> Load:
     else:
         transport = SignedTransport(target, credentials_for(target))
     record, shape, started_s = empty_record(order), scenario.load.rate_shape(), time()
-    items = ItemTemplate(scenario)
+    items = ItemTemplate(scenario, order.run_id if order.marked else None)
     return Load(
         order=order,
         transport=transport,
@@ -143,6 +151,7 @@ def start_load(order: Order, *, worker: int = 0) -> Load:
         arrivals=_arrivals(order, shape, items, record, started_s) if scenario.load.open_loop else None,
         retries=SdkRetries(order.region) if order.retries == "sdk" else None,
         numbers=count(worker * USERS_PER_WORKER),
+        key_name=None if items.values.plain else items.values.name,
     )
 
 

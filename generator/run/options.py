@@ -5,22 +5,32 @@ Everything is checked before anything starts, and every mistake is said at once.
 
 import os
 from argparse import Namespace
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
 from random import Random
-from typing import Any
 
+from generator.existing.scaling import AutoScaling
+from generator.guard.budget import WrongBudget, budget_of
 from generator.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from generator.users.items import ItemTemplate, ItemTooSmall
+from tablemodel.capabilities import Capabilities
+from tablemodel.prices import DEFAULT as PRICES
+from tablemodel.prices import load_prices
+from tablemodel.runfiles import FileProblem
 from tablemodel.scenario import Scenario, ScenarioError, load_scenario
+from tablemodel.spec.guards import BudgetSpec
 from tablemodel.trace import check_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "configs" / "scenarios"
 OUT = Path("reports") / "out"
+NOT_SCALED_HERE = (
+    "auto scaling is simulated only (keyheat simulate); in AWS, register a policy for the table with "
+    "Application Auto Scaling, and leave this out"
+)
 LONGEST_KEY = "x" * 30  # no key pattern (but for its prefix) and no sort key of ours makes a longer one
 
 
@@ -45,48 +55,29 @@ class Plan:
     show_keys: bool
     progress: bool
     report: bool
+    throttled_keys: bool = False
+    existing: str | None = None  # the table that is loaded as it is; None: the scenario's own
+    allowed: frozenset[str] = frozenset()  # tables that are not ours, and may be loaded
+    allowed_protected: frozenset[str] = frozenset()  # the same, of those that are protected
+    marked: bool = False  # items name the run: the table is somebody else's
+    auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
+    notes: tuple[str, ...] = ()  # what a person should know of it
+    clean_up: bool = False
+    keep_table: bool = False
+    yes: bool = False
+    duration_s: float | None = None  # of the load; None: nobody knows before it is over
+    budget: BudgetSpec = field(default_factory=BudgetSpec)  # the scenario's and the command line's
+    dollars_said: bool = False  # on the command line: then they hold on this machine, too
+    prices: Path = PRICES
+    align: bool = True
+    probe: bool = True
+    endpoint: Capabilities | None = None  # what the target can do; None: nobody has looked yet
 
     @property
     def scenario_shown(self) -> str:
         """Where the scenario is, as a person here would type it: a run's files say no more of the machine."""
         path = self.scenario_path.absolute()
         return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
-
-
-def add_options(parser: Any) -> None:
-    """Add our options to Locust's parser; a word that is not said anywhere comes from the scenario."""
-    group = parser.add_argument_group("Keyheat", "what is loaded, and where the answer goes")
-    add = group.add_argument
-    add("--scenario", metavar="PATH", help="scenario file; default configs/scenarios/<locustfile>.toml")
-    add(
-        "--target",
-        metavar="local|aws|URL",
-        help="default local: an endpoint of our own",
-    )
-    add("--out", metavar="DIR", help="run directory, new or empty; default reports/out/<scenario>-<time>")
-    add(
-        "--transport",
-        choices=("signed", "boto3"),
-        default="signed",
-        help="signed: small and fast; boto3: as an application",
-    )
-    add(
-        "--retries",
-        choices=("off", "sdk"),
-        default="off",
-        help="off: every request is sent once; sdk: sent again as the installed SDK would",
-    )
-    add(
-        "--show-keys",
-        action="store_true",
-        help="show partition keys, not only their digests",
-    )
-    add("--progress", action="store_true", help="print JSON lines on stdout, and nothing else")
-    add(
-        "--no-report",
-        action="store_true",
-        help="write the run's files and no report",
-    )
 
 
 def check_options(
@@ -109,9 +100,18 @@ def check_options(
         errors.append(f"{path}: no user of this load test reads through a cache @ $.cache")
     if scenario is not None:
         errors += dict.fromkeys(f"{path}: {words}" for lack in lacks for words in lack(scenario))
+    if scenario is not None and scenario.table.scaled:
+        errors.append(f"{path}: {NOT_SCALED_HERE} @ $.table.auto_scaling")
     target = _target(options, errors)
+    budget = _budget(options, scenario.budget if scenario else BudgetSpec(), errors)
+    prices = _prices(options, errors)
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)
+    if options.throttled_keys and options.no_report:
+        errors.append(
+            "say either --throttled-keys or --no-report: the keys are read when the metrics are collected, "
+            "before Contributor Insights is turned off again"
+        )
     if errors or scenario is None or path is None:
         raise InputError(errors)
     return Plan(
@@ -124,7 +124,39 @@ def check_options(
         show_keys=options.show_keys,
         progress=options.progress,
         report=not options.no_report,
+        throttled_keys=options.throttled_keys,
+        existing=options.table,
+        allowed=frozenset(options.allow_table),
+        allowed_protected=frozenset(options.allow_protected),
+        clean_up=options.clean_up,
+        keep_table=options.keep_table,
+        yes=options.yes,
+        duration_s=(options.run_time or scenario.load.duration_s) if options.headless else None,
+        budget=budget,
+        dollars_said=options.max_dollars is not None,
+        prices=prices,
+        align=not options.no_align,
+        probe=not options.no_probe,
     )
+
+
+def _budget(options: Namespace, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
+    """The scenario's budget with what the command line says of it."""
+    try:
+        return budget_of(stated, {part: getattr(options, f"max_{part}") for part in BudgetSpec.model_fields})
+    except WrongBudget as wrong:
+        errors += wrong.errors
+        return stated
+
+
+def _prices(options: Namespace, errors: list[str]) -> Path:
+    """The price list that the budget is held against; one that cannot be read is a mistake."""
+    path = Path(options.prices) if options.prices else PRICES
+    try:
+        load_prices(path)
+    except FileProblem as problem:
+        errors.append(f"--prices: {problem}")
+    return path.absolute()
 
 
 def take_numbers(options: Namespace, scenario: Scenario) -> None:
@@ -161,20 +193,23 @@ def _scenario(path: Path, needs_sort_key: bool, errors: list[str]) -> Scenario |
         return None
     if needs_sort_key and scenario.table.sort_key is None:
         errors.append(f"{path}: this load needs a table with a sort_key @ $.table.sort_key")
+    errors += (f"{path}: {words}" for words in does_not_fit(scenario, path.parent))
+    return scenario
+
+
+def does_not_fit(scenario: Scenario, folder: Path, *, run_id: str | None = None) -> Iterator[str]:
+    """What of the items has no room; `folder` is the scenario's, `run_id` what they are marked with."""
+    items = ItemTemplate(scenario, run_id)
     try:
         longest = (scenario.keys.prefix or "") + LONGEST_KEY
-        ItemTemplate(scenario).put(longest, LONGEST_KEY, Random(0), scenario.load.item_size().least)
+        items.put(longest, LONGEST_KEY, Random(0), scenario.load.item_size().least)
     except ItemTooSmall:
-        errors.append(f"{path}: too small for the item's own keys @ $.load.item_bytes")
+        yield "too small for the item's own keys @ $.load.item_bytes"
     if scenario.keys.trace is not None:
-        trace = scenario.keys.trace_path(path.parent)
-        wrong = check_trace(
-            trace,
-            has_sort_key=scenario.table.sort_key is not None,
-            least=ItemTemplate(scenario).least_bytes,
-        )
-        errors += [f"{trace}: {error}" for error in wrong]
-    return scenario
+        trace = scenario.keys.trace_path(folder)
+        has_sort_key = scenario.table.sort_key is not None
+        for error in check_trace(trace, has_sort_key=has_sort_key, least=items.least_bytes):
+            yield f"{trace}: {error}"
 
 
 def _target(options: Namespace, errors: list[str]) -> Target | None:

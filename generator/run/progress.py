@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from generator.record.seconds import ACCEPTED, ERRORS, THROTTLED
+from tablemodel.masking import masked
 
 
 @dataclass(slots=True)
@@ -22,6 +23,11 @@ class Progress:
         else:
             print(words, file=sys.stderr, flush=True)
 
+    def aligning(self, left_s: float) -> None:
+        """The load waits for a minute to begin."""
+        words = f"keyheat: the load begins with the next minute, in {left_s:.0f} s (--no-align: at once)"
+        self.phase("aligning", words, left_s=round(left_s, 1))
+
     def second(self, elapsed_s: float, counts: list[float]) -> None:
         """One second of load is over; a person sees Locust's own table instead."""
         if self.as_json:
@@ -36,7 +42,7 @@ class Progress:
 
     def say(self, words: str) -> None:
         """Something that everybody should read: one line on stderr."""
-        print(f"keyheat: {words}", file=sys.stderr, flush=True)
+        print(f"keyheat: {masked(words)}", file=sys.stderr, flush=True)
 
     def _line(self, content: dict[str, Any]) -> None:
         sys.stdout.write(orjson.dumps(content).decode() + "\n")

@@ -12,6 +12,7 @@ from generator.run.load import Load
 
 KEYS_BETWEEN_PAUSES = 500  # about a millisecond of work, and then requests may go on
 WINDOW_SETTLES_S = 2.0  # a window stays open a little longer, for answers that are still to come
+LEAST_BEAT_S = 0.5  # between two beats, however late one was: CPU time is counted in steps of 10 ms
 STALLED_AFTER_S = 45.0
 """A user that has not come back for so long never will: a request may take 10 s, a back-off 25 s."""
 SCHEDSTAT = Path("/proc/self/schedstat")
@@ -36,7 +37,7 @@ def beat(load: Load, after: Callable[[], None]) -> None:
     next_s = beat_s + 1
     while True:
         gevent.sleep(max(0.0, next_s - perf_counter()))
-        next_s += 1
+        next_s = next_beat_s(next_s, perf_counter())
         health = load.record.health
         health.cpu_percent_max = max(health.cpu_percent_max, process.cpu_percent())
         before_s, starved_s = starved_s, starved_until_now_s()
@@ -48,6 +49,11 @@ def beat(load: Load, after: Callable[[], None]) -> None:
         load.account()
         fold(load, before_s=time() - WINDOW_SETTLES_S)
         after()
+
+
+def next_beat_s(due_s: float, now_s: float) -> float:
+    """When the beat after the one that was due then and begins now is due: beats are not made up for."""
+    return max(due_s + 1, now_s + LEAST_BEAT_S)
 
 
 def starved_until_now_s() -> float | None:

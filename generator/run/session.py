@@ -9,21 +9,30 @@ quitting    a run that is still going is interrupted, its files are kept, and th
 import logging
 import sys
 import traceback
+from collections.abc import Callable
+from pathlib import Path
 from signal import SIGINT
 from typing import Any
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
 from locust.runners import MasterRunner, WorkerRunner
 
-from generator.run.options import InputError, Plan, add_options, check_options, take_numbers
+from generator.existing.needs import unsuited
+from generator.guard.before import consented
+from generator.guard.kill_switch import KillSwitch, tell_to_quit
+from generator.probe.before import with_endpoint
+from generator.run.flags import add_options
+from generator.run.options import InputError, Plan, check_options, take_numbers
+from generator.run.preflight import preflight
 from generator.run.progress import Progress
 from generator.run.run import Run
 from generator.run.stages import INTERRUPTED, INVALID
-from generator.run.table import Refused, TableError, check_table
 from generator.run.workers import PIECE, Worker
+from generator.tables.errors import Refused, TableError
 from generator.transport.target import TargetError
 from generator.web.page import LivePage, serve
 from tablemodel.endpoint.process import EndpointError
+from tablemodel.masking import masked
 from tablemodel.runfiles import FileProblem
 
 INVALID_INPUT, REFUSED = 2, 4
@@ -38,17 +47,15 @@ def listen(events: Any) -> None:
 
 
 def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
-    # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
-    signal_handler(SIGINT, kill, getcurrent(), KeyboardInterrupt)
     side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
     side(environment, runner)
 
 
 def _worker_side(environment: Any, runner: Any) -> None:
-    worker = Worker(environment)
-    if environment.parsed_options.processes:  # Ctrl-C reaches our master too, and it halts us
-        main = getcurrent()
-        signal_handler(SIGINT, lambda: None if worker.loading else kill(main, KeyboardInterrupt))
+    worker, main = Worker(environment), getcurrent()
+    forked = environment.parsed_options.processes  # Ctrl-C reaches our master too, and it halts us
+    # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
+    signal_handler(SIGINT, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
     environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
     environment.events.test_stopping.add_listener(_send_no_more)
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
@@ -61,13 +68,15 @@ def _worker_quits(environment: Any, **_more: Any) -> None:
 
 
 def _master_side(environment: Any, runner: Any) -> None:
+    switch = KillSwitch(getcurrent())
+    switch.install()
     plan = _plan_or_exit(environment)
     options = environment.parsed_options
     take_numbers(options, plan.scenario)
     environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
-    session = Session(environment, plan)
+    session = switch.leaving = Session(environment, plan, switch.arm)
     if environment.web_ui is not None:
         session.page = LivePage(environment)
         serve(session.page, environment.web_ui)
@@ -92,30 +101,36 @@ def _send_no_more(environment: Any, **_more: Any) -> None:
 def _plan_or_exit(environment: Any) -> Plan:
     """The checked plan; where there is none, say why and end Locust. Nothing has started yet."""
     try:
-        plan = check_options(
+        checked = check_options(
             environment.parsed_options,
             locustfiles=environment.parsed_locustfiles or [],
             needs_sort_key=any(getattr(user, "needs_sort_key", False) for user in environment.user_classes),
             has_cache=any(getattr(user, "has_cache", False) for user in environment.user_classes),
-            lacks=[user.lacks for user in environment.user_classes if hasattr(user, "lacks")],
+            lacks=[
+                *(user.lacks for user in environment.user_classes if hasattr(user, "lacks")),
+                lambda scenario: unsuited(environment.user_classes, scenario.table),
+            ],
         )
-        if plan.target is not None:
-            for table in (plan.scenario.table, *plan.scenario.companions):
-                check_table(plan.target, table.name)
+        return with_endpoint(consented(preflight(checked, environment.user_classes)))
+    except KeyboardInterrupt:
+        print("keyheat: interrupted; nothing was started", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except (InputError, TableError) as error:
         for line in getattr(error, "errors", [str(error)]):
-            print(f"keyheat: {line}", file=sys.stderr)
+            print(f"keyheat: {masked(line)}", file=sys.stderr)
         sys.exit(REFUSED if isinstance(error, Refused) else INVALID_INPUT)
-    return plan
 
 
 class Session:
     """A master's side, or that of a process on its own: one run after the other, as tests start and stop."""
 
-    def __init__(self, environment: Any, plan: Plan) -> None:
+    def __init__(self, environment: Any, plan: Plan, ends: Callable[[], None] = lambda: None) -> None:
         self._environment = environment
+        self._ends = ends  # called once a run is being ended before its time
         self._plan = plan
         self._progress = Progress(plan.progress)
+        self._beginning: Any = None  # the greenlet in which a run begins
+        self._newest: Run | None = None  # from before it begins until it has come to its end
         self._run: Run | None = None
         self._ended_run: Run | None = None
         self._ending: Greenlet | None = None
@@ -127,8 +142,12 @@ class Session:
     def on_start(self, environment: Any, **_more: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
         runner = environment.runner
-        run = Run(self._plan, self._progress, runner.target_user_count, self.duration_s)
+        end_load = runner.quit if environment.parsed_options.headless else runner.stop
+        run = self._newest = Run(
+            self._plan, self._progress, runner.target_user_count, self.duration_s, lambda: spawn(end_load)
+        )
         try:
+            self._beginning = getcurrent()
             run.begin(environment, distributed=isinstance(runner, MasterRunner))
         except (TableError, EndpointError, FileProblem, TargetError) as error:
             self._progress.say(str(error))
@@ -141,6 +160,8 @@ class Session:
             environment.process_exit_code = INVALID
             spawn(runner.quit)  # Locust would log it, and start users that have nothing to load
             raise GreenletExit from error
+        finally:
+            self._beginning = None
         self._run, self._ending = run, None
         if self.page is not None:
             self.page.begin(run)
@@ -150,6 +171,8 @@ class Session:
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
         """A test is being stopped: a worker that sends its last piece from now on does not leave early."""
+        if self._run is not None and self._run.watch is not None:
+            self._run.watch.close()
         if self._run is not None and self._run.gatherer is not None:
             self._run.gatherer.halting = True
         if self.page is not None:
@@ -174,7 +197,7 @@ class Session:
         problems = [f"{error['count']} times a user failed: {error['msg']}" for error in exceptions]
         self._environment.process_exit_code = INVALID  # unless the run comes to its end
         self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
-        self._ended_run = None
+        self._ended_run = self._newest = None
 
     def _wait(self, ending: Greenlet | None) -> None:
         """Wait for a run to end; a further Ctrl-C cancels what is still to come of it."""
@@ -186,11 +209,24 @@ class Session:
 
     def _cancel(self) -> None:
         self._interrupted = True
-        if self._ended_run is not None and self._ended_run.stages is not None:
-            self._ended_run.stages.cancel()
+        if self._ended_run is not None:
+            self._ended_run.ground.stages.cancel()
+
+    def _stop_beginning(self) -> None:
+        """Have a run that is only beginning undo what it has done; a further Ctrl-C does not wait for it."""
+        if self._beginning is None or self._beginning is getcurrent():
+            return
+        self._interrupted = True
+        try:
+            self._beginning.kill()
+        except KeyboardInterrupt:
+            self._progress.say("left at once: keyheat sweep-orphans finds tables that this run made, later")
 
     def on_quitting(self, environment: Any, **_more: Any) -> None:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""
+        if self._newest is not None:
+            self._ends()
+        self._stop_beginning()
         if self._run is not None:
             self._interrupted = True
             # A master that told its workers to stop would forget to tell them to quit; we halt them.
@@ -203,6 +239,19 @@ class Session:
             environment.process_exit_code = INTERRUPTED
         elif environment.process_exit_code is None:
             environment.process_exit_code = 0
+
+    def left_behind(self) -> list[str]:
+        """What is not put back yet, with the command that does it."""
+        return [] if self._newest is None else self._newest.ground.left_behind()
+
+    def folder(self) -> Path | None:
+        """Where files are written."""
+        return None if self._newest is None else self._newest.ground.path
+
+    def tell_workers(self) -> None:
+        """Send the workers home."""
+        if isinstance(self._environment.runner, MasterRunner):
+            tell_to_quit(self._environment.runner)
 
     def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:
         """A worker sent a piece of its record."""

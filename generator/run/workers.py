@@ -7,6 +7,8 @@ Pieces are numbered and the last one says that it is the last: the master waits 
 missing. Locust's own final report would not do: in a headless run the master leaves half a second for it.
 """
 
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf
@@ -16,6 +18,9 @@ from typing import Any
 import gevent
 import msgpack  # type: ignore[import-untyped]
 
+from generator.guard.budget import Caps
+from generator.guard.running import watch_alone, watch_master
+from generator.record.consumed import Consumed
 from generator.record.health import Health
 from generator.record.record import Record
 from generator.run.arrived import Arrived, missing_words
@@ -44,6 +49,7 @@ class Worker:
         self._load: Load | None = None
         self._pieces = 0
         self._last_sent = True
+        self._sent = Consumed()  # what the pieces of this run have told of
         self._greenlets: list[gevent.Greenlet] = []
         self._runner.register_message(HALT, self._on_halt, concurrent=True)
 
@@ -62,6 +68,7 @@ class Worker:
         self._run_id = run_id
         self._pieces = 0
         self._last_sent = False
+        self._sent = Consumed()
 
     @property
     def loading(self) -> bool:
@@ -85,7 +92,25 @@ class Worker:
         self._greenlets = [
             gevent.spawn(watch_lag, load),
             gevent.spawn(beat, load, self._report),
+            gevent.spawn(watch_master, lambda: self._runner.last_heartbeat_timestamp, self._lost_master),
         ]
+        if order.caps is not None:
+            caps = Caps.from_wire(order.caps)
+            alone = watch_alone(caps, load, lambda: self._sent, self._used_up)
+            self._greenlets.append(gevent.spawn(alone.follow))
+
+    def _used_up(self) -> None:
+        """This worker alone has used up what the whole run may: nobody has stopped it, so it stops itself."""
+        self._stop("has used up the budget of the whole run, and was not stopped", self._runner.stop)
+
+    def _lost_master(self) -> None:
+        self._stop("hears nothing of its master", self._runner.quit)
+
+    def _stop(self, why: str, end: Callable[[], None]) -> None:
+        if self._load is not None:
+            print(f"keyheat: this worker {why}: it sends no more", file=sys.stderr, flush=True)
+            self._load.stop()
+            gevent.spawn(end)
 
     def end(self) -> None:
         """The test has stopped and no request is in flight: send what is left."""
@@ -102,11 +127,13 @@ class Worker:
             self._send(self._load.record.cut(), last=False)
 
     def _send(self, piece: Record, *, last: bool) -> None:
+        self._sent = self._sent.plus(piece.consumed)
         data = {
             "run_id": self._run_id,
             "number": self._pieces,
             "last": last,
             "users": self._runner.user_count,
+            "in_flight": 0 if self._load is None else self._load.in_flight(time()),
             "record": msgpack.packb(piece.to_wire()),
         }
         self._pieces += 1
@@ -161,8 +188,13 @@ class Gatherer:
         if msg.data["run_id"] != self.order.run_id:
             return
         arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=time()))
-        self.record.merge(Record.from_wire(msgpack.unpackb(msg.data["record"], strict_map_key=False)))
-        arrived.take(number=msg.data["number"], last=msg.data["last"], users=msg.data["users"], now_s=time())
+        piece = Record.from_wire(msgpack.unpackb(msg.data["record"], strict_map_key=False))
+        self.record.merge(piece)
+        arrived.take(
+            **{name: msg.data[name] for name in ("number", "last", "users", "in_flight")},
+            now_s=time(),
+            consumed=piece.consumed,
+        )
         arrived.left_early = arrived.expected is not None and not self.halting and arrived.users > 0
 
     def finish(self, silence_s: float = SILENCE_S) -> None:
@@ -171,7 +203,7 @@ class Gatherer:
         seen, waited_s, told_s = -1, 0.0, -inf
         while self._awaited(waited_s, silence_s):
             if time() - told_s > TELL_EVERY_S:
-                self._halt()
+                self.halt()
                 told_s = time()
             pieces = sum(arrived.pieces for arrived in self.workers.values())
             waited_s = waited_s + 0.05 if pieces == seen else 0.0
@@ -179,7 +211,9 @@ class Gatherer:
             gevent.sleep(0.05)
         self._confess()
 
-    def _halt(self) -> None:
+    def halt(self) -> None:
+        """Tell the workers that the run is over, which stops their users at once."""
+        self.halting = True
         for worker, arrived in self.workers.items():
             if not arrived.whole:
                 self.runner.send_message(HALT, self.order.run_id, worker)

@@ -41,7 +41,7 @@ class Answer:
     service_s: float
     request_id: str | None = None
     retry_after: str | None = None  # x-amz-retry-after, milliseconds, where an error has it
-    failure: str | None = None  # why nothing (or nothing whole) came back: "timeout", "connection_reset" ...
+    failure: str | None = None  # why nothing (or nothing whole) came back: see `failures`
 
     @property
     def accepted(self) -> bool:

@@ -1,5 +1,6 @@
 """The same requests through boto3: what an application would see, with the SDK's own time and no retries."""
 
+import logging
 from time import perf_counter
 from typing import Any
 
@@ -10,23 +11,36 @@ from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
-    ConnectionClosedError,
     ConnectTimeoutError,
-    EndpointConnectionError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
     ReadTimeoutError,
+    SSLError,
+    SSOError,
+    TokenRetrievalError,
 )
+from botocore.parsers import ResponseParserError
 
 from generator.transport.answer import Answer
+from generator.transport.failures import BAD_HTTP, CREDENTIALS, damage, kind_of
 from generator.transport.signed import TIMEOUT_S
 from generator.transport.target import Target, credentials_for
+from generator.transport.trust import ca_bundle
+from tablemodel.masking import mask_errors
 
 RAW = "KeyheatRawBody"
-KINDS: list[tuple[type[BotoCoreError], str]] = [
+KINDS: tuple[tuple[type[BotoCoreError], str], ...] = (
     (ConnectTimeoutError, "timeout"),
     (ReadTimeoutError, "timeout"),
-    (EndpointConnectionError, "connection_refused"),
-    (ConnectionClosedError, "connection_reset"),
-]
+    (SSLError, "tls"),
+    (CredentialRetrievalError, CREDENTIALS),
+    (NoCredentialsError, CREDENTIALS),
+    (PartialCredentialsError, CREDENTIALS),
+    (SSOError, CREDENTIALS),
+    (TokenRetrievalError, CREDENTIALS),
+)
+"""What only botocore knows; everything else it makes of an error of the system, which says more."""
 
 
 def make_client(
@@ -52,7 +66,11 @@ def make_client(
     session = boto3.session.Session(**_local_keys(target))
     elsewhere = service != "dynamodb" and target.host.endswith((".amazonaws.com", ".amazonaws.com.cn"))
     url = None if elsewhere else target.url
-    return session.client(service, endpoint_url=url, region_name=target.region, config=config)
+    verify = ca_bundle() or True
+    client = session.client(
+        service, endpoint_url=url, region_name=target.region, config=config, verify=verify
+    )
+    return mask_errors(client)
 
 
 def _local_keys(target: Target) -> dict[str, str | None]:
@@ -71,9 +89,11 @@ class Boto3Transport:
     an older botocore drops the throttling reasons, a current one drops them under another spelling.
     """
 
-    def __init__(self, target: Target, *, connections: int) -> None:
-        self._client = make_client(target, connections=connections)
+    def __init__(self, target: Target, *, connections: int, timeout_s: float = TIMEOUT_S) -> None:
+        self._client = make_client(target, connections=connections, timeout_s=timeout_s)
         self._client.meta.events.register("before-parse.dynamodb", _keep_raw_body)
+        # It warns of each head that is cut off, with a traceback; that is a failure of the record.
+        logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
     def send(self, operation: str, body: bytes) -> Answer:
         """Send one request and wait; see `Transport`."""
@@ -86,15 +106,11 @@ class Boto3Transport:
             response = error.response
         except BotoCoreError as error:
             return Answer(0, b"", perf_counter() - started, failure=_kind_of(error))
-        service_s = perf_counter() - started
-        metadata = response["ResponseMetadata"]
-        return Answer(
-            metadata["HTTPStatusCode"],
-            response[RAW],
-            service_s,
-            metadata.get("RequestId"),
-            metadata["HTTPHeaders"].get("x-amz-retry-after"),
-        )
+        except ResponseParserError:
+            return Answer(0, b"", perf_counter() - started, failure=BAD_HTTP)
+        except RuntimeError:  # what it refreshed had expired, too
+            return Answer(0, b"", perf_counter() - started, failure=CREDENTIALS)
+        return _answer_of(response, perf_counter() - started)
 
     def close(self) -> None:
         """Close the connections."""
@@ -107,5 +123,23 @@ def _keep_raw_body(
     customized_response_dict[RAW] = response_dict["body"]
 
 
+def _answer_of(response: dict[str, Any], service_s: float) -> Answer:
+    if RAW not in response:  # the refusal of another service, which was asked for credentials
+        return Answer(0, b"", service_s, failure=CREDENTIALS)
+    metadata, body = response["ResponseMetadata"], response[RAW]
+    headers = metadata["HTTPHeaders"]
+    failure = damage(body, headers)
+    if failure is not None:
+        return Answer(0, b"", service_s, failure=failure)
+    return Answer(
+        metadata["HTTPStatusCode"],
+        body,
+        service_s,
+        metadata.get("RequestId"),
+        headers.get("x-amz-retry-after"),
+    )
+
+
 def _kind_of(error: BotoCoreError) -> str:
-    return next((kind for of_type, kind in KINDS if isinstance(error, of_type)), type(error).__name__)
+    named = next((kind for of_type, kind in KINDS if isinstance(error, of_type)), None)
+    return named or kind_of(error)

@@ -6,17 +6,17 @@ geventhttpclient's parser, which is right and slower.
 """
 
 from dataclasses import dataclass
+from time import perf_counter
 from zlib import crc32
 
 from gevent.socket import socket
 from geventhttpclient.response import HTTPParseError, HTTPResponse
 
-RECEIVE_BYTES = 65_536
+from generator.transport.failures import BAD_HTTP, DAMAGED, BadAnswer, cut
+
+RECEIVE_BYTES = HEAD_BYTES = 65_536
 BLANK_LINE = b"\r\n\r\n"
-
-
-class BadAnswer(Exception):
-    """What the other side sent is not a whole HTTP answer; the text is the error's kind."""
+LENGTH_DIGITS = 9  # a longer length is nonsense
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +30,26 @@ class Reply:
     retry_after: str | None = None  # milliseconds; only errors have it
 
 
-def receive(connection: socket) -> Reply:
-    """Read one answer. Raises `BadAnswer`, or `OSError` from the socket."""
-    data = _more(connection)
+def receive(connection: socket, *, within_s: float = 10.0) -> Reply:
+    """Read one answer. Raises `BadAnswer`, or `OSError` from the socket.
+
+    `within_s`: when all of it has to be there, for an answer of which a byte comes now and then never ends.
+    """
+    pieces = _Pieces(connection, perf_counter() + within_s)
+    data = pieces.more(b"")
     while (end := data.find(BLANK_LINE)) < 0:
-        data += _more(connection)
+        if len(data) > HEAD_BYTES:
+            raise BadAnswer(BAD_HTTP)
+        data += pieces.more(data)
     head = data[:end].lower()
     length = _value(head, b"\r\ncontent-length:")
-    if not length.isdigit() or not head.startswith(b"http/1.1 ") or head[9:10] == b"1":
-        return _receive_parsed(connection, data)
+    if not _usual(head, length):
+        return _receive_parsed(pieces, data)
     body = data[end + len(BLANK_LINE) :]
     while len(body) < int(length):
-        body += _more(connection)
+        body += pieces.more(data)
     if len(body) > int(length):
-        raise BadAnswer("bad_http")
+        raise BadAnswer(BAD_HTTP)
     _check(body, _value(head, b"\r\nx-amz-crc32:"))
     status = int(head[9:12])
     return Reply(
@@ -55,11 +61,32 @@ def receive(connection: socket) -> Reply:
     )
 
 
-def _more(connection: socket) -> bytes:
-    data: bytes = connection.recv(RECEIVE_BYTES)
-    if not data:
-        raise BadAnswer("connection_reset")
-    return data
+@dataclass(slots=True)
+class _Pieces:
+    """What comes from a socket, piece by piece, until it is too late."""
+
+    connection: socket
+    give_up_s: float
+
+    def more(self, so_far: bytes) -> bytes:
+        """The next piece of an answer that began with `so_far`."""
+        if so_far and perf_counter() > self.give_up_s:
+            raise TimeoutError
+        data: bytes = self.connection.recv(RECEIVE_BYTES)
+        if not data:
+            raise BadAnswer(cut(so_far))
+        return data
+
+
+def _usual(head: bytes, length: bytes) -> bool:
+    """Whether an answer has the usual shape: HTTP/1.1, a final status of three digits, a length."""
+    return (
+        length.isdigit()
+        and len(length) <= LENGTH_DIGITS
+        and head.startswith(b"http/1.1 ")
+        and head[9:12].isdigit()
+        and head[9:10] != b"1"
+    )
 
 
 def _value(head: bytes, name: bytes) -> bytes:
@@ -82,18 +109,19 @@ def _original(data: bytes, head: bytes, name: bytes) -> str | None:
 
 def _check(body: bytes, stated: bytes) -> None:
     """DynamoDB sends the CRC-32 of the body; a body that differs was damaged on its way."""
-    if stated and crc32(body) != int(stated):
-        raise BadAnswer("crc32_mismatch")
+    if stated and stated != b"%d" % crc32(body):
+        raise BadAnswer(DAMAGED)
 
 
-def _receive_parsed(connection: socket, data: bytes) -> Reply:
-    parser = HTTPResponse(method="POST")
+def _receive_parsed(pieces: _Pieces, data: bytes) -> Reply:
+    parser, first = HTTPResponse(method="POST"), data
     try:
         parser.feed(data)
         while not parser.message_complete or parser.get_code() < 200:
-            parser.feed(_more(connection))
+            data = pieces.more(first)
+            parser.feed(data)
     except HTTPParseError as error:
-        raise BadAnswer("bad_http") from error
+        raise BadAnswer(BAD_HTTP) from error
     request_id, retry_after = parser.get("x-amzn-requestid"), parser.get("x-amz-retry-after")
     return Reply(
         status=parser.get_code(),

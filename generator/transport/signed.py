@@ -1,24 +1,30 @@
 """DynamoDB's JSON protocol over kept-alive connections: several times cheaper per request than an SDK.
 
 Connections (name lookup, TLS, timeouts) are made by geventhttpclient. A request takes the connection that was
-used last, so there are never more of them than users, and those that idled too long are left to die.
+used last, so there are never more of them than users. One that idled too long, or that the server closed
+meanwhile, is not used: nothing was sent on it, so nothing failed. No SDK would have noticed more.
 """
 
-import ssl
+import select
 from collections.abc import Callable
 from time import perf_counter, time
 from typing import Any
 
 import gevent.socket
+from gevent.monkey import get_original
 from geventhttpclient.connectionpool import ConnectionPool, SSLConnectionPool
 
 from generator.transport.answer import Answer
-from generator.transport.http import BadAnswer, receive
+from generator.transport.failures import BadAnswer, NoCredentials, kind_of
+from generator.transport.http import Reply, receive
 from generator.transport.signer import Keys, Signer
 from generator.transport.target import Target
+from generator.transport.trust import ca_bundle
 
-IDLE_S = 15.0  # less than servers wait before they close, for a request on a closed connection is lost
+IDLE_S = 15.0  # less than servers wait before they close, for a request on a closing connection is lost
 TIMEOUT_S = 10.0
+EXPIRED = b"ExpiredToken"
+_poll = get_original("select", "poll")  # asks the system; gevent's would let other users run
 
 
 class SignedTransport:
@@ -28,6 +34,7 @@ class SignedTransport:
         self._keys = keys
         self._region = target.region
         self._host = target.host_header
+        self._timeout_s = timeout_s
         self._pool = _pool_for(target, timeout_s)
         self._idle: list[tuple[gevent.socket.socket, float]] = []
         self._signer = Signer(keys(), region=self._region, host=self._host)
@@ -41,8 +48,8 @@ class SignedTransport:
             head = self._signed_head(operation, body)
             connection = self._take(started)
             connection.sendall(head + body)
-            reply = receive(connection)
-        except (OSError, BadAnswer) as error:
+            reply = receive(connection, within_s=self._timeout_s)
+        except (OSError, BadAnswer, NoCredentials) as error:
             self._discard(connection)
             return Answer(0, b"", perf_counter() - started, failure=kind_of(error))
         except BaseException:  # the user was killed while waiting: what comes next here is not its answer
@@ -53,6 +60,7 @@ class SignedTransport:
             self._idle.append((connection, ended))
         else:
             self._discard(connection)
+        self._look_at(reply)
         return Answer(reply.status, reply.body, ended - started, reply.request_id, reply.retry_after)
 
     def close(self) -> None:
@@ -63,19 +71,23 @@ class SignedTransport:
     def _signed_head(self, operation: str, body: bytes) -> bytes:
         now_s = time()
         if int(now_s) != self._second:
-            self._second = int(now_s)
             keys = self._keys()
+            self._second = int(now_s)
             if keys != self._signer.keys:
                 self._signer = Signer(keys, region=self._region, host=self._host)
         return self._signer.head(operation, body, now_s)
 
+    def _look_at(self, reply: Reply) -> None:
+        """Keys that the service says have expired are asked for again at once, not with the next second."""
+        if reply.status == 400 and EXPIRED in reply.body:
+            self._second = 0
+
     def _take(self, now_s: float) -> Any:
-        if self._idle:
+        while self._idle:
             connection, used_s = self._idle.pop()
-            if now_s - used_s < IDLE_S:
+            if now_s - used_s < IDLE_S and not _readable(connection):
                 return connection
             self._discard(connection)
-            self.close()  # the others are older still
         connection = self._pool.get_socket()
         connection.setsockopt(gevent.socket.IPPROTO_TCP, gevent.socket.TCP_NODELAY, 1)
         return connection
@@ -85,29 +97,21 @@ class SignedTransport:
             self._pool.release_socket(connection)
 
 
-def kind_of(error: Exception) -> str:
-    """A short stable name for why nothing came back: error tables grow with the number of names."""
-    kinds: list[tuple[type[BaseException], str]] = [
-        (TimeoutError, "timeout"),
-        (ConnectionRefusedError, "connection_refused"),
-        (ConnectionError, "connection_reset"),
-        (gevent.socket.gaierror, "name_lookup"),
-        (ssl.SSLError, "tls"),
-        (OSError, "connection_failed"),
-    ]
-    if isinstance(error, BadAnswer):
-        return str(error)
-    return next((kind for of_type, kind in kinds if isinstance(error, of_type)), type(error).__name__)
+def _readable(connection: Any) -> bool:
+    """Whether something waits on an idle connection: its end, or what belongs to no request."""
+    poll = _poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _pool_for(target: Target, timeout_s: float) -> ConnectionPool:
-    pool = SSLConnectionPool if target.tls else ConnectionPool
-    return pool(
-        target.host,
-        target.port,
-        target.host,
-        target.port,
-        size=1_000_000,  # users bound the number of connections, not the pool
-        connection_timeout=timeout_s,
-        network_timeout=timeout_s,
-    )
+    where = (target.host, target.port, target.host, target.port)
+    bounds: dict[str, Any] = {
+        "size": 1_000_000,  # users bound the number of connections, not the pool
+        "connection_timeout": timeout_s,
+        "network_timeout": timeout_s,
+    }
+    if not target.tls:
+        return ConnectionPool(*where, **bounds)
+    bundle = ca_bundle()
+    return SSLConnectionPool(*where, ssl_options={"ca_certs": bundle} if bundle else None, **bounds)

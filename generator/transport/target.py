@@ -1,6 +1,5 @@
 """Where requests go: an endpoint's address, its region, and the credentials that it wants."""
 
-import ipaddress
 import json
 import os
 import re
@@ -11,11 +10,18 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import botocore.session
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ClientError
 
+from generator.transport.failures import NoCredentials
 from generator.transport.signer import Keys
+from generator.transport.trust import BundleError, ca_bundle
+from tablemodel.addresses import in_aws, on_this_machine
 
 LOCAL_REGION = "us-east-1"
+OF_REGION = re.compile(r"dynamodb(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)")
+"""Hosts of DynamoDB: https://docs.aws.amazon.com/general/latest/gr/ddb.html"""
+OF_ACCOUNT = re.compile(r"\d{12}\.ddb\.([a-z0-9-]+\.amazonaws\.com(?:\.cn)?)")
+"""Hosts of one account: https://docs.aws.amazon.com/sdkref/latest/guide/feature-account-endpoints.html"""
 HEALTH_WITHIN_S = 2.0
 LOCAL_KEYS = Keys("keyheat", "keyheat")
 
@@ -37,12 +43,12 @@ class Target:
     @property
     def local(self) -> bool:
         """Whether it is on this machine, where no credentials are needed."""
-        if self.host == "localhost" or self.host.endswith(".localhost"):
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return on_this_machine(self.host)
+
+    @property
+    def aws(self) -> bool:
+        """Whether it is AWS itself, where each service has an address of its own."""
+        return in_aws(self.host)
 
     @property
     def host_header(self) -> str:
@@ -52,20 +58,38 @@ class Target:
 
 
 def target_at(url: str, *, region: str | None = None) -> Target:
-    """The target at an endpoint's URL. Raises `TargetError`."""
+    """The target at an endpoint's URL. Raises `TargetError`.
+
+    The endpoint of an account names the account; the Region's own is the same service.
+    """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
         raise TargetError(f"{url!r} is not an endpoint's URL: {error}") from error
+    if parts.username is not None or parts.password is not None:
+        raise TargetError("a target's URL holds no user and no password: the AWS configuration does")
+    if of_account := OF_ACCOUNT.fullmatch(parts.hostname or ""):
+        return target_at(f"{parts.scheme}://dynamodb.{of_account[1]}", region=region)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise TargetError(f"{url!r} is not an endpoint's URL such as http://127.0.0.1:8000")
     if parts.path not in ("", "/") or parts.query:
         raise TargetError(f"{url!r} has a path; an endpoint's URL is only scheme, host and port")
     tls = parts.scheme == "https"
-    named = re.fullmatch(r"dynamodb(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?", parts.hostname)
+    if tls:
+        _check_bundle()
+    named = OF_REGION.fullmatch(parts.hostname)
+    if named and not tls:
+        raise TargetError(f"{url} would send signed requests over plain HTTP: say https://{parts.hostname}")
     region = region or (named and named[1]) or _configured_region() or LOCAL_REGION
     return Target(url.rstrip("/"), parts.hostname, port or (443 if tls else 80), tls, region)
+
+
+def _check_bundle() -> None:
+    try:
+        ca_bundle()
+    except BundleError as error:
+        raise TargetError(str(error)) from error
 
 
 def aws_target() -> Target:
@@ -120,7 +144,10 @@ def credentials_for(target: Target) -> Callable[[], Keys]:
         raise TargetError(f"no AWS credentials found for {target.url}: set AWS_PROFILE, or log in")
 
     def present() -> Keys:
-        keys = found.get_frozen_credentials()
+        try:
+            keys = found.get_frozen_credentials()
+        except (BotoCoreError, ClientError, RuntimeError) as error:  # they had to be refreshed, and could not
+            raise NoCredentials(str(error)) from error
         return Keys(keys.access_key, keys.secret_key, keys.token)
 
     return present

@@ -36,10 +36,26 @@ MOST_PIECES = 5
 UPDATE_UNITS = 2.0  # of a total, a small item, in a transaction
 
 
+def text_keys(scenario: Scenario) -> Iterator[str]:
+    """Orders and totals are found by the text that their keys begin with."""
+    tables = {"$.table": scenario.table}
+    tables |= {f"$.companions[{number}]": table for number, table in enumerate(scenario.companions)}
+    for path, table in tables.items():
+        for side in ("partition_key_type", "sort_key_type"):
+            if getattr(table, side) != "S":
+                yield f"keys of orders and totals are text @ {path}.{side}"
+
+
 class OrderUser(TableUser):
     """Places orders, each of one product; by itself, or together with the total that it changes."""
 
     abstract = True
+    only_ours = "the check of the totals reads the whole table, and takes its keys for text"
+
+    @classmethod
+    def lacks(cls, scenario: Scenario) -> Iterator[str]:
+        """Keys of text."""
+        yield from text_keys(scenario)
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
@@ -107,6 +123,7 @@ class StreamedOrderUser(OrderUser):
     @classmethod
     def lacks(cls, scenario: Scenario) -> Iterator[str]:
         """A stream that shows the orders, and a table for the totals."""
+        yield from super().lacks(scenario)
         if scenario.table.stream not in VIEWS:
             yield f"the totals come from the table's stream: say one of {', '.join(VIEWS)} @ $.table.stream"
         if not scenario.companions:
@@ -126,6 +143,7 @@ class ReportUser(TableUser):
     """
 
     abstract = True
+    only_ours = "a report reads the whole table, again and again"
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

@@ -17,7 +17,7 @@ class BatchUser(ItemUser):
         """Write 25 new items; fewer, where the scenario draws a key twice on a table without a sort key."""
         drawn = (self.new_item() for _ in range(BATCH_WRITE_ITEMS))
         items = list({(item.key, item.sort_key): item for item in drawn}.values())
-        parts = [item.part(write_units(0, item.written_bytes)) for item in items]
+        parts = [self.part_of(item, write_units(0, item.written_bytes)) for item in items]
         puts = b",".join(b'{"PutRequest":{"Item":%b}}' % self.item_json(item) for item in items)
         body = b'{"ReturnConsumedCapacity":"%b","RequestItems":{%b:[%b]}}' % (
             self._asked["ReturnConsumedCapacity"].encode(),
@@ -35,14 +35,14 @@ class BatchUser(ItemUser):
         )
         if answer.accepted:
             left = note.unprocessed(answer.content())
-            for item in items:
-                if (item.key, item.sort_key) not in left:
+            for item, part in zip(items, parts, strict=True):
+                if (part.key, part.sort_key) not in left:
                     self.remember(item)
 
     def batch_get(self) -> None:
         """Read up to 25 items that were written, eventually consistent."""
         items = self.recall(BATCH_WRITE_ITEMS) or [self.recall_one()]
-        parts = [item.part(read_units(item.size_bytes, consistent=False)) for item in items]
+        parts = [self.part_of(item, read_units(item.size_bytes, consistent=False)) for item in items]
         request = {
             "ReturnConsumedCapacity": self._asked["ReturnConsumedCapacity"],
             "RequestItems": {self._table.name: {"Keys": [self.key_of(item) for item in items]}},

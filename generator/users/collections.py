@@ -14,11 +14,12 @@ from typing import Any
 import orjson
 from gevent.pool import Pool
 
+from generator.users.keyvalues import PLAIN, KeyValues
 from sharding.reader import sort_value
 
 Item = dict[str, Any]
 Page = tuple[list[Item], Item | None]  # items in order of the sort key, and where the next page starts
-SortValue = Any  # str or Decimal; comparable with other values of the same key
+SortValue = Any  # str, Decimal or bytes; comparable with other values of the same key
 
 AT_ONCE = 32  # queries of one read that are in flight at a time
 NO_ORDER = ""
@@ -37,14 +38,16 @@ class Query:
     limit: int | None = None
     descending: bool = False
     consistent: bool = False
+    values: KeyValues = PLAIN  # how the keys are written
 
     def body(self, shard: str, start: Item | None) -> bytes:
         """The request for one page of one shard: as long as the limit allows, else as 1 MB allows."""
-        condition, names, values = "#p = :p", {"#p": self.partition_key}, {":p": {"S": shard}}
+        condition, names = "#p = :p", {"#p": self.partition_key}
+        values = {":p": self.values.of(self.partition_key, shard)}
         if self.prefix is not None:
             assert self.sort_key is not None, "nothing to begin with without a sort key"
             condition += " AND #s = :s" if self.exact else " AND begins_with(#s, :s)"
-            names["#s"], values[":s"] = self.sort_key, {"S": self.prefix}
+            names["#s"], values[":s"] = self.sort_key, self.values.of(self.sort_key, self.prefix)
         request: dict[str, Any] = {
             "TableName": self.table,
             "KeyConditionExpression": condition,
@@ -63,6 +66,16 @@ class Query:
         if start is not None:
             request["ExclusiveStartKey"] = start
         return orjson.dumps(request)
+
+    def name(self, shard: str) -> str:
+        """A partition key as the table or the index knows it."""
+        return self.values.attribute(self.partition_key).text(shard)
+
+    def exact_value(self) -> SortValue:
+        """The only sort key that is asked for."""
+        assert self.sort_key is not None, "nothing to be equal to without a sort key"
+        assert self.prefix is not None, "an exact query says what of"
+        return sort_value(self.values.of(self.sort_key, self.prefix))
 
     def sort_value(self, item: Item) -> SortValue:
         """What the item is ordered by."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import gevent
 import orjson
 from botocore.exceptions import ClientError
 
@@ -28,6 +29,7 @@ COUNTED = (
     "shards.increments", "shards.conflicts", "shards.cooling", "shards.capacity_asked",
     "metadata.read_units", "metadata.write_units",
 )  # fmt: skip
+TRIES, PAUSE_S = 10, 0.5  # of a page of the metadata, when the load is over
 METADATA_UNITS = 1.0  # what one read or write of a key's metadata costs: they are far below 1 KB
 
 
@@ -134,11 +136,20 @@ class ShardingUser(TableUser):
             return self.shards
         most, request = 0, {"TableName": self._sharding.table, "ConsistentRead": True}
         while True:
-            page = accepted("Scan", self.load.transport.send("Scan", orjson.dumps(request))).content()
+            page = self._metadata_page(orjson.dumps(request))
             most = max(most, *(int(item[NUMBER]["N"]) for item in page["Items"]), 0)
             if "LastEvaluatedKey" not in page:
                 return most
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def _metadata_page(self, body: bytes) -> dict[str, Any]:
+        """One page of the metadata, asked for again where the load has left it no capacity."""
+        for _ in range(TRIES):
+            answer = self.load.transport.send("Scan", body)
+            if not answer.throttled:
+                break
+            gevent.sleep(PAUSE_S)
+        return accepted("Scan", answer).content()
 
 
 class ShardedWriter(ShardingUser):

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from generator.transport.answer import Answer
+from generator.users.marking import marked
 from generator.users.user import TableUser
 
 
@@ -16,22 +17,27 @@ class Counter(TableUser):
     """
 
     abstract = True
+    needs_no_sort_key = True
+    needs_indexes = ("by-views",)
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         self._table = self.load.order.scenario.table
-        (index,) = self._table.indexes
-        self._names = {"#board": index.partition_key, "#count": index.sort_key}
+        index = next(one for one in self._table.indexes if one.name in self.needs_indexes)
+        self._board = index.partition_key
+        self._names = {"#board": self._board, "#count": index.sort_key}
 
     def count_up(self, key: str, *, board: str) -> Answer:
         """Add one to an item's number, on the partition `board` of the index."""
+        values = self.load.items.values
         request = {
             "TableName": self._table.name,
-            "Key": {self._table.partition_key: {"S": key}},
+            "Key": values.key(key, None),
             "UpdateExpression": "SET #board = :board ADD #count :one",
             "ExpressionAttributeNames": self._names,
-            "ExpressionAttributeValues": {":board": {"S": board}, ":one": {"N": "1"}},
+            "ExpressionAttributeValues": {":board": values.of(self._board, board), ":one": {"N": "1"}},
             "ReturnValues": "UPDATED_NEW",
             "ReturnConsumedCapacity": "INDEXES",
         }
-        return self.send("UpdateItem", orjson.dumps(request), key=key, direction="write", units=1)
+        body = orjson.dumps(marked(request, self.load.items.run_id))
+        return self.send("UpdateItem", body, key=key, direction="write", units=1)

@@ -112,7 +112,7 @@ class Ledger:
         `last`: how far a limit let the read go; what has the same sort value may lie on either side.
         """
         for shard in shards:
-            place = (query.table, query.index, shard)
+            place = (query.table, query.index, query.name(shard))
             for value, identity in self._places.ordered(place, query):
                 if last is not None and (value <= last if query.descending else value >= last):
                     break

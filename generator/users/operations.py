@@ -10,13 +10,14 @@ from typing import Any
 import orjson
 
 from generator.transport.answer import Answer
+from generator.users.items import COUNTER
+from generator.users.marking import marked
 from generator.users.outcomes import Conditional, Part, consumed
 from generator.users.user import TableUser
 from tablemodel.units import number_bytes, read_units, text_bytes, write_units
 
 REMEMBERED = 1_000  # items that one user remembers at most
 PAGE_ITEMS = 25
-COUNTER = "changes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,6 @@ class Known:
     def changed(self) -> "Known":
         """The item after one more update."""
         return replace(self, changes=self.changes + 1)
-
-    def part(self, units: float) -> Part:
-        """The item as a part of a request that touches several."""
-        return Part(self.key, self.sort_key, units)
 
 
 class ItemUser(TableUser):
@@ -152,7 +149,7 @@ class ItemUser(TableUser):
             **self._asked,
             "KeyConditionExpression": "#p = :p",
             "ExpressionAttributeNames": {"#p": self._table.partition_key},
-            "ExpressionAttributeValues": {":p": {"S": key}},
+            "ExpressionAttributeValues": {":p": self.load.items.values.of(self._table.partition_key, key)},
             "Limit": PAGE_ITEMS,
         }
         answer = self.send("Query", orjson.dumps(request), key=key, direction="read", units=self._page_units)
@@ -164,16 +161,21 @@ class ItemUser(TableUser):
 
     def key_of(self, item: Known) -> dict[str, Any]:
         """An item's keys as a request names them."""
-        key = {self._table.partition_key: {"S": item.key}}
-        return {**key, self._table.sort_key: {"S": item.sort_key}} if self._table.sort_key else key
+        return self.load.items.values.key(item.key, item.sort_key)
+
+    def part_of(self, item: Known, units: float) -> Part:
+        """An item as a part of a request that touches several: its keys as the table knows them."""
+        values = (next(iter(value.values())) for value in self.key_of(item).values())
+        return Part(next(values), next(values, None), units)
 
     def change(self) -> dict[str, Any]:
         """What an update asks for."""
-        return {
+        update = {
             "UpdateExpression": "ADD #c :one",
             "ExpressionAttributeNames": {"#c": COUNTER},
             "ExpressionAttributeValues": {":one": {"N": "1"}},
         }
+        return marked(update, self.load.items.run_id)
 
     def _units_of(self, answer: Answer) -> float:
         return consumed(answer)[0] if answer.accepted else self._page_units

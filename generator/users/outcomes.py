@@ -20,7 +20,7 @@ CONFLICT = "TransactionConflict"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One item of a request that touches several: its keys, and what it is expected to cost."""
+    """One item of a request that touches several: its keys, as they stand in it, and what it may cost."""
 
     key: str
     sort_key: str | None
@@ -120,7 +120,8 @@ class Batch:
         ]
         keys += [key for entry in (content.get("UnprocessedKeys") or {}).values() for key in entry["Keys"]]
         return {
-            (key[self.partition_key]["S"], key[self.sort_key]["S"] if self.sort_key else None) for key in keys
+            (_text(key[self.partition_key]), _text(key[self.sort_key]) if self.sort_key else None)
+            for key in keys
         }
 
 
@@ -156,6 +157,11 @@ class Transaction:
         part, code = told[0] if told else (self.parts[0], CANCELLED)
         record.failed(_item(attempt, part.key, timed=True), code)
         return code
+
+
+def _text(value: Mapping[str, str]) -> str:
+    """A key's value, of whatever type it is."""
+    return next(iter(value.values()))
 
 
 def _note_accepted(record: Record, attempt: Attempt, answer: Answer, parts: Sequence[Part]) -> None:

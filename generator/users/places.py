@@ -53,8 +53,11 @@ class Places:
         if query.prefix is None:
             whole: Iterable[tuple[SortValue, Identity]] = reversed(kept) if query.descending else iter(kept)
             return whole
-        after = query.prefix + "\0" if query.exact else _after(query.prefix)
-        begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((after,))
+        if query.exact:
+            value = query.exact_value()
+            begin, end = kept.bisect_left((value,)), kept.bisect_left((value, (LAST,)))
+        else:
+            begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((_after(query.prefix),))
         found: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
         return found
 

@@ -105,7 +105,10 @@ class Reader(TableUser):
 
     def _query(self, index: str | None) -> Query:
         keys = self._keys[index] if index else (self._table.partition_key, self._table.sort_key)
-        return Query(table=self._table.name, partition_key=keys[0], sort_key=keys[1], index=index)
+        return Query(
+            table=self._table.name, partition_key=keys[0], sort_key=keys[1], index=index,
+            values=self.load.items.values,
+        )  # fmt: skip
 
     def _read(self, shards: Sequence[str], query: Query, at_once: int, name: str) -> Collected:
         def collect(spent: Spent) -> list[Item]:
@@ -144,12 +147,9 @@ class Reader(TableUser):
         return content["Items"], content.get("LastEvaluatedKey")
 
     def _get(self, key: str, query: Query, spent: Spent) -> list[Item]:
-        item_key = {query.partition_key: {"S": key}}
-        if query.sort_key:
-            item_key[query.sort_key] = {"S": query.prefix}  # type: ignore[dict-item]
         request = {
             "TableName": query.table,
-            "Key": item_key,
+            "Key": query.values.key(key, query.prefix),
             "ConsistentRead": query.consistent,
             "ReturnConsumedCapacity": "TOTAL",
         }

@@ -7,6 +7,7 @@ import orjson
 
 from generator.pace.traced import TracePace
 from generator.transport.answer import Answer
+from generator.users.marking import marked
 from generator.users.operations import PAGE_ITEMS
 from generator.users.user import TableUser
 from tablemodel.trace import Row
@@ -58,14 +59,13 @@ class TraceUser(TableUser):
         """Replaces the filler, so that the item has the row's size afterwards, and is there."""
         assert row.size_bytes is not None, "checked before the run"
         filler = self.load.items.filler(row.key, sort_key, row.size_bytes)
-        return orjson.dumps(
-            {
-                **self._asked,
-                "Key": self._key_of(row, sort_key),
-                "UpdateExpression": "SET filler = :f",
-                "ExpressionAttributeValues": {":f": {"S": filler}},
-            }
-        )
+        update = {
+            **self._asked,
+            "Key": self._key_of(row, sort_key),
+            "UpdateExpression": "SET filler = :f",
+            "ExpressionAttributeValues": {":f": {"S": filler}},
+        }
+        return orjson.dumps(marked(update, self.load.items.run_id))
 
     def _named(self, row: Row, sort_key: str) -> bytes:
         return orjson.dumps({**self._asked, "Key": self._key_of(row, sort_key)})
@@ -76,11 +76,12 @@ class TraceUser(TableUser):
                 **self._asked,
                 "KeyConditionExpression": "#p = :p",
                 "ExpressionAttributeNames": {"#p": self._table.partition_key},
-                "ExpressionAttributeValues": {":p": {"S": row.key}},
+                "ExpressionAttributeValues": {
+                    ":p": self.load.items.values.of(self._table.partition_key, row.key)
+                },
                 "Limit": PAGE_ITEMS,
             }
         )
 
     def _key_of(self, row: Row, sort_key: str) -> dict[str, Any]:
-        key = {self._table.partition_key: {"S": row.key}}
-        return {**key, self._table.sort_key: {"S": sort_key}} if self._table.sort_key else key
+        return self.load.items.values.key(row.key, sort_key)

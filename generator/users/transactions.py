@@ -26,12 +26,12 @@ class TransactionUser(ItemUser):
             after.append(changed)
             update = {"TableName": self._table.name, "Key": self.key_of(changed), **self.change()}
             units = write_units(olds[0].size_bytes, changed.size_bytes, transactional=True)
-            actions.append((changed.part(units), {"Update": update}))
+            actions.append((self.part_of(changed, units), {"Update": update}))
         if len(olds) > 1:
             delete = {"TableName": self._table.name, "Key": self.key_of(olds[1])}
             units = write_units(olds[1].size_bytes, 0, transactional=True)
-            actions.append((olds[1].part(units), {"Delete": delete}))
-        taken = {(part.key, part.sort_key) for part, _ in actions}
+            actions.append((self.part_of(olds[1], units), {"Delete": delete}))
+        taken = {(old.key, old.sort_key) for old in olds}
         for _ in range(TRANSACTION_ITEMS - len(actions)):
             item = self.new_item()
             if (item.key, item.sort_key) not in taken:  # no item may occur twice
@@ -39,7 +39,7 @@ class TransactionUser(ItemUser):
                 after.append(item)
                 put = {"TableName": self._table.name, "Item": orjson.Fragment(self.item_json(item))}
                 units = write_units(0, item.written_bytes, transactional=True)
-                actions.append((item.part(units), {"Put": put}))
+                actions.append((self.part_of(item, units), {"Put": put}))
         done = self._transact("TransactWriteItems", actions)
         for item in after if done else olds:
             self.remember(item)
@@ -51,7 +51,7 @@ class TransactionUser(ItemUser):
             "TransactGetItems",
             [
                 (
-                    item.part(read_units(item.size_bytes, consistent=True, transactional=True)),
+                    self.part_of(item, read_units(item.size_bytes, consistent=True, transactional=True)),
                     {"Get": {"TableName": self._table.name, "Key": self.key_of(item)}},
                 )
                 for item in items

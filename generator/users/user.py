@@ -29,6 +29,14 @@ class TableUser(locust.User):
     abstract = True
     needs_sort_key = False
     """Whether the question makes no sense on a table without a sort key."""
+    needs_no_sort_key = False
+    """Whether it finds items by the partition key alone."""
+    needs_text_sort_key = False
+    """Whether it reads the items of a table whose sort keys begin with some text."""
+    needs_indexes: tuple[str, ...] = ()
+    """The indexes that it names: on a table that is there already, they are as the scenario says."""
+    only_ours = ""
+    """Why it loads no table of somebody else's; empty: it may."""
     beside: tuple[str, ...] = ()
     """A process to run beside the load, `python -m` and these: see `generator.beside.helper`."""
 
@@ -117,6 +125,8 @@ class TableUser(locust.User):
         if load.stopped.is_set():
             raise locust.exception.StopUser
         now_s, cost = time(), load.cost_of(direction, units, table)
+        if table is None and load.key_name is not None:
+            key = load.key_name(key)
         intended_s = self.pace.begin(now_s, cost)
         request = _Request(operation, body, key, direction, units, table, note)
         answer = self._attempt(request, now_s, max(0, int((now_s - intended_s) * 1e6)))

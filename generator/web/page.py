@@ -14,8 +14,8 @@ import orjson
 from flask import Blueprint, Response, request, send_file, send_from_directory
 
 from generator.record.verdict import Verdict
-from generator.run.arrived import short_name
-from generator.run.run import PIECES_ARRIVE_S, Run
+from generator.run.arrived import PIECES_ARRIVE_S, short_name
+from generator.run.run import Run
 from generator.web.sentence import Sentence
 from generator.web.view import Process, Subject, View
 
@@ -58,7 +58,7 @@ class LivePage:
     def begin(self, run: Run) -> None:
         """A run begins: show it."""
         self._run, self._view, self._stopped_s = run, View(subject_of(run)), None
-        self._folder = run.folder.path if run.folder else None
+        self._folder = run.ground.path
         run.at_end = self.end
         self._reader = gevent.spawn(self._read_on)
 
@@ -112,7 +112,7 @@ class LivePage:
 
     def _verdict(self, run: Run, view: View, end: int) -> Verdict | None:
         attempts = view.attempts(run.record, end)
-        if end - run.started_s < JUDGED_AFTER_S or not attempts:
+        if end - run.ground.started_s < JUDGED_AFTER_S or not attempts:
             return None
         return run.verdict(attempts=attempts, ended_s=end)
 
@@ -145,8 +145,7 @@ class LivePage:
 
 def subject_of(run: Run) -> Subject:
     """What the page says of a run that does not change."""
-    assert run.folder is not None
-    scenario, manifest = run.plan.scenario, run.folder.manifest
+    scenario, manifest = run.plan.scenario, run.ground.folder.manifest
     return Subject(
         run_id=run.run_id,
         scenario=scenario.name,
@@ -155,9 +154,10 @@ def subject_of(run: Run) -> Subject:
         beside=tuple(companion.name for companion in scenario.companions),
         target=manifest["target"],
         scale=manifest["scale"],
-        started_s=run.started_s,
+        started_s=run.ground.started_s,
         duration_s=run.duration_s,
         users=run.users,
+        throttles=run.plan.endpoint.of("throttles").answer if run.plan.endpoint else "yes",
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generator.web.recent import Refused
+from tablemodel.capabilities import Known
 
 RECENT_S = 5
 ALL = 0.995
@@ -73,6 +74,14 @@ def quiet(total: int, ago_s: int | None, used: tuple[float, float, str] | None) 
         return Sentence(f"No throttling{beside}.", "good")
     when = "earlier" if ago_s is None else f"the last {ago_s:,} s ago"
     return Sentence(f"Not throttling now{beside}. {total:,} throttles so far, {when}.", "good")
+
+
+def unlimited(throttles: Known) -> Sentence:
+    """Nothing was throttled so far, by an endpoint that never throttles, or that nobody saw throttle."""
+    if throttles == "no":
+        return Sentence("This endpoint has no capacity model: nothing is ever throttled there.", "invalid")
+    said = "Nothing was throttled so far, but whether this endpoint ever throttles is not known."
+    return Sentence(said, "invalid")
 
 
 def ended(total: Counter[Refused], elapsed_s: float, hot: HotKey | None) -> Sentence:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from generator.record.record import Record
-from generator.record.sketch import digest_number
 from generator.record.verdict import Verdict
 from generator.web.counts import TOP_KEYS, UNITS, beside, hot_keys, rates
 from generator.web.recent import (
@@ -18,7 +17,9 @@ from generator.web.recent import (
     hottest_throttled,
     series,
 )
-from generator.web.sentence import RECENT_S, HotKey, Sentence, ended, quiet, throttling
+from generator.web.sentence import RECENT_S, HotKey, Sentence, ended, quiet, throttling, unlimited
+from tablemodel.capabilities import Known
+from tablemodel.keynames import digest_number
 
 DIRECTIONS = ("write", "read")
 
@@ -49,6 +50,7 @@ class Subject:
     started_s: float
     duration_s: float | None
     users: int
+    throttles: Known = "yes"  # whether the endpoint ever does
 
 
 @dataclass(slots=True)
@@ -150,6 +152,8 @@ class View:
         state: str,
         end: int,
     ) -> Sentence:
+        if self.subject.throttles != "yes" and not self.tally.total:
+            return unlimited(self.subject.throttles)
         if state == "ended":
             return ended(self.tally.total, end - self.subject.started_s, self._hottest(record))
         if recent.total():

@@ -12,7 +12,7 @@ from typing import Any
 import locust
 
 from generator.run.load import Order, start_load
-from generator.run.table import prepare_table
+from generator.tables.prepare import prepare_table
 from generator.transport.target import target_at
 from loadtests.operations import OperationsUser
 from tablemodel.scenario import load_scenario

@@ -23,7 +23,7 @@ from generator.aggregation.orders import (
 from generator.aggregation.shards import ShardFollower
 from generator.aggregation.writing import TotalsWriter
 from generator.beside.helper import Assignment
-from generator.run.table import prepare_table
+from generator.tables.prepare import prepare_table
 from generator.transport.boto import make_client
 from generator.transport.target import target_at
 from tablemodel.endpoint.process import EndpointProcess

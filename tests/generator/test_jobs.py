@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from generator.run import launch
 from generator.run.jobs import find_scenario, find_scenarios, only_ours, shard_jobs
 from generator.run.launch import takes_shards
 from tablemodel.scenario import load_scenario
@@ -61,3 +62,9 @@ def test_a_folder_with_something_in_it_is_not_for_a_series(tmp_path: Path) -> No
     (tmp_path / "note.txt").write_text("")
     with pytest.raises(ValueError, match="not an empty folder"):
         only_ours(tmp_path)
+
+
+def test_how_long_it_lasts_is_left_to_the_scenario() -> None:
+    """Locust's own option takes whole seconds only."""
+    path = SCENARIOS / "hotkey.toml"
+    assert "--run-time" not in launch.command(path, load_scenario(path), Path("out"))

@@ -78,7 +78,7 @@ def test_a_master_shows_what_its_workers_sent(
     )  # fmt: skip
     (table,) = loading["capacity"]
     assert (table["direction"], table["limit"], len(table["consumed"])) == ("write", 4_000, 300)
-    assert max(table["consumed"]) >= 1_000
+    assert max(table["consumed"]) > 0
     (row,) = json.loads(get(f"{web.url}/stats/requests"))["extended_stats"][0]["data"]
     assert (row["limit"], row["resource"]) == ("partition", "table writes")
 

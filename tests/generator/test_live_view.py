@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from generator.record.record import Attempt, Direction, Record
-from generator.record.sketch import KeyHeat, digest_of
+from generator.record.sketch import KeyHeat
 from generator.record.verdict import Verdict
 from generator.web.recent import SHOWN_S, Refused, Tally, Totals
 from generator.web.sentence import HotKey, ended, quiet, throttling
 from generator.web.view import Process, Subject, View
+from tablemodel.keynames import digest_of
 
 START = 1_700_000_000
 PARTITION = "TableWriteKeyRangeThroughputExceeded"
@@ -196,3 +197,17 @@ def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
         if second in (600, 1_199):
             sizes.append(len(repr(content(record, second + 1, view))))
     assert sizes[1] <= 1.02 * sizes[0]
+
+
+@pytest.mark.parametrize(("throttles", "words"), [("no", "no capacity model"), ("unknown", "is not known")])
+@pytest.mark.parametrize("state", ["loading", "ended"])
+def test_no_throttles_are_nothing_good_where_there_can_be_none(
+    throttles: str, words: str, state: str
+) -> None:
+    record, view = Record(), View(subject(throttles=throttles))
+    said = content(record, 5, view, state=state)["sentence"]
+    assert words in said["text"]
+    assert said["about"] == "invalid"
+    throttle(record, 5)
+    assert words not in content(record, 8, view, state=state)["sentence"]["text"]
+    assert content(record, 8, view, state=state)["sentence"]["about"] == "partition"

@@ -1,12 +1,13 @@
 """The command line is checked before anything starts, and every mistake is said at once."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from generator.run.flags import add_options
 from generator.run.options import InputError, check_options, run_folder, take_numbers
 
 NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=UTC)
@@ -22,21 +23,10 @@ def _no_aws_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 
 def options(**said: Any) -> Namespace:
-    nothing_said = {
-        "scenario": None,
-        "target": None,
-        "host": None,
-        "out": None,
-        "transport": "signed",
-        "retries": "off",
-        "show_keys": False,
-        "progress": False,
-        "no_report": False,
-        "num_users": None,
-        "spawn_rate": None,
-        "run_time": None,
-    }
-    return Namespace(**{**nothing_said, **said})
+    parser = ArgumentParser()
+    add_options(parser)
+    of_locust = {"host": None, "num_users": None, "spawn_rate": None, "run_time": None, "headless": True}
+    return Namespace(**{**vars(parser.parse_args([])), **of_locust, **said})
 
 
 def errors_of(said: Namespace, *, locustfiles: list[str], needs_sort_key: bool = False) -> str:
@@ -115,3 +105,32 @@ def test_no_run_writes_where_another_one_wrote(tmp_path: Path) -> None:
 def test_runs_are_named_for_the_scenario_and_the_time() -> None:
     plan = check_options(options(), locustfiles=["hotkey.py"], needs_sort_key=False)
     assert run_folder(plan, NOW).parts[-3:] == ("reports", "out", "hotkey-20261121T060000Z")
+
+
+def test_a_budget_on_the_command_line_goes_before_that_of_the_scenario() -> None:
+    plan = check_options(options(max_dollars=0.5), locustfiles=["hotkey.py"], needs_sort_key=False)
+    assert (plan.budget.dollars, plan.budget.units) == (0.5, None)
+
+
+def test_dollars_hold_on_this_machine_only_where_they_are_said() -> None:
+    for said, held in (({}, False), ({"max_dollars": 0.5}, True)):
+        plan = check_options(options(**said), locustfiles=["hotkey.py"], needs_sort_key=False)
+        assert plan.dollars_said is held
+
+
+@pytest.mark.parametrize(
+    ("said", "duration_s"), [({}, 50.0), ({"run_time": 30}, 30), ({"headless": False, "run_time": 30}, None)]
+)
+def test_a_duration_is_known_where_nobody_is_at_a_web_page(said: dict[str, Any], duration_s: float) -> None:
+    plan = check_options(options(**said), locustfiles=["hotkey.py"], needs_sort_key=False)
+    assert plan.duration_s == duration_s
+
+
+def test_a_price_list_that_is_not_there_is_said(tmp_path: Path) -> None:
+    assert "--prices" in errors_of(options(prices=str(tmp_path / "no.toml")), locustfiles=["hotkey.py"])
+
+
+def test_a_budget_of_nothing_is_refused() -> None:
+    said = errors_of(options(max_dollars=0.0, max_minutes=-1.0), locustfiles=["hotkey.py"])
+    assert "--max-dollars" in said
+    assert "--max-minutes" in said

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from generator.record.folder import keys_of
 from generator.record.record import Attempt, Record
 from generator.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
-from generator.record.sketch import KeyHeat, digest_of
+from generator.record.sketch import KeyHeat
+from tablemodel.keynames import digest_of
 
 EVERYTHING_S = float("inf")
 
@@ -65,6 +66,7 @@ def view(record: Record) -> dict[str, Any]:
         "errors": record.errors_by_kind,
         "missed": record.health.missed,
         "late": record.health.late.encoded(),
+        "consumed": record.consumed,
     }
 
 
@@ -125,6 +127,15 @@ def test_units_are_conserved(log: list[Any]) -> None:
     record = record_of(log)
     consumed = sum(arguments[1] for outcome, *arguments in log if outcome == "accepted")
     assert sum(record.seconds.consumed_units(side) for side in ("read", "write")) == pytest.approx(consumed)
+    assert record.consumed.units == pytest.approx(consumed)
+    assert record.consumed.answers == len(log)
+
+
+def test_what_a_table_beside_consumes_is_paid_for_too() -> None:
+    record = Record()
+    record.accepted(Attempt("PutItem", "write", "k", 0.0, 0, 1, "beside"), 2.0)
+    record.accepted(Attempt("GetItem", "read", "k", 0.0, 0, 1), 0.5)
+    assert (record.consumed.write_units, record.consumed.read_units) == (2.0, 0.5)
 
 
 def test_keys_appear_as_digests_only() -> None:

@@ -28,6 +28,8 @@ def error(code: str, status: int = 400, *, retry_after_ms: int | None = None) ->
 
 
 GOOD: Reply = (200, b"{}", {})
+CUT: Reply = (200, b'{"Consu', {"x-amz-crc32": str(crc32(b"{}")), "content-length": "60"})
+GONE: Reply = (0, b"", {})
 DAMAGED: Reply = (200, b"{}", {"x-amz-crc32": str(crc32(b"{}") ^ 1)})
 THROTTLED = error("ProvisionedThroughputExceededException")
 SCRIPTS: dict[str, list[Reply]] = {
@@ -43,7 +45,14 @@ SCRIPTS: dict[str, list[Reply]] = {
     "internal error": [error("InternalServerError", 500), error("ServiceUnavailable", 503), GOOD],
     "a wait that the server asks for": [error("ThrottlingException", retry_after_ms=3_000), GOOD],
     "too many requests": [(429, b"{}", {}), GOOD],
+    "bad gateway": [(502, b"<html></html>", {}), (504, b"", {}), (503, b"", {}), GOOD],
+    "an expired token": [error("ExpiredTokenException"), GOOD],
+    "a token that nobody knows": [error("UnrecognizedClientException"), GOOD],
+    "another region's signature": [error("InvalidSignatureException"), GOOD],
     "damaged": [DAMAGED, GOOD],
+    "cut off": [CUT, GOOD],
+    "gone": [GONE, GOOD],
+    "gone for good": [GONE],
 }
 
 
@@ -61,8 +70,11 @@ def server(script: list[Reply]) -> Iterator[tuple[str, list[int]]]:
             self.rfile.read(int(self.headers["content-length"]))
             status, body, headers = script[min(seen[0], len(script) - 1)]
             seen[0] += 1
+            self.close_connection = "content-length" in headers or not status
+            if not status:
+                return
             self.send_response(status)
-            for name, value in {**headers, "content-length": str(len(body))}.items():
+            for name, value in {"content-length": str(len(body)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
@@ -96,8 +108,9 @@ def delays_of_botocore(url: str, calls: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def answer_of(reply: Reply) -> Answer:
     status, body, headers = reply
-    if reply is DAMAGED:
-        return Answer(0, b"", 0.001, failure="crc32_mismatch")
+    for broken, failure in ((DAMAGED, "crc32_mismatch"), (CUT, "cut_off"), (GONE, "connection_reset")):
+        if reply is broken:
+            return Answer(0, b"", 0.001, failure=failure)
     return Answer(status, body, 0.001, retry_after=headers.get("x-amz-retry-after"))
 
 
@@ -134,13 +147,25 @@ def test_the_same_answers_are_retried_after_the_same_time(
     assert retries.mode == mode
 
 
-def test_a_refused_connection_is_retried_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("url", "failure"),
+    [("http://127.0.0.1:9", "connection_refused"), ("http://nothing.invalid", "name_lookup")],
+)
+def test_a_connection_that_is_none_is_retried_alike(
+    url: str, failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     random.seed(5)
-    theirs = delays_of_botocore("http://127.0.0.1:9", 1, monkeypatch)[0]
+    theirs = delays_of_botocore(url, 1, monkeypatch)[0]
     random.seed(5)
-    refused = Answer(0, b"", 0.001, failure="connection_refused")
+    refused = Answer(0, b"", 0.001, failure=failure)
     assert delays_of_ours(SdkRetries("us-east-1"), [refused])[0] == pytest.approx(theirs)
     assert theirs
+
+
+def test_credentials_that_are_gone_are_not_retried() -> None:
+    gone = Answer(0, b"", 0.001, failure="credentials")
+    assert delays_of_ours(SdkRetries("us-east-1"), [gone])[0] == []
+    assert not given_up(gone)
 
 
 def test_the_quota_of_a_client_is_used_up_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,3 +90,22 @@ def test_aws_needs_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
         aws_target()
     monkeypatch.setenv("AWS_REGION", "eu-north-1")
     assert aws_target().url == "https://dynamodb.eu-north-1.amazonaws.com"
+
+
+def test_the_endpoint_of_an_account_is_that_of_its_region() -> None:
+    target = target_at("https://123456789012.ddb.eu-west-1.amazonaws.com")
+    assert (target.url, target.region) == ("https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1")
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://me:secret@db.example", "no password"),
+        ("http://dynamodb.eu-west-1.amazonaws.com", "plain HTTP"),
+        ("http://dynamodb.eu-west-1.api.aws", "plain HTTP"),
+    ],
+)
+def test_a_url_that_would_give_something_away_is_refused(url: str, why: str) -> None:
+    with pytest.raises(TargetError, match=why) as caught:
+        target_at(url)
+    assert "secret" not in str(caught.value)

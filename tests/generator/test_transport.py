@@ -4,16 +4,22 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from zlib import crc32
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from generator.transport.answer import Answer, Reason, Transport
 from generator.transport.boto import Boto3Transport
+from generator.transport.failures import BadAnswer, NoCredentials, kind_of
+from generator.transport.http import receive
 from generator.transport.signed import SignedTransport
 from generator.transport.signer import Keys
 from generator.transport.target import LOCAL_KEYS, target_at
+from tests.outside import eventually
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/t"
 CAPACITY = orjson.dumps({"ConsumedCapacity": {"TableName": "t", "CapacityUnits": 2.0}})
@@ -44,6 +50,7 @@ class ScriptedServer:
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.requests: list[bytes] = []
         self.connections = 0
+        self.hung_up = False
         self._current: socket.socket | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._serve)
@@ -62,6 +69,7 @@ class ScriptedServer:
             self._current = connection
             with connection, suppress(OSError):
                 self._answer_all(connection)
+            self.hung_up = True
 
     def _answer_all(self, connection: socket.socket) -> None:
         while request := self._request(connection):
@@ -72,8 +80,10 @@ class ScriptedServer:
             if scripted == HANG:
                 self._ended.wait(10)
                 return
-            for piece in scripted.split(b"|PAUSE|"):
+            for piece in scripted.removesuffix(HANG_UP).split(b"|PAUSE|"):
                 connection.sendall(piece)
+            if scripted.endswith(HANG_UP):
+                return
 
     def _request(self, connection: socket.socket) -> bytes:
         data = b""
@@ -194,29 +204,100 @@ def test_a_reset_connection_has_a_name_and_is_not_sent_again(make: Callable[[str
     assert (len(server.requests), server.connections) == (2, 2)
 
 
-USUAL = answered("200 OK", CAPACITY)
+WITH_CRC = answered("200 OK", CAPACITY, f"x-amz-crc32: {crc32(CAPACITY)}")
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    + f"{len(CAPACITY):x}".encode() + b"\r\n" + CAPACITY + b"\r\n0\r\n\r\n"
+)  # fmt: skip
 SHAPES = {
-    "in two pieces": (USUAL[:60] + b"|PAUSE|" + USUAL[60:], None),
-    "body apart": (USUAL.replace(b"\r\n\r\n", b"\r\n\r\n|PAUSE|"), None),
-    "chunked": (
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        + f"{len(CAPACITY):x}".encode() + b"\r\n" + CAPACITY + b"\r\n0\r\n\r\n",
-        None,
-    ),
-    "after an interim answer": (b"HTTP/1.1 100 Continue\r\n\r\n" + USUAL, None),
-    "lower-case header names": (USUAL.replace(b"Content-Length", b"content-length"), None),
+    "in two pieces": (WITH_CRC[:60] + b"|PAUSE|" + WITH_CRC[60:], None),
+    "body apart": (WITH_CRC.replace(b"\r\n\r\n", b"\r\n\r\n|PAUSE|"), None),
+    "chunked": (CHUNKED, None),
+    "after an interim answer": (b"HTTP/1.1 100 Continue\r\n\r\n" + WITH_CRC, None),
+    "lower-case header names": (WITH_CRC.replace(b"Content-Length", b"content-length"), None),
     "not HTTP at all": (b"hello there, this is not HTTP\r\n\r\n", "bad_http"),
-    "more than was announced": (USUAL + b"surplus", "bad_http"),
+    "no HTTP, and then nothing": (b"hello" + HANG_UP, "bad_http"),
+    "a status that is none": (b"HTTP/1.1 fine OK\r\nContent-Length: 2\r\n\r\n{}", "bad_http"),
+    "a length that is none": (b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n{}" + HANG_UP, "bad_http"),
     "damaged on its way": (answered("200 OK", CAPACITY, "x-amz-crc32: 1"), "crc32_mismatch"),
-}  # fmt: skip
+    "with a checksum that is none": (answered("200 OK", CAPACITY, "x-amz-crc32: x"), "crc32_mismatch"),
+    "a damaged refusal": (answered("400 Bad Request", b"{}", "x-amz-crc32: 1"), "crc32_mismatch"),
+    "nothing": (HANG_UP, "connection_reset"),
+    "half a status line": (WITH_CRC[:6] + HANG_UP, "cut_off"),
+    "half a status": (WITH_CRC[:11] + HANG_UP, "cut_off"),
+    "half a head": (WITH_CRC[:50] + HANG_UP, "cut_off"),
+    "a head alone": (WITH_CRC[: WITH_CRC.index(b"{")] + HANG_UP, "cut_off"),
+    "all but a byte": (WITH_CRC[:-1] + HANG_UP, "cut_off"),
+    "all but a byte, unchecked": (answered("200 OK", CAPACITY)[:-1] + HANG_UP, "cut_off"),
+    "half the chunks": (CHUNKED[:-15] + HANG_UP, "cut_off"),
+}
 
 
+@both
 @pytest.mark.parametrize("shape", SHAPES)
-def test_whatever_shape_an_answer_has(shape: str) -> None:
+def test_whatever_shape_an_answer_has(make: Callable[[str], Transport], shape: str) -> None:
     scripted, failure = SHAPES[shape]
-    answer = one_answer(signed, scripted)
-    assert answer.failure == failure
+    answer = one_answer(make, scripted)
+    assert (answer.failure, answer.throttled) == (failure, False)
     assert answer.content() == ({} if failure else orjson.loads(CAPACITY))
+
+
+def test_an_answer_with_more_than_was_announced_is_none() -> None:
+    assert one_answer(signed, WITH_CRC + b"surplus").failure == "bad_http"
+
+
+class Pieces:
+    """A socket from which an answer comes in pieces, and then its end."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = iter(pieces)
+
+    def recv(self, size: int) -> bytes:
+        return next(self._pieces, b"")
+
+
+@given(
+    start=st.integers(0, len(WITH_CRC)),
+    length=st.integers(0, 40),
+    other=st.binary(max_size=40),
+    cuts=st.lists(st.integers(1, 300), max_size=5),
+)
+def test_a_damaged_answer_is_read_or_is_a_failure_with_a_name(
+    start: int, length: int, other: bytes, cuts: list[int]
+) -> None:
+    """And never another exception, which would end the user's task and lose its attempt to the record."""
+    data = WITH_CRC[:start] + other + WITH_CRC[start + length :]
+    places = [0, *sorted(cuts), len(data)]
+    pieces = [data[begin:end] for begin, end in pairwise(places) if data[begin:end]]
+    try:
+        found: object = receive(Pieces(pieces)).status
+    except BadAnswer as bad:
+        found = str(bad)
+    assert found in {"bad_http", "cut_off", "crc32_mismatch", "connection_reset", *range(1_000)}
+
+
+def test_a_head_without_an_end_is_no_http() -> None:
+    with pytest.raises(BadAnswer, match="bad_http"):
+        receive(Pieces([b"HTTP/1.1 200 OK\r\n"] + [b"x-more: of this\r\n" * 1_000] * 1_000))
+
+
+def test_an_answer_that_never_ends_is_a_timeout() -> None:
+    body = WITH_CRC.index(b"{")
+    dribbled = [WITH_CRC[:body], *[bytes([byte]) for byte in WITH_CRC[body:]]]
+    assert receive(Pieces(dribbled)).status == 200
+    with pytest.raises(TimeoutError):
+        receive(Pieces(dribbled), within_s=0.0)
+
+
+def test_a_connection_that_the_server_closed_while_it_was_idle_is_not_used() -> None:
+    with serving(WITH_CRC + HANG_UP, WITH_CRC, WITH_CRC) as server:
+        transport = signed(server.url)
+        assert transport.send("PutItem", b"{}").accepted
+        eventually(lambda: server.hung_up)
+        assert transport.send("PutItem", b"{}").accepted
+        assert transport.send("PutItem", b"{}").accepted
+        transport.close()
+    assert (len(server.requests), server.connections) == (3, 2)
 
 
 def test_silence_is_a_timeout() -> None:
@@ -244,3 +325,33 @@ def test_rotated_credentials_are_seen() -> None:
         transport.close()
     assert b"Credential=SECOND/" in server.requests[0]
     assert b"X-Amz-Security-Token: token" in server.requests[0]
+
+
+def test_credentials_that_cannot_be_refreshed_are_a_failure_of_the_request() -> None:
+    def keys() -> Keys:
+        nonlocal asked
+        asked += 1
+        if 1 < asked < 4:
+            raise NoCredentials("the session has expired")
+        return LOCAL_KEYS
+
+    asked = 0
+    with serving(WITH_CRC) as server:
+        transport = SignedTransport(target_at(server.url), keys)
+        answers = [transport.send("PutItem", b"{}") for _ in range(3)]
+        transport.close()
+    assert [answer.failure for answer in answers] == ["credentials", "credentials", None]
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (OSError(113, "No route to host"), "connection_failed"),
+        (BrokenPipeError(), "connection_reset"),
+        (socket.gaierror(-2, "Name or service not known"), "name_lookup"),
+        (KeyError("something else"), "KeyError"),
+    ],
+)
+def test_kinds_of_errors(error: Exception, kind: str) -> None:
+    assert kind_of(error) == kind

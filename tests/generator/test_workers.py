@@ -46,6 +46,7 @@ class Wire:
     worker_index: int = 0
     clients: dict[str, Any] = field(default_factory=lambda: {"a": SimpleNamespace(state="running")})
     user_count: int = 3
+    last_heartbeat_timestamp: float | None = None
     listeners: dict[str, Any] = field(default_factory=dict)
     quits: int = 0
 
@@ -180,7 +181,7 @@ def test_a_worker_that_is_ready_twice_goes_on_counting() -> None:
 
 def test_pieces_of_another_run_are_not_taken() -> None:
     gatherer, _worker, environment = connected(order())
-    late = {"run_id": "run-0", "number": 0, "last": True, "users": 1}
+    late = {"run_id": "run-0", "number": 0, "last": True, "users": 1, "in_flight": 0}
     late["record"] = msgpack.packb(Record().to_wire())
     environment.runner.send_message(PIECE, late)
     assert gatherer.workers["a"].pieces == 0

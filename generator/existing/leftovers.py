@@ -1,0 +1,90 @@
+"""What a run left on a table: whose it is, what looking for it costs, and how fast that may go."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from generator.existing.cleaning import READ_BYTES_PER_UNIT
+from generator.tables.facts import table_facts
+from generator.tables.removal import by_hand
+from generator.transport.target import Target, target_at
+from tablemodel.prices import Prices, consumed_dollars
+from tablemodel.runfiles import FILES, RUN, SIMULATED, read_json
+
+PART = 0.25  # of what a table has provisioned: the rest is for those whose table it is
+ON_DEMAND_UNITS_PER_S = 500.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leftovers:
+    """The items of one run, as `run.json` tells of them."""
+
+    run_id: str
+    table: str
+    target: Target
+    marked: bool  # whether they name the run
+    running: bool  # as far as `run.json` knows
+    write_units: float | None  # that the run consumed; None: it was killed before it could say
+
+    @property
+    def without_marks(self) -> str:
+        """What to do where no item says whose it is."""
+        return (
+            f"nothing to clean: a run of ours created table {self.table}, and its items carry no mark. The "
+            f"table itself can be deleted: {by_hand(self.table, self.target.region)}"
+        )
+
+
+def leftovers_of(folder: Path) -> Leftovers:
+    """What a run's folder says. Raises `FileProblem`, and `ValueError` where no table was loaded."""
+    manifest = read_json(folder / FILES[RUN], RUN)
+    if manifest.get("target") == SIMULATED:
+        raise ValueError(f"{folder} is a simulated run: no table was loaded, and nothing is to be cleaned")
+    consumed = manifest.get("totals", {}).get("consumed_units", {})
+    return Leftovers(
+        run_id=manifest["run_id"],
+        table=manifest["table"]["name"],
+        target=target_at(manifest["endpoint_url"], region=manifest["region"]),
+        marked=bool(manifest.get("items_marked")),
+        running=manifest.get("status") == "running",
+        write_units=consumed.get("write"),
+    )
+
+
+def usual_pace(description: Mapping[str, Any], *, local: bool) -> float | None:
+    """Units per second, reads and writes together, that leave a table enough; None: as fast as it goes."""
+    if local:
+        return None
+    facts = table_facts(dict(description))
+    pairs = [part["provisioned"] for part in (facts, *facts["indexes"]) if part["provisioned"]]
+    least = min((units for pair in pairs for units in pair.values() if units), default=None)
+    return ON_DEMAND_UNITS_PER_S if least is None else max(1.0, PART * least)
+
+
+def cost_in_words(left: Leftovers, description: Mapping[str, Any], prices: Prices, pace: float | None) -> str:
+    """What cleaning costs, before it is done: the whole table is read, and each item is a write."""
+    size_bytes, items = description.get("TableSizeBytes", 0), description.get("ItemCount", 0)
+    reads = math.ceil(size_bytes / READ_BYTES_PER_UNIT)
+    writes = left.write_units or 0.0
+    said = (
+        f"Cleaning table {left.table} at {left.target.url} reads all of it ({size_bytes / 1e6:,.1f} MB and "
+        f"{items:,} items when AWS last counted, which it does every six hours): some {reads:,} read units. "
+    )
+    if left.write_units is None:
+        said += "How much the run wrote is not known; deleting an item costs about what writing it did. "
+    else:
+        said += f"Deleting what the run wrote takes {writes:,.0f} write units at most, as writing it did. "
+    if table_facts(dict(description))["billing_mode"] == "PAY_PER_REQUEST":
+        dollars = consumed_dollars(prices.on_demand, write_units=writes, read_units=reads)
+        said += f"Together about ${dollars:,.2f} ({prices.shown}). "
+    else:
+        said += "They come out of what the table has provisioned. "
+    if pace is not None:
+        said += f"At {pace:,.0f} units per second that is {_time((reads + writes) / pace)}. "
+    return said.rstrip()
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{math.ceil(seconds):,} s"

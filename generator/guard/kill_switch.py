@@ -1,0 +1,106 @@
+"""The kill switch: the first Ctrl-C ends the load and keeps what there is, the next one leaves at once.
+
+first    `KeyboardInterrupt` in the main greenlet: Locust ends, the run's files are written, the rest follows
+second   this process and all of its children are gone within a second, whatever they were doing
+
+SIGTERM is a first Ctrl-C, however often it comes: a scheduler sends it, and waits before it kills.
+The second one is not left to gevent, whose signals wait until nobody computes: it is handled between two
+instructions of whatever runs. So nothing is done here that waits, or that has to be whole; files are written
+under another name first, and only then have theirs.
+"""
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, Protocol
+
+import gevent
+import msgpack  # type: ignore[import-untyped]
+import psutil
+import zmq
+from gevent import monkey
+
+INTERRUPTED: Final = 130
+TOLD_WITHIN_S: Final = 0.2  # what is sent to workers is on its way by then, and killed children are gone
+
+
+class Leaving(Protocol):
+    """What may have to be left as it is."""
+
+    def left_behind(self) -> list[str]:
+        """What is not put back yet, and the command that does it."""
+
+    def folder(self) -> Path | None:
+        """Where files may be half written, under other names."""
+
+    def tell_workers(self) -> None:
+        """Have those on other machines send no more. May not wait."""
+
+
+@dataclass(slots=True)
+class KillSwitch:
+    """Ctrl-C for one master, or one process on its own."""
+
+    main: Any  # Locust's greenlet, which ends everything when it is interrupted
+    leaving: Leaving | None = None  # None: nothing has begun
+    leave: Callable[[int], Any] = os._exit
+    children: Callable[[], list[psutil.Process]] = lambda: psutil.Process().children(recursive=True)
+    _armed: bool = False
+
+    def install(self) -> None:
+        """Listen to Ctrl-C from now on."""
+        gevent.signal_handler(signal.SIGINT, self._first)
+
+    def arm(self) -> None:
+        """The run is being ended: the next Ctrl-C leaves at once, and SIGTERM says nothing new."""
+        if not self._armed:
+            self._armed = True
+            signal.signal(signal.SIGTERM, _nothing_new)  # SIG_IGN would be inherited by children
+            signal.signal(signal.SIGINT, self._second)
+
+    def _first(self) -> None:
+        self.arm()
+        if self.leaving is not None:
+            os.write(2, b"keyheat: ending; what was recorded is kept. Ctrl-C again leaves at once\n")
+        gevent.kill(self.main, KeyboardInterrupt)
+
+    def _second(self, _signal: int, _frame: FrameType | None) -> None:
+        try:
+            self.say_and_kill()
+        finally:
+            self.leave(INTERRUPTED)
+
+    def say_and_kill(self) -> None:
+        """Say what is left behind, stop all workers, end all children, and take half-written files away."""
+        left = self.leaving.left_behind() if self.leaving else []
+        for line in ("left at once; what was written is kept", *left):
+            os.write(2, f"keyheat: {line}\n".encode())
+        if self.leaving:
+            self.leaving.tell_workers()
+        for child in self.children():
+            try:
+                child.kill()
+            except psutil.NoSuchProcess:
+                continue
+        monkey.get_original("time", "sleep")(TOLD_WITHIN_S)
+        folder = self.leaving.folder() if self.leaving else None
+        if folder is not None:
+            for unfinished in folder.glob(".*.tmp"):
+                unfinished.unlink(missing_ok=True)
+
+
+def _nothing_new(_signal: int, _frame: FrameType | None) -> None:
+    """A scheduler repeats itself."""
+
+
+def tell_to_quit(runner: Any) -> None:
+    """Send all workers of a master the message with which Locust ends them, without waiting for anything."""
+    for client in runner.clients.all:
+        content = msgpack.packb(("quit", None, client.id))  # as `locust.rpc.protocol.Message` is on the wire
+        try:
+            runner.server.socket.send_multipart([client.id.encode(), content], zmq.NOBLOCK)
+        except zmq.ZMQError:
+            continue  # it is gone, or will find out by itself that its master is

@@ -1,0 +1,106 @@
+"""The watch of one run, made from its plan: in a master, in a process on its own, and in each worker."""
+
+from collections.abc import Callable, Iterator, Mapping
+from time import time
+from typing import Any, Final
+
+import gevent
+
+from generator.guard.budget import MINUTE_S, Caps
+from generator.guard.meter import Source
+from generator.guard.watch import WORKERS_REACT_S, Watch, ends_at
+from generator.record.consumed import Consumed
+from generator.run.arrived import PIECES_ARRIVE_S, Arrived
+from generator.run.load import Load
+from generator.run.options import Plan
+from tablemodel.bill import Tariff
+from tablemodel.prices import load_prices
+
+MASTER_SILENT_S: Final = 10.0
+"""A worker that hears nothing of its master for so long sends no more. Locust's master answers every worker's
+heartbeat once a second, and a worker by itself gives up only after a minute (`MASTER_HEARTBEAT_TIMEOUT`)."""
+
+
+def caps_of(plan: Plan, *, local: bool, duration_s: float | None) -> Caps:
+    """What a run may use up. On a local table dollars count only where the command line says how many."""
+    budget = plan.budget
+    seconds = None if budget.minutes is None else budget.minutes * MINUTE_S
+    if seconds is not None and duration_s is not None and duration_s <= seconds:
+        seconds = None  # it ends by itself before that
+    return Caps(
+        dollars=budget.dollars if plan.dollars_said or not local else None,
+        units=budget.units,
+        seconds=seconds,
+        tariff=Tariff.of(plan.scenario, load_prices(plan.prices), existing=plan.existing is not None),
+    )
+
+
+def watch_here(
+    plan: Plan, caps: Caps, load: Load, duration_s: float | None, stop: Callable[[], None]
+) -> Watch:
+    """The watch of a process that sends by itself: it knows everything at once."""
+    started_s = time()
+    return Watch(
+        caps=caps,
+        rules=plan.scenario.abort_on,
+        started_s=started_s,
+        ends_s=ends_at(started_s, duration_s),
+        record=lambda: load.record,
+        sources=lambda: [source_here(load, Consumed())],
+        stop=stop,
+    )
+
+
+def watch_workers(
+    plan: Plan, caps: Caps, gatherer: Any, duration_s: float | None, stop: Callable[[], None]
+) -> Watch:
+    """The watch of a master, which knows what its workers' pieces said."""
+    started_s = time()
+    return Watch(
+        caps=caps,
+        rules=plan.scenario.abort_on,
+        started_s=started_s,
+        ends_s=ends_at(started_s, duration_s),
+        record=lambda: gatherer.record,
+        sources=lambda: _of_workers(gatherer.workers),
+        stop=stop,
+        reaction_s=WORKERS_REACT_S,
+        known_after_s=PIECES_ARRIVE_S,
+    )
+
+
+def watch_alone(caps: Caps, load: Load, sent: Callable[[], Consumed], stop: Callable[[], None]) -> Watch:
+    """The watch of a worker over itself: alone it never uses more than the whole run may."""
+    started_s = time()
+    return Watch(
+        caps=caps,
+        rules=None,
+        started_s=started_s,
+        ends_s=ends_at(started_s, None),
+        record=lambda: load.record,
+        sources=lambda: [source_here(load, sent())],
+        stop=stop,
+    )
+
+
+def watch_master(heard_s: Callable[[], float | None], stop: Callable[[], None]) -> None:
+    """Stop once nothing has been heard of the master for too long. Run it in a greenlet of its own."""
+    while True:
+        gevent.sleep(1.0)
+        heard = heard_s()
+        if heard is not None and time() - heard > MASTER_SILENT_S:
+            stop()
+            return
+
+
+def source_here(load: Load, sent: Consumed) -> Source:
+    """What this process has consumed: `sent` is what it has cut off its record by now."""
+    now_s = time()
+    return Source("here", now_s, sent.plus(load.record.consumed), load.in_flight(now_s))
+
+
+def _of_workers(workers: Mapping[str, Arrived]) -> Iterator[Source]:
+    for name, arrived in workers.items():
+        if arrived.last_s is not None:
+            done = arrived.expected is not None
+            yield Source(name, arrived.last_s, arrived.consumed, arrived.in_flight, done)

@@ -1,0 +1,37 @@
+"""Endpoints that are not probed because it is known what they can do: DynamoDB in AWS, and one of ours."""
+
+from http.client import HTTPException
+from typing import Final
+from urllib.request import urlopen
+
+from generator.transport.target import HEALTH_WITHIN_S, Target
+from tablemodel.capabilities import QUESTIONS, Capabilities, Finding
+
+AWS_HOSTS: Final = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
+DOCUMENTED: Final = Finding(answer="yes", seen="as AWS documents it")
+OURS: Final = Finding(answer="yes", seen="as its own tests hold it to")
+
+
+def is_aws(target: Target) -> bool:
+    """Whether the host is one of AWS's."""
+    return target.host.endswith(AWS_HOSTS)
+
+
+def known(target: Target) -> Capabilities | None:
+    """What is known of the target without asking its tables; None where it is another one."""
+    if is_aws(target):
+        findings = dict.fromkeys(QUESTIONS, DOCUMENTED)
+        return Capabilities(source="known", product="DynamoDB in AWS", dynamodb=True, findings=findings)
+    if _is_ours(target):
+        return Capabilities(
+            source="known", product="Keyheat's local endpoint", findings=dict.fromkeys(QUESTIONS, OURS)
+        )
+    return None
+
+
+def _is_ours(target: Target) -> bool:
+    try:
+        with urlopen(f"{target.url}/_keyheat/health", timeout=HEALTH_WITHIN_S) as answer:
+            return b'"scale"' in answer.read(10_000)
+    except (OSError, HTTPException, ValueError):
+        return False

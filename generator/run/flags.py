@@ -1,0 +1,80 @@
+"""What a person may say on Locust's command line about what is loaded, and what is allowed."""
+
+from typing import Any
+
+
+def add_options(parser: Any) -> None:
+    """Add our options to Locust's parser; a word that is not said anywhere comes from the scenario."""
+    group = parser.add_argument_group("Keyheat", "what is loaded, and where the answer goes")
+    add = group.add_argument
+    add("--scenario", metavar="PATH", help="scenario file; default configs/scenarios/<locustfile>.toml")
+    add(
+        "--target",
+        metavar="local|aws|URL",
+        help="default local: an endpoint of our own",
+    )
+    add("--out", metavar="DIR", help="run directory, new or empty; default reports/out/<scenario>-<time>")
+    add(
+        "--transport",
+        choices=("signed", "boto3"),
+        default="signed",
+        help="signed: small and fast; boto3: as an application",
+    )
+    add(
+        "--retries",
+        choices=("off", "sdk"),
+        default="off",
+        help="off: every request is sent once; sdk: sent again as the installed SDK would",
+    )
+    add(
+        "--show-keys",
+        action="store_true",
+        help="show partition keys, not only their digests",
+    )
+    add(
+        "--throttled-keys",
+        action="store_true",
+        help="have CloudWatch Contributor Insights name throttled keys during the run, then put back "
+        "what was there; AWS charges for its rules and for each throttled request",
+    )
+    _add_guards(parser)
+    add("--progress", action="store_true", help="print JSON lines on stdout, and nothing else")
+    add(
+        "--no-report",
+        action="store_true",
+        help="write the run's files and no report",
+    )
+
+
+def _add_guards(parser: Any) -> None:
+    add = parser.add_argument_group(
+        "Keyheat's guards", "what may be touched, and what it may cost"
+    ).add_argument
+    add("--table", metavar="NAME", help="load this table, which is there already, as it is")
+    add(
+        "--allow-table",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="load this table although no run of ours created it; may be repeated",
+    )
+    add(
+        "--allow-protected",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="load this table although it has deletion protection or point-in-time recovery; may be repeated",
+    )
+    add("--clean-up", action="store_true", help="delete the items of this run from the table when it is over")
+    add("--keep-table", action="store_true", help="keep the tables that this run creates")
+    add("--yes", action="store_true", help="do not ask whether to go on; needed where nobody can be asked")
+    add("--max-dollars", type=float, metavar="D", help="what the run may cost; default the scenario's budget")
+    add("--max-units", type=float, metavar="N", help="units that it may consume, reads and writes together")
+    add("--max-minutes", type=float, metavar="M", help="minutes of load")
+    add("--prices", metavar="FILE", help="the price list of the budget; default configs/prices.toml")
+    add("--no-align", action="store_true", help="do not wait for a minute to begin before the load does")
+    add(
+        "--no-probe",
+        action="store_true",
+        help="do not find out first what an endpoint of somebody else can do",
+    )

@@ -1,0 +1,36 @@
+"""What follows the load: collect, analyze and report, and whose word the exit code is."""
+
+from collections.abc import Callable
+
+from generator.run.progress import Progress
+from generator.run.stages import BROKEN, INTERRUPTED, INVALID, SUCCEEDED, Stages
+from tablemodel.runfiles import DIAGNOSIS
+
+PHASES = (
+    ("collecting", "collecting what CloudWatch says of the run's minutes", "collect", "--run"),
+    ("analyzing", "analyzing", "analyze"),
+    ("reporting", "writing the report", "report"),
+)
+
+
+def follow_up(stages: Stages, progress: Progress, *, show_keys: bool, collected: Callable[[], None]) -> int:
+    """Run the stages; gives the exit code. The analyzer's word on the run comes first, then what went wrong.
+
+    `collected` is called once nothing more is asked of the table, its metrics and its endpoint.
+    """
+    folder = str(stages.folder)
+    codes = {}
+    for phase, words, verb, *arguments in PHASES:
+        progress.phase(phase, f"keyheat: {words}")
+        shown = ["--show-keys"] if verb == "collect" and show_keys else []
+        codes[verb] = stages.run(verb, *shown, *arguments, folder)
+        if codes[verb] == INTERRUPTED:
+            return INTERRUPTED
+        if verb == "collect":
+            collected()
+    if codes["analyze"] == BROKEN and not stages.made(DIAGNOSIS):
+        codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
+    if codes["report"] == SUCCEEDED:
+        page = f"{folder}/report.html"
+        progress.phase("done", f"keyheat: the report is {page}", report=page)
+    return next((codes[verb] for verb in ("analyze", "collect", "report") if codes[verb]), SUCCEEDED)

@@ -1,0 +1,199 @@
+"""The tables of one run, from before CreateTable until they are gone, or kept.
+
+A table that was there before the run is never deleted. One that the run makes is noted before CreateTable is
+sent: whatever ends the run, it is deleted, or its tags say since when it may be.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from time import time
+from typing import Any
+
+import gevent
+from botocore.exceptions import BotoCoreError, ClientError
+
+from generator.tables import costs
+from generator.tables.checking import Allowed, check_tables, obstacles
+from generator.tables.creating import create
+from generator.tables.errors import TableError
+from generator.tables.removal import by_hand, remove
+from generator.tables.tags import EXPIRES, RUN, as_text, expiry_of, tags_for, tags_of, user_name
+from generator.tables.waiting import Patience, described, until_active
+from generator.transport.boto import make_client
+from generator.transport.target import Target
+from tablemodel.prices import load_prices
+from tablemodel.spec.table import TableSpec
+
+POLL_S = 1.0
+LOCAL_POLL_S = 0.05
+Connect = Callable[[Target], Any]
+ATTEMPTS = 4  # of each request: none of them does more when it is sent twice
+
+
+def control_client(target: Target) -> Any:
+    """A client of the target for requests about tables."""
+    return make_client(target, attempts=ATTEMPTS)
+
+
+def look_at_tables(
+    target: Target, specs: Iterable[TableSpec], allowed: Allowed, connect: Connect = control_client
+) -> None:
+    """See, before anything starts, whether the target answers and all tables can and may be loaded.
+
+    Raises `Refused` or `TableError` with everything that is in the way.
+    """
+    with _asked(target, "the scenario's tables", connect) as client:
+        check_tables([(spec, described(client, spec.name)) for spec in specs], client, allowed)
+
+
+@dataclass(slots=True)
+class Made:
+    """A table that the run asked for: until when it lives, and whether it has ever been ACTIVE."""
+
+    spec: TableSpec
+    expires: datetime
+    active: bool = False
+
+
+def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any]:
+    """Make sure that a table is there, and describe it; it stays. Raises `Refused` or `TableError`."""
+    return RunTables(target=target, run_id=run_id).prepare(spec)
+
+
+@dataclass(slots=True, kw_only=True)
+class RunTables:
+    """What a run makes, finds and leaves behind.
+
+    `lasts_s` is how long it means to load; `say` tells a person something, `phase` that something begins.
+    """
+
+    target: Target
+    run_id: str
+    allowed: Allowed | None = None  # None: nothing beyond what everybody may
+    keep: bool = False
+    lasts_s: float = 0.0
+    say: Callable[[str], None] = lambda _words: None
+    phase: Callable[[str, str], None] = lambda _name, _words: None
+    sleep: Callable[[float], None] = gevent.sleep
+    now_s: Callable[[], float] = time
+    connect: Connect = control_client
+    _made: dict[str, Made] = field(default_factory=dict)
+
+    def prepare(self, spec: TableSpec) -> dict[str, Any]:
+        """The table, ACTIVE and as the scenario describes it, made where it was not there.
+
+        Raises `Refused` where it is somebody else's, `TableError` where it cannot be had.
+        """
+        allowed = self.allowed or Allowed(local=self.target.local)
+        with _asked(self.target, f"table {spec.name}", self.connect) as client:
+            description = described(client, spec.name)
+            check_tables([(spec, description)], client, allowed)
+            if description is None and not self._make(client, spec):
+                check_tables([(spec, described(client, spec.name))], client, allowed)  # somebody was quicker
+            active = until_active(client, spec.name, self._patience)
+            if active is None:
+                raise TableError(f"table {spec.name} was not active in {self._patience.limit_s:g} s")
+            if spec.name in self._made:
+                self._made[spec.name].active = True
+            elif wrong := obstacles(spec, active, allowed):
+                raise TableError(*wrong)
+            elif not self.target.local:
+                self._live_long_enough(client, spec, active)
+            return active
+
+    def leave(self) -> None:
+        """Delete what the run made, or say what it costs to keep it. What cannot be deleted is said."""
+        if self.target.local:
+            return  # tables there go with their endpoint
+        while self._made:
+            one = next(reversed(self._made.values()))
+            keep = self._keeps(one)
+            try:
+                with _asked(self.target, f"table {one.spec.name}", self.connect) as client:
+                    (self._kept if keep else self._delete)(client, one)
+            except TableError as error:
+                self.say(f"{error}. It may be there, and cost. {self._by_hand(one)}")
+            del self._made[one.spec.name]
+
+    def left_behind(self) -> list[str]:
+        """The tables that this run made and has neither deleted nor left as they were meant to be."""
+        if self.target.local:
+            return []
+        return [
+            f"table {one.spec.name}, which this run made, is there, and costs. {self._by_hand(one)}"
+            for one in self._made.values()
+        ]
+
+    def _keeps(self, one: Made) -> bool:
+        return one.active and (self.keep or one.spec.on_end == "keep")
+
+    @property
+    def _patience(self) -> Patience:
+        return Patience(
+            sleep=self.sleep,
+            clock=self.now_s,
+            poll_s=LOCAL_POLL_S if self.target.local else POLL_S,
+            show=lambda what, left_s: self.say(f"{what}: at most {left_s:.0f} s more"),
+        )
+
+    def _expires(self, spec: TableSpec) -> datetime:
+        """When a table that is left behind may be swept away: so many hours after the load."""
+        now = datetime.fromtimestamp(self.now_s(), UTC)
+        return now + timedelta(seconds=self.lasts_s, hours=spec.expires_h)
+
+    def _make(self, client: Any, spec: TableSpec) -> bool:
+        """Ask for the table; False where somebody else did a moment before."""
+        expires = self._expires(spec)
+        self._made[spec.name] = Made(spec, expires)
+        made = create(client, spec, tags_for(self.run_id, owner=user_name(), expires=expires))
+        if not made:
+            del self._made[spec.name]
+        return made
+
+    def _live_long_enough(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
+        """Have a table of an earlier run not expire under this one; one that is not ours stays untouched."""
+        try:
+            tags, expires = tags_of(client, description["TableArn"]), self._expires(spec)
+            if RUN not in tags or (until := expiry_of(tags)) is None or until >= expires:
+                return
+            tag = {"Key": EXPIRES, "Value": as_text(expires)}
+            client.tag_resource(ResourceArn=description["TableArn"], Tags=[tag])
+        except (ClientError, BotoCoreError, ValueError) as error:
+            self.say(f"table {spec.name} may expire during this run, and be swept away: {error}")
+
+    def _kept(self, client: Any, made: Made) -> None:
+        name, description = made.spec.name, described(client, made.spec.name)
+        if description is None:
+            self.say(f"table {name} is to be kept, and is not there any more: somebody deleted it")
+            return
+        self.say(
+            f"table {name} is kept, and {costs.in_words(description, load_prices())}. {self._by_hand(made)}"
+        )
+
+    def _delete(self, client: Any, made: Made) -> None:
+        name = made.spec.name
+        self.phase("deleting", f"keyheat: deleting table {name}, which this run made")
+        why = remove(client, name, self.run_id, self._patience, new=not made.active)
+        if why is None:
+            self.say(f"table {name}, which this run made, is deleted")
+        else:
+            self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(made)}")
+
+    def _by_hand(self, made: Made) -> str:
+        """How somebody deletes the table later."""
+        return (
+            f"Delete it with: {by_hand(made.spec.name, self.target.region)}; "
+            f"from {as_text(made.expires)} on, keyheat sweep-orphans does it"
+        )
+
+
+@contextmanager
+def _asked(target: Target, what: str, connect: Connect) -> Iterator[Any]:
+    """A client whose failures are a `TableError`."""
+    try:
+        with closing(connect(target)) as client:
+            yield client
+    except (ClientError, BotoCoreError) as error:
+        raise TableError(f"{what} at {target.url}: {error}") from error

@@ -1,0 +1,81 @@
+"""An endpoint that is down: users whose requests fail at once, or hang, and what is asked for all the same.
+
+On a clock of the test's own. `took_s` is how long a request takes to fail: nothing, or its whole time limit.
+"""
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from random import Random
+
+import pytest
+
+from generator.pace.arrivals import DROPPED, Arrivals, OpenPace
+from generator.pace.closed import ClosedPace
+from generator.pace.schedule import DROPPED_AFTER_S, Schedule, even
+from generator.record.record import Record
+from tablemodel import shape
+
+PER_S, SECONDS, USERS = 50.0, 60.0, 10
+RATE = shape.constant(PER_S, duration_s=2 * SECONDS)
+
+
+@dataclass
+class Clock:
+    """The time of the test."""
+
+    now_s: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def closed_loop(took_s: float) -> tuple[list[float], Record]:
+    """When requests were sent within the time, by users that all fail."""
+    clock, record, sent = Clock(), Record(), list[float]()
+    paces = [
+        ClosedPace(RATE, record, users=USERS, started_s=0.0, rng=Random(number), clock=clock)
+        for number in range(USERS)
+    ]
+    due = [(pace.wait(), number) for number, pace in enumerate(paces)]
+    due.sort()
+    while due:
+        clock.now_s, number = heappop(due)
+        if clock.now_s >= SECONDS:
+            continue
+        sent.append(clock.now_s)
+        paces[number].begin(clock.now_s, 1.0)
+        ended_s = clock.now_s = clock.now_s + took_s
+        heappush(due, (ended_s + paces[number].wait(), number))
+    return sent, record
+
+
+@pytest.mark.parametrize("took_s", [0.0, 0.001, 10.0])
+def test_users_that_fail_at_once_keep_their_pace(took_s: float) -> None:
+    sent, record = closed_loop(took_s)
+    possible = min(PER_S * SECONDS, USERS * SECONDS / max(took_s, 1e-9))
+    assert len(sent) <= possible + USERS
+    assert len(sent) >= 0.9 * possible - USERS
+    busiest = max(sum(start <= at_s < start + 1 for at_s in sent) for start in range(int(SECONDS)))
+    assert busiest <= PER_S + USERS
+    assert (record.health.missed > 0) == (took_s > USERS / PER_S)  # what could not be sent is counted
+
+
+@pytest.mark.parametrize(("took_s", "drops"), [(0.0, False), (10.0, True)])
+def test_arrivals_that_nobody_can_send_do_not_pile_up(took_s: float, drops: bool) -> None:
+    """One user: whatever a request takes to fail, what was due meanwhile is dropped but for a second."""
+    clock, record, sent = Clock(), Record(), list[float]()
+    arrivals = Arrivals(Schedule(RATE, even), record, started_s=0.0, clock=clock, sleep=clock.sleep)
+    pace = OpenPace(arrivals, clock=clock)
+    while clock.now_s < SECONDS:
+        pace.wait()
+        sent.append(clock.now_s)
+        pace.begin(clock.now_s, 1.0)
+        clock.now_s += took_s
+    arrivals.close()
+    dropped = record.counted[DROPPED]
+    assert (dropped > 0) is drops
+    assert len(sent) + dropped == pytest.approx(PER_S * clock.now_s, abs=2 * PER_S)
+    assert arrivals.schedule.due_s >= clock.now_s - DROPPED_AFTER_S - 1 / PER_S  # all that is still to come

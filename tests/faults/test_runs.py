@@ -1,0 +1,131 @@
+"""A run through every fault: it ends as it should, its files are whole, each request is accounted for."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pytest
+
+from generator.transport.boto import make_client
+from generator.transport.target import target_at
+from tablemodel import runfiles
+from tablemodel.endpoint.process import EndpointProcess
+from tests.faults.account import asked_of, differences
+from tests.faults.kinds import FAULTS
+from tests.faults.process import FaultProxy
+from tests.faults.schedule import in_turn
+from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, started
+
+ROOT = Path(__file__).parents[2]
+SCENARIO = """
+format = "keyheat.scenario/1"
+name = "faulty"
+question = "What is left of a run in which everything fails?"
+loadtest = "user_id"
+table = { name = "faulty-table", provisioned = { read = 500, write = 4_000 } }
+keys = { kind = "uniform", keys = 100 }
+load = { users = 30, requests_per_s = 200, duration_s = 8, item_bytes = 3_000, arrivals = "constant" }
+"""
+FIRST, EACH, GAP = 20, 4, 6
+IN_TURN = [name for name in FAULTS if name != "silence"]
+LAST = FIRST + len(IN_TURN) * (EACH + GAP)
+PLAN = in_turn(IN_TURN, first=FIRST, each=EACH, gap=GAP) | {LAST + 80: "silence", LAST + 81: "silence"}
+
+
+@dataclass
+class Behind:
+    """What a run sends to: a proxy, and the endpoint behind it."""
+
+    endpoint: EndpointProcess
+    proxy: FaultProxy
+    folder: Path
+    asked_before: int = 0  # of endpoints that are gone
+
+    def load(self, transport: str) -> "subprocess.Popen[str]":
+        scenario = self.folder / "faulty.toml"
+        scenario.write_text(SCENARIO)
+        words = ("-m", "locust", "-f", ROOT / "loadtests" / "user_id.py", "--headless", "--only-summary")
+        options = ("--no-report", "--stop-timeout", "1", "--transport", transport)
+        where = ("--host", self.proxy.url, "--scenario", scenario, "--out", self.folder / "run")
+        return started((sys.executable, *words, *options, *where), self.folder, a_readers_environment())
+
+    def restart(self, other: EndpointProcess) -> None:
+        """The endpoint goes down with all connections, and another one comes up where it was."""
+        self.proxy.turn_on("restart")
+        eventually(self._nothing_under_way)
+        self.asked_before += asked_of(self.endpoint.url)
+        self.endpoint.stop()
+        self.endpoint = other
+        self.proxy.come_back(other.url)
+
+    def _nothing_under_way(self) -> bool:
+        counted = self.proxy.counts()
+        return bool(counted["forwarded"] == counted["answered"])
+
+
+def create_table(url: str) -> None:
+    client = make_client(target_at(url))
+    client.create_table(
+        TableName="faulty-table",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    client.close()
+
+
+@pytest.fixture
+def behind(tmp_path: Path) -> Iterator[list[Behind]]:
+    """Two of them, for two runs at once."""
+    made: list[Behind] = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        endpoint = EndpointProcess.start()
+        made.append(Behind(endpoint, FaultProxy.start(endpoint.url), tmp_path / name))
+    yield made
+    for each in made:
+        each.proxy.stop()
+        each.endpoint.stop()
+
+
+def check_whole(folder: Path) -> dict[str, Any]:
+    """The files of the run are there, and say the same; gives its totals."""
+    assert {path.name for path in folder.iterdir()} == {
+        "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"
+    }  # fmt: skip
+    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    assert run["status"] == "finished"
+    seconds = runfiles.read_table(folder / "seconds.parquet", runfiles.SECONDS)
+    for name in ("attempts", "accepted", "throttled", "errors"):
+        assert pc.sum(seconds[name]).as_py() == run["totals"][name]
+    totals: dict[str, Any] = run["totals"]
+    return totals
+
+
+def test_runs_through_every_fault(behind: list[Behind]) -> None:
+    signed, boto3 = behind
+    other = EndpointProcess.start()
+    create_table(other.url)
+    for each in behind:
+        each.proxy.plan(PLAN)
+    loads = [signed.load("signed"), boto3.load("boto3")]
+    try:
+        eventually(lambda: signed.proxy.counts()["seen"] > LAST + 40)
+        signed.restart(other)
+        said = [load.communicate(timeout=PATIENCE_S)[1] for load in loads]
+    finally:
+        end_all(loads)
+    for each, load, err in zip(behind, loads, said, strict=True):
+        assert load.returncode == 0, err
+        assert "Traceback" not in err
+        totals, counted = check_whole(each.folder / "run"), each.proxy.counts()
+        asked = each.asked_before + asked_of(each.endpoint.url)
+        wrong = {what: number for what, number in differences(totals, counted, asked).items() if number}
+        assert not wrong, (totals, counted, err)
+        assert set(counted["by_fault"]) == set(FAULTS)
+        assert totals["throttled"] == 0
+        assert totals["accepted"] > totals["errors"] > 0

@@ -1,0 +1,119 @@
+"""The first Ctrl-C interrupts Locust, the next one ends everything that this process has started."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gevent
+import msgpack  # type: ignore[import-untyped]
+import psutil
+import pytest
+import zmq
+
+from generator.guard import running
+from generator.guard.kill_switch import INTERRUPTED, KillSwitch, tell_to_quit
+from generator.guard.running import MASTER_SILENT_S, watch_master
+
+
+@dataclass
+class Run:
+    """What may have to be left as it is."""
+
+    path: Path
+    told: list[str] = field(default_factory=list)
+
+    def left_behind(self) -> list[str]:
+        return ["table t is there, and costs. Delete it with: aws dynamodb delete-table --table-name t"]
+
+    def folder(self) -> Path:
+        return self.path
+
+    def tell_workers(self) -> None:
+        self.told.append("told")
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """Handlers are put back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals")
+def test_the_second_one_leaves_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    gone: list[int] = []
+    run = Run(tmp_path)
+    (tmp_path / "run.json").write_text("whole")
+    (tmp_path / ".run.json.abc.tmp").write_text("ha")
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    interrupted: list[str] = []
+
+    def locust() -> None:
+        try:
+            gevent.sleep(60)
+        except KeyboardInterrupt:
+            interrupted.append("ends")
+
+    main = gevent.spawn(locust)
+    gevent.sleep(0)
+    switch = KillSwitch(main, run, gone.append, lambda: [psutil.Process(child.pid)])
+    switch._first()
+    main.join()
+    assert (interrupted, gone) == (["ends"], [])
+    os.kill(os.getpid(), signal.SIGTERM)  # says nothing new
+    assert gone == []
+    os.kill(os.getpid(), signal.SIGINT)
+    assert gone == [INTERRUPTED]
+    assert child.wait(10) == -signal.SIGKILL
+    child.communicate()
+    assert run.told == ["told"]
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+    said = capfd.readouterr().err.splitlines()
+    assert said[0] == "keyheat: ending; what was recorded is kept. Ctrl-C again leaves at once"
+    assert said[1] == "keyheat: left at once; what was written is kept"
+    assert said[2].endswith("aws dynamodb delete-table --table-name t")
+
+
+@pytest.mark.usefixtures("signals")
+def test_it_leaves_even_where_it_cannot_say_why() -> None:
+    gone: list[int] = []
+    switch = KillSwitch(None, SimpleNamespace(), gone.append, list)
+    switch.arm()
+    with pytest.raises(AttributeError):
+        signal.raise_signal(signal.SIGINT)
+    assert gone == [INTERRUPTED]
+
+
+def test_every_worker_is_told_and_one_that_is_gone_stops_nothing() -> None:
+    sent: list[Any] = []
+
+    def send_multipart(parts: list[bytes], flags: int) -> None:
+        if parts[0] == b"gone":
+            raise zmq.ZMQError
+        sent.append((msgpack.unpackb(parts[1]), flags))
+
+    clients = SimpleNamespace(all=[SimpleNamespace(id=name) for name in ("gone", "here")])
+    server = SimpleNamespace(socket=SimpleNamespace(send_multipart=send_multipart))
+    tell_to_quit(SimpleNamespace(clients=clients, server=server))
+    assert sent == [(["quit", None, "here"], zmq.NOBLOCK)]
+
+
+def test_a_worker_whose_master_is_silent_sends_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, stopped = [100.0], []
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(running, "time", lambda: now[0])
+    monkeypatch.setattr(gevent, "sleep", sleep)
+    heard: list[Any] = [None, None, 102.0, 103.0]
+    watch_master(lambda: heard.pop(0) if len(heard) > 1 else heard[0], lambda: stopped.append(now[0]))
+    assert stopped == [pytest.approx(103.0 + MASTER_SILENT_S + 1.0)]
