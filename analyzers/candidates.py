@@ -14,7 +14,7 @@ from analyzers.formats import Constraint, Grade
 from analyzers.inferred import Inference
 from analyzers.metrics import constraint_of
 from analyzers.opinions import Opinion, undecided
-from analyzers.provisioned import Second, by_seconds
+from analyzers.seconds import Second, by_seconds, smoothed
 from analyzers.spans import Span, spans
 from analyzers.timeline import Track
 
@@ -99,17 +99,21 @@ def _by_inference(
 
 def _by_second(inference: Inference, seconds: Sequence[Second]) -> list[Candidate]:
     numbers, found = inference.numbers, []
-    said = [(second, second.says(numbers)) for second in seconds]
-    for constraint in dict.fromkeys(constraint for _, constraint in said):
-        own = [second for second, says in said if says == constraint]
+    said = smoothed(seconds)
+    for constraint in dict.fromkeys(second.constraint for second in said):
+        own = [second for second in said if second.constraint == constraint]
         for span in spans(((s.second, s.throttles) for s in own), width_s=1, gap_s=numbers.spans.gap_s):
-            within = [s for s in own if span.overlaps(s.second, s.second + 1)]
-            total = sum(s.throttles for s in seconds if span.overlaps(s.second, s.second + 1))
-            opinion = inference.settled(
-                by_seconds(within, constraint, span.throttles / total, inference.track.direction, numbers)
-            )
+            within = _within(own, span)
+            opinion = inference.settled(by_seconds(within, inference.track.direction, numbers))
             found.append(_inferred(span, opinion))
     return found
+
+
+def _within(seconds: Sequence[Second], span: Span) -> Sequence[Second]:
+    """The seconds of a span; all are in order of time."""
+    first = bisect_left(seconds, span.start_s, key=lambda second: second.second)
+    after = bisect_left(seconds, span.end_s, key=lambda second: second.second)
+    return seconds[first:after]
 
 
 def _by_cell(inference: Inference, throttles: Mapping[int, int]) -> list[Candidate]:
@@ -118,17 +122,24 @@ def _by_cell(inference: Inference, throttles: Mapping[int, int]) -> list[Candida
     for constraint in dict.fromkeys(opinion.constraint for opinion in opinions.values()):
         cells = {cell: throttles[cell] for cell, held in opinions.items() if held.constraint == constraint}
         width_s, gap_s = inference.track.step_s, inference.numbers.spans.gap_s
+        ordered = sorted(cells)
         for span in spans(cells.items(), width_s=width_s, gap_s=gap_s):
-            within = {cell: opinions[cell] for cell in cells if span.overlaps(cell, cell + 1)}
+            first, after = bisect_left(ordered, span.start_s), bisect_left(ordered, span.end_s)
+            within = {cell: opinions[cell] for cell in ordered[first:after]}
             found.append(_inferred(span, _together(within, cells)))
     return found
 
 
 def _together(opinions: Mapping[int, Opinion], throttles: Mapping[int, int]) -> Opinion:
-    """One opinion of some cells: the words of the heaviest, the confidence of all by their throttles."""
-    heaviest = opinions[max(opinions, key=lambda cell: throttles[cell])]
+    """One opinion of some cells: the words of the rule with most throttles, the confidence of them all."""
+    by_rule: Counter[str] = Counter()
+    for cell, opinion in opinions.items():
+        by_rule[opinion.rule] += throttles[cell]
+    rule = by_rule.most_common(1)[0][0]
+    own = [cell for cell, opinion in opinions.items() if opinion.rule == rule]
+    heaviest = opinions[max(own, key=lambda cell: throttles[cell])]
     weighted = sum(opinions[cell].confidence * throttles[cell] for cell in opinions)
-    return replace(heaviest, confidence=min(1.0, weighted / sum(throttles[cell] for cell in opinions)))
+    return replace(heaviest, confidence=min(1.0, weighted / by_rule.total()))
 
 
 def _inferred(span: Span, opinion: Opinion) -> Candidate:

@@ -21,11 +21,12 @@ class Case:
     direction: Direction
     rule: str | None
     demand: Demand | None
-    provisioned: float | None
+    limit: float | None  # what the constraint allows: what is provisioned, a maximum, a quota
     warm: float | None
     heat: Heat | None
     ceiling: float  # what one partition sustains
     numbers: Recommend
+    scaled: bool = False  # whether auto scaling is known to be on
 
     @property
     def whose(self) -> str:
@@ -53,10 +54,14 @@ class Case:
 
     @property
     def with_headroom(self) -> float | None:
-        """Capacity of which the demand uses the target utilisation."""
+        """Capacity of which the demand uses the target utilisation.
+
+        The limit was reached, so at least as much was asked for, even if the demand is known only from below.
+        """
         if self.demand is None:
             return None
-        return float(ceil(self.demand.units_per_s / self.numbers.target_utilisation))
+        asked = max(self.demand.units_per_s, self.limit or 0.0)
+        return float(ceil(asked / self.numbers.target_utilisation))
 
     def shards(self, units_per_s: float, margin: float | None = None) -> int:
         """How many keys share a demand so that each, times the margin, stays below a partition's ceiling.

@@ -1,5 +1,6 @@
 """What was asked for, against what was given: the measured numbers that a recommendation rests on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from analyzers.formats import Direction, Label
@@ -16,6 +17,7 @@ class Demand:
 
     units_per_s: float
     by_client: bool = True
+    together: bool = False  # of a table and its indexes
     scale: float = 1.0  # of the local table at which it was measured
 
     def unscaled(self, scale: float) -> "Demand":
@@ -27,6 +29,8 @@ class Demand:
         per_s = units(self.units_per_s, direction)
         if self.scale != 1:
             per_s += f" ({whole(self.units_per_s * self.scale)} at scale {self.scale:g})"
+        if self.together:
+            return f"At least {per_s} were asked for of the table and its indexes"
         if self.by_client:
             return f"The client asked for {per_s}"
         return f"At least {per_s} were asked for, by consumption and throttle events"
@@ -41,9 +45,26 @@ def demand(track: Track, label: Label) -> Demand | None:
     cells = [cell for cell in track.consumed or {} if start_s - track.step_s < cell < end_s]
     if not cells or not track.consumed:
         return None
-    events = track.events or {}
-    most = max(track.consumed[cell] + events.get(cell, 0.0) for cell in cells)
+    most = max(track.consumed[cell] + refused(track, cell) for cell in cells)
     return Demand(most / track.step_s, by_client=False)
+
+
+def demand_of_all(tracks: Sequence[Track], label: Label) -> Demand | None:
+    """The demand of a table and its indexes together, which share the account's quota; a lower bound."""
+    known = [found for track in tracks if (found := demand(track, label)) is not None]
+    if len(known) == 1:
+        return known[0]
+    total = sum(found.units_per_s for found in known)
+    return Demand(total, by_client=False, together=True) if known else None
+
+
+def refused(track: Track, cell: int) -> float:
+    """Throttles in a cell: CloudWatch's count, by cause where nothing else counts them, or the client's."""
+    events = (track.events or {}).get(cell, 0.0)
+    by_cause = sum(found.get(cell, 0.0) for found in track.causes.values())
+    seconds = range(cell, cell + track.step_s) if track.reasons else ()
+    by_client = sum(sum(track.reasons.get(second, {}).values()) for second in seconds)
+    return max(events, by_cause, float(by_client))
 
 
 def _by_client(track: Track, start_s: float, end_s: float) -> float | None:

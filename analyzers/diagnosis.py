@@ -3,29 +3,25 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyzers.cases import Case
+from analyzers.advice import advise
 from analyzers.checks import check
 from analyzers.client import ClientFiles, read_client_files, read_records
-from analyzers.demand import demand
 from analyzers.evidence import run_window
-from analyzers.facts import partition_ceiling
 from analyzers.formats import (
     Coverage,
     Diagnosis,
     Evidence,
     GeneratorFacts,
-    Label,
     Recommendation,
     read_evidence,
 )
 from analyzers.growth import with_growth
 from analyzers.heat import Heat, heat
+from analyzers.insights import insight_heats
 from analyzers.labels import label
 from analyzers.reads import with_reads
-from analyzers.recommendations import recommend
 from analyzers.thresholds import Thresholds, load_thresholds
-from analyzers.timeline import Timeline, timeline
-from analyzers.verdict import Group, groups, verdict
+from analyzers.verdict import verdict
 from analyzers.words import sentence
 from tablemodel import runfiles
 from tablemodel.runfiles import FileProblem
@@ -50,14 +46,19 @@ def analyze_run(run_dir: Path, *, numbers: Thresholds | None = None) -> Diagnosi
         manifest=client.manifest,
         keys=client.keys,
         p99_ms=client.p99_ms,
-        missing=(*missing, *client.missing, *wrong),
+        missing=tuple(line.replace(f"{run_dir}/", "") for line in (*missing, *client.missing, *wrong)),
     )
     return diagnose(evidence, client=client, thresholds=numbers or load_thresholds(), scenario=scenario)
 
 
 def analyze_evidence(path: Path, *, numbers: Thresholds | None = None) -> Diagnosis:
     """The diagnosis of an evidence file alone. Raises `FileProblem`."""
-    return diagnose(read_evidence(path), client=None, thresholds=numbers or load_thresholds(), scenario=None)
+    return diagnosed(read_evidence(path), numbers=numbers)
+
+
+def diagnosed(evidence: Evidence, *, numbers: Thresholds | None = None) -> Diagnosis:
+    """The diagnosis of evidence alone, whoever sent the load."""
+    return diagnose(evidence, client=None, thresholds=numbers or load_thresholds(), scenario=None)
 
 
 def diagnose(
@@ -69,11 +70,14 @@ def diagnose(
     generator = _generator(client)
     judged = verdict(labels, evidence, client=client, generator=generator, numbers=thresholds)
     judged = with_reads(judged, client)
+    advised: tuple[Recommendation, ...] = ()
+    if judged.constraint != "none":
+        advised = advise(labels, evidence, heats, thresholds, client=client, scenario=scenario)
     return Diagnosis(
         verdict=judged,
         labels=labels,
         hot_keys=tuple(key for one in _first(judged.direction, heats) for key in one.hottest),
-        recommendations=_advice(labels, evidence, heats, thresholds) if judged.constraint != "none" else (),
+        recommendations=advised,
         generator=generator,
         coverage=_coverage(evidence, client),
         thresholds=check(scenario.thresholds, judged, evidence, client) if scenario else (),
@@ -84,7 +88,7 @@ def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem
     """Evidence without CloudWatch, for a run whose `collect` never happened."""
     if client.manifest is None:
         raise FileProblem("\n".join(("nothing to analyze", str(problem), *client.missing))) from problem
-    records = read_records(run_dir)
+    records = read_records(run_dir, client.manifest.rows_ahead_s)
     moments = [row.second for row in records.throttles or ()]
     moments += [row.second for row in records.seconds or ()]
     ended = client.manifest.ended_at or max(moments, default=client.manifest.started_at)
@@ -95,6 +99,7 @@ def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem
         throttles=records.throttles,
         seconds=records.seconds,
         scale=client.manifest.scale,
+        endpoint=client.manifest.endpoint,
         missing=records.missing,
     )
 
@@ -111,7 +116,7 @@ def _scenario(client: ClientFiles) -> tuple[Scenario | None, tuple[str, ...]]:
 
 def _heats(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]:
     if client is None or client.keys is None:
-        return ()
+        return insight_heats(evidence)
     duration_s = (evidence.window.end - evidence.window.start).total_seconds()
     if client.manifest and client.manifest.ended_at:
         duration_s = (client.manifest.ended_at - client.manifest.started_at).total_seconds()
@@ -130,37 +135,6 @@ def _generator(client: ClientFiles | None) -> GeneratorFacts:
     if found is None:
         return GeneratorFacts(bound=False, checks=("The generator's health was not recorded.",))
     return GeneratorFacts(bound=found.bound, checks=tuple(map(sentence, found.checks)))
-
-
-def _advice(
-    labels: Sequence[Label], evidence: Evidence, heats: Sequence[Heat], numbers: Thresholds
-) -> tuple[Recommendation, ...]:
-    """Advice for every constraint that was found, mitigations first, each said once."""
-    arranged = timeline(evidence)
-    cases = [_case(group, arranged, heats, numbers) for group in groups(labels)]
-    found = dict.fromkeys(advice for case in cases for advice in recommend(case))
-    return tuple(sorted(found, key=lambda advice: advice.kind == "cure"))
-
-
-def _case(group: Group, arranged: Timeline, heats: Sequence[Heat], numbers: Thresholds) -> Case:
-    """What was measured about a constraint, in the units of a table at scale 1."""
-    track = arranged.track(None if group.resource == "table" else group.resource, group.direction)
-    heaviest, scale = group.heaviest, arranged.scale
-    asked = demand(track, heaviest) if track else None
-    given = track.provisioned.at(heaviest.start.timestamp()) if track else None
-    heat_of = next((one for one in heats if one.direction == group.direction), None)
-    return Case(
-        constraint=group.constraint,
-        resource=group.resource,
-        direction=group.direction,
-        rule=heaviest.rule,
-        demand=asked.unscaled(scale) if asked else None,
-        provisioned=None if given is None else given / scale,
-        warm=track.warm / scale if track and track.warm else None,
-        heat=heat_of.unscaled(scale) if heat_of else None,
-        ceiling=partition_ceiling(group.direction),
-        numbers=numbers.recommend,
-    )
 
 
 def _coverage(evidence: Evidence, client: ClientFiles | None) -> Coverage:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from analyzers.formats import AccountFacts, Capacity, Direction, IndexFacts, TableFacts
 from tablemodel import limits
+from tablemodel.masking import masked
 
 _CEILINGS: Final[dict[Direction, int]] = {
     "read": limits.PARTITION_READ_UNITS_PER_S,
@@ -32,7 +33,7 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
     provisioned = mode == "PROVISIONED"
     return TableFacts(
         name=described["TableName"],
-        arn=described.get("TableArn"),
+        arn=masked(described.get("TableArn", "")) or None,
         billing_mode=mode,
         provisioned=_provisioned(described) if provisioned else None,
         max_on_demand=_maximum(described),

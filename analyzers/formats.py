@@ -4,42 +4,20 @@ evidence.json, version 1     2026-11   first
 diagnosis.json, version 1    2026-11   first
 """
 
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from analyzers.values import Count, Points, Quantity, Time
 from tablemodel import runfiles
-from tablemodel.checked import Model, checked
+from tablemodel.capabilities import Capabilities
+from tablemodel.checked import Model, Rows, checked
+from tablemodel.runfiles import FileProblem
 
 Direction = Literal["read", "write"]
 Constraint = Literal["partition", "table", "max_on_demand", "account", "undetermined", "none"]
 Grade = Literal["reason", "cause_metric", "inferred", "none"]
-
-
-def _in_utc(value: Any) -> Any:
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    if isinstance(value, datetime):
-        if value.tzinfo is None:
-            raise ValueError("a time needs its zone, such as 2026-11-20T12:00:00Z")
-        return value.astimezone(UTC)
-    raise ValueError("a time is text such as 2026-11-20T12:00:00Z")
-
-
-Time = Annotated[
-    datetime, BeforeValidator(_in_utc), PlainSerializer(lambda t: t.isoformat().replace("+00:00", "Z"))
-]
-Quantity = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -107,7 +85,8 @@ class Series(_Part):
     period_s: Annotated[int, Field(gt=0)]
     index: str | None = None
     operation: str | None = None
-    points: tuple[tuple[Time, Quantity], ...] = ()
+    unit: str | None = None
+    points: Points = ()
 
 
 class ThrottleCount(_Part):
@@ -131,6 +110,45 @@ class SecondCount(_Part):
     throttled: Count
 
 
+class Contributor(_Part):
+    """A key that a Contributor Insights rule counted: its digest, and its value only where asked for."""
+
+    key: str  # the digest of the partition key
+    shown: str | None = None
+    value: Quantity
+    points: Points = ()  # by minute, or by the hour for a long window
+
+
+class Contributors(_Part):
+    """What one rule of Contributor Insights counted by partition key over the window, largest first.
+
+    `accessed` is in 3 x WCU + RCU, `throttled` in requests. `total` is that of all keys, not only of these.
+    """
+
+    rule: str
+    index: str | None = None
+    counts: Literal["accessed", "throttled"]
+    period_s: Annotated[int, Field(gt=0)]
+    total: Quantity
+    keys: tuple[Contributor, ...] = ()
+
+
+class ShardCounts(_Part):
+    """Open shards of the table's stream, one for each partition; None where nobody looked."""
+
+    before: Count | None = None  # when the run began
+    after: Count | None = None  # when it ended, or when evidence was collected
+
+
+class PartitionFacts(_Part):
+    """What was seen of the table's partitions from outside; those of its indexes show nowhere."""
+
+    estimated: Count | None = None  # at least so many
+    because: str | None = None
+    open_shards: ShardCounts | None = None  # None: the table has no stream, or it could not be read
+    splits: tuple[Time | None, ...] | None = None  # seen in the window; a time only where it is known
+
+
 class Evidence(_Part):
     """Everything that the analyzer may look at. Absent is unknown, never zero."""
 
@@ -138,17 +156,20 @@ class Evidence(_Part):
     table: TableFacts
     account: AccountFacts | None = None
     window: Window
-    series: tuple[Series, ...]
-    throttles: tuple[ThrottleCount, ...] | None = None
-    seconds: tuple[SecondCount, ...] | None = None
+    series: Annotated[tuple[Series, ...], Rows]
+    throttles: Annotated[tuple[ThrottleCount, ...], Rows] | None = None
+    seconds: Annotated[tuple[SecondCount, ...], Rows] | None = None
+    contributors: tuple[Contributors, ...] | None = None
+    partitions: PartitionFacts | None = None
     scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0  # of a local table whose every limit is multiplied
+    endpoint: Capabilities | None = None  # what the endpoint can do; None: nobody looked
     missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
 
 
 class Label(_Part):
     """What constrained one resource in one direction over one span, and how we know.
 
-    `rule` is the stable id of the rule that decided, documented in docs/labels.md.
+    `rule` is the stable id of the rule that decided, documented in docs/rules.md.
     """
 
     start: Time
@@ -173,6 +194,7 @@ class Verdict(_Part):
     confidence: Confidence
     valid: bool
     because: tuple[str, ...]
+    rule: str | None = None  # where it rests on no label: a rule of docs/rules.md
 
 
 class HotKey(_Part):
@@ -186,6 +208,22 @@ class HotKey(_Part):
     direction: Direction | None = None
 
 
+class Foreseen(_Part):
+    """What the simulator says of the same demand, as it was and with the advice taken."""
+
+    throttle_share_before: Annotated[float, Field(ge=0, le=1)]
+    throttle_share_after: Annotated[float, Field(ge=0, le=1)]
+    enough_shards: Annotated[int, Field(ge=1)] | None = None  # where those advised leave throttles
+
+
+class Bill(_Part):
+    """Dollars a month of the table with its indexes, if the demand went on as it was."""
+
+    before_dollars_per_month: Quantity
+    after_dollars_per_month: Quantity
+    prices: str  # which price list
+
+
 class Recommendation(_Part):
     """One thing to do: a mitigation helps now, a cure lasts."""
 
@@ -195,6 +233,8 @@ class Recommendation(_Part):
     expected: str
     shards: Annotated[int, Field(ge=1)] | None = None
     units: Quantity | None = None
+    foreseen: Foreseen | None = None  # None: the simulator does not repeat this run, or cannot show this
+    bill: Bill | None = None
 
 
 class GeneratorFacts(_Part):
@@ -218,6 +258,7 @@ class ThresholdResult(_Part):
     allowed: str
     measured: str
     broken: bool
+    decided: bool = True  # False: a run of this kind cannot measure it
 
 
 class Diagnosis(_Part):
@@ -234,8 +275,14 @@ class Diagnosis(_Part):
 
 
 def read_evidence(path: Path) -> Evidence:
-    """Evidence from a file. Raises `FileProblem` with every mistake in it."""
-    return _read(path, runfiles.EVIDENCE, Evidence)
+    """Evidence from a file. Raises `FileProblem` with every mistake and contradiction in it."""
+    from analyzers.plausible import sound  # which is about these formats
+
+    found = _read(path, runfiles.EVIDENCE, Evidence)
+    try:
+        return sound(found)
+    except ValueError as error:
+        raise FileProblem(f"{path}: {error}") from error
 
 
 def read_diagnosis(path: Path) -> Diagnosis:

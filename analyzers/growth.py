@@ -5,6 +5,7 @@ its partitions throttle although the keys are even; pre-warming or a ramp helps,
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from analyzers.facts import partition_ceiling
@@ -22,10 +23,15 @@ def with_growth(
 ) -> tuple[Label, ...]:
     """The labels; those of partitions that are still to be made get the rule and the numbers that show it."""
     arranged = timeline(evidence)
+    recorded = {(t.resource, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
     made = []
     for label in labels:
         track = arranged.track(None if label.resource == "table" else label.resource, label.direction)
-        shown = _shown(label, track, heats, arranged.scale, numbers) if track else None
+        shown = (
+            _shown(label, track, recorded[track.resource, track.direction], heats, arranged.scale, numbers)
+            if track
+            else None
+        )
         made.append(
             label.model_copy(update={"rule": RULE, "because": (*label.because, shown)}) if shown else label
         )
@@ -33,12 +39,17 @@ def with_growth(
 
 
 def _shown(
-    label: Label, track: Track, heats: Sequence[Heat], scale: float, numbers: Thresholds
+    label: Label,
+    track: Track,
+    seconds: Sequence[int],
+    heats: Sequence[Heat],
+    scale: float,
+    numbers: Thresholds,
 ) -> str | None:
     """Why the table is taken not to have grown yet; None where it has, or where a key is hot."""
     if label.constraint != "partition" or not track.on_demand or not track.warm:
         return None
-    peak = _peak(label, track)
+    peak = _peak(label, track, seconds)
     heat = next((one for one in heats if one.direction == label.direction), None)
     hottest = heat.per_s() if heat and track.index is None else None
     ceiling = partition_ceiling(label.direction, scale)
@@ -54,11 +65,12 @@ def _shown(
     return f"{used}{whole(track.warm)}, and {keys}: the table has not grown yet."
 
 
-def _peak(label: Label, track: Track) -> float | None:
+def _peak(label: Label, track: Track, seconds: Sequence[int]) -> float | None:
     """The most units/s within the label's span, by second where the client kept them."""
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
-    seconds = [row.consumed for second, row in (track.seconds or {}).items() if start_s <= second < end_s]
-    if seconds:
-        return max(seconds)
-    cells = [cell for cell in track.consumed or {} if start_s - track.step_s < cell < end_s]
-    return max((track.consumed_per_s(cell) or 0.0 for cell in cells), default=None)
+    first, after = bisect_left(seconds, start_s), bisect_left(seconds, end_s)
+    if track.seconds and first < after:
+        return max(track.seconds[second].consumed for second in seconds[first:after])
+    cells = range(track.cell_of(start_s), int(end_s), track.step_s)
+    known = (rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None)
+    return max(known, default=None)

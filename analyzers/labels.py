@@ -1,21 +1,23 @@
 """Labels: what constrained each resource in each direction, span by span, with the evidence for it.
 
 The ladder: moments -> spans -> `Candidate` (one grade's word) -> `Label` (all grades heard). The best grade
-that speaks of a moment decides; what the others say is kept in `because`. Rules: docs/labels.md.
+that speaks of a moment decides; what the others say is kept in `because`. Rules: docs/rules.md.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
+from analyzers.attribution import attributed
 from analyzers.candidates import Candidate, candidates
 from analyzers.formats import Constraint, Evidence, Label
 from analyzers.inferred import Inference, inference
 from analyzers.metrics import DIRECTIONS
 from analyzers.numbers import of_provisioned, some, span
+from analyzers.stories import with_stories
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, Track, timeline
-from analyzers.weighing import cells_of, metric_of, weigh
+from analyzers.weighing import Others, cells_of, metric_of, weigh
 
 RULE_WORDS: Final[dict[Constraint, str]] = {
     "partition": "key-range",
@@ -28,7 +30,7 @@ LATEST_S: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
 def label(evidence: Evidence, numbers: Thresholds) -> tuple[Label, ...]:
     """A label for each throttled span, in order of time. No throttles: no labels."""
-    arranged = timeline(evidence)
+    arranged = attributed(timeline(evidence))
     made = [
         made
         for direction in DIRECTIONS
@@ -36,15 +38,16 @@ def label(evidence: Evidence, numbers: Thresholds) -> tuple[Label, ...]:
         if track.direction == direction
         for made in _of_track(arranged, track, numbers)
     ]
-    return tuple(
-        sorted(made, key=lambda one: (one.start, one.end, one.resource, one.direction, one.constraint))
-    )
+    made.sort(key=lambda one: (one.start, one.end, one.resource, one.direction, one.constraint))
+    seen = evidence.partitions.splits if evidence.partitions else None
+    return with_stories(made, arranged, [at.timestamp() for at in seen or () if at is not None])
 
 
 def _of_track(arranged: Timeline, track: Track, numbers: Thresholds) -> list[Label]:
     ready = inference(arranged, track, numbers)
     found = candidates(ready, explained=_refused_by_index(arranged, track))
-    return [_label(candidate, found, ready) for candidate in found]
+    others = Others.of(found)
+    return [_label(candidate, others, ready) for candidate in found]
 
 
 def _refused_by_index(arranged: Timeline, track: Track) -> Callable[[int], bool]:
@@ -61,8 +64,8 @@ def _refused_by_index(arranged: Timeline, track: Track) -> Callable[[int], bool]
     return refused
 
 
-def _label(candidate: Candidate, found: Sequence[Candidate], ready: Inference) -> Label:
-    weight = weigh(candidate, found, ready)
+def _label(candidate: Candidate, others: Others, ready: Inference) -> Label:
+    weight = weigh(candidate, others, ready)
     when, track = candidate.span, ready.track
     return Label(
         start=_moment(when.start_s),

@@ -4,16 +4,24 @@ Only what names the table and the time is certain: a run that was killed leaves 
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from analyzers.formats import Count, Direction, Quantity, TableFacts, Time
+from analyzers.formats import Direction, PartitionFacts, TableFacts
+from analyzers.values import Count, Quantity, Time
 from tablemodel import runfiles
+from tablemodel.capabilities import Capabilities
 from tablemodel.checked import checked
+from tablemodel.runfiles import SIMULATED
+from tablemodel.stop import Stop
 
 Units = Annotated[float, Field(ge=0, le=1e15)]  # more than a table can consume in a year
+
+
+MOST_SKEW_S = 86_400.0  # a machine whose clock is a day off has another fault
 
 
 class _Part(BaseModel):
@@ -45,16 +53,43 @@ class Totals(_Part):
     errors_by_kind: Mapping[str, Count] = {}
 
 
+class CapacityChange(_Part):
+    """One thing that UpdateTable was asked for while the load ran, and what came of it."""
+
+    at_s: Quantity  # seconds into the run
+    by: str
+    index: str | None = None  # None: the table itself
+    what: str  # billing_mode, provisioned.write, warm.read ...
+    before: float | str | None = Field(None, alias="from")
+    after: float | str | None = Field(None, alias="to")
+    in_force_s: Quantity | None = None  # None: not by the end of the run
+    because: str | None = None
+    refused: str | None = None
+
+
+class PartitionsNoted(PartitionFacts):
+    """What the run saw of the table's partitions, and what it could not see."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    missing: tuple[str, ...] = ()
+
+
 class Manifest(_Part):
-    """One run: what was asked, when, against what, with which versions, and how it went."""
+    """One run: what was asked, when, against what, with which versions, and how it went.
+
+    Once it is read, its times are the service's, as those of CloudWatch's minutes are.
+    """
 
     run_id: str | None = None
-    status: Literal["running", "finished", "interrupted"] = "running"
+    status: Literal["running", "finished", "stopped", "interrupted"] = "running"
+    stopped_by: Stop | None = None  # what of its budget or its stop rules ended it before its time
     scenario: Mapping[str, Any] | None = None
     scenario_path: str | None = None
     seed: int | None = None
     target: str | None = None
     endpoint_url: str | None = None
+    endpoint: Capabilities | None = None  # what it can do; None: nobody looked
     region: str | None = None
     scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0
     transport: str | None = None
@@ -62,17 +97,33 @@ class Manifest(_Part):
     ended_at: Time | None = None
     versions: Mapping[str, str | None] = {}
     table: TableFacts
+    existing: bool = False  # the table was there, and was loaded as it was
+    table_notes: tuple[str, ...] = ()  # what else writes to it do, and what may change it meanwhile
     processes: int | None = None
     users: int | None = None
     generator: GeneratorHealth | None = None
     totals: Totals | None = None
     counted: Mapping[str, float] = {}
     """What the load test itself counted, by `group.what`: `reads.missing`, `tables.NAME.write_units` ..."""
+    timeline: tuple[CapacityChange, ...] = ()
+    clock_skew_s: Annotated[float, Field(ge=-MOST_SKEW_S, le=MOST_SKEW_S)] = 0.0
+    """By how much the service's clock was ahead of that of the machine which wrote the run's files."""
+    partitions: PartitionsNoted | None = None
+
+    @property
+    def rows_ahead_s(self) -> int:
+        """By how many seconds the rows of the run's files are moved to be in the service's time."""
+        return round(self.clock_skew_s)
 
     @property
     def local(self) -> bool:
         """Whether the run went to the local endpoint, whose minutes are published as soon as they close."""
         return self.target == "local"
+
+    @property
+    def simulated(self) -> bool:
+        """Whether nothing was sent: the run was simulated on a virtual clock."""
+        return self.target == SIMULATED
 
     @property
     def name(self) -> str | None:
@@ -133,10 +184,20 @@ class Keys(_Part):
 def read_manifest(run_dir: Path) -> Manifest:
     """The manifest of a run directory. Raises `FileProblem`."""
     path = run_dir / runfiles.FILES[runfiles.RUN]
-    return checked(path, Manifest, runfiles.read_json(path, runfiles.RUN))
+    run = checked(path, Manifest, runfiles.read_json(path, runfiles.RUN))
+    if not run.clock_skew_s:
+        return run
+    ahead = timedelta(seconds=run.clock_skew_s)
+    ended_at = None if run.ended_at is None else run.ended_at + ahead
+    return run.model_copy(update={"started_at": run.started_at + ahead, "ended_at": ended_at})
 
 
-def read_keys(run_dir: Path) -> Keys:
-    """The hottest keys of a run directory. Raises `FileProblem`."""
+def read_keys(run_dir: Path, ahead_s: int = 0) -> Keys:
+    """The hottest keys of a run directory, moved by `ahead_s` seconds. Raises `FileProblem`."""
     path = run_dir / runfiles.FILES[runfiles.KEYS]
-    return checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))
+    keys = checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))
+    if not ahead_s:
+        return keys
+    ahead = timedelta(seconds=ahead_s)
+    moved = tuple(window.model_copy(update={"start": window.start + ahead}) for window in keys.windows)
+    return keys.model_copy(update={"windows": moved})

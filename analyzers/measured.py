@@ -56,8 +56,9 @@ class Measured:
 
     @property
     def units_per_read(self) -> float | None:
-        """Read units of one checked read of a whole collection."""
-        return self.ratio("reads.units", "reads.checked")
+        """Read units of one checked, or simulated, read of a whole collection."""
+        checked = self.ratio("reads.units", "reads.checked")
+        return checked or self.ratio("simulated.read_units", "simulated.reads")
 
     @property
     def units_per_order(self) -> float | None:
@@ -81,6 +82,8 @@ def measure(manifest: Manifest, seconds: pa.Table, prices: Prices) -> Measured:
     write, read = (_traffic(seconds, direction, duration_s) for direction in ("write", "read"))
     beside = sum(units for name, units in manifest.counted.items() if _written_beside(name))
     on_demand = consumed_dollars(prices.on_demand, write_units=write.units + beside)
+    endpoint, indexes = manifest.endpoint, bool(manifest.table.indexes)
+    counted = endpoint is None or not endpoint.wrong_units("write", indexes=indexes)
     paid_per_s = _provisioned(manifest.table, "write") * manifest.scale  # of what a rehearsal admits
     reserved = provisioned_dollars(prices.provisioned, duration_s, write_per_s=paid_per_s)
     return Measured(
@@ -90,7 +93,7 @@ def measure(manifest: Manifest, seconds: pa.Table, prices: Prices) -> Measured:
         throttling=_throttling(seconds, started_s, ended_s),
         shards=_shards(manifest),
         counted=manifest.counted,
-        on_demand_dollars=per_million(on_demand, write.accepted),
+        on_demand_dollars=per_million(on_demand, write.accepted) if counted else None,
         provisioned_dollars=per_million(reserved, write.accepted) if reserved else None,
     )
 

@@ -14,6 +14,7 @@ from tablemodel import limits
 from tablemodel.resources import Cause, parse_reason
 
 NAMESPACE: Final = "AWS/DynamoDB"
+QUERIES_PER_CALL: Final = 500  # of GetMetricData
 OPERATIONS: Final = (
     "PutItem",
     "UpdateItem",
@@ -30,6 +31,8 @@ OPERATIONS: Final = (
     "ExecuteTransaction",
 )
 
+LATENCY: Final = "SuccessfulRequestLatency"
+NOT_READ: Final = ("UserErrors", "ReturnedItemCount", "ReturnedBytes")
 DIRECTIONS: Final[tuple[Direction, ...]] = ("read", "write")
 CONSTRAINT_OF_CAUSE: Final[dict[Cause, Constraint]] = {
     Cause.KEY_RANGE: "partition",
@@ -53,6 +56,8 @@ def constraint_of(reason: str | None) -> Constraint | None:
 
 
 # CloudWatch keeps one-minute points 15 days, five-minute points 63 days, hourly points 455 days.
+# An answer is waited for, and printed queries are asked later: what ages meanwhile is taken to be older.
+ASKED_WITHIN_S: Final = 3_600
 _KEPT: Final = ((15 * 86_400, 60), (63 * 86_400, 300), (455 * 86_400, 3_600))
 
 
@@ -93,7 +98,8 @@ class Metric:
 
 def _of_direction(direction: Direction) -> Iterator[Metric]:
     yield Metric(name=consumed(direction))
-    yield Metric(name=provisioned(direction), statistic="Average", period_s=limits.SETTING_PERIOD_S)
+    for statistic in ("Minimum", "Maximum", "Average"):  # unequal: changed within the period
+        yield Metric(name=provisioned(direction), statistic=statistic, period_s=limits.SETTING_PERIOD_S)
     yield Metric(name=on_demand_maximum(direction), statistic="Average", period_s=limits.SETTING_PERIOD_S)
     yield Metric(name=throttle_events(direction))
     for cause in Cause:
@@ -107,9 +113,21 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(name="TransactionConflict", of="table"),
     Metric(name="ThrottledRequests", of="operation"),
     Metric(name="SystemErrors", of="operation"),
-    Metric(name="SuccessfulRequestLatency", statistic="Average", of="operation"),
-    Metric(name="SuccessfulRequestLatency", statistic="SampleCount", of="operation"),
+    Metric(name=LATENCY, statistic="Average", of="operation"),
+    Metric(name=LATENCY, statistic="SampleCount", of="operation"),
 )
+
+
+SETTINGS: Final = frozenset(
+    name(direction) for name in (provisioned, on_demand_maximum) for direction in DIRECTIONS
+)
+"""Metrics of what was set: a point holds until the next one. All others say what happened in a period."""
+
+READ: Final[dict[str, frozenset[str]]] = {
+    name: frozenset(metric.statistic for metric in METRICS if metric.name == name)
+    for name in dict.fromkeys(metric.name for metric in METRICS)
+}
+"""The statistics that are read, by metric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,13 +186,26 @@ class SeriesKey:
         }
 
 
-def kept_period_s(start: datetime, now: datetime) -> int:
-    """The finest period, in seconds, that CloudWatch still keeps for a window that starts at `start`.
+def carried_s(period_s: int) -> int:
+    """How long before a window a setting is looked for: two of its periods, ten minutes at least."""
+    return 2 * max(period_s, limits.SETTING_PERIOD_S)
 
-    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+
+def asked_from(start: datetime, now: datetime) -> tuple[datetime, int]:
+    """The StartTime to ask with for a window, and the finest period in seconds that is kept for it.
+
+    It is earlier than the window, so that settings can be carried into it, and on a whole period. Which
+    period is kept depends on the age of the StartTime, and where the window crosses a border, of it alone:
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
     """
-    age_s = (now - start).total_seconds()
-    return next((period_s for kept_s, period_s in _KEPT if age_s < kept_s), _KEPT[-1][1])
+    first, period_s = start, limits.MINUTE_S
+    for kept_s, period_s in _KEPT:
+        step_s = max(period_s, limits.SETTING_PERIOD_S)
+        first_s = (start.timestamp() - carried_s(period_s)) // step_s * step_s
+        first = datetime.fromtimestamp(first_s, UTC)
+        if now.timestamp() - first_s < kept_s - ASKED_WITHIN_S:
+            break
+    return first, period_s
 
 
 def series_keys(
@@ -207,5 +238,18 @@ def queries_for(
 
     `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
     """
-    finest_period_s = kept_period_s(start, now or datetime.now(UTC)) if start else limits.MINUTE_S
+    finest_period_s = asked_from(start, now or datetime.now(UTC))[1] if start else limits.MINUTE_S
     return queries(table, series_keys(indexes, finest_period_s=finest_period_s))
+
+
+def request_for(
+    table: str, indexes: Sequence[str], *, start: datetime, end: datetime, now: datetime
+) -> dict[str, Any]:
+    """The whole request, as `aws cloudwatch get-metric-data --cli-input-json` takes it."""
+    first, _period_s = asked_from(start, now)
+    return {
+        "MetricDataQueries": queries_for(table, indexes, start=start, now=now),
+        "StartTime": f"{first:%FT%TZ}",
+        "EndTime": f"{end:%FT%TZ}",
+        "ScanBy": "TimestampAscending",
+    }

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from analyzers.formats import Constraint
+from analyzers.rules import RULES
+from analyzers.thresholds import Thresholds
 from analyzers.words import LIMITS
 
 UNDETERMINED: Final = 0.0
@@ -21,6 +23,16 @@ class Opinion:
     def weaker(self, factor: float, because: str) -> "Opinion":
         """The same opinion, less sure for a further reason."""
         return replace(self, confidence=self.confidence * factor, because=f"{self.because} {because}")
+
+
+def opinion_of(rule: str, because: str, numbers: Thresholds) -> Opinion:
+    """The opinion of a rule, as sure as the rule was measured to be."""
+    return Opinion(
+        rule=rule,
+        constraint=RULES[rule].constraint,
+        confidence=numbers.confidence.rules[rule],
+        because=because,
+    )
 
 
 def undecided(rule: str, because: str) -> Opinion:

@@ -1,148 +1,219 @@
-"""The inferred grade for provisioned capacity: consumed against provisioned.
+"""The inferred grade for provisioned capacity, by CloudWatch's minutes (or longer periods of old windows).
 
-    consumed / provisioned   burst          throttled by
-    well below               in hand        a partition: the table had room
-    well below               just spent     the table: the minute is only partly loaded, at its limit
-    about equal              spent          the table
-    above                    spent by then  the table
-    above                    in hand        a partition: the table was still giving more than is provisioned
+What throttled a minute? Its average, consumed against provisioned, and the burst in hand (burst.py) say:
 
-A minute's average hides bursts within the minute, so the client's seconds are looked at first.
+    consumed   burst in hand     throttled by
+    little     any               the table: one partition alone would have served more within a second
+    above      certainly left    a partition: the table was still giving more than is provisioned
+    above      run out           the table, from then on
+    equal      none              the table
+    equal      left              a partition, that holds the load to the same rate by chance
+    below      none, before      the table: a minute that is only partly loaded
+    below      saved up          a partition: the table had room all the time
+
+A minute's average hides what happened within it, so the client's seconds are asked first (seconds.py).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from analyzers.burst import Bank
-from analyzers.facts import partition_ceiling
-from analyzers.formats import Constraint, Direction
-from analyzers.numbers import of_provisioned, percent, some, units
-from analyzers.opinions import Opinion, undecided
+from analyzers.numbers import of_provisioned, units, whole
+from analyzers.opinions import Opinion, opinion_of, undecided
+from analyzers.settings import Steps
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Track
 
-FIRST_CELL = 0.85  # factor: nothing shows what the burst was before the first known minute
-ALONE = 0.9  # factor: a single throttled minute may hold a short burst that its average hides
+FEW: Final = 0.9  # of the units that one partition serves in a second: fewer can hardly have emptied one
+UNSEEN: Final = 0.6  # factor: nothing shows what the burst was before the first known minute
+NEAR: Final = 0.03  # share by which a rate may miss that of whole partitions
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
-    """One throttled second as the client saw it: what was consumed around it, of what."""
+class Reading:
+    """One resource by minutes, with what was provisioned read in one way."""
 
-    second: int
-    throttles: int
-    rate: float  # units/s
-    capacity: float  # units/s
-    bank: Bank | None
+    track: Track
+    provisioned: Steps
+    banks: Mapping[int, Bank]
+    ceiling: float  # of one partition, units/s
+    numbers: Thresholds
 
-    def says(self, numbers: Thresholds) -> Constraint:
-        """What was the limit in this second."""
-        if self.rate < numbers.inferred.at_provisioned_low * self.capacity:
-            return "partition"
-        spent = self.bank is not None and self.bank.spent_before(numbers.inferred.burst_spent_share / 10)
-        within = self.rate <= numbers.inferred.at_provisioned_high * self.capacity
-        return "table" if spent or within else "partition"
-
-
-def by_seconds(
-    seconds: Sequence[Second], constraint: Constraint, share: float, direction: Direction, numbers: Thresholds
-) -> Opinion:
-    """The opinion of throttled seconds that say one constraint; `share`: of all throttles of that time."""
-    total = sum(second.throttles for second in seconds)
-    rate = sum(second.rate * second.throttles for second in seconds) / total
-    capacity = sum(second.capacity * second.throttles for second in seconds) / total
-    held = "" if share == 1 else f" with {percent(share)} of the throttles of that time"
-    rule = "at-provisioned" if constraint == "table" else "below-provisioned"
-    burst = ""
-    if constraint == "partition" and rate > capacity:
-        rule, burst = "burst-in-hand", ", with burst still in hand by estimate"
-    return Opinion(
-        rule=f"seconds-{rule}",
-        constraint=constraint,
-        confidence=numbers.confidence.seconds * (0.7 + 0.3 * share),
-        because=f"In {some(len(seconds), 'throttled second')}{held}, "
-        f"{of_provisioned(rate, capacity, direction)} were consumed{burst}.",
-    )
+    def minute(self, cell: int) -> "Minute | None":
+        """One cell; None where consumption or capacity is not known."""
+        rate, capacity, bank = (
+            self.track.consumed_per_s(cell), self.provisioned.at(cell), self.banks.get(cell)
+        )  # fmt: skip
+        if rate is None or not capacity or bank is None:
+            return None
+        return Minute(self, cell, rate, capacity, bank)
 
 
-def by_minutes(track: Track, cell: int, bank: Mapping[int, Bank], numbers: Thresholds) -> Opinion:
+@dataclass(frozen=True, slots=True)
+class Minute:
+    """One cell with what is known of it."""
+
+    reading: Reading
+    cell: int
+    rate: float  # consumed units/s, in the mean
+    capacity: float  # provisioned units/s
+    bank: Bank
+
+    @property
+    def numbers(self) -> Thresholds:
+        return self.reading.numbers
+
+    @property
+    def track(self) -> Track:
+        return self.reading.track
+
+    @property
+    def share(self) -> float:
+        return self.rate / self.capacity
+
+    @property
+    def at(self) -> bool:
+        """Whether what is provisioned was consumed, no more and no less."""
+        inferred = self.numbers.inferred
+        return inferred.at_provisioned_low <= self.share <= inferred.at_provisioned_high
+
+    @property
+    def used(self) -> float:
+        return self.rate * self.track.step_s
+
+    @property
+    def saved(self) -> bool:
+        """Whether burst was certainly in hand before and after, and so all the time if the load was even."""
+        least = min(self.bank.least, self.bank.least_after)
+        return least > self.numbers.inferred.burst_saved_share * self.bank.depth
+
+    @property
+    def spent_after(self) -> bool:
+        return self.bank.spent_after(self.numbers.inferred.burst_spent_share)
+
+    @property
+    def whole_partitions(self) -> bool:
+        """Whether the rate is what a number of partitions serves at their ceiling."""
+        ceiling = self.reading.ceiling
+        count = round(self.rate / ceiling)
+        return count > 0 and abs(self.rate - count * ceiling) <= NEAR * self.rate
+
+    @property
+    def events(self) -> float:
+        return (self.track.events or {}).get(self.cell, 0.0)
+
+    def near(self, way: int) -> "Minute | None":
+        """The cell before (-1) or after (+1), where it throttled, too."""
+        cell = self.cell + way * self.track.step_s
+        return self.reading.minute(cell) if self.track.throttled(cell) else None
+
+    def says(self, rule: str, because: str) -> Opinion:
+        """An opinion with this cell's numbers in front."""
+        used = f"On average, {of_provisioned(self.rate, self.capacity, self.track.direction)} were consumed"
+        return opinion_of(rule, f"{used}{because}", self.numbers)
+
+
+def by_minutes(readings: tuple[Reading, ...], cell: int) -> Opinion:
     """What a minute's average (or that of a longer period) says of one cell."""
-    used, capacity = track.consumed_per_s(cell), track.provisioned.at(cell)
+    minutes = [minute for reading in readings if (minute := reading.minute(cell)) is not None]
+    if not minutes:
+        return _unknown(readings[0].track, cell)
+    possible = [minute for minute in minutes if not minute.bank.overdrawn] or minutes
+    opinions = [_opinion(minute) for minute in possible]
+    if len({opinion.constraint for opinion in opinions}) == 1:
+        return min(opinions, key=lambda opinion: opinion.confidence)
+    at = [opinion for minute, opinion in zip(possible, opinions, strict=True) if minute.at]
+    return at[0] if len(at) == 1 else _changed(possible)
+
+
+def _opinion(minute: Minute) -> Opinion:
+    return next(opinion for rule in RULES if (opinion := rule(minute)) is not None)
+
+
+def _unknown(track: Track, cell: int) -> Opinion:
+    used = track.consumed_per_s(cell)
     if used is None:
         return undecided(
             "undetermined-no-consumed", "The consumed units of the throttled time are not known."
         )
-    if not capacity:
-        return undecided(
-            "undetermined-no-provisioned",
-            f"{units(used, track.direction)} were consumed, but what is provisioned is not known.",
+    return undecided(
+        "undetermined-no-provisioned",
+        f"{units(used, track.direction)} were consumed, but what is provisioned is not known.",
+    )
+
+
+def _changed(minutes: list[Minute]) -> Opinion:
+    rates = " or ".join(whole(minute.capacity) for minute in minutes)
+    return undecided(
+        "undetermined-capacity-changed",
+        f"{units(minutes[0].rate, minutes[0].track.direction)} were consumed, and {rates} were provisioned: "
+        "that was changed within these five minutes, and nobody knows when.",
+    )
+
+
+def _too_few(minute: Minute) -> Opinion | None:
+    if minute.used >= FEW * minute.reading.ceiling:
+        return None
+    few = f": {whole(minute.used)} units in all, fewer than one partition serves within a second"
+    return minute.says("minutes-too-few-units", f"{few}.")
+
+
+def _saved(minute: Minute) -> Opinion | None:
+    if not minute.saved:
+        return None
+    rule = "minutes-below-provisioned" if minute.share < 1 else "minutes-burst-in-hand"
+    least = min(minute.bank.least, minute.bank.least_after)
+    return minute.says(rule, f", with {least:,.0f} units of burst in hand at least.")
+
+
+def _at(minute: Minute) -> Opinion | None:
+    if not minute.at:
+        return None
+    if minute.spent_after:
+        return minute.says("minutes-at-provisioned", ", and the burst was spent.")
+    if minute.whole_partitions:
+        held = ". Burst is left by estimate, and whole partitions serve just as much"
+        opinion = minute.says("minutes-at-ceiling", f"{held}.")
+        first = minute.reading.minute(minute.cell - minute.track.step_s) is None
+        return opinion.weaker(UNSEEN, "What burst there was before is not known.") if first else opinion
+    return minute.says("minutes-at-provisioned", ".")
+
+
+def _above(minute: Minute) -> Opinion | None:
+    if minute.share < 1:
+        return None
+    after = minute.near(1)
+    ran_out = minute.spent_after or (after is not None and after.at and not after.whole_partitions)
+    if not ran_out:
+        left = f"{minute.bank.likely_after:,.0f} units of it left by estimate"
+        return minute.says("minutes-burst-estimated", f": the table was still giving burst, {left}.")
+    if _while_burst_lasted(minute) > 0.5 * minute.events:
+        return minute.says(
+            "minutes-burst-running-out", ": the burst ran out, and most throttles came before."
         )
-    numbers_said = f"On average, {of_provisioned(used, capacity, track.direction)} were consumed"
-    share, held = used / capacity, bank[cell]
-    if share < numbers.inferred.at_provisioned_low:
-        opinion = _below(track, cell, held, numbers, numbers_said, share)
-    elif share <= numbers.inferred.at_provisioned_high:
-        opinion = _at(track, used, held, numbers, numbers_said)
-    else:
-        opinion = _above(track, cell, held, numbers, numbers_said)
-    return opinion
+    return minute.says("minutes-burst-spent", f": the burst was spent within the {minute.track.cell_name}.")
 
 
-def _below(track: Track, cell: int, held: Bank, numbers: Thresholds, said: str, share: float) -> Opinion:
-    base = numbers.confidence.minutes
-    if held.spent_before(numbers.inferred.burst_spent_share):
-        because = f"{said}, after the burst was spent: a partly loaded period at the table's limit."
-        return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base * 0.9, because=because)
-    room = 1 - share / numbers.inferred.at_provisioned_low
-    opinion = Opinion(
-        rule="minutes-below-provisioned",
-        constraint="partition",
-        confidence=base + (0.9 - base) * room,
-        because=f"{said}, with {held.after:,.0f} units of burst in hand by estimate.",
-    )
-    neighbours = [track.cell_of(cell + way * track.step_s) for way in (-1, 1)]
-    if not any(_throttled(track, near) for near in neighbours):
-        opinion = opinion.weaker(ALONE, f"The average of one {track.cell_name} alone may hide a short burst.")
-    return opinion
+def _while_burst_lasted(minute: Minute) -> float:
+    """Throttles that fit to the part of the minute in which there was burst, as in the minute before."""
+    before = minute.near(-1)
+    if before is None or before.rate <= minute.capacity:
+        return 0.0
+    part = (minute.rate - minute.capacity) / (before.rate - minute.capacity)
+    return min(1.0, part) * before.events
 
 
-def _at(track: Track, used: float, held: Bank, numbers: Thresholds, said: str) -> Opinion:
-    base = numbers.confidence.minutes
-    if held.spent_after(numbers.inferred.burst_spent_share):
-        because = f"{said}, and the burst was spent."
-        return Opinion(
-            rule="minutes-at-provisioned", constraint="table", confidence=base + 0.15, because=because
-        )
-    opinion = Opinion(
-        rule="minutes-at-provisioned", constraint="table", confidence=base * 0.9, because=f"{said}."
-    )
-    ceiling = partition_ceiling(track.direction)
-    if abs(used - ceiling) <= 0.1 * ceiling:
-        return opinion.weaker(0.75, f"But {ceiling:,.0f} units/s is one partition's ceiling, too.")
-    return opinion
+def _below(minute: Minute) -> Opinion:
+    if minute.bank.spent_before(minute.numbers.inferred.burst_spent_share):
+        partly = ", after the burst was spent: a partly loaded period at the table's limit"
+        return minute.says("minutes-burst-spent", f"{partly}.")
+    before = minute.near(-1)
+    if before is not None and before.at and _opinion(before).constraint == "table":
+        rest = f"after a {minute.track.cell_name} at provisioned: the rest of a load at the table's limit"
+        return minute.says("minutes-partly-loaded", f", {rest}.")
+    left = f", with {minute.bank.likely_after:,.0f} units of burst in hand by estimate"
+    return minute.says("minutes-below-estimated", f"{left}.")
 
 
-def _above(track: Track, cell: int, held: Bank, numbers: Thresholds, said: str) -> Opinion:
-    base, inferred = numbers.confidence.minutes, numbers.inferred
-    if held.spent_after(inferred.burst_spent_share):
-        because = f"{said}: the burst was spent within the {track.cell_name}."
-        return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base, because=because)
-    following = track.cell_of(cell + track.step_s)
-    used, capacity = track.consumed_per_s(following), track.provisioned.at(following)
-    after = used / capacity if used is not None and capacity else 0.0
-    in_reach = inferred.at_provisioned_low <= after <= inferred.at_provisioned_high
-    if in_reach and _throttled(track, following):
-        then = f"{units(used or 0.0, track.direction)} in the {track.cell_name} after"
-        because = f"{said}, and {then}: the burst ran out."
-        return Opinion(rule="minutes-burst-spent", constraint="table", confidence=base * 0.9, because=because)
-    because = f"{said}: the table was still giving burst, {held.after:,.0f} units of it left by estimate."
-    opinion = Opinion(
-        rule="minutes-burst-in-hand", constraint="partition", confidence=base * 0.95, because=because
-    )
-    if track.consumed is not None and cell == min(track.consumed):
-        opinion = opinion.weaker(FIRST_CELL, "What burst there was before is not known.")
-    return opinion
-
-
-def _throttled(track: Track, cell: int) -> bool:
-    return bool(track.events and track.events.get(cell))
+RULES: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (_too_few, _saved, _at, _above, _below)

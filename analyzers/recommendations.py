@@ -11,13 +11,15 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-ke
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from analyzers import capacity_advice
 from analyzers.cases import Case, meeting_chance
-from analyzers.facts import QUOTAS
 from analyzers.formats import Constraint, HotKey, Recommendation
+from analyzers.growth import RULE as NOT_GROWN
 from analyzers.numbers import percent, some, units, whole
 from analyzers.words import key_name
 
 LATE_SPLIT = "until DynamoDB splits it."
+SPLIT: Final = ("key-range-split", "key-range-split-seen")
 
 
 def recommend(case: Case) -> tuple[Recommendation, ...]:
@@ -26,10 +28,11 @@ def recommend(case: Case) -> tuple[Recommendation, ...]:
 
 
 def _partition(case: Case) -> Iterator[Recommendation]:
-    if case.rule == "on-demand-not-grown":
+    if case.rule == NOT_GROWN:
         yield from _not_grown(case)
         return
-    yield _wait_for_the_key(case)
+    if case.rule not in SPLIT:  # then it is over by itself
+        yield _wait_for_the_key(case)
     if case.resource != "table":
         yield _reshape_index(case)
     elif case.direction == "read":
@@ -54,9 +57,10 @@ def _wait_for_the_key(case: Case) -> Recommendation:
     return Recommendation(
         action="back_off",
         kind="mitigation",
-        why=f"One partition of {case.whose} sustains {case.sustained}, whatever {case.whose} has in all.",
-        expected="No request is lost, because each waits until the key has room; more capacity would "
-        "change nothing.",
+        why=f"One partition of {case.whose} sustains {case.sustained}, however much {case.whose} has in all: "
+        "more capacity would change nothing.",
+        expected="A short peak is ridden out, because each request waits until its partition has room; "
+        "demand that stays above that has to be spread.",
     )
 
 
@@ -102,8 +106,8 @@ def _raise_cardinality(case: Case) -> Recommendation:
         action="raise_cardinality",
         kind="cure",
         why=f"A key range of {case.whose} is at its ceiling of {case.sustained}, and {known}.",
-        expected="With more distinct values, evenly used, the load reaches every partition; CloudWatch "
-        "Contributor Insights in throttled-keys mode names the keys that are hot today.",
+        expected="With more distinct values, evenly used, the load reaches every partition. Contributor "
+        "Insights in throttled-keys mode names the keys that are hot today.",
     )
 
 
@@ -111,20 +115,20 @@ def _relieve_reads(case: Case) -> Iterator[Recommendation]:
     key = case.hottest
     who = "A few keys take the reads"
     if key is not None:
-        who = f"Key {_named(key)} is read with {units(key.units_per_s, 'read')}"
+        who = f"Key {_named(key)} is asked for {units(key.units_per_s, 'read')}"
     yield Recommendation(
         action="read_eventually_consistent",
         kind="mitigation",
         why=f"{who}, and strongly consistent reads take twice their units from the {case.sustained} "
         "of a partition.",
-        expected="The same reads take half the units, where they were strongly consistent.",
+        expected="Reads that were strongly consistent take half the units.",
     )
     yield Recommendation(
         action="cache_reads",
         kind="cure",
         why=f"{who}, and popular items are read over and over.",
-        expected="A cache in front (DAX, or one in the client) answers repeated reads, so the table sees one "
-        "read for each item and time to live.",
+        expected="A cache in front (DAX, or one in the client) answers repeated reads: the table sees about "
+        "one read of each item per time to live.",
     )
     if key is not None and key.units_per_s > case.ceiling:
         yield _replicate(case, key, who)
@@ -138,8 +142,8 @@ def _replicate(case: Case, key: HotKey, who: str) -> Recommendation:
         shards=copies,
         why=f"{who}, and a partition sustains {whole(case.ceiling)}, so it takes "
         f"{_formula(case, key.units_per_s, 'copies')}.",
-        expected=f"Each copy takes {units(key.units_per_s / copies, 'read')}, and every write is paid "
-        f"{copies:,} times.",
+        expected=f"Each copy takes {units(key.units_per_s / copies, 'read')}, and every write to the item is "
+        f"paid {copies:,} times.",
     )
 
 
@@ -152,8 +156,9 @@ def _reshape_index(case: Case) -> Recommendation:
         kind="cure",
         shards=count,
         why=f"{case.asked}, and one key range of {case.whose} is at its ceiling of {case.sustained}.",
-        expected="A prefix 0..N-1 on the index's partition key spreads the entries, and queries then ask "
-        "each prefix; an index that nobody queries can be dropped.",
+        expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on the index's partition key "
+        "spreads the entries, and a query then asks for each prefix. The table's key may stay as it is; an "
+        "index that nobody queries can be dropped.",
     )
 
 
@@ -175,80 +180,8 @@ def _pre_warm(case: Case) -> Recommendation:
         action="pre_warm",
         kind="cure",
         units=target,
-        why=f"{case.asked} with even keys, so what is lacking is partitions.",
+        why=f"{case.asked}, and no key stands out: what is lacking is partitions.",
         expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time charge.",
-    )
-
-
-def _table(case: Case) -> Iterator[Recommendation]:
-    target = case.with_headroom
-    has = "what is provisioned is not known"
-    if case.provisioned is not None:
-        has = f"{units(case.provisioned, case.direction)} are provisioned for {case.whose}"
-    share = percent(case.numbers.target_utilisation)
-    room = f"The demand is then {share} of {units(target, case.direction)}, and " if target else ""
-    yield Recommendation(
-        action="raise_capacity",
-        kind="mitigation",
-        units=target,
-        why=f"{case.asked}, and {has}.",
-        expected=f"{room}UpdateTable takes effect within minutes.",
-    )
-    yield _auto_scaling(case, share)
-    yield Recommendation(
-        action="on_demand",
-        kind="cure",
-        why="Where demand cannot be foreseen, paying per request needs no capacity to plan.",
-        expected=f"Only the account's quota ({_quota(case)} by default) limits the table then, and one "
-        f"partition is still held to {case.sustained}.",
-    )
-
-
-def _auto_scaling(case: Case, share: str) -> Recommendation:
-    target = case.with_headroom
-    most = f" with a maximum of at least {units(target, case.direction)}" if target else ""
-    return Recommendation(
-        action="auto_scaling",
-        kind="cure",
-        units=target,
-        why=f"A fixed {case.direction} capacity of {case.whose} fits one demand only.",
-        expected=f"Target tracking at {share}{most} follows slow changes; steep ones still throttle, because "
-        "it reacts after minutes.",
-    )
-
-
-def _maximum(case: Case) -> Iterator[Recommendation]:
-    yield _slow_down(case, "the maximum on-demand throughput")
-    yield Recommendation(
-        action="raise_max_on_demand",
-        kind="cure",
-        units=case.with_headroom,
-        why=f"{case.asked}, and the owner of {case.whose} can raise or remove the maximum.",
-        expected="Requests are admitted up to the new maximum, and paid for.",
-    )
-
-
-def _account(case: Case) -> Iterator[Recommendation]:
-    yield _slow_down(case, "the account's quota for one table with its indexes")
-    yield Recommendation(
-        action="raise_account_quota",
-        kind="cure",
-        units=case.with_headroom,
-        why=f"{case.asked}, and the quota is {_quota(case)} unless it was raised.",
-        expected="Service Quotas grants a higher table-level throughput on request.",
-    )
-
-
-def _quota(case: Case) -> str:
-    return units(QUOTAS[case.direction], case.direction)
-
-
-def _slow_down(case: Case, what: str) -> Recommendation:
-    return Recommendation(
-        action="back_off",
-        kind="mitigation",
-        why=f"The {case.direction}s of {case.whose} reach {what}.",
-        expected="Retries with jitter, or a queue in front, spread the demand over time.",
     )
 
 
@@ -258,7 +191,7 @@ def _undetermined(case: Case) -> Iterator[Recommendation]:
         kind="mitigation",
         why=f"What throttled {case.whose} cannot be told from this evidence.",
         expected="A client with an AWS SDK of August 2025 or later keeps ThrottlingReasons, and `keyheat "
-        "collect` adds CloudWatch's cause-specific metrics and what is provisioned.",
+        "collect` asks CloudWatch for the cause-specific metrics and for what is provisioned.",
     )
 
 
@@ -268,9 +201,9 @@ def _nothing(_case: Case) -> Iterator[Recommendation]:
 
 _ADVICE: Final[dict[Constraint, Callable[[Case], Iterator[Recommendation]]]] = {
     "partition": _partition,
-    "table": _table,
-    "max_on_demand": _maximum,
-    "account": _account,
+    "table": capacity_advice.table,
+    "max_on_demand": capacity_advice.maximum,
+    "account": capacity_advice.account,
     "undetermined": _undetermined,
     "none": _nothing,
 }

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from analyzers.rules import MEASURED
 from tablemodel.checked import checked_toml
 
 DEFAULT = Path(__file__).parents[1] / "configs" / "thresholds.toml"
@@ -43,10 +44,12 @@ class Inferred(_Part):
     at_provisioned_low: Annotated[float, Field(gt=0, le=1)]
     at_provisioned_high: Annotated[float, Field(ge=1, le=10)]
     burst_spent_share: Share
+    burst_saved_share: Share
+    at_second_low: Annotated[float, Field(gt=0, le=1)]
+    at_second_high: Annotated[float, Field(ge=1, le=10)]
     at_limit: Annotated[float, Field(gt=0, le=1)]
     smoothing_s: Annotated[int, Field(ge=1, le=60)]
     client_share: Share
-    majority: Annotated[float, Field(gt=0.5, le=1)]
     decide_at: Share
     warm_share: Share
 
@@ -57,17 +60,26 @@ class ConfidenceNumbers(_Part):
     reason: Share
     reason_confirmed: Share
     cause_metric: Share
-    seconds: Share
-    minutes: Share
     conflict: Share
     inferred_conflict: Share
     unreasoned: Share
+    rules: dict[str, Share]
 
     @model_validator(mode="after")
     def _better_grades_are_surer(self) -> Self:
-        if not self.reason_confirmed >= self.reason >= self.cause_metric >= self.seconds >= self.minutes:
-            raise ValueError("confidence must not grow from reason_confirmed down to minutes")
+        if not self.reason_confirmed >= self.reason >= self.cause_metric:
+            raise ValueError("confidence must not grow from reason_confirmed down to cause_metric")
         return self
+
+    @field_validator("rules")
+    @classmethod
+    def _each_rule_once(cls, rules: dict[str, float]) -> dict[str, float]:
+        unknown, lacking = sorted(rules.keys() - set(MEASURED)), sorted(set(MEASURED) - rules.keys())
+        if unknown or lacking:
+            said = [f"no rules: {', '.join(unknown)}"] * bool(unknown)
+            said += [f"rules without a number: {', '.join(lacking)}"] * bool(lacking)
+            raise ValueError("; ".join(said))
+        return rules
 
 
 class Recommend(_Part):

@@ -4,7 +4,6 @@ A cell is the period of the consumption and throttle series: a minute, or longer
 absent stays absent: a lookup says None where CloudWatch was not asked or did not answer.
 """
 
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,35 +11,18 @@ from datetime import datetime
 from typing import Final
 
 from analyzers import metrics
+from analyzers.endpoint import units_hold
 from analyzers.formats import AccountFacts, Capacity, Constraint, Direction, Evidence, SecondCount, Series
 from analyzers.numbers import span
+from analyzers.settings import LARGEST, Steps, steps
 from tablemodel import limits
 from tablemodel.resources import Cause, parse_reason
 
-LARGEST: Final = 10.0**15  # a bound for values from outside, so that no sum of them overflows
 LONGEST_CELL_S: Final = 86_400
+EXTREMES: Final = ("Minimum", "Maximum")
 UNNAMED_INDEX: Final = "(an index)"  # a reason spoke of an index, and nothing says which of several
-OLDEST_SETTING_S: Final = 12 * 3_600  # a setting is not carried forward for longer
 
 Cells = Mapping[int, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """A setting over time: each value holds until the next one; `always` where no series said otherwise."""
-
-    starts_s: tuple[int, ...]
-    values: tuple[float, ...]
-    always: float | None
-
-    def at(self, second: float) -> float | None:
-        """Units per second in force at an epoch second; None where nobody knows."""
-        place = bisect_right(self.starts_s, second) - 1
-        if place >= 0 and second - self.starts_s[place] <= OLDEST_SETTING_S:
-            return self.values[place]
-        if self.always is None and self.starts_s and place < 0 and self.starts_s[0] - second <= 300:
-            return self.values[0]
-        return self.always
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +52,18 @@ class Track:
     def cell_name(self) -> str:
         """What a sentence calls a cell: `minute`, or `period of 5 min`."""
         return "minute" if self.step_s == limits.MINUTE_S else f"period of {span(self.step_s)}"
+
+    def on_demand_at(self, second: float) -> bool | None:
+        """Whether it paid per request then; a switch of the mode shows in what was published."""
+        if self.on_demand and self.provisioned.starts_s:
+            return not self.provisioned.published(second)
+        if self.on_demand is False and self.provisioned.begins_late(second):
+            return None
+        return self.on_demand
+
+    def throttled(self, cell: int) -> bool:
+        """Whether CloudWatch counts throttle events in a cell."""
+        return bool(self.events and self.events.get(cell))
 
     def cell_of(self, second: float) -> int:
         """The start of the cell that an epoch second falls in."""
@@ -124,6 +118,7 @@ def timeline(evidence: Evidence) -> Timeline:
 
 
 Whose = tuple[str | None, Direction]
+SeriesName = tuple[str, str | None, str]  # metric, index, and which extreme
 
 
 def _track(
@@ -131,7 +126,7 @@ def _track(
     index: str | None,
     direction: Direction,
     step_s: int,
-    by_key: Mapping[tuple[str, str | None], Series],
+    by_key: Mapping[SeriesName, Series],
     reasons: Mapping[Whose, Mapping[int, Mapping[str | None, int]]],
     seconds: Mapping[Whose, Mapping[int, SecondCount]] | None,
 ) -> Track:
@@ -139,13 +134,15 @@ def _track(
     facts = next((i for i in table.indexes if i.name == index), None) if index else table
 
     def cells(name: str) -> Cells | None:
-        series = by_key.get((name, index))
+        series = by_key.get((name, index, ""))
         return _cells(series, step_s) if series else None
 
     def setting(name: str, fact: Capacity | None) -> Steps:
-        return _steps(by_key.get((name, index)), fact.of(direction) if fact else None, evidence.scale)
+        average, least, most = (by_key.get((name, index, kind)) for kind in ("", *EXTREMES))
+        return steps(average, least, most, fact.of(direction) if fact else None, evidence.scale)
 
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
+    counted = units_hold(evidence, direction)
     asked = {
         metrics.CONSTRAINT_OF_CAUSE[cause]: cells(metrics.cause_events(direction, cause)) for cause in Cause
     }
@@ -154,13 +151,13 @@ def _track(
         direction=direction,
         step_s=step_s,
         reasons=reasons.get((index, direction), {}),
-        seconds=None if seconds is None else seconds.get((index, direction), {}),
-        consumed=cells(metrics.consumed(direction)),
+        seconds=None if seconds is None or not counted else seconds.get((index, direction), {}),
+        consumed=cells(metrics.consumed(direction)) if counted else None,
         events=cells(metrics.throttle_events(direction)),
         causes={constraint: found for constraint, found in asked.items() if found is not None},
         provisioned=provisioned,
         maximum=setting(metrics.on_demand_maximum(direction), facts.max_on_demand if facts else None),
-        maximum_asked=(metrics.on_demand_maximum(direction), index) in by_key,
+        maximum_asked=(metrics.on_demand_maximum(direction), index, "") in by_key,
         warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
         on_demand=_on_demand(evidence, provisioned),
     )
@@ -191,9 +188,13 @@ def _step_s(series: Iterable[Series]) -> int:
     return min(max(added, default=limits.MINUTE_S), LONGEST_CELL_S)
 
 
-def _by_key(series: Iterable[Series]) -> dict[tuple[str, str | None], Series]:
-    """Series of the table and its indexes; of two with one name the later one holds."""
-    return {(s.metric, s.index): s for s in series if s.operation is None}
+def _by_key(series: Iterable[Series]) -> dict[SeriesName, Series]:
+    """Series of the table and its indexes; extremes of a setting stand beside its average, not for it."""
+    return {
+        (s.metric, s.index, s.statistic if s.statistic in EXTREMES else ""): s
+        for s in series
+        if s.operation is None
+    }
 
 
 def _cells(series: Series, step_s: int) -> Cells:
@@ -201,17 +202,6 @@ def _cells(series: Series, step_s: int) -> Cells:
     for at, value in dict(series.points).items():
         cells[int(at.timestamp() // step_s) * step_s] += min(value, LARGEST)
     return dict(cells)
-
-
-def _steps(series: Series | None, always: float | None, scale: float) -> Steps:
-    """CloudWatch publishes a zero for a mode that is not in force; it says nothing about capacity."""
-    bound = min(always, LARGEST) * scale if always else None
-    if series is None:
-        return Steps((), (), bound)
-    ordered = sorted(
-        (int(at.timestamp()), min(value, LARGEST) * scale) for at, value in series.points if value > 0
-    )
-    return Steps(tuple(at for at, _ in ordered), tuple(value for _, value in ordered), bound)
 
 
 def _index_names(evidence: Evidence, reasons: Iterable[Whose]) -> tuple[str, ...]:

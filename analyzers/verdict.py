@@ -8,6 +8,7 @@ from typing import Final
 from analyzers import metrics
 from analyzers.checks import error_share, throttle_share
 from analyzers.client import ClientFiles
+from analyzers.endpoint import unreliable, without_a_model
 from analyzers.formats import Constraint, Direction, Evidence, GeneratorFacts, Label, Verdict
 from analyzers.numbers import UNITS, percent, some, whole
 from analyzers.thresholds import Failures, Thresholds
@@ -23,6 +24,7 @@ REFUSED: Final[dict[Constraint, str]] = {
     "account": "refused because the account's quota for one table was reached",
     "undetermined": "refused for a limit that the evidence does not tell",
 }
+LARGE_UNITS = 10.0  # units of one request, where nobody counted requests: few are larger
 NOTABLE = 0.2  # share of the dominating throttles from which another constraint is named, too
 
 
@@ -78,6 +80,8 @@ def verdict(
     found = groups(labels)
     sprinkle = _sprinkle(found, evidence, client, numbers)
     made = _without_throttles(evidence, sprinkle) if not found or sprinkle else _of_groups(found)
+    if doubt := unreliable(evidence):
+        made = made.model_copy(update={"because": (*made.because, doubt)})
     confession = (
         "The load generator was the limit: this says something about the generator, not about the table.",
     )
@@ -131,6 +135,8 @@ def _sprinkle(
     """Throttles that are both few and rare, in words; None where there are none or more than that."""
     throttles = sum(group.throttles for group in found)
     share = throttle_share(evidence, client)
+    if share is None:
+        share = _share_by_units(throttles, evidence)
     if not throttles or share is None or throttles > numbers.noise.throttles or share > numbers.noise.share:
         return None
     few = f"more than {numbers.noise.throttles:,} throttles or {percent(numbers.noise.share)} of the attempts"
@@ -139,10 +145,21 @@ def _sprinkle(
     )
 
 
+def _share_by_units(throttles: int, evidence: Evidence) -> float | None:
+    """Throttles per request as CloudWatch alone tells: it counts units, so requests are taken to be large."""
+    arranged = timeline(evidence)
+    if any(track.consumed is None for track in arranged.tracks if track.index is None):
+        return None
+    units = sum(_units(arranged, direction) for direction in metrics.DIRECTIONS)
+    return throttles / (throttles + units / LARGE_UNITS) if units else None
+
+
 def _without_throttles(evidence: Evidence, sprinkle: str | None) -> Verdict:
     """`none` where the evidence would have shown throttles, else `undetermined`."""
     arranged = timeline(evidence)
     by_client, by_cloudwatch = _client_says(evidence), _cloudwatch_says(arranged, evidence)
+    if sprinkle is None and (made := without_a_model(evidence, by_client)):
+        return made
     because = tuple(said for said in (sprinkle, by_client, by_cloudwatch) if said)
     if not because:
         lacking = (

@@ -27,8 +27,20 @@ def silent(_what: str, _left_s: float) -> None:
     """A progress that tells nobody."""
 
 
-def countdown(until_s: float, what: str, *, clock: Clock, sleep: Sleep, progress: Progress) -> None:
-    """Sleep until `until_s` (epoch seconds) in steps of a second, telling what is left before each."""
-    while (left_s := until_s - clock()) > 0:
-        progress(what, left_s)
+def countdown(
+    until_s: float,
+    what: str,
+    *,
+    clock: Clock,
+    sleep: Sleep,
+    progress: Progress,
+    limit_s: float | None = None,
+) -> None:
+    """Sleep until `until_s` (epoch seconds) in steps of a second, telling what is left before each.
+
+    What is left is counted to `limit_s`, where what is waited for may take longer than this sleep.
+    """
+    last_s = until_s if limit_s is None else limit_s
+    while (left_s := until_s - (now_s := clock())) > 0:
+        progress(what, last_s - now_s)
         sleep(min(1.0, left_s))

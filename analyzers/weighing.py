@@ -1,6 +1,8 @@
 """Weighing a candidate against the grades not used: agreement confirms it, conflict is said aloud."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +11,7 @@ from analyzers.candidates import Candidate
 from analyzers.formats import Constraint
 from analyzers.inferred import Inference
 from analyzers.numbers import some
+from analyzers.spans import Span
 from analyzers.timeline import Track
 from analyzers.words import LIMITS
 
@@ -23,8 +26,30 @@ class Weight:
     because: tuple[str, ...]
 
 
-def weigh(candidate: Candidate, others: Sequence[Candidate], inference: Inference) -> Weight:
-    """Confidence and reasons of a candidate; `others` are the candidates of the same track."""
+@dataclass(frozen=True, slots=True)
+class Others:
+    """When each constraint was seen on a track: its spans, in order and apart from each other."""
+
+    spans: Mapping[Constraint, Sequence[Span]]
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate]) -> "Others":
+        """The spans of a track's candidates."""
+        found: defaultdict[Constraint, list[Span]] = defaultdict(list)
+        for candidate in candidates:
+            found[candidate.constraint].append(candidate.span)
+        ordered = {name: sorted(spans, key=lambda span: span.start_s) for name, spans in found.items()}
+        return cls(ordered)
+
+    def seen(self, constraint: Constraint, span: Span) -> bool:
+        """Whether a constraint was seen at some moment of a span."""
+        spans = self.spans.get(constraint, ())
+        place = bisect_left(spans, span.end_s, key=lambda one: one.start_s)
+        return place > 0 and spans[place - 1].overlaps(span.start_s, span.end_s)
+
+
+def weigh(candidate: Candidate, others: Others, inference: Inference) -> Weight:
+    """Confidence and reasons of a candidate; `others` are those of the same track."""
     if candidate.opinion is not None:
         return Weight(candidate.opinion.confidence, (candidate.opinion.because,))
     confidence = inference.numbers.confidence
@@ -41,9 +66,7 @@ def cells_of(candidate: Candidate, track: Track) -> range:
     return range(track.cell_of(candidate.span.start_s), candidate.span.end_s, track.step_s)
 
 
-def _against_metrics(
-    candidate: Candidate, others: Sequence[Candidate], inference: Inference
-) -> tuple[float, str]:
+def _against_metrics(candidate: Candidate, others: Others, inference: Inference) -> tuple[float, str]:
     """What the cause-specific metrics say of a span whose reasons the client saw."""
     track, confidence = inference.track, inference.numbers.confidence
     if candidate.grade != "reason" or not track.causes:
@@ -55,10 +78,7 @@ def _against_metrics(
         published = track.consumed is not None and any(cell in track.consumed for cell in cells)
         silent = "CloudWatch's cause-specific metrics count no throttle in these minutes, or not yet."
         return (confidence.inferred_conflict, silent) if published else (1.0, "")
-    also_seen = {
-        o.constraint for o in others if o.span.overlaps(candidate.span.start_s, candidate.span.end_s)
-    }
-    foreign = {n: c for n, c in counts.items() if c >= NOTABLE * total and n not in also_seen}
+    foreign = {n: c for n, c in counts.items() if c >= NOTABLE * total and not others.seen(n, candidate.span)}
     if foreign:
         said = " and ".join(f"{count:,.0f} {metric_of(track, name)}" for name, count in foreign.items())
         return (
@@ -74,7 +94,7 @@ def _against_inference(candidate: Candidate, inference: Inference) -> tuple[floa
     """What consumption alone would have said of the heaviest cell of the span."""
     track = inference.track
     cells = cells_of(candidate, track)
-    heaviest = max(cells, key=lambda cell: _throttles(track, cell))
+    heaviest = max(cells, key=lambda cell: _throttles(inference, cell))
     span = candidate.span
     opinion = inference.opinion(heaviest, span.start_s, span.end_s)
     if opinion.constraint == "undetermined":
@@ -104,9 +124,9 @@ def _without_reason(candidate: Candidate, inference: Inference) -> tuple[float, 
     return factor, f"{more} and {'is' if bare == 1 else 'are'} not counted here."
 
 
-def _throttles(track: Track, cell: int) -> float:
-    own = sum(sum(track.reasons.get(s, {}).values()) for s in range(cell, cell + track.step_s))
-    return own or (track.events or {}).get(cell, 0.0)
+def _throttles(inference: Inference, cell: int) -> float:
+    own = sum(count for _, count in inference.throttled.get(cell, ()))
+    return own or (inference.track.events or {}).get(cell, 0.0)
 
 
 def metric_of(track: Track, constraint: Constraint) -> str:

@@ -26,6 +26,7 @@ TITLES: Final = {
     "raise_capacity": "Raise the capacity",
     "raise_cardinality": "Use a partition key with more values",
     "raise_max_on_demand": "Raise or remove the maximum",
+    "raise_minimum": "Keep a higher minimum",
     "ramp": "Ramp the load up",
     "read_eventually_consistent": "Read eventually consistent",
     "replicate_reads": "Keep copies of the hot item",

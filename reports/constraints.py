@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import get_args
 
+from analyzers.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
 from analyzers.formats import Constraint, Diagnosis, Label
 from reports.record import Resource
 
@@ -16,6 +17,11 @@ NAMES: dict[Constraint, str] = {
     "undetermined": "Undetermined",
     "none": "No throttles",
 }
+SHORT: dict[str | None, str] = {
+    NO_CAPACITY_MODEL: "No capacity model",
+    NOT_KNOWN: "Capacity model not known",
+}
+"""Verdicts that rest on the endpoint alone, by rule."""
 MEANINGS: dict[Constraint, str] = {
     "partition": "one key range was asked for more than a partition admits, whatever the table has left",
     "table": "the table or index as a whole was asked for more than it is provisioned for",

@@ -22,6 +22,7 @@ class Word:
 
 GROUPS: Final[Mapping[str, str]] = {
     "reads": "Reads that were checked",
+    "simulated": "Reads, simulated: there are no items to check",
     "cache": "Read-through cache",
     "orders": "Orders",
     "totals": "Totals of the orders",
@@ -41,6 +42,9 @@ WORDS: Final[Mapping[str, Word]] = {
     "reads.unchecked": Word("reads without an answer to check: a part of them was throttled"),
     "reads.units": Word("consumed by checked reads", "RCU"),
     "reads.requests": Word("requests that checked reads were made of"),
+    "simulated.reads": Word("reads as an application knows them, however many requests each takes"),
+    "simulated.read_requests": Word("requests that those reads were made of"),
+    "simulated.read_units": Word("consumed by those reads", "RCU"),
     "cache.hits": Word("reads answered by the cache"),
     "cache.misses": Word("reads that had to ask the table"),
     "cache.stale": Word("of its answers were older than the last write"),

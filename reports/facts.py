@@ -29,11 +29,12 @@ class Facts:
     attempts: int | None
     ceiling_per_s: float  # what one partition admits
     hot_key: HotKey | None
+    units_hold: bool = True  # False: the endpoint counts units in its own way
 
     @property
     def used_share(self) -> float | None:
         """Consumed over provisioned."""
-        if self.consumed_per_s is None or not self.provisioned_per_s:
+        if self.consumed_per_s is None or not self.provisioned_per_s or not self.units_hold:
             return None
         return self.consumed_per_s / self.provisioned_per_s
 
@@ -69,6 +70,7 @@ def facts_of(run: Run, record: Record) -> Facts:
         attempts=attempts,
         ceiling_per_s=partition_ceiling(resource.direction, run.scale),
         hot_key=hot_keys[0] if hot_keys else None,
+        units_hold=run.units_hold,
     )
 
 

@@ -52,7 +52,7 @@ def generator_chart(run: Run, record: Record, chart_id: str) -> Chart | None:
         made.update_layout(yaxis_range=[0, max(highest, asked_per_s) * 1.12])
     return Chart(
         id=chart_id,
-        title="What the load generator sent",
+        title="What was sent, on a virtual clock" if run.simulated else "What the load generator sent",
         summary=generator_summary(run, step_s),
         figure=made,
         legend=(

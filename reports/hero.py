@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from analyzers.formats import Verdict
 from analyzers.numbers import UNITS, moment, percent, rate, some, span, whole
 from analyzers.words import sentence
-from reports.constraints import NAMES
+from reports.constraints import NAMES, SHORT
 from reports.facts import Facts
 from reports.load import Run
-from reports.sentences import GRADE_MEANINGS, GRADES, expectation, is_as_expected, verdict_sentence
+from reports.sentences import GRADE_MEANINGS, GRADES, expectation, is_as_expected, sureness, verdict_sentence
 from reports.timeline import table_facts
 from tablemodel import limits
+from tablemodel.runfiles import SIMULATED
+
+PLACES = {"local": "local table", SIMULATED: "simulated"}
+"""Targets in words; any other one is its own name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ def hero_of(run: Run, facts: Facts) -> Hero:
         title=title_of(run),
         question=run.manifest.question if run.manifest else None,
         where=_where(run, facts),
-        chip=NAMES[verdict.constraint] if verdict.valid else "Not valid",
+        chip=_chip(verdict),
         expected=expectation(expects, verdict) if expects else None,
         surprise=expects is not None and not is_as_expected(expects, verdict),
         role="invalid" if not verdict.valid else verdict.constraint,
@@ -56,6 +60,12 @@ def hero_of(run: Run, facts: Facts) -> Hero:
         stats=_stats(run, facts),
         warnings=_warnings(run),
     )
+
+
+def _chip(verdict: Verdict) -> str:
+    if verdict.rule in SHORT:
+        return SHORT[verdict.rule]
+    return NAMES[verdict.constraint] if verdict.valid else "Not valid"
 
 
 def title_of(run: Run) -> str:
@@ -66,9 +76,10 @@ def title_of(run: Run) -> str:
 
 def _where(run: Run, facts: Facts) -> str:
     table = table_facts(run)
-    parts = [f"table {table.name}" if table else "", _mode(run)]
+    as_it_was = ", loaded as it was" if run.manifest and run.manifest.existing else ""
+    parts = [f"table {table.name}{as_it_was}" if table else "", _mode(run)]
     if run.manifest and run.manifest.target:
-        parts.append("local table" if run.manifest.target == "local" else run.manifest.target)
+        parts.append(PLACES.get(run.manifest.target, run.manifest.target))
     start, end = _times(run, facts)
     if start is not None and end is not None:
         parts.append(f"{moment(start)} UTC, {span(end - start)}")
@@ -92,12 +103,14 @@ def _times(run: Run, facts: Facts) -> tuple[float | None, float | None]:
 
 def _stats(run: Run, facts: Facts) -> tuple[Stat, ...]:
     verdict, unit = run.diagnosis.verdict, UNITS[facts.resource.direction]
-    if facts.provisioned_per_s:
+    if not facts.units_hold:
+        held = "not judged: units there are not DynamoDB's"
+    elif facts.provisioned_per_s:
         held = f"{percent(facts.used_share)} of {facts.resource.place}'s {whole(facts.provisioned_per_s)}"
     else:
         held = "no provisioned capacity known" if _mode(run) != "on-demand" else "on-demand"
     return (
-        Stat(name="Throttled", value=whole(facts.throttles), beside=_throttled_beside(facts, verdict)),
+        Stat(name="Throttled", value=_throttled(facts, verdict), beside=_throttled_beside(facts, verdict)),
         Stat(
             name="Consumed while throttled" if facts.throttles else "Consumed",
             value=rate(facts.consumed_per_s, unit),
@@ -106,10 +119,15 @@ def _stats(run: Run, facts: Facts) -> tuple[Stat, ...]:
         _evidence_stat(verdict),
         Stat(
             name="Confidence",
-            value=percent(verdict.confidence),
+            value=sureness(verdict),
             beside=f"from {some(run.diagnosis.coverage.minutes, 'minute')} of evidence",
         ),
     )
+
+
+def _throttled(facts: Facts, verdict: Verdict) -> str:
+    """How many; that there were none is known only where the evidence is complete."""
+    return "–" if not facts.throttles and verdict.constraint == "undetermined" else whole(facts.throttles)
 
 
 def _throttled_beside(facts: Facts, verdict: Verdict) -> str:
@@ -125,6 +143,8 @@ def _throttled_beside(facts: Facts, verdict: Verdict) -> str:
 def _evidence_stat(verdict: Verdict) -> Stat:
     if verdict.grade != "none":
         return Stat(name="Evidence", value=GRADES[verdict.grade], beside=GRADE_MEANINGS[verdict.grade])
+    if verdict.rule in SHORT:
+        return Stat(name="Evidence", value="None", beside="no throttle can be expected of this endpoint")
     if verdict.constraint == "none":
         return Stat(name="Evidence", value="No throttles", beside="there is nothing to explain")
     return Stat(name="Evidence", value="Not enough", beside="no reasons, and nothing to infer the cause from")
@@ -132,15 +152,26 @@ def _evidence_stat(verdict: Verdict) -> Stat:
 
 def _warnings(run: Run) -> tuple[str, ...]:
     said = []
-    if run.manifest is not None and run.manifest.status != "finished":
+    stopped = run.manifest.stopped_by if run.manifest else None
+    if stopped is not None:
+        said.append(f"{sentence(stopped.words)} What was recorded until then holds.")
+    elif run.manifest is not None and run.manifest.status != "finished":
         said.append(
             f"The run was {'interrupted' if run.manifest.status == 'interrupted' else 'not finished'}: "
             "it shows what was recorded until then."
         )
+    if run.simulated:
+        said.append("Simulated on a virtual clock: no request was sent, and there are no latencies.")
     said += map(sentence, run.health.missing)
-    if run.scale != 1:
+    said += map(sentence, run.manifest.table_notes if run.manifest else ())
+    if not run.units_hold:
         said.append(
-            f"Rehearsed at scale {run.scale:g}: the local table multiplies every rate limit by it, "
+            "Units, shares and costs are not to be relied on: this endpoint counts units in its own way."
+        )
+    if run.scale != 1:
+        word, place = ("Simulated", "simulated") if run.simulated else ("Rehearsed", "local")
+        said.append(
+            f"{word} at scale {run.scale:g}: the {place} table multiplies every rate limit by it, "
             f"so one partition admits {whole(limits.PARTITION_WRITE_UNITS_PER_S * run.scale)} WCU/s here."
         )
     return tuple(said)

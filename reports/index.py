@@ -34,6 +34,11 @@ class Picture:
     said: str
 
 
+def _no_throttles(run: Run) -> str:
+    """None, where there could have been some."""
+    return "–" if run.diagnosis.verdict.rule else "none"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One run on the index page; `hero` is None where the run could not be read, and `problem` says why."""
@@ -64,7 +69,7 @@ class Entry:
         return run, cls(
             run_dir=run_dir,
             hero=hero_of(run, facts),
-            throttled=f"{whole(facts.throttles)}{share}" if facts.throttles else "none",
+            throttled=f"{whole(facts.throttles)}{share}" if facts.throttles else _no_throttles(run),
             picture=picture_of(timeline) if timeline is not None else None,
         )
 

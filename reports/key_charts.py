@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from analyzers.formats import Direction
 from analyzers.numbers import UNITS, measured, percent, rate, some, whole
-from analyzers.words import key_name
+from analyzers.words import key_name, whose
 from reports.figures import (
     Chart,
     Swatch,
@@ -176,7 +176,7 @@ def _key_table(keys: list[HeatOfKey], unit: str) -> Table:
 
 
 def throttled_key_table(run: Run) -> Table | None:
-    """The keys that were throttled most, reads and writes; None where the run does not say."""
+    """The keys that were throttled most, by our record, else by Contributor Insights; None: unknown."""
     uses = [
         (direction, use)
         for direction, found in (run.keys.by_throttles.items() if run.keys is not None else ())
@@ -184,7 +184,7 @@ def throttled_key_table(run: Run) -> Table | None:
         if use.throttles
     ]
     if not uses:
-        return None
+        return _throttled_by_insights(run) if run.keys is None else None
     uses.sort(key=lambda one: (-one[1].throttles, one[1].key))
     return Table(
         caption="Most throttled keys over the whole run",
@@ -200,4 +200,28 @@ def throttled_key_table(run: Run) -> Table | None:
             for direction, use in uses
         ),
         numeric=frozenset({2, 3, 4}),
+    )
+
+
+def _throttled_by_insights(run: Run) -> Table | None:
+    """The keys that Contributor Insights names, of the table and of each index that it counts for."""
+    rules = (run.evidence.contributors or ()) if run.evidence is not None else ()
+    rows = tuple(
+        (
+            shortened(key_name(key.key, key.shown), 80),
+            whose(rule.index),
+            whole(key.value),
+            percent(key.value / rule.total),
+        )
+        for rule in rules
+        if rule.counts == "throttled" and rule.total
+        for key in rule.keys
+    )
+    if not rows:
+        return None
+    return Table(
+        caption="Most throttled keys, by Contributor Insights",
+        columns=("key", "resource", "throttled requests", "share"),
+        rows=rows,
+        numeric=frozenset({2, 3}),
     )

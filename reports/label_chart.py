@@ -1,14 +1,16 @@
 """The labels of a diagnosis as a timeline: what limited which resource, and when."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
 from analyzers.formats import Constraint, Direction, Label
-from analyzers.numbers import clock, percent, some, whole
+from analyzers.numbers import NOTHING, clock, percent, some, whole
+from analyzers.rules import RULES
 from reports.charts import swatch
 from reports.constraints import NAMES
-from reports.figures import Chart, figure, iso, joined, safe, times
+from reports.figures import Chart, Table, figure, iso, joined, safe, shortened, times
 from reports.style import colour_of, pattern
 
 SAID = 4
@@ -48,6 +50,32 @@ def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
     )
 
 
+def rule_table(labels: Sequence[Label]) -> Table | None:
+    """The rules that decided the labels, what each means and when it fires; None where no label has one.
+
+    A rule that this version does not know is listed by its id alone.
+    """
+    by_rule: defaultdict[str, list[int]] = defaultdict(list)
+    for label in labels:
+        if label.rule is not None:
+            by_rule[label.rule].append(label.throttles)
+    ordered = sorted(by_rule.items(), key=lambda item: -sum(item[1]))
+    rows = tuple(
+        (shortened(rule, 60), *_words(rule), whole(len(throttles)), whole(sum(throttles)))
+        for rule, throttles in ordered
+    )
+    columns = ("rule", "it means", "it fires when", "labels", "throttles")
+    if not rows:
+        return None
+    return Table(caption="The rules that decided", columns=columns, rows=rows, numeric=frozenset((3, 4)))
+
+
+def _words(rule: str) -> tuple[str, str]:
+    """What a rule means and when it fires."""
+    known = RULES.get(rule)
+    return (known.meaning, known.trigger.replace("`", "")) if known else (NOTHING, NOTHING)
+
+
 def _drawn(labels: Sequence[Label], constraint: Constraint) -> list[Label]:
     """The labels of a constraint, joined where the gap between two is too narrow to be seen."""
     length = max(label.end for label in labels) - min(label.start for label in labels)
@@ -82,11 +110,11 @@ def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], const
         },
         customdata=[
             [NAMES[constraint], whole(label.throttles), percent(label.confidence),
-             clock(label.start.timestamp()), clock(label.end.timestamp())]
+             clock(label.start.timestamp()), clock(label.end.timestamp()), safe(label.rule or NOTHING, 60)]
             for label in labels
         ],
         hovertemplate="%{customdata[0]}<br>%{customdata[3]} to %{customdata[4]}<br>"
-        "%{customdata[1]} throttles, confidence %{customdata[2]}<extra></extra>",
+        "%{customdata[1]} throttles, confidence %{customdata[2]}<br>rule %{customdata[5]}<extra></extra>",
     )  # fmt: skip
 
 

@@ -8,11 +8,15 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from analyzers.client import moved
+from analyzers.diagnosis import diagnosed
+from analyzers.endpoint import DIRECTIONS
 from analyzers.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
 from analyzers.manifest import GeneratorHealth, Keys, Manifest, Totals, read_keys, read_manifest
 from analyzers.timeline import Timeline, timeline
 from reports.latency import Latency, read_latency
 from tablemodel import runfiles
+from tablemodel.capabilities import Capabilities
 from tablemodel.runfiles import FILES, FileProblem
 
 Content = TypeVar("Content")
@@ -38,6 +42,7 @@ class Run:
     latency: tuple[Latency, ...] | None = None
     keys: Keys | None = None
     missing: tuple[MissingFile, ...] = ()
+    alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
 
     @cached_property
     def arranged(self) -> Timeline | None:
@@ -45,9 +50,30 @@ class Run:
         return timeline(self.evidence) if self.evidence is not None else None
 
     @property
+    def simulated(self) -> bool:
+        """Whether nothing was sent: the run was simulated."""
+        return bool(self.manifest and self.manifest.simulated)
+
+    @property
     def scale(self) -> float:
         """What the local endpoint multiplied every rate limit by; 1 on a real table."""
-        return self.manifest.scale if self.manifest else 1.0
+        source = self.manifest or self.evidence
+        return source.scale if source else 1.0
+
+    @property
+    def endpoint(self) -> Capabilities | None:
+        """What the endpoint can do; None where nobody looked."""
+        source = self.manifest or self.evidence
+        return source.endpoint if source else None
+
+    @property
+    def units_hold(self) -> bool:
+        """Whether the consumed units are DynamoDB's, as far as anybody looked at the endpoint."""
+        source, endpoint = self.manifest or self.evidence, self.endpoint
+        if source is None or endpoint is None:
+            return True
+        indexes = bool(source.table.indexes)
+        return not any(endpoint.wrong_units(side, indexes=indexes) for side in DIRECTIONS)
 
     @property
     def health(self) -> GeneratorHealth:
@@ -58,6 +84,12 @@ class Run:
     def totals(self) -> Totals:
         """What the client counted; zeros where that was not recorded."""
         return (self.manifest.totals if self.manifest else None) or Totals()
+
+
+def load_evidence(path: Path) -> Run:
+    """An evidence file, wherever it came from, with its diagnosis. Raises `FileProblem`."""
+    evidence = read_evidence(path)
+    return Run(diagnosis=diagnosed(evidence), evidence=evidence, alone=True)
 
 
 def load_run(run_dir: Path) -> Run:
@@ -74,13 +106,27 @@ def load_run(run_dir: Path) -> Run:
             missing.append(MissingFile(name=name, why=why))
             return None
 
+    diagnosis = read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS])
+    evidence = optional(runfiles.EVIDENCE, read_evidence)
+    manifest = optional(runfiles.RUN, lambda path: read_manifest(path.parent))
+    ahead_s = manifest.rows_ahead_s if manifest else 0
+
+    def rows(format_name: str) -> pa.Table | None:
+        """Rows of the client, in the service's time."""
+        return optional(format_name, lambda path: moved(runfiles.read_table(path, format_name), ahead_s))
+
     return Run(
-        diagnosis=read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS]),
-        evidence=optional(runfiles.EVIDENCE, read_evidence),
-        manifest=optional(runfiles.RUN, lambda path: read_manifest(path.parent)),
-        seconds=optional(runfiles.SECONDS, lambda path: runfiles.read_table(path, runfiles.SECONDS)),
-        throttles=optional(runfiles.THROTTLES, lambda path: runfiles.read_table(path, runfiles.THROTTLES)),
+        diagnosis=diagnosis,
+        evidence=evidence,
+        manifest=manifest,
+        seconds=rows(runfiles.SECONDS),
+        throttles=rows(runfiles.THROTTLES),
         latency=optional(runfiles.LATENCY, read_latency),
-        keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent)),
-        missing=tuple(missing),
+        keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent, ahead_s)),
+        missing=tuple(one for one in missing if not _said(one.name, diagnosis)),
     )
+
+
+def _said(name: str, diagnosis: Diagnosis) -> bool:
+    """Whether the analyzer has missed the file already."""
+    return any(line.startswith(name) for line in diagnosis.coverage.missing)

@@ -19,7 +19,8 @@ from reports.constraints import MEANINGS
 from reports.facts import facts_of
 from reports.figures import Chart
 from reports.hero import hero_of
-from reports.load import Run, load_run
+from reports.load import Run, load_evidence, load_run
+from reports.outlook import outlook
 from reports.record import read_record
 from reports.sections import charts_of, details_of, tables_of
 from tablemodel.runfiles import write_atomically
@@ -54,10 +55,20 @@ def write_report(run_dir: Path, generated_at: datetime) -> Path:
 
     Raises `FileProblem` where there is no readable `diagnosis.json`, or the directory cannot be written.
     """
-    text = render(load_run(run_dir), generated_at)
     path = run_dir / REPORT
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    _write(path, load_run(run_dir), generated_at)
     return path
+
+
+def write_evidence_report(evidence: Path, path: Path, generated_at: datetime) -> Path:
+    """Write the report of an evidence file, without the rest of a run. Raises `FileProblem`."""
+    _write(path, load_evidence(evidence), generated_at)
+    return path
+
+
+def _write(path: Path, run: Run, generated_at: datetime) -> None:
+    text = render(run, generated_at)
+    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
 
 
 def page(template: str, **values: Any) -> str:
@@ -103,4 +114,5 @@ def _environment() -> Environment:
     environment.filters["glued"] = glued
     environment.filters["capital"] = capital
     environment.filters["title_of"] = title_of
+    environment.filters["outlook"] = outlook
     return environment

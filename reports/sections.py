@@ -1,17 +1,21 @@
 """What a report shows where: the charts by section, the raw tables, the details of the run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from analyzers.partitions import words
+from reports.changes import marked, said_of
 from reports.charts import minute_chart, rate_table, second_chart
 from reports.counted import counts_of
+from reports.endpoint import endpoint_facts
 from reports.facts import Facts
+from reports.failures import failure_table
 from reports.figures import Chart, Table
 from reports.generator_chart import generator_chart, generator_summary
 from reports.heat_chart import heat_chart
 from reports.key_charts import hottest, key_chart, throttled_key_table
-from reports.label_chart import label_chart
+from reports.label_chart import label_chart, rule_table
 from reports.load import Run
 from reports.load_charts import latency_chart
 from reports.reasons import reason_table
@@ -36,6 +40,8 @@ class Section:
 
 def charts_of(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
     """Every chart that the files allow, the verdict's resource first."""
+    if run.alone:  # others sent the load: nothing is known of its keys, its latencies and its generator
+        return (_capacity(run, record, facts), _labels(run))
     return (
         _capacity(run, record, facts),
         _keys(run, facts),
@@ -60,21 +66,27 @@ def _capacity(run: Run, record: Record, facts: Facts) -> Section:
         mine = ceiling if resource == facts.resource else None
         seconds = by_second(run, record, resource) if resource in seen else None
         if seconds is not None:
-            charts.append(second_chart(seconds, f"chart-seconds-{place}", ceiling_per_s=mine))
+            chart = second_chart(seconds, f"chart-seconds-{place}", ceiling_per_s=mine)
+            charts.append(marked(chart, run, resource))
         minutes = by_minute(run, resource) if resource in published else None
         if minutes is not None:
             charts.append(minute_chart(minutes, f"chart-minutes-{place}", ceiling_per_s=mine))
-    if not seen:
+    if not seen and not run.alone:
         notes.append("No second-by-second chart: seconds.parquet and throttles.parquet are missing.")
     if not published:
         why = (
             "evidence.json is missing"
             if run.evidence is None
+            else "the evidence has no consumption of this time"
+            if run.alone
             else "CloudWatch published nothing for this time"
         )
         notes.append(f"No minute-by-minute chart: {why}.")
     if len({*seen, *published}) > MOST_RESOURCES:
         notes.append(f"The {MOST_RESOURCES} first resources are drawn; the tables below have them all.")
+    if run.evidence and run.evidence.partitions and (said := words(run.evidence.partitions)):
+        notes.append(said)
+    notes += said_of(run)
     return _section("capacity", "Consumed against provisioned", "Capacity", charts, notes)
 
 
@@ -115,7 +127,7 @@ def _counted(run: Run) -> tuple[Section, ...]:
 def _latency(run: Run) -> Section:
     notes = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
     if run.latency == ():
-        notes.append("latency.hdr holds no requests.")
+        notes.append("A simulation has no latencies." if run.simulated else "latency.hdr holds no requests.")
     return _section(
         "latency", "Latency", "Latency", [latency_chart(run.latency or (), "chart-latency")], notes
     )
@@ -126,13 +138,18 @@ def _generator(run: Run, record: Record) -> Section:
     notes = list(run.diagnosis.generator.checks)
     if chart is None:
         notes.insert(0, generator_summary(run) or "seconds.parquet is missing: what was sent is not known.")
-    return _section("generator", "The load generator", "Generator", [chart], notes)
+    section = _section("generator", "The load generator", "Generator", [chart], notes)
+    failures = failure_table(run)
+    return replace(section, tables=(failures,)) if failures else section
 
 
 def _labels(run: Run) -> Section:
-    notes = [] if run.diagnosis.labels else ["The diagnosis has no labels."]
-    chart = label_chart(run.diagnosis.labels, "chart-labels")
-    return _section("labels", "Labels over time", "Labels", [chart], notes)
+    chart, table = label_chart(run.diagnosis.labels, "chart-labels"), rule_table(run.diagnosis.labels)
+    return Section(
+        id="labels", title="Labels over time", short="Labels",
+        charts=(chart,) if chart else (), notes=() if chart else ("The diagnosis has no labels.",),
+        tables=(table,) if table else (),
+    )  # fmt: skip
 
 
 def _section(
@@ -162,6 +179,9 @@ def details_of(run: Run) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                  "started_at", "ended_at", "processes", "users", "scenario_path")  # fmt: skip
         blocks.append(("Run", {name: getattr(manifest, name) for name in shown}))
         blocks.append(("Versions", dict(manifest.versions)))
+    endpoint = run.endpoint
+    if endpoint is not None:
+        blocks.append(("Endpoint", endpoint_facts(endpoint)))
     if table is not None:
         blocks.append(("Table", _flat(table.model_dump(mode="json"))))
     return tuple(

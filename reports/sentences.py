@@ -1,5 +1,6 @@
 """The verdict in one plain sentence, as a DBA would say it to a colleague."""
 
+from analyzers.endpoint import SAYS
 from analyzers.formats import Grade, Verdict
 from analyzers.numbers import UNITS, percent, rate, some, whole
 from reports.facts import Facts
@@ -18,6 +19,8 @@ GRADE_MEANINGS: dict[Grade, str] = {
 
 def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -> str:
     """What happened, with the two or three numbers that decide it."""
+    if verdict.rule is not None and verdict.rule in SAYS:
+        return SAYS[verdict.rule]
     if not verdict.valid and generator_bound:
         return "This run says nothing about the table: the load generator was the limit, not DynamoDB."
     if not verdict.valid and verdict.constraint != "undetermined":
@@ -25,6 +28,11 @@ def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -
     if not verdict.valid:
         return "This run cannot be judged: what is needed to judge it is missing."
     return _said(verdict, facts)
+
+
+def sureness(verdict: Verdict) -> str:
+    """How sure a verdict is; one that rests on the endpoint alone says nothing of the table to be sure of."""
+    return "–" if verdict.rule in SAYS else percent(verdict.confidence)
 
 
 def is_as_expected(expects: str, verdict: Verdict) -> bool:

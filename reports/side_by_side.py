@@ -18,7 +18,7 @@ from reports.multiples import LEGEND, multiples
 from reports.page import figures_json, page, said_at
 from reports.sections import Section
 from tablemodel.prices import Prices
-from tablemodel.runfiles import write_atomically
+from tablemodel.runfiles import SIMULATED, write_atomically
 
 NAME = "compare.html"
 
@@ -123,7 +123,11 @@ def warnings_of(columns: Sequence[Column]) -> tuple[str, ...]:
     runs = [column.run for column in columns if column.run is not None]
     if len({run.scale for run in runs}) > 1:
         said.append("The runs have different scales: their rates cannot be held against each other.")
-    if len({run.manifest.target for run in runs if run.manifest}) > 1:
+    targets = {run.manifest.target for run in runs if run.manifest}
+    if SIMULATED in targets:
+        which = "The runs are" if len(targets) == 1 else "Some of the runs are"
+        said.append(f"{which} simulated: nothing was sent, and there are no latencies.")
+    elif len(targets) > 1:
         said.append("The runs went to different places, and some to a local table.")
     return tuple(said)
 

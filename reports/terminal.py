@@ -10,13 +10,15 @@ from rich.text import Text
 
 from analyzers.formats import Diagnosis, Label, Verdict
 from analyzers.numbers import clock, percent, some, whole
-from analyzers.words import glued, title_of
-from reports.constraints import NAMES
+from analyzers.words import glued, sentence, title_of
+from reports.constraints import NAMES, SHORT
 from reports.facts import facts_of
 from reports.load import Run
+from reports.outlook import outlook
 from reports.record import read_record
-from reports.sentences import GRADES, expectation, is_as_expected, verdict_sentence
+from reports.sentences import GRADES, expectation, is_as_expected, sureness, verdict_sentence
 from tablemodel.scenario import Scenario
+from tablemodel.stop import Stop
 
 COLOURS = {
     "partition": "red",
@@ -29,14 +31,18 @@ COLOURS = {
 MOST_LABELS = 20
 
 
-def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str) -> Text:
-    """A run in short: name, label, confidence, throttles, report; and below, whether that was expected."""
+def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, stopped: Stop | None = None) -> Text:
+    """A run in short: name, label, confidence, throttles, report; and below, whether that was expected.
+
+    That it was `stopped` before its time is said before anything else.
+    """
     verdict = diagnosis.verdict
     throttles = sum(label.throttles for label in diagnosis.labels)
     label = chip(verdict)
     label.pad_right(max(0, 12 - len(label)))
+    early = Text(f"{scenario.name:<12} {stopped.words}\n" if stopped else "", style="bold yellow")
     line = Text.assemble(
-        f"{scenario.name:<12} ", label, f"  confidence {percent(verdict.confidence)}",
+        early, f"{scenario.name:<12} ", label, f"  confidence {sureness(verdict)}",
         f"  {whole(throttles):>8} throttles  ", (report, "bold"),
     )  # fmt: skip
     if scenario.expects is not None:
@@ -52,7 +58,7 @@ def summary(diagnosis: Diagnosis, run: Run | None = None) -> RenderableType:
     verdict, whole_run = diagnosis.verdict, run or Run(diagnosis=diagnosis)
     facts = facts_of(whole_run, read_record(whole_run))
     said = verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound)
-    how_sure = f"  confidence {percent(verdict.confidence)}, "
+    how_sure = f"  confidence {sureness(verdict)}, "
     if verdict.grade != "none":
         how_sure += f"{GRADES[verdict.grade]}, "
     how_sure += f"{some(diagnosis.coverage.minutes, 'minute')} of evidence"
@@ -63,7 +69,9 @@ def summary(diagnosis: Diagnosis, run: Run | None = None) -> RenderableType:
     ]
     expects = whole_run.manifest.expects if whole_run.manifest else None
     as_expected = [expected(expects, diagnosis.verdict)] if expects else []
+    stopped = whole_run.manifest.stopped_by if whole_run.manifest else None
     return Group(
+        *([Paragraph(sentence(stopped.words), style="bold yellow")] if stopped else []),
         Paragraph(said, style="bold"),
         Text.assemble(chip(verdict), how_sure),
         *as_expected,
@@ -72,8 +80,18 @@ def summary(diagnosis: Diagnosis, run: Run | None = None) -> RenderableType:
         *_advice("What to do now", "mitigation", diagnosis),
         *_advice("What to do for good", "cure", diagnosis),
         *_block("Broken thresholds", broken, "red"),
+        *_block("Thresholds that are not decided", undecided(diagnosis)),
         *_block("Missing", diagnosis.coverage.missing, "yellow"),
     )
+
+
+def undecided(diagnosis: Diagnosis) -> list[str]:
+    """The thresholds that a run of this kind cannot measure, a line each."""
+    return [
+        f"{one.name}, {one.allowed}, is not decided: {one.measured}"
+        for one in diagnosis.thresholds
+        if not one.decided
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +129,15 @@ def _advice(heading: str, kind: str, diagnosis: Diagnosis) -> list[RenderableTyp
     for one in diagnosis.recommendations:
         if one.kind == kind:
             parts.append(Text.assemble("  - ", (title_of(one.action), "bold")))
-            parts.append(Paragraph(f"{one.why} {one.expected}", "    ", "    "))
+            parts.append(Paragraph(f"{one.why} {one.expected} {outlook(one)}".strip(), "    ", "    "))
     return [_heading(heading), *parts] if parts else []
 
 
 def chip(verdict: Verdict) -> Text:
     """The constraint in its colour; a run that says nothing about the table says that first."""
     word = verdict.constraint if verdict.valid else f"invalid ({verdict.constraint})"
+    if verdict.rule in SHORT:
+        word = SHORT[verdict.rule].lower()
     return Text(word, style=f"bold {COLOURS[verdict.constraint]}")
 
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from analyzers import metrics
 from analyzers.formats import Capacity, Constraint, TableFacts
-from analyzers.timeline import Cells, Steps, Track
+from analyzers.settings import Steps
+from analyzers.timeline import Cells, Track
 from reports.constraints import labelled_at, labels_of
 from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
 from reports.load import Run
@@ -114,6 +115,8 @@ def _client_timeline(
         if table is None:
             return None
         mine = rows_of(table, resource)
+        if not len(mine):  # throttles alone speak of it
+            return None
         return mean_rates(
             mine["second"].to_numpy(), mine[column].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s
         )

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzers import formats
+from analyzers.rules import RULES
 from reports.samples.cases import Case
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -97,10 +98,12 @@ def diagnosis_of(case: Case, sent: Ints, hot: Ints, refused: Ints, seconds: int)
     common = {"resource": "table", "direction": "write", "confidence": case.confidence}
     verdict = {**common, "constraint": case.constraint, "grade": case.grade, "because": case.because,
                "valid": not case.generator_bound}  # fmt: skip
+    fitting = (r.id for r in RULES.values() if (r.constraint, r.grade) == (case.constraint, case.grade))
+    rule = next(fitting, None)
     labels = [
         {**common, "constraint": case.constraint if lost else "none", "grade": case.grade if lost else "none",
          "start": text(at(first)), "end": text(at(last)), "throttles": lost,
-         "because": [f"{lost:,} throttles"]}
+         "because": [f"{lost:,} throttles"], "rule": rule if lost else None}
         for first, last, lost in _spans(refused)
     ]  # fmt: skip
     hot_keys = _hot_keys(case, sent, hot, refused)

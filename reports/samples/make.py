@@ -142,6 +142,7 @@ def _throttles(case: Case, refused: Ints, rng: np.random.Generator) -> pa.Table:
             "units": np.ones(count),
             "late_us": rng.integers(0, 900, size=count),
             "service_us": rng.integers(300, 2_000, size=count),
+            "count": np.ones(count, np.int64),
         }
     )
 

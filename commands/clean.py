@@ -1,0 +1,112 @@
+"""The verb clean: the items that a run left on somebody else's table are found by their mark, and deleted."""
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commands.common import DONE, INTERRUPTED, INVALID, REFUSED, a_folder, price_list, some_prices
+from reports.console import err, out, shown
+from tablemodel.prices import Prices
+
+if TYPE_CHECKING:
+    from generator.existing.cleaning import Cleaned
+    from generator.existing.leftovers import Leftovers
+
+ATTEMPTS = 10
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=a_folder)
+@click.option("--yes", is_flag=True, help="do not ask; needed where nobody can be asked")
+@click.option(
+    "--max-units-per-s",
+    "most_per_s",
+    type=click.FloatRange(min=0, min_open=True),
+    help="reads and writes together  [default: a quarter of what the table has provisioned, or 500]",
+)
+@some_prices
+def clean(folder: Path, yes: bool, most_per_s: float | None, prices: Path) -> int:
+    """Delete the items of the run in DIR from a table that no run of ours created, and no other item.
+
+    The whole table is read to find them. Interrupted, the same command goes on where it was.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from generator.existing.leftovers import leftovers_of
+    from generator.transport.boto import make_client
+
+    left, listed = leftovers_of(folder), price_list(prices)
+    if not left.marked:
+        out.print(left.without_marks, markup=False)
+        return DONE
+    try:
+        with closing(make_client(left.target, attempts=ATTEMPTS)) as client:
+            return _clean(client, folder, left, listed, yes=yes, most_per_s=most_per_s)
+    except (ClientError, BotoCoreError) as error:
+        err.print(f"table {left.table} at {left.target.url}: {error}. {_how_to_go_on(folder)}", markup=False)
+        return INVALID
+
+
+def _clean(
+    client: Any, folder: Path, left: "Leftovers", prices: Prices, *, yes: bool, most_per_s: float | None
+) -> int:
+    from generator.existing.cleaning import Cleaner, begun
+    from generator.existing.leftovers import cost_in_words, usual_pace
+    from generator.existing.pacing import UnitPace
+    from generator.tables.waiting import described
+    from reports.progress import CleaningBar
+
+    description = described(client, left.table)
+    if description is None:
+        out.print(f"nothing to clean: table {left.table} is not there any more", markup=False)
+        return DONE
+    pace = most_per_s or usual_pace(description, local=left.target.local)
+    err.print(cost_in_words(left, description, prices, pace), markup=False)
+    if left.running:
+        err.print("Its run says that it is still going on: if it is, wait for its end.", markup=False)
+    if not (left.target.local or yes or _agreed()):
+        err.print("keyheat: refused: say --yes to have them deleted", markup=False)
+        return REFUSED
+    size_bytes = description.get("TableSizeBytes", 0)
+    cleaned = begun(folder, run_id=left.run_id, table=left.table, size_bytes=size_bytes)
+    with CleaningBar(cleaned.table, cleaned.segments, err) as bar:
+        cleaner = Cleaner(
+            client=client,
+            description=description,
+            cleaned=cleaned,
+            pace=UnitPace(units_per_s=pace),
+            note=lambda now: bar.show(len(now.done), now.deleted),
+        )
+        try:
+            cleaner.clean(lambda now: now.save(folder))
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        else:
+            code = DONE
+    _say(cleaned, folder, left)
+    return code
+
+
+def _agreed() -> bool:
+    """Whether somebody who can be asked says yes."""
+    return sys.stdin.isatty() and click.confirm("Delete them?", err=True)
+
+
+def _say(cleaned: "Cleaned", folder: Path, left: "Leftovers") -> None:
+    out.print(
+        f"{cleaned.deleted:,} items of run {cleaned.run_id} deleted from table {cleaned.table}, "
+        f"for {cleaned.read_units:,.0f} read and {cleaned.write_units:,.0f} write units",
+        markup=False,
+    )
+    if cleaned.left:
+        err.print(f"{cleaned.left:,} were somebody else's by then, and are left as they are", markup=False)
+    if not cleaned.finished:
+        done, of = len(cleaned.done), cleaned.segments
+        err.print(f"{done:,} of {of:,} parts of the table are done. {_how_to_go_on(folder)}", markup=False)
+
+
+def _how_to_go_on(folder: Path) -> str:
+    return f"To go on: keyheat clean {shown(folder)}"

@@ -1,0 +1,53 @@
+"""What verbs share: exit codes, the options that several of them have, and how a run is judged."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tablemodel.prices import DEFAULT as PRICES
+from tablemodel.prices import Prices, load_prices
+from tablemodel.runfiles import DIAGNOSIS, FILES, FileProblem
+
+if TYPE_CHECKING:
+    from analyzers.formats import Diagnosis
+
+OUT = Path("reports") / "out"
+DONE, BROKEN, WRONG_USE, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
+a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+a_path = click.Path(path_type=Path)
+a_time = click.DateTime(["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ"])
+
+some_prices = click.option(
+    "--prices", type=a_file, default=PRICES, help="a price list  [default: configs/prices.toml]"
+)
+
+
+def diagnosed(folder: Path) -> "Diagnosis":
+    """Analyze a run directory by the files that are there, and keep the diagnosis."""
+    from analyzers.diagnosis import analyze_run
+    from analyzers.formats import write_diagnosis
+
+    diagnosis = analyze_run(folder)
+    write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
+    return diagnosis
+
+
+def exit_code_of(diagnosis: "Diagnosis") -> int:
+    if not diagnosis.verdict.valid:
+        return INVALID
+    return BROKEN if any(threshold.broken for threshold in diagnosis.thresholds) else DONE
+
+
+def price_list(path: Path) -> Prices:
+    try:
+        return load_prices(path)
+    except FileProblem as problem:
+        raise click.UsageError(str(problem)) from problem
+
+
+def in_utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.replace(tzinfo=UTC)

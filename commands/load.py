@@ -1,0 +1,221 @@
+"""Verbs that send load: demo, run, sweep; and local, which stands there to be loaded."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from commands.common import (
+    BROKEN,
+    DONE,
+    INTERRUPTED,
+    INVALID,
+    OUT,
+    REFUSED,
+    WRONG_USE,
+    a_path,
+    diagnosed,
+    exit_code_of,
+    price_list,
+    some_prices,
+)
+from commands.guards import Guards, agreed, guarded
+from generator.run import launch
+from generator.run.jobs import (
+    Job,
+    clear,
+    find_scenario,
+    find_scenarios,
+    made,
+    new_folder,
+    only_ours,
+    shard_jobs,
+)
+from reports.console import err, out, shown
+from tablemodel.derived import shard_counts, with_shards
+from tablemodel.runfiles import DIAGNOSIS, FILES
+
+DEMO = ("hotkey", "datekey", "sharded", "too-small")
+SAID = "keyheat: "  # begins what a run says to a person
+NOT_STARTED = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
+
+
+def _counts(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
+    try:
+        return shard_counts(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+no_collect = click.option(
+    "--no-collect", "quick", is_flag=True, help="wait for no CloudWatch: judge by what the client saw alone"
+)
+
+
+@click.command()
+@click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
+def demo(folder: Path) -> int:
+    """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
+    from reports.index import Entry, write_index
+
+    jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
+    for job in jobs:
+        clear(job.folder)
+    codes = _series(jobs, "--show-keys")
+    if codes[-1] == INTERRUPTED:
+        return INTERRUPTED
+    entries = [Entry.of_run(folder / name) for name in DEMO]
+    index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
+    out.print(f"\nAll four side by side: [bold]{shown(index)}[/]")
+    return max(codes)
+
+
+@click.command()
+@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True)
+@click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
+@click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
+@click.option("--transport", type=click.Choice(["signed", "boto3"]), default="signed", show_default=True)
+@click.option(
+    "--retries",
+    type=click.Choice(["off", "sdk"]),
+    default="off",
+    show_default=True,
+    help="sdk: send again what the installed SDK would, after its back-off",
+)
+@click.option(
+    "--throttled-keys",
+    is_flag=True,
+    help="have CloudWatch Contributor Insights name throttled keys during the run, which costs on AWS",
+)
+@no_collect
+@guarded
+@some_prices
+def run(
+    scenarios: tuple[str, ...],
+    target: str,
+    folder: Path | None,
+    transport: str,
+    retries: str,
+    throttled_keys: bool,
+    quick: bool,
+    guards: Guards,
+    prices: Path,
+) -> int:
+    """Load as SCENARIO says (a file, or a name in configs/scenarios), then collect, analyze, report.
+
+    Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
+    """
+    from reports.index import INDEX
+    from reports.side_by_side import write_comparison
+
+    loaded = find_scenarios(scenarios)
+    if throttled_keys and quick:
+        raise click.UsageError(
+            "say either --throttled-keys or --no-collect: collecting is what reads the keys"
+        )
+    options = ["--target", target, "--transport", transport, "--retries", retries, "--prices", str(prices)]
+    options += ["--throttled-keys"] if throttled_keys else []
+    listed = price_list(prices)
+    if len(loaded) == 1:
+        (scenario, path), *_ = loaded
+        jobs = [Job(scenario, path, folder or new_folder(OUT, scenario.name))]
+        options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
+        return _load(jobs[0], *options, quick=quick)
+    folder = only_ours(folder or new_folder(OUT, "compare"))
+    jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
+    options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
+    codes = _series(jobs, *options, quick=quick)
+    if runs := [job.folder for job in jobs if made(job)]:
+        write_comparison(folder / INDEX, runs, listed, datetime.now(UTC))
+        out.print(f"\nSide by side: [bold]{shown(folder / INDEX)}[/]")
+    return codes[-1] if codes[-1] in NOT_STARTED else max(codes)
+
+
+@click.command()
+@click.argument("scenario")
+@click.option("--shards", "counts", default="1,2,4,8,16", show_default=True, callback=_counts)
+@click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
+@click.option(
+    "--out", "folder", type=a_path, help="folder of all runs  [default: reports/out/NAME-sweep-TIME]"
+)
+@no_collect
+@guarded
+@some_prices
+def sweep(
+    scenario: str,
+    counts: tuple[int, ...],
+    target: str,
+    folder: Path | None,
+    quick: bool,
+    guards: Guards,
+    prices: Path,
+) -> int:
+    """Run SCENARIO once for each number of shards: how many are enough, and what do they cost to read?"""
+    from analyzers.thresholds import load_thresholds
+    from reports.sweep import NAME, write_sweep
+
+    loaded, path = find_scenario(scenario)
+    listed, margin = price_list(prices), load_thresholds().recommend.shard_margin
+    folder = only_ours(folder or new_folder(OUT, f"{loaded.name}-sweep"))
+    derived = [Job(with_shards(loaded, count), path, folder) for count in counts]
+    options = agreed(derived, target, guards, prices=prices)
+    jobs = shard_jobs(loaded, counts, folder)
+    options += ["--target", target, "--prices", str(prices)]
+    codes = _series(list(jobs.values()), *options, quick=quick)
+    runs = {count: job.folder for count, job in jobs.items() if made(job)}
+    if runs:
+        answer = write_sweep(folder / NAME, loaded, runs, listed, datetime.now(UTC), margin=margin)
+        out.print(f"\n{answer.sentence}\nThe whole sweep: [bold]{shown(folder / NAME)}[/]")
+    if codes[-1] in NOT_STARTED:
+        return codes[-1]
+    return INVALID if INVALID in codes else min(codes)  # a threshold that some number of shards holds, holds
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def local(options: tuple[str, ...]) -> int:
+    """The local endpoint alone, for any DynamoDB client; `keyheat local --help` lists its options."""
+    from tablemodel.endpoint.__main__ import main as serve
+
+    return serve(options, prog="keyheat local")
+
+
+def _load(job: Job, *options: str, place: tuple[int, int] | None = None, quick: bool = False) -> int:
+    """Run one scenario to its report, with a progress bar and then one line that says what came out.
+
+    A quick one does not wait for CloudWatch: its labels rest on what the client saw.
+    """
+    from analyzers.formats import read_diagnosis
+    from analyzers.manifest import read_manifest
+    from reports.page import write_report
+    from reports.progress import LoadBar
+    from reports.terminal import outcome
+
+    command = launch.command(
+        job.path, job.scenario, job.folder, *options, *(["--no-report"] if quick else [])
+    )
+    with LoadBar(job.scenario.name, job.scenario.load.duration_s, err, place=place) as bar:
+        code, said = launch.launch(command, bar.show)
+    if quick and code in (DONE, BROKEN):
+        code = exit_code_of(diagnosed(job.folder)) or code
+        write_report(job.folder, datetime.now(UTC))
+    if code not in (DONE, BROKEN, INVALID) or not made(job):
+        err.print(said.rstrip(), markup=False)
+        return INVALID if code == BROKEN else code  # it broke, not a threshold
+    for line in said.splitlines():
+        if line.startswith(SAID):  # such as what became of its tables; the rest are the stages' own words
+            err.print(line, markup=False)
+    diagnosis, stopped = read_diagnosis(job.folder / FILES[DIAGNOSIS]), read_manifest(job.folder).stopped_by
+    out.print(outcome(job.scenario, diagnosis, shown(job.folder / "report.html"), stopped))
+    return code
+
+
+def _series(jobs: Sequence[Job], *options: str, quick: bool = False) -> list[int]:
+    """Run one after the other, until all are done or one could not start; gives their exit codes."""
+    codes: list[int] = []
+    for number, job in enumerate(jobs, start=1):
+        codes.append(_load(job, *options, place=(number, len(jobs)), quick=quick))
+        if codes[-1] in NOT_STARTED:
+            break
+    return codes

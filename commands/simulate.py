@@ -1,0 +1,97 @@
+"""The verb simulate: a run on a virtual clock, to its report; nothing is sent, and nothing is waited for."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commands.common import OUT, a_path, diagnosed, exit_code_of, price_list, some_prices
+from generator.run.jobs import Job, clear, find_scenarios, new_folder, only_ours
+from reports.console import err, out, print_json, shown
+from tablemodel.overrides import overridden
+from tablemodel.runfiles import EVIDENCE, FILES
+
+if TYPE_CHECKING:
+    from analyzers.formats import Diagnosis
+
+
+@click.command()
+@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True)
+@click.option(
+    "--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-simulated-TIME]"
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="PATH=VALUE",
+    multiple=True,
+    help="another value for a field of the scenario, such as keys.shards=20; may be repeated",
+)
+@click.option("--seed", type=click.IntRange(0), help="what chance decides  [default: the scenario's seed]")
+@click.option("--show-keys", is_flag=True, help="keys by their names instead of their digests")
+@click.option("--json", "as_json", is_flag=True, help="the diagnosis as JSON on stdout")
+@some_prices
+def simulate(
+    scenarios: tuple[str, ...],
+    folder: Path | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    show_keys: bool,
+    as_json: bool,
+    prices: Path,
+) -> int:
+    """Load as SCENARIO says (a file, or a name in configs/scenarios) on a virtual clock, analyze, report.
+
+    Minutes take a second or so. Several scenarios end in one page, each in a folder of its own in --out.
+    """
+    from reports.index import INDEX
+    from reports.side_by_side import write_comparison
+
+    loaded = find_scenarios(scenarios)
+    made = [(overridden(scenario, settings, str(path)), path) for scenario, path in loaded]
+    if len(made) == 1:
+        ((scenario, path),) = made
+        folder = folder or new_folder(OUT, f"{scenario.name}-simulated")
+        diagnoses = [_simulated(Job(scenario, path, folder), seed, show_keys, quiet=as_json)]
+    else:
+        listed = price_list(prices)
+        folder = only_ours(folder or new_folder(OUT, "simulated"))
+        jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in made]
+        diagnoses = [_simulated(job, seed, show_keys, quiet=as_json) for job in jobs]
+        write_comparison(folder / INDEX, [job.folder for job in jobs], listed, datetime.now(UTC))
+        if not as_json:
+            out.print(f"\nSide by side: [bold]{shown(folder / INDEX)}[/]")
+    if as_json:
+        told = [diagnosis.model_dump(mode="json") for diagnosis in diagnoses]
+        print_json(told[0] if len(told) == 1 else told)
+    return max(map(exit_code_of, diagnoses))
+
+
+def _simulated(job: Job, seed: int | None, show_keys: bool, *, quiet: bool) -> "Diagnosis":
+    """Simulate one scenario to its report, with a progress bar and then one line that says what came out."""
+    from analyzers.formats import write_evidence
+    from analyzers.simulated import evidence_of
+    from reports.page import write_report
+    from reports.simulating import Simulating
+    from reports.terminal import outcome, undecided
+    from tablemodel.simulator.folder import write_run
+    from tablemodel.simulator.simulate import simulate
+    from tablemodel.simulator.spread import spread_traffic
+
+    scenario, folder = job.scenario, job.path.parent
+    seed = scenario.seed if seed is None else seed
+    traffic, notes = spread_traffic(scenario, seed, folder)
+    clear(job.folder)
+    with Simulating(scenario.name, scenario.load.duration_s, err) as bar:
+        simulation = simulate(scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show)
+        bar.analyzing()
+        write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=show_keys, notes=notes)
+        write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
+        diagnosis = diagnosed(job.folder)
+        report = write_report(job.folder, datetime.now(UTC))
+    if not quiet:
+        out.print(outcome(scenario, diagnosis, shown(report)))
+        for line in (*notes, *undecided(diagnosis)):
+            out.print(f"{'':<13}{line}", markup=False)
+    return diagnosis
