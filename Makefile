@@ -4,15 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo install test check lint types bench lock schema clean
+.PHONY: help demo install test test-aws check lint types bench soak accuracy fidelity rules lock schema clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      four scenarios on the local endpoint, four reports, one index page (about 5 minutes)"
 	@echo "make install   the environment in .venv, from requirements.lock"
 	@echo "make test      every test"
+	@echo "make test-aws  what only a real AWS account can show (off otherwise; costs a few cents)"
 	@echo "make check     ruff, mypy --strict, and every test"
 	@echo "make bench     what each claim of speed is measured with (about 4 minutes)"
+	@echo "make soak      20 minutes at 3,000/s with a fault every few seconds: nothing leaks, hangs or is lost"
+	@echo "make accuracy  docs/accuracy.md: how often labels are right, on random tables (a few minutes)"
+	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
+	@echo "make rules     docs/rules.md: every labelling rule with an example"
 	@echo "make lock      bring requirements.lock up to date with pyproject.toml"
 	@echo "make schema    write configs/scenario.schema.json from the code"
 
@@ -33,6 +38,9 @@ test: install
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not alone"
 	$(BIN)/python -m pytest -q -m alone
 
+test-aws: install
+	KEYHEAT_TEST_AWS=1 $(BIN)/python -m pytest -q -rs tests/aws
+
 check: lint types test
 
 lint: install
@@ -42,8 +50,20 @@ lint: install
 types: install
 	$(BIN)/mypy
 
+soak: install
+	$(BIN)/python -m benchmarks.soak
+
 bench: install
 	$(BIN)/python -m benchmarks
+
+accuracy: install
+	$(BIN)/keyheat accuracy --seed 31415 --scenarios 1000 --write docs/accuracy.md
+
+fidelity: install
+	$(BIN)/python -m tests.calibration.fidelity --write
+
+rules: install
+	$(BIN)/python -m reports.rules > docs/rules.md
 
 lock: install
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \

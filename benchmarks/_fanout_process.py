@@ -18,7 +18,7 @@ from locust import task
 
 from benchmarks._users import at_work, order_for
 from generator.run.load import Load, start_load
-from generator.run.table import prepare_table
+from generator.tables.prepare import prepare_table
 from generator.transport.answer import Answer
 from generator.transport.target import target_at
 from generator.users.readers import ShardReader

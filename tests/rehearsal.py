@@ -10,18 +10,20 @@ import subprocess
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from analyzers.evidence import collect, collect_from_cli
+from analyzers.evidence import collect_from_cli
 from analyzers.formats import Evidence
 from generator.run import launch
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.scenario import Scenario, load_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "configs" / "scenarios"
+SCALE = 0.1
 DURATION_S = 26
 TRUTH = {"KeyRangeThroughputExceeded": "partition", "ProvisionedThroughputExceeded": "table"}
 
@@ -38,12 +40,10 @@ class Known:
 
 
 @contextmanager
-def rehearsed(
-    names: Iterable[str], folder: Path, *, gather: Callable[[Path], Evidence] = collect
-) -> Iterator[dict[str, Known]]:
-    """The loads of all these scenarios side by side, and then the evidence of each."""
+def rehearsed(names: Iterable[str], folder: Path) -> Iterator[dict[str, Known]]:
+    """The loads of all these scenarios side by side, and then what the client of each saw."""
     with ExitStack() as stack:
-        urls = {name: stack.enter_context(EndpointProcess.start(scale=0.1)).url for name in names}
+        urls = {name: stack.enter_context(EndpointProcess.start(scale=SCALE)).url for name in names}
         paths = {name: a_tenth(name, folder) for name in urls}
         loads = [
             subprocess.Popen(
@@ -52,11 +52,11 @@ def rehearsed(
             )
             for name, path in paths.items()
         ]
-        assert [load.wait(timeout=120) for load in loads] == [0] * len(loads)
+        assert [load.wait(timeout=240) for load in loads] == [0] * len(loads)
         yield {
             name: Known(
                 scenario := load_scenario(paths[name]), folder / name, url,
-                gather(folder / name), refused_by(url, scenario.table.name),
+                without_cloudwatch(folder / name), refused_by(url, scenario.table.name),
             )
             for name, url in urls.items()
         }  # fmt: skip
@@ -64,26 +64,30 @@ def rehearsed(
 
 def without_cloudwatch(folder: Path) -> Evidence:
     """What the client saw, without waiting until the minute is over and its metrics are published."""
-    return collect_from_cli(folder, {"MetricDataResults": []}, now_s=time.time())
+    return collect_from_cli(folder, [{"MetricDataResults": []}], now_s=time.time())
 
 
 def a_tenth(name: str, folder: Path) -> Path:
-    """A scenario at a tenth of its size, and half as long."""
+    """A scenario at a tenth of its size and shorter; an endpoint of its own is as small."""
     text = (SCENARIOS / f"{name}.toml").read_text()
-    rate = load_scenario(SCENARIOS / f"{name}.toml").load.requests_per_s / 10
+    rate = load_scenario(SCENARIOS / f"{name}.toml").load.requests_per_s * SCALE
     text = re.sub(r"(?m)^requests_per_s = \S+", f"requests_per_s = {rate}", text)
     text = re.sub(r"(?m)^users = \S+", "users = 10", text)
     text = re.sub(r"(?m)^duration_s = \S+", f"duration_s = {DURATION_S}", text)
     path = folder / f"{name}.toml"
-    path.write_text(text)
+    path.write_text(f"{text}\n[local]\nscale = {SCALE}\n")
     return path
 
 
 def refused_by(url: str, table: str) -> Counter[str]:
-    """How many requests the endpoint refused, by constraint."""
+    """How many requests an endpoint refused, by constraint."""
     with urllib.request.urlopen(f"{url}/_keyheat/decisions?table={table}") as answer:
-        rows = json.load(answer)
+        return refused_in(json.load(answer))
+
+
+def refused_in(decisions: Iterable[dict[str, Any]]) -> Counter[str]:
+    """How many requests an endpoint refused, by constraint, as its log of decisions has it."""
     counts: Counter[str] = Counter()
-    for row in rows:
+    for row in decisions:
         counts.update({TRUTH[cause]: count for cause, count in row["refused"].items()})
     return counts

@@ -160,13 +160,13 @@ def test_client_records_alone_stand_in_for_evidence(stage: Verb, sample: Sample,
     said = stage("analyze", run)
     diagnosis = read_diagnosis(run / "diagnosis.json")
     assert any(file in line for line in diagnosis.coverage.missing)
-    assert any("evidence.json" in line for line in diagnosis.coverage.missing)
+    assert "evidence.json is missing" in diagnosis.coverage.missing  # and not where the run directory is
     assert diagnosis.verdict.constraint == "table"
     assert said.code == 0
 
 
 WRONG_ANSWERS = {
-    "not JSON": ('{"Metric', "is not JSON"),
+    "not JSON": ('{"Metric', "is not whole JSON"),
     "another JSON": ("[1, 2]", "did not print this"),
     "a result without values": (
         '{"MetricDataResults": [{"Label": "ConsumedWriteCapacityUnits/Sum/60/table", "Timestamps": []}]}',

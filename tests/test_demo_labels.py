@@ -1,31 +1,32 @@
-"""The four demo scenarios on a real endpoint: every label against what the endpoint itself decided.
+"""The four demo scenarios on the endpoint: every label against what the endpoint itself decided.
 
-The scenarios are the demo's at a tenth of the size (rates and the endpoint's limits alike), so that a busy
-machine can send them. The endpoint's log of decisions is the truth; the analyzer is shown ever less.
+The scenarios are the demo's at a tenth of the size, under a virtual clock. The endpoint's log of decisions is
+the truth; the analyzer is shown ever less.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
-from analyzers.client import read_client_files
 from analyzers.diagnosis import diagnose
 from analyzers.formats import Diagnosis, Evidence
 from analyzers.thresholds import load_thresholds
-from tests.rehearsal import Known, rehearsed
+from tests.agreement import tenth_of
+from tests.asked_endpoint import Asked, asked_on_endpoint
 
 DEMO = {"hotkey": "partition", "datekey": "partition", "sharded": "none", "too-small": "table"}
-pytestmark = pytest.mark.xdist_group("demo labels")  # one set of runs serves all tests here
 CAUSE_METRIC = re.compile(r"(KeyRange|Provisioned|MaxOnDemand|Account)\w*ThrottleEvents$")
 
 
+@pytest.fixture(scope="module", params=DEMO)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Known]]:
-    """All four loads side by side, each on an endpoint of its own, then the evidence of each."""
-    with rehearsed(DEMO, tmp_path_factory.mktemp("demo")) as runs:
-        yield runs
+def known(name: str) -> Asked:
+    return asked_on_endpoint(tenth_of(name))
 
 
 def without_reasons(evidence: Evidence) -> Evidence:
@@ -43,28 +44,22 @@ def without_causes(evidence: Evidence) -> Evidence:
 HIDDEN = {"reason": lambda evidence: evidence, "cause_metric": without_reasons, "inferred": without_causes}
 
 
-def diagnosed(run: Known, grade: str) -> Diagnosis:
-    return diagnose(
-        HIDDEN[grade](run.evidence),
-        client=read_client_files(run.folder), thresholds=load_thresholds(), scenario=None,
-    )  # fmt: skip
+def diagnosed(run: Asked, grade: str) -> Diagnosis:
+    evidence = HIDDEN[grade](run.evidence)
+    return diagnose(evidence, client=None, thresholds=load_thresholds(), scenario=None)
 
 
-@pytest.mark.parametrize("name", DEMO)
 @pytest.mark.parametrize("grade", HIDDEN)
-def test_the_label_is_what_the_endpoint_decided(known: dict[str, Known], name: str, grade: str) -> None:
-    run = known[name]
-    truth = run.refused.most_common(1)[0][0] if run.refused else "none"
-    verdict = diagnosed(run, grade).verdict
-    assert truth == DEMO[name], f"the endpoint refused {run.refused}"
+def test_the_label_is_what_the_endpoint_decided(known: Asked, name: str, grade: str) -> None:
+    truth = known.refused.most_common(1)[0][0] if known.refused else "none"
+    verdict = diagnosed(known, grade).verdict
+    assert truth == DEMO[name], f"the endpoint refused {known.refused}"
     assert verdict.constraint == truth, verdict.because
-    assert verdict.grade == (grade if run.refused else "none")
+    assert verdict.grade == (grade if known.refused else "none")
 
 
-@pytest.mark.parametrize("name", DEMO)
-def test_no_throttle_is_lost_between_endpoint_and_label(known: dict[str, Known], name: str) -> None:
-    run = known[name]
+def test_no_throttle_is_lost_between_endpoint_and_label(known: Asked) -> None:
     labelled = Counter[str]()
-    for label in diagnosed(run, "reason").labels:
+    for label in diagnosed(known, "reason").labels:
         labelled[label.constraint] += label.throttles
-    assert labelled == run.refused
+    assert labelled == known.refused

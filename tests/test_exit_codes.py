@@ -137,7 +137,7 @@ def test_4_somebody_elses_table(verb: Verb, tmp_path: Path, monkeypatch: pytest.
         )
         client.close()
         elsewhere = endpoint.url.replace("127.0.0.1", "0.0.0.0")  # any name but this machine's own
-        said = verb("run", "hotkey", "--target", elsewhere, "--out", tmp_path / "run")
+        said = verb("run", "hotkey", "--target", elsewhere, "--yes", "--out", tmp_path / "run")
     assert said.code == 4
     assert "was not created by a run of ours" in said.err
     assert not (tmp_path / "run").exists()

@@ -1,6 +1,7 @@
 """Every key design has a load test, a scenario and a row in the pages, and its label is the expected one.
 
-What the README says was measured comes from runs of the scenarios as they are; here a few are rehearsed.
+What the README says was measured comes from runs of the scenarios as they are; here a few are rehearsed, on a
+virtual clock or, where reads are checked or tables change, in real processes.
 The page about them is docs/key-designs.md.
 """
 
@@ -19,7 +20,9 @@ from generator.run.launch import locustfile
 from generator.transport.boto import make_client
 from generator.transport.target import target_at
 from tablemodel.scenario import load_scenario
-from tests.rehearsal import SCENARIOS, Known, rehearsed, without_cloudwatch
+from tests.agreement import named, tenth_of, verdict
+from tests.asked_endpoint import asked_on_endpoint
+from tests.rehearsal import SCENARIOS, Known, rehearsed
 
 ROOT = Path(__file__).parents[1]
 DESIGNS = {
@@ -47,12 +50,8 @@ DESIGNS = {
     },
 }
 NAMED = [(number, name, label) for number, named in DESIGNS.items() for name, label in named.items()]
-REHEARSED = {
-    "status-code": ("partition", "table"),
-    "country-index": ("partition", "by-country"),
-    "leaderboard-sharded": ("none", None),
-    "table-per-period-cold": ("table", "table"),
-}
+ASKED = {"status-code": ("partition", "table"), "country-index": ("partition", "by-country")}
+REHEARSED = {"leaderboard-sharded": ("none", None), "table-per-period-cold": ("table", "table")}
 
 
 def rows_of(page: Path) -> list[list[str]]:
@@ -101,9 +100,17 @@ def test_a_page_has_a_row_for_it_that_says_the_label(page: str, number: str, nam
         assert measured == label
 
 
+@pytest.mark.parametrize("name", ASKED)
+def test_a_design_has_its_label_on_the_endpoint(name: str) -> None:
+    scenario, (label, resource) = tenth_of(name), ASKED[name]
+    asked = asked_on_endpoint(scenario)
+    assert set(asked.refused) == {scenario.expects} == {label}
+    assert named(verdict(asked.evidence)) == (label, resource, "write")
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Known]]:
-    with rehearsed(REHEARSED, tmp_path_factory.mktemp("designs"), gather=without_cloudwatch) as known:
+    with rehearsed(REHEARSED, tmp_path_factory.mktemp("designs")) as known:
         yield known
 
 
@@ -119,9 +126,10 @@ def diagnosed(run: Known) -> Diagnosis:
 def test_a_design_gets_the_label_that_its_scenario_expects(runs: dict[str, Known], name: str) -> None:
     run, (label, resource) = runs[name], REHEARSED[name]
     truth = run.refused.most_common(1)[0][0] if run.refused else "none"
-    verdict = diagnosed(run).verdict
+    found = diagnosed(run)
     assert truth == run.scenario.expects == label, f"the endpoint refused {run.refused}"
-    assert (verdict.constraint, verdict.resource) == (label, resource), verdict.because
+    assert (found.verdict.constraint, found.verdict.resource) == (label, resource), found.verdict.because
+    assert sum(one.throttles for one in found.labels) == run.refused.total(), "none is lost on the way"
 
 
 @pytest.mark.xdist_group("key designs")

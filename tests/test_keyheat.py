@@ -8,16 +8,19 @@ import sys
 import tomllib
 import urllib.request
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import botocore.session
+import pyarrow as pa
 import pytest
 from botocore.validate import ParamValidator
 
-import keyheat
 from analyzers.formats import read_diagnosis, read_evidence
 from analyzers.thresholds import load_thresholds
+from commands import load
+from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.scenario import load_scenario
 
@@ -49,6 +52,20 @@ def answer(folder: Path) -> Path:
     ]
     file.write_text(json.dumps({"MetricDataResults": results, "Messages": []}))
     return file
+
+
+def move_to_january(run: Path, **fields: Any) -> None:
+    """The run as if it had been long ago: nothing of it is waited for."""
+    long_ago = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    for format_name, column in ((runfiles.SECONDS, "second"), (runfiles.THROTTLES, "at")):
+        table = runfiles.read_table(run / runfiles.FILES[format_name], format_name)
+        times = table[column].to_pylist()
+        first = min(times)
+        moved = pa.array([long_ago + (time - first) for time in times], table[column].type)
+        place = table.column_names.index(column)
+        changed = table.set_column(place, column, moved)
+        runfiles.write_table(run / runfiles.FILES[format_name], format_name, changed)
+    change(run, started_at="2026-01-02T03:04:00Z", ended_at="2026-01-02T03:05:00Z", **fields)
 
 
 def change(run: Path, **fields: Any) -> None:
@@ -95,8 +112,7 @@ def test_collect_asks_the_endpoint_that_the_run_names(verb: Verb, sample: Sample
     run = sample("hotkey")
     (run / "evidence.json").unlink()
     with EndpointProcess.start() as endpoint:
-        old = {"started_at": "2026-01-02T03:04:05Z", "ended_at": "2026-01-02T03:05:00Z"}
-        change(run, endpoint_url=endpoint.url, **old)
+        move_to_january(run, endpoint_url=endpoint.url)
         said = verb("collect", "--run", run)
     assert said.code == 0
     assert f"Evidence: {run / 'evidence.json'}" in said.out
@@ -108,7 +124,7 @@ def test_collect_without_an_answer_keeps_what_the_client_saw(verb: Verb, sample:
     run = sample("hotkey")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    change(run, endpoint_url=url, started_at="2026-01-02T03:04:05Z", ended_at="2026-01-02T03:05:00Z")
+    move_to_january(run, endpoint_url=url)
     said = verb("collect", "--run", run)
     assert said.code == 0
     assert said.err.count("missing: ") == 2  # the table's quotas, and CloudWatch
@@ -127,7 +143,8 @@ def test_collect_takes_what_the_aws_cli_printed(verb: Verb, sample: Sample, tmp_
     else:
         file = tmp_path / "mine.json"
         said = verb("collect", "--table", "t", *WINDOW, "--cloudwatch-json", answer(tmp_path), "--out", file)
-    assert (said.code, said.err) == (0, "")
+    assert said.code == 0
+    assert ("--describe-json would tell" in said.err) == (how == "of any table")
     evidence = read_evidence(file)
     assert {one.metric: [value for _at, value in one.points] for one in evidence.series} == {
         "ConsumedWriteCapacityUnits": [60_000.0],
@@ -149,12 +166,46 @@ def test_queries_are_what_get_metric_data_takes(verb: Verb) -> None:
     assert {"orders", "by-day"} <= names
 
 
+WRONG_USE = [
+    (("report",), "say which"),
+    (("report", "--evidence", __file__), "say which"),
+    (("queries", "--table", "t", "--end", "2026-11-20T12:00Z"), "--end needs --start"),
+    (("queries", "--table", "t", "--start", "2020-11-20T12:00Z"), "CloudWatch keeps 455 days"),
+    (("queries", "--table", "t", "--start", "2200-01-01T00:00Z"), "is in the future"),
+    (("queries", "--table", "t", *(f"--index=i{n}" for n in range(22))), "AWS takes 500 at once"),
+    (("collect", "--table", "t"), "say which"),
+    (("collect", "--table", "t", "--start", "2200-01-01T00:00Z", "--end", "2200-01-02T00:00Z"), "future"),
+    (("collect", "--table", "t", "--start", "2026-01-01T00:00Z", "--end", "2026-01-01T00:00Z"), "not after"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG_USE)
+def test_evidence_that_cannot_be_had_as_asked(verb: Verb, words: tuple[str, ...], message: str) -> None:
+    said = verb(*words)
+    assert said.code == 2
+    assert message in said.err
+
+
+def test_evidence_that_says_nothing_still_has_a_page(verb: Verb, tmp_path: Path) -> None:
+    evidence, page = tmp_path / "evidence.json", tmp_path / "page.html"
+    window = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z"}
+    evidence.write_text(
+        json.dumps({"format": "keyheat.evidence/1", "table": {"name": "t"}, "window": window, "series": []})
+    )
+    assert verb("report", "--evidence", evidence, "--out", page).code == 0
+    text = page.read_text()
+    assert "Not valid" in text
+    assert "parquet" not in text
+    said = verb("analyze", "--evidence", evidence)
+    assert (said.code, "undetermined" in said.out) == (3, True)
+
+
 def test_the_schema_in_the_repository_is_the_codes(verb: Verb) -> None:
     assert verb("schema").out == (ROOT / "configs" / "scenario.schema.json").read_text()
 
 
 def test_the_shipped_settings_are_right() -> None:
-    assert set(keyheat.DEMO) <= {path.stem for path in SCENARIOS}
+    assert set(load.DEMO) <= {path.stem for path in SCENARIOS}
     for path in SCENARIOS:
         assert load_scenario(path).name == path.stem
         assert (ROOT / "loadtests" / f"{load_scenario(path).loadtest}.py").exists()

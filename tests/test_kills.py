@@ -121,26 +121,28 @@ def test_the_endpoint_is_killed_under_load(start: Start, verb: Verb, tmp_path: P
     with EndpointProcess.start() as endpoint:
         options = ("--headless", "--only-summary", "--no-report", "--host", endpoint.url, "--out", run)
         load = start(
-            "locust", "-f", ROOT / "loadtests" / "hotkey.py", "--scenario", scenario(tmp_path, 4), *options
+            "locust", "-f", ROOT / "loadtests" / "hotkey.py", "--scenario", scenario(tmp_path, 8), *options
         )
         eventually(lambda: has_sent(run, 500))
         os.kill(endpoint.pid, signal.SIGKILL)
         _out, err = load.communicate(timeout=PATIENCE_S)
     assert load.returncode == 0, err
     assert files_in(run) == {"run.json"} | RECORDS
-    totals = runfiles.read_json(run / "run.json", runfiles.RUN)["totals"]
+    manifest = runfiles.read_json(run / "run.json", runfiles.RUN)
+    totals, bound = manifest["totals"], manifest["generator"]["bound"]  # on a machine that is busy otherwise
     assert totals["errors"] > 0
     assert sum(totals["errors_by_kind"].values()) == totals["errors"]
-    assert set(totals["errors_by_kind"]) <= {"connection_refused", "connection_reset", "connection_closed"}
+    assert set(totals["errors_by_kind"]) <= {"connection_refused", "connection_reset", "cut_off"}
     assert totals["attempts"] == totals["accepted"] + totals["throttled"] + totals["errors"]
     assert sum(totals["by_reason"].values()) == totals["throttled"]
 
     said = verb("analyze", run)
     diagnosis = read_diagnosis(run / "diagnosis.json")
-    mostly_failed = totals["errors"] >= 0.5 * totals["attempts"]
-    assert said.code == (3 if mostly_failed else 0)
-    assert diagnosis.verdict.valid is not mostly_failed
-    assert any("failed for another reason than a throttle" in line for line in diagnosis.verdict.because)
+    invalid = bound or totals["errors"] >= 0.5 * totals["attempts"]
+    assert said.code == (3 if invalid else 0)
+    assert diagnosis.verdict.valid is not invalid
+    why = "The load generator was the limit" if bound else "failed for another reason than a throttle"
+    assert any(why in line for line in diagnosis.verdict.because)
     assert diagnosis.verdict.constraint == "partition"
     assert any("evidence.json is missing" in line for line in diagnosis.coverage.missing)
     evidence = collected_later(run)

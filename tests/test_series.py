@@ -1,9 +1,8 @@
-"""Several runs from one command: a plan before them, a sweep over shards, runs held against each other.
+"""Several runs from one command: a sweep over shards, runs held against each other.
 
-docs/sweep.md and docs/plan.md say what is tested here, with their commands.
+docs/sweep.md says what is tested here, with its commands.
 """
 
-import json
 import os
 import re
 import shlex
@@ -24,7 +23,6 @@ ROOT = Path(__file__).parents[1]
 SCENARIOS = ROOT / "configs" / "scenarios"
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]
-PLAN, PLAN_JSON = "keyheat plan sharded", "keyheat plan sharded --json"
 SWEEP = "keyheat sweep sharded --shards 1,2,4,8,16 --out reports/out/shards"
 COMPARE = "keyheat compare reports/out/shards/shards-1 reports/out/shards/shards-2 --out reports/out/two.html"
 MANY = "keyheat run hotkey sharded --out reports/out/cures"
@@ -36,7 +34,6 @@ def commands_in(page: str) -> list[str]:
 
 
 def test_the_pages_have_these_commands_and_no_others() -> None:
-    assert commands_in("plan.md") == [PLAN, PLAN_JSON]
     assert commands_in("sweep.md") == [SWEEP, COMPARE, MANY]
 
 
@@ -56,35 +53,6 @@ def small(folder: Path, name: str = "sharded", **changes: object) -> Path:
     path = folder / f"{name}-small.toml"
     path.write_text(f"{text}\n[local]\nscale = 0.05\n")
     return path
-
-
-def test_a_plan_says_what_is_going_to_be_asked_for(verb: Verb) -> None:
-    said = verb(*arguments(PLAN))
-    assert (said.code, said.err) == (0, "")
-    assert said.says("each of 20 shards takes 9 % of that")
-    plan = json.loads(verb(*arguments(PLAN_JSON)).out)
-    assert plan["hot_key"]["shards_with_margin"] == 3
-
-
-def test_a_plan_of_a_wrong_scenario_says_every_mistake(verb: Verb, tmp_path: Path) -> None:
-    path = small(tmp_path, users=0, duration_s=-1)
-    said = verb("plan", path)
-    assert said.code == 2
-    assert "2 errors" in said.err
-    assert "@ $.load.users" in said.err
-    assert "@ $.load.duration_s" in said.err
-
-
-def test_a_price_list_of_ones_own(verb: Verb, tmp_path: Path) -> None:
-    text = (ROOT / "configs" / "prices.toml").read_text().replace("us-east-1", "eu-north-1")
-    mine = tmp_path / "mine.toml"
-    mine.write_text(text.replace("write_per_million = 0.625", "write_per_million = 6.25"))
-    plan = json.loads(verb("plan", "sharded", "--json", "--prices", mine).out)
-    assert (plan["dollars"]["region"], plan["dollars"]["on_demand"]) == ("eu-north-1", pytest.approx(0.625))
-    mine.write_text(text.replace("write_per_million = 0.625", "write_per_million = -1"))
-    said = verb("plan", "sharded", "--prices", mine)
-    assert said.code == 2
-    assert "on_demand.write_per_million" in said.err
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,9 @@ class FakeAws:
     def describe_limits(self) -> dict[str, Any]:
         return {"TableMaxReadCapacityUnits": 40_000, "TableMaxWriteCapacityUnits": 40_000}
 
+    def describe_contributor_insights(self, **named: str) -> dict[str, Any]:
+        return {"ContributorInsightsStatus": "DISABLED"}
+
     def get_metric_data(self, **request: Any) -> dict[str, Any]:
         """All queries, `page_points` points a page: a series may be cut between two pages."""
         self.calls.append(request)
@@ -102,6 +105,7 @@ class FakeAws:
             series = found.get((stat["Metric"]["MetricName"], dimensions))
             for point in series.points if series else ():
                 value = {"Sum": point.sum, "Average": point.sum / point.count, "SampleCount": point.count}
+                value |= {"Minimum": point.minimum, "Maximum": point.maximum}
                 yield query["Id"], datetime.fromtimestamp(point.start_s, UTC), float(value[stat["Stat"]])
 
     def _series(self, start_s: float, end_s: float) -> list[Series]:

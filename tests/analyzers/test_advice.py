@@ -17,6 +17,7 @@ from analyzers.manifest import Keys, Manifest
 from analyzers.recommendations import recommend
 from analyzers.thresholds import Thresholds
 from analyzers.words import TITLES
+from tests.analyzers.handwritten import consumed, diagnosed, evidence, provisioned, throttled
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -29,7 +30,7 @@ def hot(units_per_s: float, *, moved: tuple[str, ...] = (), share: float = 0.9) 
 def case(numbers: Thresholds, **facts: Any) -> Case:
     known: dict[str, Any] = {
         "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
-        "demand": Demand(2_000), "provisioned": 4_000, "warm": 4_000, "heat": None,
+        "demand": Demand(2_000), "limit": None, "warm": 4_000, "heat": None,
         "ceiling": 1_000,
     }  # fmt: skip
     return Case(**{**known, **facts}, numbers=numbers.recommend)
@@ -93,9 +94,89 @@ def test_advice_for_each_case(
 
 
 def test_capacity_leaves_the_headroom(numbers: Thresholds) -> None:
-    advice = advised(case(numbers, constraint="table", provisioned=100))["raise_capacity"]
+    advice = advised(case(numbers, constraint="table", limit=100))["raise_capacity"]
     assert advice.units == 2_858
-    assert "The client asked for 2,000 WCU/s, and 100 WCU/s are provisioned" in advice.why
+    assert "The client asked for 2,000 WCU/s, and 100 WCU/s were provisioned" in advice.why
+
+
+STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]] = [
+    # what happened, the facts, then of which advice, what it says, and what it must not say
+    (
+        "an index is provisioned too low",
+        {"constraint": "table", "resource": "by_country", "limit": 100}, "raise_capacity",
+        ("100 WCU/s were provisioned for index by_country", "index's capacity", "2,858 WCU/s"), (),
+    ),
+    (
+        "a key range of an index is hot",
+        {"resource": "by_country"}, "change_index_key",
+        ("prefix from 0 to 2 on the index's partition key",), ("apacity",),
+    ),
+    (
+        "auto scaling was late",
+        {"constraint": "table", "rule": "auto-scaling-late", "limit": 100}, "raise_minimum",
+        ("only after the load was there", "minimum of at least 2,858 WCU/s", "schedule"), ("Turn on",),
+    ),
+    (
+        "auto scaling is known to be on",
+        {"constraint": "table", "scaled": True, "limit": 100}, "raise_minimum",
+        ("reacts after minutes", "minimum of at least 2,858 WCU/s"), (),
+    ),
+    (
+        "the table was scaled down",
+        {"constraint": "table", "rule": "table-scaled-down", "limit": 60}, "raise_minimum",
+        ("lowered below what the load takes", "minimum of at least 2,858 WCU/s"), ("only after",),
+    ),
+    (
+        "on-demand, not grown",
+        {"rule": "on-demand-not-grown", "limit": 4_000, "demand": Demand(3_900, by_client=False)}, "pre_warm",
+        ("At least 3,900 WCU/s", "5,715 WCU/s", "one-time charge"), ("shard",),
+    ),
+    (
+        "at the maximum, whose demand is known from below only",
+        {"constraint": "max_on_demand", "limit": 500, "demand": Demand(372, by_client=False)},
+        "raise_max_on_demand", ("500 WCU/s are allowed", "a setting of the table"), ("quota",),
+    ),
+    (
+        "at the account's quota, with an index",
+        {"constraint": "account", "limit": 40_000, "demand": Demand(41_000, by_client=False, together=True)},
+        "raise_account_quota",
+        ("41,000 WCU/s were asked for of the table and its indexes", "with its indexes 40,000 WCU/s"), (),
+    ),
+    (
+        "the keys were split since",
+        {"rule": "key-range-split", "heat": hot(1_800)}, "shard_writes", ("3 shards",), ("apacity",),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("story", "facts", "action", "said", "unsaid"), STORIES, ids=[s[0] for s in STORIES])
+def test_the_advice_fits_what_happened(
+    story: str,
+    facts: dict[str, Any],
+    action: str,
+    said: tuple[str, ...],
+    unsaid: tuple[str, ...],
+    numbers: Thresholds,
+) -> None:
+    found = advised(case(numbers, **facts))
+    text = f"{TITLES[action]} {found[action].why} {found[action].expected}"
+    for part in said:
+        assert part in text
+    for part in unsaid:
+        assert part not in text
+    if action == "raise_minimum":
+        assert "auto_scaling" not in found, "it is on, or would have been as late"
+
+
+def test_what_is_advised_is_more_than_the_limit_that_was_reached(numbers: Thresholds) -> None:
+    """A minute's average and its few throttles show only a part of what was asked for."""
+    few = {"demand": Demand(60, by_client=False), "limit": 100}
+    assert advised(case(numbers, constraint="table", **few))["raise_capacity"].units == 143
+    assert advised(case(numbers, constraint="max_on_demand", **few))["raise_max_on_demand"].units == 143
+
+
+def test_of_a_split_that_is_over_nothing_is_to_be_waited_for(numbers: Thresholds) -> None:
+    assert "back_off" not in advised(case(numbers, rule="key-range-split", heat=hot(1_800)))
 
 
 @given(
@@ -181,3 +262,15 @@ def test_a_scaled_table_is_advised_at_full_size(demo: Any, numbers: Thresholds) 
     (shard,) = [advice for advice in found.recommendations if advice.action == "shard_writes"]
     assert shard.shards == 3
     assert "1,800 WCU/s" in shard.why
+
+
+def test_where_capacity_changed_in_an_unknown_second_the_lower_value_throttled(numbers: Thresholds) -> None:
+    """600 at first, 60 from some second of the same five minutes on: the average of 330 never held."""
+    reason = "TableWriteProvisionedThroughputExceeded"
+    settings = [
+        {**provisioned(value), "statistic": statistic, "period_s": 300}
+        for statistic, value in (("Average", 330), ("Minimum", 60), ("Maximum", 600))
+    ]
+    found = evidence(*settings, consumed(400, 60), throttles=throttled(reason, range(70, 90)), minutes=2)
+    (advice,) = [one for one in diagnosed(found, numbers).recommendations if one.action == "raise_capacity"]
+    assert "60 WCU/s were provisioned" in advice.why

@@ -85,20 +85,34 @@ def test_no_thresholds_no_results() -> None:
 
 
 def test_every_mistake_in_the_labelling_numbers_is_named(tmp_path: Path) -> None:
-    text = DEFAULT.read_text().replace("gap_s = 60.0", "gap_s = -1").replace("majority = 0.7", "majority = 7")
+    text = (
+        DEFAULT.read_text()
+        .replace("gap_s = 60.0", "gap_s = -1")
+        .replace("client_share = 0.8", "client_share = 8")
+    )
     path = tmp_path / "thresholds.toml"
     path.write_text(text.replace("[noise]", "[noise]\nloud = true"))
     with pytest.raises(FileProblem, match="3 errors") as problem:
         load_thresholds(path)
-    for place in ("$.spans.gap_s", "$.inferred.majority", "$.noise.loud"):
+    for place in ("$.spans.gap_s", "$.inferred.client_share", "$.noise.loud"):
         assert place in str(problem.value)
 
 
 def test_confidence_does_not_grow_with_a_worse_grade(tmp_path: Path) -> None:
     path = tmp_path / "thresholds.toml"
-    path.write_text(DEFAULT.read_text().replace("minutes = 0.7", "minutes = 0.99"))
+    path.write_text(DEFAULT.read_text().replace("cause_metric = 0.98", "cause_metric = 1.0"))
     with pytest.raises(FileProblem, match="confidence must not grow"):
         load_thresholds(path)
+
+
+def test_every_measured_rule_has_its_number_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.toml"
+    path.write_text(DEFAULT.read_text().replace("minutes-partly-loaded =", "minutes-fully-loaded ="))
+    with pytest.raises(FileProblem) as problem:
+        load_thresholds(path)
+    assert "no rules: minutes-fully-loaded; rules without a number: minutes-partly-loaded" in str(
+        problem.value
+    )
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "is missing"), ("[", "is not TOML")])

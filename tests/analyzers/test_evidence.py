@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
@@ -16,6 +15,7 @@ from analyzers.diagnosis import analyze_evidence, analyze_run
 from analyzers.formats import TableFacts, Window, read_evidence, write_evidence
 from tablemodel import runfiles
 from tablemodel.runfiles import FileProblem
+from tests.analyzers.runs import collect, write_run
 
 DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetMetricData")
 
@@ -26,52 +26,6 @@ def run_dir(tmp_path: Path, demo: Any) -> Path:
     run, _ = demo("hotkey")
     write_run(tmp_path, run)
     return tmp_path
-
-
-def write_run(folder: Path, run: Any, **changes: Any) -> None:
-    totals = {
-        "attempts": sum(s.attempts for s in run.seconds),
-        "throttled": sum(s.throttled for s in run.seconds),
-    }
-    manifest = {
-        "run_id": "r", "status": "finished", "target": "local", "seed": 1, "scale": 1.0,
-        "started_at": run.start, "ended_at": run.end, "totals": totals, "versions": {},
-        "table": {"name": run.described["TableName"]},
-        "generator": {"bound": False, "checks": ["quick enough"]},
-    }  # fmt: skip
-    runfiles.write_json(folder / "run.json", runfiles.RUN, {**manifest, **changes})
-    runfiles.write_json(folder / "keys.json", runfiles.KEYS, run.keys.model_dump(mode="json"))
-    seconds = [
-        {
-            "second": s.second, "index": s.index, "direction": s.direction, "operation": "PutItem",
-            "errors": 0,
-            "attempts": s.attempts, "accepted": s.attempts - s.throttled, "throttled": s.throttled,
-            "consumed_units": s.consumed,
-        }
-        for s in run.seconds
-    ]  # fmt: skip
-    table = pa.Table.from_pylist(seconds, schema=runfiles.SECONDS_SCHEMA)
-    runfiles.write_table(folder / "seconds.parquet", runfiles.SECONDS, table)
-    rows = [
-        {
-            "at": row.second + timedelta(microseconds=n * 10), "index": row.index, "direction": row.direction,
-            "reason": row.reason, "operation": "PutItem", "key": "sha256:0", "units": 1.0, "late_us": 0,
-            "service_us": 500,
-        }
-        for row in run.throttles
-        for n in range(row.count)
-    ]  # fmt: skip
-    table = pa.Table.from_pylist(rows, schema=runfiles.THROTTLES_SCHEMA)
-    runfiles.write_table(folder / "throttles.parquet", runfiles.THROTTLES, table)
-
-
-def collect(run_dir: Path, aws: Any, told: list[tuple[str, float]] | None = None) -> Any:
-    def progress(what: str, left_s: float) -> None:
-        (told if told is not None else []).append((what, left_s))
-
-    return evidence.collect(
-        run_dir, client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.sleep, progress=progress
-    )
 
 
 def test_a_collected_run_holds_everything(run_dir: Path, demo: Any) -> None:
@@ -111,7 +65,7 @@ def test_no_call_asks_for_more_than_500_series(world: SimpleNamespace, demo: Any
     )
     aws = run_with_indexes.aws()
     found = evidence.collect_table(
-        "keyheat-hotkey", run.window.start, run.window.end,
+        TableFacts(name="keyheat-hotkey"), run.window,
         client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.sleep,
     )  # fmt: skip
     asked = [len(call["MetricDataQueries"]) for call in aws.calls]
@@ -225,7 +179,7 @@ def test_the_cli_says_what_boto3_says(demo: Any) -> None:
         ScanBy="TimestampAscending",
     )
     printed = json.loads(json.dumps(answer, default=datetime.isoformat))
-    found = evidence.from_cli_output(printed, table=expected.table, window=expected.window)
+    found = evidence.from_cli_output([printed], table=expected.table, window=expected.window)
     assert found.series == expected.series
 
 
@@ -252,7 +206,7 @@ def test_what_the_cli_did_not_print_is_refused(message: str, content: Any) -> No
     printed = {"MetricDataResults": content} if isinstance(content, list) else content
     window = Window(start="2026-01-01T00:00:00Z", end="2026-01-01T01:00:00Z")
     with pytest.raises(ValueError, match=message):
-        evidence.from_cli_output(printed, table=TableFacts(name="t"), window=window)
+        evidence.from_cli_output([printed], table=TableFacts(name="t"), window=window)
 
 
 @pytest.mark.parametrize(

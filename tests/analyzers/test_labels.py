@@ -1,6 +1,7 @@
 """Labels and verdicts: conflicting grades, bursts, spans, a sprinkle, and what is said without throttles."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_the_best_grade_wins_and_the_conflict_is_said(numbers: Thresholds) -> No
 
 def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds) -> None:
     found = evidence(
-        consumed(3_990), series("WriteKeyRangeThroughputThrottleEvents", 3_000), provisioned(4_000),
+        consumed(4_480), series("WriteKeyRangeThroughputThrottleEvents", 3_000), provisioned(4_500),
         events(3_000), minutes=1,
     )  # fmt: skip
     label = only(found, numbers)
@@ -61,21 +62,35 @@ def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds
     assert numbers.confidence.conflict < label.confidence < numbers.confidence.cause_metric
 
 
-def test_the_clients_seconds_outvote_the_minutes_average(numbers: Thresholds) -> None:
-    """Twice a minute 20 s at the table's limit: the minute's average is below it, the keys are even."""
-    on, off = 100, 0
-    stretches = [
-        part
-        for start in range(0, 300, 60)
-        for part in ((range(start, start + 20), on, 50), (range(start + 20, start + 60), off, 0))
-    ]
-    seconds = [row for row in client_seconds(*stretches) if row["attempts"]]
-    spent = client_seconds((range(-60, 0), 700, 0))
+def test_bursts_within_minutes_are_not_a_hot_partition_when_the_clients_seconds_say_so(
+    numbers: Thresholds,
+) -> None:
+    """Every 90 s a burst spends what was saved, and then stays at the table's limit: the keys are even."""
+    stretches = []
+    for start in range(50, 860, 90):
+        first = 30 if start == 50 else 7  # the burst of 300 s is there once, then that of 70 s
+        stretches += [(range(start, start + first), 1_100, 0)]
+        stretches += [(range(start + first, start + first + 13), 100, 900)]
+    seconds = [row for row in client_seconds(*stretches)]
+    by_minute = [sum(r["consumed"] for r in seconds if _minute(r) == n) / 60 for n in range(15)]
+    counts = [sum(r["throttled"] for r in seconds if _minute(r) == n) for n in range(15)]
     bursty = evidence(
-        consumed(*[on / 3] * 5), events(*[1_000] * 5), provisioned(100), seconds=[*spent, *seconds],
-        throttles=[row for s in range(0, 300, 60) for row in throttled(None, range(s + 3, s + 18), 66)],
+        consumed(*by_minute), events(*counts), provisioned(100), seconds=seconds, minutes=15,
+        throttles=[
+            row for s in seconds if s["throttled"]
+            for row in throttled(None, range(_second(s), _second(s) + 1), s["throttled"])
+        ],
     )  # fmt: skip
+    assert any(0 < rate < 90 and count for rate, count in zip(by_minute, counts, strict=True))
     assert {label.constraint for label in diagnosed(bursty, numbers).labels} == {"table"}
+
+
+def _second(row: dict[str, Any]) -> int:
+    return int((row["second"] - START).total_seconds())
+
+
+def _minute(row: dict[str, Any]) -> int:
+    return _second(row) // 60
 
 
 def test_a_table_scaled_down_in_mid_window(numbers: Thresholds) -> None:
@@ -90,8 +105,9 @@ def test_a_table_scaled_down_in_mid_window(numbers: Thresholds) -> None:
         capacity,
         minutes=10,
     )
-    assert only(found, numbers).constraint == "table"
+    assert (only(found, numbers).constraint, only(found, numbers).rule) == ("table", "table-scaled-down")
     assert only(found, numbers).start == START + timedelta(minutes=5)
+    assert "from 4,000 to 500 WCU/s" in only(found, numbers).because[-1]
 
 
 def test_reads_and_writes_are_labelled_apart(numbers: Thresholds) -> None:
@@ -120,6 +136,44 @@ def test_a_sprinkle_makes_no_verdict_but_stays_listed(numbers: Thresholds) -> No
     assert diagnosis.verdict.valid
     assert "sprinkle" in diagnosis.verdict.because[0]
     assert [label.constraint for label in diagnosis.labels] == ["partition"]
+
+
+@pytest.mark.parametrize(("per_s", "constraint"), [(100, "none"), (10, "table")])
+def test_a_sprinkle_by_cloudwatch_alone(per_s: float, constraint: str, numbers: Thresholds) -> None:
+    """Six throttles: few beside 60,000 units, perhaps many beside 6,000, of which a request may take ten."""
+    found = evidence(
+        consumed(*[per_s] * 10), events(*[None] * 8, 3, 3), provisioned(per_s),
+        series("ConsumedReadCapacityUnits", *[0] * 10), minutes=10,
+    )  # fmt: skip
+    diagnosis = diagnosed(found, numbers)
+    assert diagnosis.verdict.constraint == constraint
+    assert [label.constraint for label in diagnosis.labels] == ["table"]
+
+
+def test_a_mode_switched_in_mid_window(numbers: Thresholds) -> None:
+    """Provisioned until 12:05, on-demand with a maximum from then on: each time is read by its own mode."""
+    found = evidence(
+        consumed(1_700, 300, 300, 300, 300, 990, 990, 990), events(0, *[9_000] * 4, 700, 700, 700),
+        provisioned(300), minutes=8,
+        table={"billing_mode": "PAY_PER_REQUEST", "max_on_demand": {"write": 1_000}},
+    )  # fmt: skip
+    assert [(label.constraint, label.start) for label in diagnosed(found, numbers).labels] == [
+        ("table", START + timedelta(minutes=1)),
+        ("max_on_demand", START + timedelta(minutes=5)),
+    ]
+
+
+def test_the_quota_that_an_index_met_is_counted_at_the_index(numbers: Thresholds) -> None:
+    """CloudWatch has WriteAccountLimitThrottleEvents of the table alone, its indexes' events included."""
+    found = evidence(
+        events(500), series("WriteAccountLimitThrottleEvents", 800), events(300, index="by_0"),
+        series("WriteKeyRangeThroughputThrottleEvents", index="by_0"), table=ON_DEMAND, indexes=1, minutes=1,
+    )  # fmt: skip
+    labels = diagnosed(found, numbers).labels
+    assert {(label.resource, label.constraint, label.throttles) for label in labels} == {
+        ("table", "account", 500),
+        ("by_0", "account", 300),
+    }
 
 
 COMPLETE = (

@@ -91,6 +91,13 @@ def test_nothing_accepted_has_no_price() -> None:
     assert (found.on_demand_dollars, found.provisioned_dollars) == (None, None)
 
 
+def test_units_that_the_endpoint_counts_in_its_own_way_have_no_price() -> None:
+    findings = {"write_units": {"answer": "no", "seen": "constant: always 1"}}
+    endpoint = {"source": "probed", "product": "calls itself a test", "findings": findings}
+    found = measured(row(0), endpoint=endpoint)
+    assert (found.write.units, found.on_demand_dollars) == (10, None)
+
+
 def test_a_run_that_was_killed_lasts_as_long_as_its_record() -> None:
     assert measured(row(0), row(3), ended_s=None).duration_s == 4
 

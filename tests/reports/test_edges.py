@@ -133,3 +133,11 @@ def test_a_long_run_with_many_labels_stays_small(tmp_path, generated_at):
     text = text_of(run, generated_at)
     assert "Means of 5 s" in text
     assert len(text) < 450_000
+
+
+def test_a_table_that_was_there_is_said_to_be(generated_at):
+    notes = ("auto scaling may change its capacity during this run: writes of the table",)
+    run = Run(diagnosis=diagnosis(), manifest=manifest(existing=True, table_notes=notes))
+    text = text_of(run, generated_at)
+    assert "table orders, loaded as it was" in text
+    assert "Auto scaling may change its capacity during this run: writes of the table." in text

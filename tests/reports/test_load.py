@@ -1,6 +1,8 @@
 import pyarrow.parquet as pq
 import pytest
 
+from analyzers.diagnosis import analyze_run
+from analyzers.formats import write_diagnosis
 from reports.load import load_run
 from tablemodel.runfiles import FileProblem
 
@@ -18,6 +20,14 @@ def test_a_whole_run_misses_nothing(samples):
 def test_a_missing_file_is_named_and_the_rest_read(a_run, name):
     run = load_run(a_run(without=(name,)))
     assert [(file.name, file.why) for file in run.missing] == [(name, "not in the run directory")]
+
+
+def test_what_the_analyzer_has_missed_is_said_once(a_run):
+    folder = a_run(without=("evidence.json",))
+    write_diagnosis(folder / "diagnosis.json", analyze_run(folder))
+    run = load_run(folder)
+    assert "evidence.json is missing" in run.diagnosis.coverage.missing
+    assert run.missing == ()
 
 
 @pytest.mark.parametrize("name", OPTIONAL)

@@ -1,5 +1,6 @@
 """Progress is seen: as a bar with a countdown in a terminal, as a line for each phase elsewhere."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 
@@ -15,10 +16,14 @@ class State:
     accepted_per_s: float = 0.0
     throttled_per_s: float = 0.0
     errors_per_s: float = 0.0
+    left_s: float | None = None
+    said: Sequence[str] = ()
 
 
 RUN = [
     State("preparing"),
+    State("aligning", left_s=23.4),
+    State("aligning", left_s=20.0),
     State("loading"),
     State(elapsed_s=12, accepted_per_s=1010, throttled_per_s=790),
     State(elapsed_s=13, accepted_per_s=1000, throttled_per_s=780, errors_per_s=3),
@@ -42,6 +47,7 @@ def shown(terminal: bool, clock=lambda: 125.0) -> str:
 def test_without_a_terminal_each_phase_is_a_line():
     assert shown(terminal=False).splitlines() == [
         "hotkey: making the table",
+        "hotkey: waiting for the next minute to begin, about 23 s",
         "hotkey: loading",
         "hotkey: waiting for CloudWatch to publish the minute, about 55 s",
         "hotkey: labelling throttles",
@@ -56,13 +62,14 @@ def test_in_a_terminal_the_rates_and_the_wait_are_seen():
     assert "55 s" in text
 
 
-def test_a_countdown_without_a_terminal_is_one_line_for_each_wait():
+def test_a_countdown_without_a_terminal_is_a_line_for_each_wait_and_then_one_now_and_then():
     out = StringIO()
     with Countdown(Console(file=out, force_terminal=False)) as countdown:
-        for left_s in (3, 2, 1):
+        for left_s in range(59, 0, -1):
             countdown.show("the last minute of the run to close", left_s)
         countdown.show("CloudWatch to publish", 1)
     assert out.getvalue().splitlines() == [
-        "the last minute of the run to close: at most 3 s",
+        "the last minute of the run to close: at most 59 s",
+        "the last minute of the run to close: at most 29 s",
         "CloudWatch to publish: at most 1 s",
     ]

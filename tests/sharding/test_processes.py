@@ -22,7 +22,7 @@ from tests.sharding.actors import ITEMS, KEY, METADATA, Counts, Log, client_of
 ROOT = Path(__file__).parents[2]
 SCALE = 0.02  # a partition admits 20 writes and 60 reads per second
 TEN_PARTITIONS = {"ReadCapacityUnits": 15_000, "WriteCapacityUnits": 5_000}
-PATIENCE_S = 90.0
+PATIENCE_S = 200.0
 
 Child = subprocess.Popen[str]
 Start = Callable[..., Child]

@@ -1,0 +1,67 @@
+"""The command that docs/accuracy.md was made with, on fewer scenarios: the goals hold."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accuracy.grades import BEST
+from accuracy.run import outcomes
+
+PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
+COMMAND = re.compile(r"keyheat accuracy --seed \d+ --scenarios \d+ --write docs/accuracy\.md")
+SEED, COUNT = 105, 36  # each situation is among them, and they are quick
+Verb = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("accuracy") / "accuracy.md"
+
+
+def test_the_goals_hold_on_a_small_part(verb: Verb, written: Path) -> None:
+    said = verb("accuracy", "--seed", SEED, "--scenarios", COUNT, "--jobs", 1, "--json", "--write", written)
+    found = json.loads(said.out)
+    assert found["missed_goals"] == [], said.err
+    assert said.code == 0
+    assert (found["seed"], found["scenarios"], list(found["grades"])) == (SEED, COUNT, list(BEST))
+    for score in found["grades"].values():
+        spans = sum(cell["spans"] for cell in score["confusion"])
+        assert spans == score["right"]["whole"] >= 20
+        assert sum(one["right"]["whole"] for one in score["rules"]) > 0
+    page = written.read_text()
+    assert "Every goal is reached." in page
+    assert [line for line in page.splitlines() if line.startswith("#")] == headings(PAGE)
+
+
+def headings(page: Path) -> list[str]:
+    return [line for line in page.read_text().splitlines() if line.startswith("#")]
+
+
+def test_the_page_was_made_by_its_own_command() -> None:
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    (command,) = [line for block in blocks for line in block.splitlines()]
+    assert COMMAND.fullmatch(command)
+    assert shlex.split(command)[3] != str(SEED)  # nothing is tuned on what the page shows
+
+
+def test_one_scenario_is_explained(verb: Verb) -> None:
+    said = verb("accuracy", "--seed", SEED, "--only", 1)
+    assert said.code == 0
+    assert said.says("Scenario 1:")
+    assert said.says("What really throttled")
+    assert said.says("Labels by CloudWatch's minutes alone")
+
+
+def test_one_scenario_has_no_scores(verb: Verb) -> None:
+    said = verb("accuracy", "--only", 1, "--json")
+    assert said.code == 2
+    assert "--only" in said.err
+
+
+def test_how_many_processes_does_not_matter() -> None:
+    assert list(outcomes(SEED, range(3), jobs=2)) == list(outcomes(SEED, range(3), jobs=1))

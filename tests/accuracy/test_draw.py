@@ -1,0 +1,75 @@
+"""Random scenarios: each follows from its seed and number alone, and together they cover what can happen."""
+
+import numpy as np
+
+from accuracy.draw import draw
+from accuracy.keys import even, zipf
+from accuracy.sent import Sent, Stream
+from accuracy.situations import SITUATIONS
+from tablemodel.resources import Direction
+from tablemodel.simulator.flow import Answer, Flow
+
+
+def test_a_scenario_follows_from_its_seed_and_number() -> None:
+    first, again = draw(7, 3), draw(7, 3)
+    assert (first.scenario, first.said, first.loss) == (again.scenario, again.said, again.loss)
+    for one, other in zip(first.streams, again.streams, strict=True):
+        assert np.array_equal(one.per_s, other.per_s)
+        assert one.tries_again == other.tries_again
+    assert first.scenario != draw(7, 4).scenario
+    assert first.scenario != draw(8, 3).scenario
+
+
+def test_every_situation_disturbance_and_loss_comes_up() -> None:
+    drawn = [draw(1, number) for number in range(300)]
+    assert {one.situation for one in drawn} == {made.__name__.replace("_", " ") for made, _ in SITUATIONS}
+    tables = [one.scenario.table for one in drawn]
+    assert {table.billing_mode for table in tables} == {"PROVISIONED", "PAY_PER_REQUEST"}
+    assert any(table.max_on_demand for table in tables)
+    assert any(table.auto_scaling for table in tables)
+    assert {len(table.indexes) for table in tables} >= {0, 1, 2, 3}
+    assert any(index.max_on_demand for table in tables for index in table.indexes)
+    assert any(one.scenario.timeline for one in drawn)
+    assert any(step.index for one in drawn for step in one.scenario.timeline)
+    flows = [stream.flow for one in drawn for stream in one.streams]
+    assert {flow.direction for flow in flows} == set(Direction)
+    assert {flow.ours for flow in flows} == {flow.eventual for flow in flows} == {True, False}
+    assert any(flow.index for flow in flows)
+    assert any(flow.index_writes for flow in flows)
+    losses = [one.loss for one in drawn]
+    for lost in ("first", "minutes", "late", "series"):
+        assert any(getattr(loss, lost) for loss in losses), lost
+    assert sum(loss.words == () for loss in losses) > 200
+
+
+def test_the_parts_of_all_keys_are_one() -> None:
+    for number in range(60):
+        for stream in draw(2, number).streams:
+            for masses in stream.keys:
+                assert abs(masses.shares.sum() + masses.even - 1) < 1e-9
+                assert masses.even >= 0
+
+
+def test_named_keys_lie_in_order_and_know_their_names() -> None:
+    keys = zipf("key", 1_000, 1.1)
+    assert (np.diff(keys.points.astype(object)) > 0).all()
+    assert keys.name(int(keys.shares.argmax())) == "key-0"
+
+
+def stream(tries_again: float) -> Stream:
+    flow = Flow(operation="PutItem", direction=Direction.WRITE, requests=0, keys=even())
+    return Stream(flow=flow, per_s=np.array([100.0, 0.0]), keys=(even(),), keys_s=60, tries_again=tries_again)
+
+
+def sent_later(tries_again: float) -> float:
+    """Requests after the first second, in which 60 of 100 were refused."""
+    sent = Sent([stream(tries_again)], seed=1)
+    (flow,) = sent.second(0)
+    assert flow.requests == 100
+    sent.answered(0, [Answer(flow=flow, attempts=100, accepted=40, units=40)])
+    return sum(flow.requests for at_s in range(1, 10) for flow in sent.second(at_s))
+
+
+def test_refused_requests_come_again_where_their_client_retries() -> None:
+    assert sent_later(0.5) == 30
+    assert sent_later(0.0) == 0

@@ -1,0 +1,154 @@
+"""Labels against truths made by hand: the scoring says right only where it is right."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from accuracy.score import MISSED, answers, is_sprinkle, judged
+from accuracy.truth import Record, Refused, true_spans
+from analyzers.formats import Constraint, Label
+from analyzers.thresholds import Noise
+
+START = 1_800_000_000
+WHOSE = ("table", "write")
+
+
+def label(constraint: Constraint, first: int, past: int, throttles: int, confidence: float = 0.9) -> Label:
+    """A label from `first` up to `past`, in seconds after the start."""
+    return Label(
+        start=datetime.fromtimestamp(START + first, UTC),
+        end=datetime.fromtimestamp(START + past, UTC),
+        resource="table",
+        direction="write",
+        constraint=constraint,
+        throttles=throttles,
+        grade="inferred",
+        confidence=confidence,
+        because=(),
+        rule=f"says-{constraint}",
+    )
+
+
+def refused(*parts: tuple[int, int, dict[Constraint, int]]) -> Refused:
+    """Throttles by second, from (first second, past the last one, throttles in each of them)."""
+    return {START + second: causes for first, past, causes in parts for second in range(first, past)}
+
+
+def answered(truth: Refused, labels: Sequence[Label]) -> list[tuple[str, str]]:
+    spans = true_spans(WHOSE, truth)
+    found = answers(spans, labels, Record(truth), number=1, best="minutes", sprinkle=False)
+    return [(one.truth, one.answer) for one in found]
+
+
+PARTITION = refused((0, 100, {"partition": 10}))
+BOTH = refused((0, 100, {"partition": 10}), (100, 200, {"table": 10}))
+AT_ONCE = refused((0, 100, {"partition": 6, "table": 4}))
+
+
+@pytest.mark.parametrize(
+    ("what", "truth", "labels", "expected"),
+    [
+        ("right", PARTITION, [label("partition", 0, 100, 1_000)], [("partition", "partition")]),
+        ("wrong", PARTITION, [label("table", 0, 100, 1_000)], [("partition", "table")]),
+        ("no label at all", PARTITION, [], [("partition", MISSED)]),
+        (
+            "a label over the smaller part",
+            PARTITION,
+            [label("partition", 0, 40, 400)],
+            [("partition", MISSED)],
+        ),
+        ("undecided", PARTITION, [label("undetermined", 0, 100, 1_000)], [("partition", "undetermined")]),
+        (
+            "one label over two spans is right of one",
+            BOTH,
+            [label("partition", 0, 200, 2_000)],
+            [("partition", "partition"), ("table", "partition")],
+        ),
+        (
+            "the label over most throttles counts",
+            PARTITION,
+            [label("table", 0, 30, 300), label("partition", 30, 100, 700)],
+            [("partition", "partition")],
+        ),
+        (
+            "labels of the same constraint count together",
+            PARTITION,
+            [label("partition", 0, 30, 300), label("table", 30, 70, 400), label("partition", 70, 100, 300)],
+            [("partition", "partition")],
+        ),
+        (
+            "overlapping labels, each with its own throttles",
+            AT_ONCE,
+            [label("table", 0, 100, 400), label("partition", 0, 100, 600)],
+            [("partition", "partition")],
+        ),
+        (
+            "overlapping labels that count the wrong way round",
+            AT_ONCE,
+            [label("table", 0, 100, 700), label("partition", 0, 100, 300)],
+            [("partition", "table")],
+        ),
+        (
+            "a long label's throttles lie where its own cause was",
+            refused((0, 100, {"partition": 100}), (100, 400, {"partition": 1, "table": 20})),
+            [label("partition", 0, 400, 10_300), label("table", 100, 400, 6_000)],
+            [("partition", "partition"), ("table", "table")],
+        ),
+    ],
+)
+def test_the_answer_is_what_the_labels_say_of_most_throttles(
+    what: str, truth: Refused, labels: Sequence[Label], expected: list[tuple[str, str]]
+) -> None:
+    assert answered(truth, labels) == expected, what
+
+
+def test_a_labeller_that_always_says_partition_is_right_of_partitions_only() -> None:
+    truths = [PARTITION, refused((0, 50, {"table": 1})), refused((0, 50, {"account": 9})), BOTH]
+    found = [pair for truth in truths for pair in answered(truth, [label("partition", 0, 200, 1_000)])]
+    assert found == [
+        ("partition", "partition"),
+        ("table", "partition"),
+        ("account", "partition"),
+        ("partition", "partition"),
+        ("table", "partition"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("what", "made", "right", "false_alarm"),
+    [
+        ("all of its throttles were of it", label("partition", 0, 100, 1_000), True, False),
+        ("half of them were", label("table", 50, 150, 1_000), True, False),
+        ("hardly any were", label("table", 5, 105, 1_000), False, False),
+        ("nothing throttled there", label("table", 300, 400, 10), False, True),
+    ],
+)
+def test_a_label_is_right_where_half_of_its_throttles_had_its_constraint(
+    what: str, made: Label, right: bool, false_alarm: bool
+) -> None:
+    (one,) = judged([made], Record(BOTH), number=1, best="minutes")
+    assert (one.right, one.false_alarm) == (right, false_alarm), what
+
+
+def test_a_label_of_one_of_two_constraints_at_once_is_right() -> None:
+    found = judged(
+        [label("table", 0, 100, 400), label("partition", 0, 100, 600)],
+        Record(AT_ONCE),
+        number=1,
+        best="reasons",
+    )
+    assert [one.right for one in found] == [True, True]
+
+
+def test_labels_that_decide_nothing_are_not_judged() -> None:
+    undecided = [label("undetermined", 0, 100, 1_000), label("none", 0, 100, 0)]
+    assert judged(undecided, Record(PARTITION), number=1, best="minutes") == []
+
+
+@pytest.mark.parametrize(
+    ("throttles", "attempts", "sprinkle"), [(50, 50_000, True), (51, 1_000_000, False), (50, 49_000, False)]
+)
+def test_a_sprinkle_is_both_few_and_rare(throttles: int, attempts: int, sprinkle: bool) -> None:
+    record = Record({START: {"table": throttles}}, attempts)
+    assert is_sprinkle(record, Noise(throttles=50, share=0.001)) is sprinkle

@@ -1,0 +1,134 @@
+"""Counting: shares, intervals, precision, recall, calibration, and the goals."""
+
+from dataclasses import replace
+
+import pytest
+
+from accuracy.goals import missed
+from accuracy.grades import BEST, Best
+from accuracy.score import Answered, Judged
+from accuracy.tally import Share, calibration_error, score, score_all
+from analyzers.formats import Constraint
+
+
+def answer(
+    truth: Constraint, said: str, *, number: int = 0, best: Best = "minutes", sprinkle: bool = False
+) -> Answered:
+    return Answered(
+        number=number,
+        best=best,
+        resource="table",
+        direction="write",
+        truth=truth,
+        answer=said,
+        throttles=100,
+        sprinkle=sprinkle,
+    )
+
+
+def judgement(
+    confidence: float,
+    right: bool,
+    *,
+    best: Best = "minutes",
+    rule: str = "some-rule",
+    false_alarm: bool = False,
+) -> Judged:
+    return Judged(
+        number=3,
+        best=best,
+        constraint="table",
+        rule=rule,
+        grade="inferred",
+        confidence=confidence,
+        throttles=1,
+        right=right,
+        false_alarm=false_alarm,
+    )
+
+
+SPANS = [
+    *[answer("partition", "partition")] * 6,
+    *[answer("partition", "table", number=7)] * 2,
+    answer("table", "table"),
+    answer("table", "undetermined", number=5),
+    answer("account", "missed", number=5),
+]
+
+
+def test_right_decided_and_right_of_decided() -> None:
+    found = score("minutes", SPANS, [])
+    assert (found.right, found.decided, found.of_decided) == (Share(7, 11), Share(9, 11), Share(7, 9))
+
+
+def test_a_false_alarm_is_one_more_span_that_is_not_right() -> None:
+    found = score("minutes", SPANS, [judgement(0.9, False, false_alarm=True)])
+    assert (found.right, found.decided, found.of_decided) == (Share(7, 12), Share(9, 11), Share(7, 10))
+    assert found.confusion["none", "table"] == 1
+
+
+def test_precision_and_recall_of_each_constraint() -> None:
+    found = {one.name: one for one in score("minutes", SPANS, []).named}
+    assert (found["partition"].precision, found["partition"].recall) == (Share(6, 6), Share(6, 8))
+    assert (found["table"].precision, found["table"].recall) == (Share(1, 3), Share(1, 2))
+    assert (found["account"].precision.value, found["account"].recall) == (None, Share(0, 1))
+
+
+def test_spans_are_counted_by_resource_and_direction() -> None:
+    of_index = replace(SPANS[0], resource="by_tag", direction="read")
+    placed = score("minutes", [*SPANS, of_index], []).placed
+    assert placed["table write", "partition"] == Share(6, 8)
+    assert placed["index read", "partition"] == Share(1, 1)
+    assert sum(share.whole for share in placed.values()) == 12
+
+
+def test_sprinkles_are_counted_apart() -> None:
+    sprinkles = [answer("table", said, sprinkle=True) for said in ("table", "undetermined", "partition")]
+    found = score("minutes", [*SPANS, *sprinkles], [])
+    assert found.right == Share(7, 11)
+    assert found.sprinkles == Share(2, 3)
+
+
+def test_the_worst_scenarios_come_first() -> None:
+    assert score("minutes", SPANS, [judgement(0.5, False, false_alarm=True)]).worst == (
+        (5, 2),
+        (7, 2),
+        (3, 1),
+    )
+
+
+def test_labels_that_are_as_right_as_they_say_are_calibrated() -> None:
+    good = [judgement(0.9, number < 9) for number in range(10)]
+    assert calibration_error(good) == pytest.approx(0.0)
+    boastful = [judgement(0.9, number < 5) for number in range(10)]
+    assert calibration_error(boastful) == pytest.approx(0.4)
+
+
+def test_every_label_lies_in_one_bin_the_surest_too() -> None:
+    found = score("minutes", [], [judgement(confidence / 100, True) for confidence in range(101)])
+    assert sum(one.right.whole for one in found.bins) == 101
+
+
+def test_rules_are_counted_one_by_one() -> None:
+    labels = [judgement(0.8, True, rule="a"), judgement(0.6, False, rule="a"), judgement(0.7, True, rule="b")]
+    rules = {one.rule: (one.right, round(one.stated, 6)) for one in score("minutes", [], labels).rules}
+    assert rules == {"a": (Share(1, 2), 0.7), "b": (Share(1, 1), 0.7)}
+
+
+def test_the_interval_of_a_share() -> None:
+    low, high = Share(8, 10).interval  # the textbook's example of Wilson's score
+    assert (round(low, 3), round(high, 3)) == (0.490, 0.943)
+    assert Share(0, 0).interval == (0.0, 1.0)
+
+
+def test_goals_that_are_missed_are_named() -> None:
+    perfect = [answer("table", "table", best=best) for best in BEST]
+    assert list(missed(score_all(perfect, []))) == []
+    one_in_ten = [answer("table", "partition" if n == 0 else "table", best="seconds") for n in range(10)]
+    (named,) = missed(score_all([*perfect[:2], *one_in_ten, *perfect[3:]], []))
+    assert named == "seconds: 97 % of the throttled spans right; it is 90.00 % (9 of 10)"
+
+
+def test_a_labeller_that_decides_nothing_misses_every_goal() -> None:
+    silent = [answer("table", "undetermined", best=best) for best in BEST]
+    assert len(list(missed(score_all(silent, [])))) == 5

@@ -1,0 +1,68 @@
+"""What came of a run, minute by minute, and the label that it gets: what two runs are held against by."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from analyzers.diagnosis import diagnose
+from analyzers.formats import Evidence, Verdict
+from analyzers.thresholds import load_thresholds
+from tablemodel.limits import MINUTE_S
+from tablemodel.scenario import Scenario, load_scenario, scenario_from_dict
+from tests.rehearsal import SCENARIOS
+
+LONGEST_S = 300  # docs/timeline.md's test runs one of those that last longer
+SHORT = [
+    path.stem for path in sorted(SCENARIOS.glob("*.toml")) if load_scenario(path).load.duration_s <= LONGEST_S
+]
+Resource = tuple[int, str | None, str]
+
+
+def tenth_of(name: str) -> Scenario:
+    """A scenario and its table at a tenth of their size."""
+    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    raw = scenario.model_dump(mode="json", exclude_unset=True)
+    raw.setdefault("local", {})["scale"] = scenario.local.scale / 10
+    load, shape = raw["load"], raw["load"].get("shape", {})
+    for part in (load, shape):
+        part.update({field: rate / 10 for field, rate in part.items() if field.endswith("_per_s")})
+    return scenario_from_dict(raw, name)
+
+
+@dataclass(slots=True)
+class Came:
+    """What came of the requests of one minute on one resource in one direction."""
+
+    units: float = 0.0
+    throttles: int = 0
+
+
+def by_minute(evidence: Evidence) -> dict[Resource, Came]:
+    found: dict[Resource, Came] = {}
+    start_s = evidence.window.start.timestamp()
+    for row in evidence.seconds or ():
+        minute = int(row.second.timestamp() - start_s) // MINUTE_S
+        came = found.setdefault((minute, row.index, row.direction), Came())
+        came.units += row.consumed
+        came.throttles += row.throttled
+    return found
+
+
+def totals(evidence: Evidence) -> Counter[tuple[str | None, ...]]:
+    """What the client saw in the whole run, and every sum of CloudWatch; nothing that is 0."""
+    found: Counter[tuple[str | None, ...]] = Counter()
+    for (_minute, index, direction), came in by_minute(evidence).items():
+        found[index, direction, "units"] += came.units  # type: ignore[assignment]
+        found[index, direction, "throttles"] += came.throttles
+    for one in evidence.series:
+        if (one.statistic, one.period_s) == ("Sum", MINUTE_S):
+            total = sum(value for _at, value in one.points)
+            found[one.index, one.operation, one.metric] += total  # type: ignore[assignment]
+    return +found
+
+
+def verdict(evidence: Evidence) -> Verdict:
+    return diagnose(evidence, client=None, thresholds=load_thresholds(), scenario=None).verdict
+
+
+def named(found: Verdict) -> tuple[str, str | None, str | None]:
+    return found.constraint, found.resource, found.direction

@@ -1,0 +1,140 @@
+"""A scenario's tables on the endpoint, asked with the bodies of real requests, under a virtual clock.
+
+Everything that the endpoint does is in it but the socket: what is parsed, what an item weighs, which entries
+it has in indexes, why a request is refused, and the minutes of CloudWatch.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from analyzers.evidence import collect_table
+from analyzers.formats import Evidence
+from analyzers.simulated import evidence_of
+from generator.tables.creation import creation
+from generator.transport.answer import Answer
+from generator.users.collections import Query
+from generator.users.items import ItemTemplate
+from generator.users.outcomes import consumed
+from tablemodel.resources import Direction, Refusal, parse_reason
+from tablemodel.scenario import Scenario
+from tablemodel.simulator.flow import Flow
+from tablemodel.simulator.simulate import SIMULATED_START_S, Simulation
+from tablemodel.simulator.traffic.indexed import LIMIT
+from tablemodel.spec.table import IndexSpec
+from tablemodel.table import TableModel
+from tests.one_by_one import Item, Outcome, asked_one_by_one
+from tests.rehearsal import SCENARIOS, refused_in
+from tests.tablemodel.endpoint.clients import ServiceApp, service_app_at, taken_apart
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of a scenario's load: all that could be known of it, and what the endpoint refused."""
+
+    evidence: Evidence
+    refused: Counter[str]  # by constraint
+
+
+def asked_on_endpoint(scenario: Scenario) -> Asked:
+    """Send the load of a shipped scenario to an endpoint, and collect the evidence."""
+    endpoint = AskedEndpoint(scenario)
+    evidence = endpoint.evidence(asked_one_by_one(scenario, SCENARIOS, endpoint))
+    return Asked(evidence, endpoint.refused())
+
+
+@dataclass(slots=True)
+class AskedEndpoint:
+    """An endpoint in this process with the scenario's table, whose clock each request sets."""
+
+    scenario: Scenario
+    app: ServiceApp = field(init=False)
+    models: Mapping[str, TableModel] = field(init=False)
+    _items: ItemTemplate = field(init=False)
+    _rng: Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        table = self.scenario.table
+        self.app = service_app_at(scale=self.scenario.local.scale)
+        self.app.clock.now_s = SIMULATED_START_S
+        self.app.ddb.create_table(**creation(table))
+        self.models = {table.name: self.app.service.catalog.get(table.name).model}
+        self._items = ItemTemplate(self.scenario)
+        self._rng = Random(f"{self.scenario.seed} items")
+
+    def ask(self, flow: Flow, items: Sequence[Item], at_s: float) -> list[Outcome]:
+        """One request with one item."""
+        (item,) = items
+        self.app.clock.now_s = at_s
+        body = {"PutItem": self._put, "GetItem": self._get, "Query": self._query}[flow.operation](flow, item)
+        headers = {b"x-amz-target": b"DynamoDB_20120810." + flow.operation.encode(), b"authorization": b"-"}
+        status, _headers, content = taken_apart(self.app.router.answer(b"POST", b"/", headers, body))
+        return [_outcome(flow.direction, Answer(status, content, service_s=0.0))]
+
+    def _put(self, flow: Flow, item: Item) -> bytes:
+        attributes = {}
+        for entry, place in zip(flow.index_writes, item.entries, strict=True):
+            index = self._index(entry.index)
+            attributes[index.partition_key] = place.key
+            if index.sort_key:
+                attributes[index.sort_key] = place.within.hex()
+        return self._items.put(item.place.key, item.place.within.hex(), self._rng, attributes=attributes)
+
+    def _get(self, flow: Flow, item: Item) -> bytes:
+        """Of an item that nobody has written."""
+        table = self.scenario.table
+        names = [name for name in (table.partition_key, table.sort_key) if name]
+        keys = {name: {"S": item.place.key} for name in names}
+        wanted = {"ConsistentRead": not flow.eventual, "ReturnConsumedCapacity": "TOTAL"}
+        return json.dumps({"TableName": table.name, "Key": keys, **wanted}).encode()
+
+    def _query(self, flow: Flow, item: Item) -> bytes:
+        """The latest of a collection, of the table or of an index."""
+        asked = self._index(flow.index) if flow.index else self.scenario.table
+        query = Query(
+            table=self.scenario.table.name,
+            partition_key=asked.partition_key,
+            sort_key=asked.sort_key,
+            index=flow.index,
+            limit=LIMIT,
+            descending=True,
+            consistent=not flow.eventual,
+        )
+        return query.body(item.place.key, start=None)
+
+    def _index(self, name: str) -> IndexSpec:
+        (index,) = (one for one in self.scenario.table.indexes if one.name == name)
+        return index
+
+    def refused(self) -> Counter[str]:
+        """How many requests were refused, by constraint, as the endpoint's log of decisions has it."""
+        url = f"/_keyheat/decisions?table={self.scenario.table.name}".encode()
+        _status, _headers, content = taken_apart(self.app.router.answer(b"GET", url, {}, b""))
+        return refused_in(json.loads(content))
+
+    def evidence(self, sent: Simulation) -> Evidence:
+        """What DescribeTable and CloudWatch say once the last minute is over, and what the client saw."""
+        seen = evidence_of(sent)
+        self.app.clock.now_s = seen.window.end.timestamp()
+        published = collect_table(
+            seen.table, seen.window,
+            client_factory=self.app.client, clock=self.app.clock, sleep=self.app.clock.advance,
+        )  # fmt: skip
+        return published.model_copy(
+            update={"seconds": seen.seconds, "throttles": seen.throttles, "scale": seen.scale}
+        )
+
+
+def _outcome(direction: Direction, answer: Answer) -> Outcome:
+    if answer.accepted:
+        units, of_indexes = consumed(answer)
+        if direction is Direction.READ:  # of the index that was asked
+            return Outcome(None, units)
+        return Outcome(None, units - sum(of_indexes.values()), of_indexes)
+    assert answer.throttled, answer.body
+    (told,) = answer.reasons
+    _of_index, _direction, cause = parse_reason(told.reason or "") or (None, None, None)
+    assert cause is not None, told
+    return Outcome(Refusal(told.index, direction, cause))

@@ -1,0 +1,220 @@
+"""A scenario whose requests are sent one by one under a virtual clock, to the model or to somebody else.
+
+The simulator is held against it. Keys are drawn as a load test draws them, by the scenario's pattern.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+import numpy as np
+
+from tablemodel.keys import random_suffix
+from tablemodel.keyspace import HASH_BYTES, position
+from tablemodel.resources import Direction, Refusal
+from tablemodel.scenario import Scenario
+from tablemodel.simulator.capacity import capacity_of
+from tablemodel.simulator.client import ClientRecord
+from tablemodel.simulator.flow import Answer, Flow
+from tablemodel.simulator.masses import Floats, Masses
+from tablemodel.simulator.simulate import SIMULATED_START_S, Simulation
+from tablemodel.simulator.timeline import Timeline
+from tablemodel.simulator.traffic.loadtests import traffic_of
+from tablemodel.simulator.traffic.sending import Sending
+from tablemodel.table import IndexWrite, Op, TableModel
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an item, or its entry in an index, lies: a partition key, and a sort key in bytes."""
+
+    key: str
+    within: bytes
+
+    @property
+    def position(self) -> bytes:
+        return position(self.key.encode(), self.within)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item of a request as it was drawn."""
+
+    place: Place
+    units: float
+    entries: tuple[Place, ...]  # in the indexes that the flow writes to, in its order
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one item: why it was refused, or the units that it consumed."""
+
+    refusal: Refusal | None
+    units: float = 0.0
+    index_units: Mapping[str, float] = field(default_factory=dict)
+
+
+class Asked(Protocol):
+    """Who is asked for each request; `models` are those of its tables, by name."""
+
+    models: Mapping[str, TableModel]
+
+    def ask(self, flow: Flow, items: Sequence[Item], at_s: float) -> list[Outcome]:
+        """One request: an outcome for each item; of a cancelled transaction, for those to blame."""
+
+
+def asked_one_by_one(scenario: Scenario, folder: Path, asked: Asked | None = None) -> Simulation:
+    """The scenario's traffic, request by request; it is the model that is asked unless somebody else is."""
+    sender = _Sender(scenario, folder, asked or _Models(scenario))
+    seconds = int(scenario.load.duration_s)
+    for at_s in range(seconds):
+        sender.second(at_s)
+    sender.client.end()
+    return Simulation(
+        scenario=scenario,
+        seed=scenario.seed,
+        started_s=SIMULATED_START_S,
+        ended_s=SIMULATED_START_S + seconds,
+        models=sender.asked.models,
+        client=sender.client,
+    )
+
+
+class _Models:
+    """The model, asked directly."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._own = scenario.table.name
+        self.models: Mapping[str, TableModel] = {
+            table.name: TableModel(
+                capacity_of(table), now_s=SIMULATED_START_S, scale=scenario.local.scale, seed=number
+            )
+            for number, table in enumerate((scenario.table, *scenario.companions))
+        }
+
+    def ask(self, flow: Flow, items: Sequence[Item], at_s: float) -> list[Outcome]:
+        model = self.models[flow.table or self._own]
+        ops = [_op(flow, item) for item in items]
+        if flow.together:
+            answers = model.admit_together(ops, at_s)
+            return [_outcome(answer, op) for answer, op in zip(answers, ops, strict=True) if answer] or [
+                _outcome(None, op) for op in ops
+            ]
+        return [_outcome(_admit(model, op, at_s), op) for op in ops]
+
+
+def _op(flow: Flow, item: Item) -> Op:
+    return Op(
+        direction=flow.direction,
+        position=item.place.position,
+        units=item.units,
+        index=flow.index,
+        index_writes=tuple(
+            IndexWrite(one.index, place.position, one.units)
+            for one, place in zip(flow.index_writes, item.entries, strict=True)
+        ),
+        eventual=flow.eventual,
+    )
+
+
+def _admit(model: TableModel, op: Op, at_s: float) -> Refusal | None:
+    if op.direction is Direction.READ:
+        return model.admit_read(op.position, op.units, at_s, index=op.index, eventual=op.eventual)
+    return model.admit_write(op.position, op.units, at_s, op.index_writes)
+
+
+def _outcome(refusal: Refusal | None, op: Op) -> Outcome:
+    if refusal is not None:
+        return Outcome(refusal)
+    index_units: Counter[str] = Counter()
+    for entry in op.index_writes:
+        index_units[entry.index] += entry.units  # type: ignore[assignment]
+    return Outcome(None, op.units, index_units)
+
+
+class _Sender:
+    def __init__(self, scenario: Scenario, folder: Path, asked: Asked) -> None:
+        self.asked = asked
+        self.client = ClientRecord()
+        self._own = scenario.table.name
+        self._traffic = traffic_of(scenario, scenario.seed, folder)
+        self._pattern = scenario.keys.pattern(folder=folder)
+        self._rng = Random(f"{scenario.seed} one by one")
+        self._left: Counter[tuple[int, str]] = Counter()
+        self._sums: dict[int, tuple[Masses, Floats]] = {}  # of the shares of keys, each kept alive
+        self._timeline = Timeline(scenario, started_s=SIMULATED_START_S, seed=scenario.seed)
+
+    def second(self, at_s: int) -> None:
+        now_s = SIMULATED_START_S + at_s
+        self._timeline(self.asked.models[self._own], now_s)
+        flows = self._traffic.second(at_s)
+        outcomes: list[list[Outcome]] = [[] for _ in flows]
+        for due_s, number in sorted(self._due(flows)):
+            flow, sent_s = flows[number], now_s + due_s
+            items = [self._item(flow, sent_s) for _ in range(flow.items)]
+            outcomes[number] += self.asked.ask(flow, items, sent_s)
+        answers = [_answer(flow, found) for flow, found in zip(flows, outcomes, strict=True)]
+        self._traffic.answered(at_s, answers)
+        self.client.saw(int(now_s), answers)
+
+    def _due(self, flows: Sequence[Flow]) -> list[tuple[float, int]]:
+        """When the requests of each flow are sent: evenly, or at random, and never two flows in step."""
+        due = []
+        for number, flow in enumerate(flows):
+            self._left[number, flow.operation] += flow.requests  # type: ignore[assignment]
+            count = int(self._left[number, flow.operation] + 1e-9)
+            self._left[number, flow.operation] -= count
+            due += [((place + self._rng.random()) / count, number) for place in range(count)]
+        return due
+
+    def _item(self, flow: Flow, at_s: float) -> Item:
+        entries = tuple(self._place(one.keys, at_s) for one in flow.index_writes)
+        return Item(self._place(flow.keys, at_s), self._units(flow), entries)
+
+    def _units(self, flow: Flow) -> float:
+        if not flow.sizes:
+            return flow.units
+        units, parts = zip(*flow.sizes, strict=True)
+        (drawn,) = self._rng.choices(units, parts)
+        return float(drawn)
+
+    def _place(self, keys: Masses, at_s: float) -> Place:
+        within = {
+            "point": b"",
+            "random": self._rng.randbytes(8),
+            "rising": int(at_s * 1e6).to_bytes(8, "big"),
+        }[keys.within]
+        return Place(self._key(keys, at_s - SIMULATED_START_S), within)
+
+    def _key(self, keys: Masses, elapsed_s: float) -> str:
+        """As a load test draws it, where these are the scenario's own keys or their shards."""
+        if isinstance(self._traffic, Sending):
+            setting = self._traffic.setting
+            if keys.shares is setting.keys.shares and len(keys.shares):
+                return self._pattern.draw(self._rng, elapsed_s)
+            if keys.shares is setting.sharded.shares and len(keys.shares):
+                key = self._pattern.draw(self._rng, elapsed_s)
+                return random_suffix(key, setting.shards, self._rng)
+        if self._rng.random() < keys.even:
+            return self._rng.randbytes(HASH_BYTES).hex()
+        sums = self._sums.setdefault(id(keys.shares), (keys, np.cumsum(keys.shares)))[1]
+        number = min(int(np.searchsorted(sums, self._rng.random() * sums[-1])), len(sums) - 1)
+        return keys.name(number)
+
+
+def _answer(flow: Flow, outcomes: Sequence[Outcome]) -> Answer:
+    refused = [one.refusal for one in outcomes if one.refusal is not None]
+    index_units: Counter[str] = Counter()
+    for one in outcomes:
+        index_units.update(one.index_units)
+    return Answer(
+        flow=flow,
+        attempts=len(outcomes),
+        accepted=len(outcomes) - len(refused),
+        units=sum(one.units for one in outcomes),
+        index_units=index_units,
+        refused=Counter((one.index, one.cause) for one in refused),
+    )

@@ -1,0 +1,172 @@
+"""`keyheat clean`: what it says before and after, and what it does not do without being told."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.existing.cleaning import Cleaner
+from generator.existing.leftovers import Leftovers, cost_in_words, usual_pace
+from generator.transport.boto import make_client
+from generator.transport.target import target_at
+from tablemodel.endpoint.process import EndpointProcess
+from tablemodel.prices import load_prices
+
+RUN_ID = "0123456789ab"
+Verb = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """An endpoint with a table that holds two items of a run, and one of its owner's."""
+    with EndpointProcess.start() as process:
+        yield process.url
+
+
+@pytest.fixture
+def client(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """Of a new table each time; the reader stands where the run's folder is."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.chdir(tmp_path)
+    client = make_client(target_at(url))
+    client.create_table(
+        TableName="orders",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+    )
+    for name, mark in (("a", RUN_ID), ("b", RUN_ID), ("c", "nobody")):
+        client.put_item(TableName="orders", Item={"id": {"S": name}, "keyheat_run": {"S": mark}})
+    yield client
+    if "orders" in client.list_tables()["TableNames"]:
+        client.delete_table(TableName="orders")
+    client.close()
+
+
+def run_at(url: str, **more: Any) -> Path:
+    """A run's folder, with as much in it as cleaning needs."""
+    folder = Path("mine")
+    folder.mkdir()
+    manifest = {
+        "format": "keyheat.run/1",
+        "run_id": RUN_ID,
+        "table": {"name": "orders"},
+        "endpoint_url": url,
+        "region": "us-east-1",
+        "target": url,
+        "status": "finished",
+        "items_marked": True,
+        "totals": {"consumed_units": {"write": 2.0, "read": 0.0}},
+    }
+    (folder / "run.json").write_text(json.dumps(manifest | more))
+    return folder
+
+
+def left_in(client: Any) -> list[str]:
+    return sorted(item["id"]["S"] for item in client.scan(TableName="orders")["Items"])
+
+
+def elsewhere(url: str) -> str:
+    return url.replace("127.0.0.1", "0.0.0.0")
+
+
+def test_elsewhere_nothing_is_deleted_without_yes(client: Any, url: str, verb: Verb) -> None:
+    folder = run_at(elsewhere(url))
+    said = verb("clean", folder)
+    assert (said.code, left_in(client)) == (4, ["a", "b", "c"])
+    assert "say --yes" in said.err
+    assert "Deleting what the run wrote takes 2 write units at most" in said.err
+    assert not (folder / "cleaning.json").exists()
+    said = verb("clean", folder, "--yes", "--max-units-per-s", "1000")
+    assert (said.code, left_in(client)) == (0, ["c"])
+    assert said.says(f"2 items of run {RUN_ID} deleted from table orders")
+    assert "At 1,000 units per second" in said.err
+
+
+def test_items_without_marks_are_not_looked_for(client: Any, url: str, verb: Verb) -> None:
+    said = verb("clean", run_at(elsewhere(url), items_marked=False))
+    assert (said.code, left_in(client)) == (0, ["a", "b", "c"])
+    assert said.says("carry no mark. The table itself can be deleted: aws dynamodb delete-table")
+
+
+def test_a_table_that_is_gone_needs_no_cleaning(client: Any, url: str, verb: Verb) -> None:
+    client.delete_table(TableName="orders")
+    said = verb("clean", run_at(url))
+    assert said.code == 0
+    assert said.says("table orders is not there any more")
+
+
+def test_what_cannot_be_cleaned_is_said(client: Any, verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commands.clean.ATTEMPTS", 1)  # the SDK would wait between them
+    folder = run_at("http://127.0.0.1:1")
+    said = verb("clean", folder)
+    assert said.code == 3
+    assert "To go on: keyheat clean mine" in said.err
+    manifest = json.loads((folder / "run.json").read_bytes())
+    (folder / "run.json").write_text(json.dumps(manifest | {"target": "simulated"}))
+    said = verb("clean", folder)
+    assert (said.code, "simulated run" in said.err) == (2, True)
+
+
+def test_an_interrupt_says_how_to_go_on(
+    client: Any, url: str, verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(cleaner: Cleaner, save: Callable[[Any], None]) -> None:
+        save(cleaner.cleaned)
+        raise KeyboardInterrupt
+
+    folder = run_at(url, status="running")
+    with monkeypatch.context() as patch:
+        patch.setattr(Cleaner, "clean", interrupted)
+        said = verb("clean", folder)
+    assert said.code == 130
+    assert "Its run says that it is still going on" in said.err
+    assert "0 of 1 parts of the table are done. To go on: keyheat clean mine" in said.err
+    assert verb("clean", folder).code == 0
+    assert left_in(client) == ["c"]
+
+
+GSI = {"IndexName": "by-day", "ProvisionedThroughput": {"ReadCapacityUnits": 8, "WriteCapacityUnits": 2}}
+PROVISIONED = {
+    "TableName": "orders",
+    "ProvisionedThroughput": {"ReadCapacityUnits": 400, "WriteCapacityUnits": 800},
+    "TableSizeBytes": 8_192_000_000,
+    "ItemCount": 4_000_000,
+}
+ON_DEMAND = {"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}
+
+
+@pytest.mark.parametrize(
+    ("description", "local", "expected"),
+    [
+        (PROVISIONED, False, 100.0),
+        (PROVISIONED | {"GlobalSecondaryIndexes": [GSI]}, False, 1.0),
+        (PROVISIONED | ON_DEMAND, False, 500.0),
+        (PROVISIONED, True, None),
+    ],
+)
+def test_others_keep_most_of_a_table(
+    description: dict[str, Any], local: bool, expected: float | None
+) -> None:
+    assert usual_pace(description, local=local) == expected
+
+
+def test_the_price_is_said_before() -> None:
+    left = Leftovers(
+        run_id=RUN_ID,
+        table="orders",
+        target=target_at("http://127.0.0.1:8000"),
+        marked=True,
+        running=False,
+        write_units=500_000.0,
+    )
+    said = cost_in_words(left, PROVISIONED | ON_DEMAND, load_prices(), 500.0)
+    assert "(8,192.0 MB and 4,000,000 items" in said
+    assert "some 1,000,000 read units" in said
+    assert "500,000 write units at most" in said
+    assert "Together about $0.44" in said
+    assert "At 500 units per second that is 50 minutes." in said
+    assert "out of what the table has provisioned" in cost_in_words(left, PROVISIONED, load_prices(), None)

@@ -1,0 +1,154 @@
+"""What keeps a run from costing too much: refused before it starts, or asked for; nothing is sent here.
+
+docs/guards.md has the commands that are tested here.
+"""
+
+import os
+import pty
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.run import launch
+from tablemodel.spec.guards import AbortSpec, BudgetSpec
+
+ROOT = Path(__file__).parents[1]
+AWS = "https://dynamodb.eu-west-1.amazonaws.com"
+Verb = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that nobody checks: nothing is asked of anybody."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The Locust commands that would have been started; each of them is said to be interrupted."""
+    commands: list[list[str]] = []
+
+    def no_launch(command: list[str], watch: Any) -> tuple[int, str]:
+        commands.append(command)
+        return launch.INTERRUPTED, ""
+
+    monkeypatch.setattr(launch, "launch", no_launch)
+    return commands
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """A terminal as stdin, on which somebody has typed a line."""
+    ours, theirs = pty.openpty()
+    with open(theirs, encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        yield lambda line: (os.write(ours, f"{line}\n".encode()), None)[1]
+        os.close(ours)
+
+
+def test_nobody_can_be_asked(verb: Verb, started: list[list[str]]) -> None:
+    said = verb("run", "hotkey", "--target", AWS)
+    assert said.code == 4
+    assert "--yes" in said.line
+    assert started == []
+
+
+def test_yes_goes_on_and_is_passed_on_with_everything_else(verb: Verb, started: list[list[str]]) -> None:
+    options = ["--allow-table", "a", "--allow-table", "b", "--max-units", "5e9", "--keep-table", "--no-align"]
+    assert verb("run", "hotkey", "--target", AWS, "--yes", *options).code == 130
+    (command,) = started
+    passed_on = " ".join(command)
+    assert (
+        "--allow-table a --allow-table b --keep-table --yes --max-units 5000000000.0 --no-align" in passed_on
+    )
+
+
+def test_on_this_machine_nobody_is_asked(verb: Verb, started: list[list[str]]) -> None:
+    assert verb("run", "hotkey", "--max-units", "10").code == 130
+    (command,) = started
+    assert "--yes" not in command
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y", 130), ("YES", 130), ("n", 4), ("", 4), ("what?", 4)])
+def test_a_person_is_asked_and_no_is_the_default(
+    verb: Verb, started: list[list[str]], terminal: Callable[[str], None], typed: str, code: int
+) -> None:
+    terminal(typed)
+    said = verb("run", "hotkey", "--target", AWS)
+    assert said.code == code
+    text = " ".join(said.err.split())
+    for words in (
+        "keyheat-hotkey",
+        AWS,
+        "is created if it is not there, and then deleted",
+        "it costs at most",
+    ):
+        assert words in text
+    assert len(started) == (code == 130)
+    assert ("--yes" in started[0]) if started else ("nothing was started" in text)
+
+
+def test_a_sweep_asks_once_for_the_sum(
+    verb: Verb, started: list[list[str]], terminal: Callable[[str], None], tmp_path: Path
+) -> None:
+    terminal("n")
+    folder = tmp_path / "sweep"
+    said = verb("sweep", "sharded", "--shards", "1,2,4", "--target", AWS, "--out", folder)
+    assert said.code == 4
+    assert re.search(r"3 runs, together at most \d+\.\d\d dollars", said.err)
+    assert not folder.exists()
+
+
+def test_everything_that_is_over_budget_is_said_at_once(verb: Verb, started: list[list[str]]) -> None:
+    caps = ["--max-dollars", "0.01", "--max-units", "100", "--max-minutes", "0.1"]
+    said = verb("run", "hotkey", "too-small", "--target", AWS, "--yes", *caps)
+    assert said.code == 4
+    lines = [line for line in said.err.splitlines() if line]
+    assert [line.split(": ")[1] for line in lines] == ["hotkey"] * 3 + ["too-small"] * 3
+    assert all(
+        f"say --max-{name}" in line
+        for line, name in zip(lines, ["dollars", "units", "minutes"] * 2, strict=True)
+    )
+    assert started == []
+
+
+def test_a_cap_that_is_none_is_wrong_use(verb: Verb, started: list[list[str]]) -> None:
+    said = verb("run", "hotkey", "--target", AWS, "--max-dollars", "-1")
+    assert said.code == 2
+    assert "--max-dollars" in said.err
+    assert started == []
+
+
+RUNS = [
+    "keyheat run hotkey --target aws --max-dollars 3 --max-minutes 5",
+    "keyheat run hotkey --max-units 20000",
+]
+
+
+def test_the_page_has_these_commands_and_no_others() -> None:
+    text = (ROOT / "docs" / "guards.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    assert [line for block in blocks for line in block.splitlines()] == RUNS
+
+
+def test_the_pages_commands_start_what_they_say(
+    verb: Verb, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    for command in RUNS:
+        _keyheat, *arguments = shlex.split(command)
+        assert verb(*arguments, "--yes").code == 130
+        assert all(word in started[-1] for word in arguments[2:] if word.startswith("--"))
+
+
+def test_the_pages_scenario_parts_are_right() -> None:
+    text = (ROOT / "docs" / "guards.md").read_text(encoding="utf-8")
+    parts = tomllib.loads("\n".join(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)))
+    assert BudgetSpec.model_validate(parts["budget"]).dollars == 0.5
+    assert AbortSpec.model_validate(parts["abort_on"]).over_s == 10

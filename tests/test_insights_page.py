@@ -1,0 +1,120 @@
+"""docs/contributor-insights.md: its commands, on a table whose minutes lie an hour back."""
+
+import re
+import shlex
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+
+from analyzers.diagnosis import analyze_evidence
+from analyzers.formats import read_evidence
+from analyzers.insights import key_spread
+from generator.run.insights import Before
+from keyheat import main
+from reports.key_charts import throttled_key_table
+from reports.load import load_evidence
+from tablemodel.endpoint.items.data import DATA
+from tablemodel.endpoint.server import build_router
+from tablemodel.endpoint.service import Service
+from tablemodel.endpoint.tables.control import CONTROL
+from tablemodel.keynames import digest_of
+from tests.tablemodel.endpoint.clients import FakeClock, ServiceApp
+
+PAGE = (Path(__file__).parents[1] / "docs" / "contributor-insights.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line
+    for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    for line in block.splitlines()
+]
+MINUTES = 3
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServiceApp:
+    """A service an hour ago, which boto3 in this process talks to."""
+    clock = FakeClock(time.time() // 3600 * 3600 - 3600)
+    service = Service(clock=clock, seed=1)
+    made = ServiceApp(clock, service, build_router(service, CONTROL, DATA))
+    clients = {"dynamodb": made.ddb, "cloudwatch": made.cloudwatch}
+    session = SimpleNamespace(client=lambda service, **_options: clients[service])
+    monkeypatch.setattr(boto3, "Session", lambda **_options: session)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def load(app: ServiceApp, mode: str | None, minutes: int = MINUTES) -> tuple[datetime, datetime]:
+    """Minutes of writes, nearly all of them to one key, which a partition cannot take; gives the window."""
+    app.ddb.create_table(
+        TableName="orders",
+        KeySchema=[{"AttributeName": "customer", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "customer", "AttributeType": "S"}],
+        ProvisionedThroughput={"ReadCapacityUnits": 10, "WriteCapacityUnits": 10_000},
+    )
+    start_s = app.clock()
+    if mode is not None:
+        app.ddb.update_contributor_insights(
+            TableName="orders", ContributorInsightsAction="ENABLE", ContributorInsightsMode=mode
+        )
+    for second in range(1, 60 * minutes):
+        app.clock.advance(1)
+        for number in range(6):
+            write(app, "whale" if number else f"minnow-{second}")
+    app.clock.advance(61)
+    return datetime.fromtimestamp(start_s, UTC), datetime.fromtimestamp(start_s + 60 * minutes, UTC)
+
+
+def write(app: ServiceApp, customer: str) -> None:
+    """300 units."""
+    item = {"customer": {"S": customer}, "basket": {"S": "x" * 300_000}}
+    with suppress(app.ddb.exceptions.ProvisionedThroughputExceededException):
+        app.ddb.put_item(TableName="orders", Item=item)
+
+
+def collect_and_analyze(window: tuple[datetime, datetime], *, keys: bool = True) -> None:
+    for command in COMMANDS:
+        program, *arguments = shlex.split(command)
+        assert program == "keyheat"
+        times = iter(f"{at:%FT%TZ}" for at in window)
+        said = [next(times) if argument.endswith("Z") else argument for argument in arguments]
+        assert main([one for one in said if keys or one != "--show-keys"]) == 0
+
+
+def test_the_hot_key_of_a_table_that_we_never_loaded_is_named(app: ServiceApp) -> None:
+    collect_and_analyze(load(app, "ACCESSED_AND_THROTTLED_KEYS"))
+    found = read_evidence(Path("evidence.json"))
+    assert not [line for line in found.missing if "Contributor" in line]
+    diagnosis = analyze_evidence(Path("evidence.json"))
+    hot = diagnosis.hot_keys[0]
+    assert (hot.key, hot.shown, hot.direction) == (digest_of("whale"), "whale", "write")
+    assert hot.units_per_s > 500
+    assert hot.throttles > 100
+    spread = key_spread(found)
+    assert spread is not None
+    assert (spread.spread, spread.top) == ("one_key", digest_of("whale"))
+
+
+def test_throttled_keys_alone_stay_digests_and_are_in_the_report(app: ServiceApp) -> None:
+    collect_and_analyze(load(app, "THROTTLED_KEYS", minutes=2), keys=False)
+    assert "whale" not in Path("evidence.json").read_text()
+    table = throttled_key_table(load_evidence(Path("evidence.json")))
+    assert table is not None
+    assert table.rows[0][0].startswith("sha256:")
+    assert table.rows[0][1] == "the table"
+
+
+def test_where_it_is_off_that_is_said(app: ServiceApp, capsys: Any) -> None:
+    collect_and_analyze(load(app, None, minutes=1))
+    assert any("it is off" in line for line in read_evidence(Path("evidence.json")).missing)
+    assert "it is off" in capsys.readouterr().err
+
+
+def test_the_commands_that_put_a_table_back_are_those_that_a_run_says() -> None:
+    for index in (None, "INDEX"):
+        assert Before("TABLE", index, "DISABLED", None).put_back_by_hand in PAGE

@@ -1,0 +1,211 @@
+"""keyheat simulate: scenarios get their labels, and the files are those of a run; docs/simulate.md."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow.compute as pc
+import pytest
+
+from analyzers.formats import read_diagnosis, read_evidence, write_evidence
+from analyzers.simulated import evidence_of
+from tablemodel import runfiles
+from tablemodel.limits import MINUTE_S
+from tablemodel.scenario import load_scenario
+from tablemodel.simulator.folder import write_run
+from tablemodel.simulator.simulate import simulate
+from tablemodel.simulator.traffic import costs, puts, reads, users
+from tablemodel.simulator.traffic.sending import Sending
+from tablemodel.simulator.traffic.setting import Setting
+from tests.agreement import SHORT, verdict
+from tests.rehearsal import SCENARIOS
+
+Verb = Callable[..., Any]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_scenario_gets_the_label_that_it_expects(name: str) -> None:
+    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    found = verdict(evidence_of(simulate(scenario, folder=SCENARIOS)))
+    assert (found.constraint, found.valid) == (scenario.expects, True), found.because
+
+
+def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:
+    files = []
+    for number, seed in enumerate((7, 7, 8)):
+        made = simulate(load_scenario(SCENARIOS / "audit-log.toml"), seed=seed)
+        write_run(made, tmp_path / str(number))
+        write_evidence(tmp_path / str(number) / "evidence.json", evidence_of(made))
+        files.append({path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()})
+    first, again, other = files
+    assert first == again
+    assert first.keys() == {*runfiles.FILES.values()} - {"diagnosis.json"}
+    assert {name for name in first if first[name] != other[name]} == first.keys() - {"latency.hdr"}
+
+
+def test_one_line_says_what_came_out_and_where_the_report_is(tmp_path: Path, verb: Verb) -> None:
+    said = verb("simulate", "hotkey", "--out", tmp_path)
+    assert said.code == 0
+    assert said.err == "hotkey: simulating 50 s\n"
+    outcome, expected = said.out.splitlines()
+    assert outcome.split()[:2] == ["hotkey", "partition"]
+    assert "throttles" in outcome
+    assert str(tmp_path / "report.html") in outcome
+    assert expected.strip() == "as expected"
+    assert {path.name for path in tmp_path.iterdir()} == {*runfiles.FILES.values(), "report.html"}
+
+
+def test_the_files_say_that_they_are_simulated_and_make_up_nothing(tmp_path: Path, verb: Verb) -> None:
+    verb("simulate", "sharded", "--out", tmp_path)
+    run = runfiles.read_json(tmp_path / "run.json", runfiles.RUN)
+    assert (run["target"], run["status"], run["generator"]["bound"]) == ("simulated", "finished", False)
+    assert run["generator"].keys() == {"bound", "checks", "missing"}, "no CPU, no lag, no lateness"
+    assert "reads.checked" not in run["counted"], "there are no items to check"
+    page = (tmp_path / "report.html").read_text()
+    for words in (
+        "no request was sent",
+        "A simulation has no latencies.",
+        "no generator that could have been",
+    ):
+        assert words in page
+    assert "0.0 ms" not in page
+    series = {
+        (one.metric, one.statistic): one.points for one in read_evidence(tmp_path / "evidence.json").series
+    }
+    assert series["SuccessfulRequestLatency", "Average"] == ()
+
+
+def test_later_stages_read_them_unchanged(tmp_path: Path, verb: Verb) -> None:
+    verb("simulate", "hotkey", "--out", tmp_path / "hotkey")
+    before = read_diagnosis(tmp_path / "hotkey" / "diagnosis.json")
+    assert verb("analyze", tmp_path / "hotkey").code == 0
+    assert read_diagnosis(tmp_path / "hotkey" / "diagnosis.json") == before
+    assert verb("report", tmp_path / "hotkey").code == 0
+    collected = verb("collect", "--run", tmp_path / "hotkey")
+    assert (collected.code, "was simulated" in collected.err) == (2, True), "nobody is asked for more"
+    assert verb("compare", tmp_path / "hotkey", "--out", tmp_path / "compare.html").code == 0
+    assert "simulated: nothing was sent" in (tmp_path / "compare.html").read_text()
+
+
+def test_totals_add_up_over_the_files(tmp_path: Path) -> None:
+    made = simulate(load_scenario(SCENARIOS / "country-index.toml"))
+    write_run(made, tmp_path)
+    totals = runfiles.read_json(tmp_path / "run.json", runfiles.RUN)["totals"]
+    seconds = runfiles.read_table(tmp_path / "seconds.parquet", runfiles.SECONDS)
+    throttles = runfiles.read_table(tmp_path / "throttles.parquet", runfiles.THROTTLES)
+    assert totals["attempts"] == totals["accepted"] + totals["throttled"]
+    assert totals["throttled"] == pc.sum(throttles["count"]).as_py() == sum(totals["by_reason"].values())
+    assert list(totals["by_reason"]) == ["IndexWriteKeyRangeThroughputExceeded"]
+    consumed = pc.sum(seconds["consumed_units"]).as_py()
+    assert sum(totals["consumed_units"].values()) == pytest.approx(consumed)
+    keys = runfiles.read_json(tmp_path / "keys.json", runfiles.KEYS)
+    assert all(one["key"].startswith("sha256:") for one in keys["overall"]["write"])
+
+
+def test_keys_are_shown_where_somebody_asks_for_it(tmp_path: Path, verb: Verb) -> None:
+    verb("simulate", "hotkey", "--show-keys", "--out", tmp_path)
+    hottest = runfiles.read_json(tmp_path / "keys.json", runfiles.KEYS)["overall"]["write"][0]
+    assert (hottest["shown"], round(hottest["share"], 1)) == ("hot", 0.9)
+
+
+def test_published_series_are_those_that_collect_asks_for(tmp_path: Path) -> None:
+    evidence = evidence_of(simulate(load_scenario(SCENARIOS / "hotkey.toml")))
+    found = {(one.metric, one.statistic, one.period_s, one.operation): one.points for one in evidence.series}
+    (consumed,) = found["ConsumedWriteCapacityUnits", "Sum", MINUTE_S, None]
+    refused = found["WriteKeyRangeThroughputThrottleEvents", "Sum", MINUTE_S, None][0][1]
+    assert consumed[1] + refused == 100_000
+    ((_at, provisioned),) = found["ProvisionedWriteCapacityUnits", "Average", 300, None]
+    assert provisioned == 4_000
+    assert found["ThrottledRequests", "Sum", MINUTE_S, "PutItem"][0][1] == refused
+    assert evidence.table.warm is not None
+    assert evidence.table.warm.write == 4_000
+
+
+def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
+    """Twenty shards take the heat off a key whose load test spreads nothing: it says how it was asked."""
+    said = verb("simulate", "hotkey", "--set", "keys.shards=20", "--out", tmp_path)
+    assert said.code == 0
+    assert said.out.split()[:2] == ["hotkey", "none"]
+    assert said.says("hotkey spreads no key by itself: its hot keys are divided among 20 shards")
+    assert "expected" not in said.out, "that was expected of another scenario"
+    assert runfiles.read_json(tmp_path / "run.json", runfiles.RUN)["scenario"]["keys"]["shards"] == 20
+
+
+def test_all_wrong_settings_are_said_at_once(verb: Verb, tmp_path: Path) -> None:
+    wrong = ("--set", "keys.shards=0", "--set", "table.nme='x'", "--set", "load.users=-1")
+    said = verb("simulate", "hotkey", *wrong, "--out", tmp_path / "out")
+    assert said.code == 2
+    assert "3 errors" in said.err
+    for path in ("$.keys.shards", "$.table.nme", "$.load.users"):
+        assert path in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_load_test_of_ones_own_has_to_be_added_first(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablemodel.simulator.traffic.loadtests.LOADTESTS", {})
+    said = verb("simulate", "hotkey", "--out", tmp_path / "out")
+    assert said.code == 2
+    assert "docs/simulate.md" in said.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("threshold", "code"), [("p99_ms_max=5", 0), ("wrong_reads_max=0", 0), ("throttle_share_max=0.01", 1)]
+)
+def test_what_a_simulation_cannot_measure_is_not_broken(
+    verb: Verb, tmp_path: Path, threshold: str, code: int
+) -> None:
+    said = verb("simulate", "hotkey", "--set", f"thresholds.{threshold}", "--out", tmp_path)
+    assert said.code == code
+    assert said.says("is not decided: a simulation cannot measure it") is (code == 0)
+    assert ("Not decided" in (tmp_path / "report.html").read_text()) is (code == 0)
+
+
+def test_json_is_the_diagnosis_and_nothing_else(verb: Verb, tmp_path: Path) -> None:
+    said = verb("simulate", "hotkey", "--json", "--out", tmp_path)
+    assert json.loads(said.out)["verdict"]["constraint"] == "partition"
+
+
+PAGE = SCENARIOS.parents[1] / "docs" / "simulate.md"
+COMMANDS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", [line for block in COMMANDS for line in block.splitlines()])
+def test_the_commands_of_the_page_run(verb: Verb, tmp_path: Path, command: str) -> None:
+    """docs/simulate.md, and what it says of the first two."""
+    program, *arguments = shlex.split(command)
+    said = verb(*arguments, "--out", tmp_path / "out")
+    assert (program, said.code) == ("keyheat", 0)
+    if command == "keyheat simulate hotkey":
+        assert "40,467 throttles" in said.out
+        assert "says `partition`, 40,467 throttles" in PAGE.read_text(encoding="utf-8")
+    if len(arguments) == 4 and "--set" not in arguments:
+        assert said.says(f"Side by side: {tmp_path / 'out' / 'index.html'}")
+        page = (tmp_path / "out" / "index.html").read_text()
+        assert all(f"{name}/report.html" in page for name in arguments[1:])
+    if command.endswith("hotkey --set keys.shards=20"):
+        assert said.out.split()[:2] == ["hotkey", "none"]
+
+
+def test_the_load_test_of_the_page_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its Python is run, and sends what the page says."""
+    line, function = re.findall(
+        r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    known: dict[str, Any] = {}
+    names: dict[str, Any] = {"LOADTESTS": known, **vars(puts), **vars(reads), **vars(costs), **vars(users)}
+    exec(line + function, names | {"puts": puts}, made := {"LOADTESTS": known})
+    assert known == {"clickstream": puts.plain}
+    scenario = load_scenario(SCENARIOS / "sharded.toml")
+    setting = Setting(scenario, Random(1), SCENARIOS)
+    flows = Sending(setting, made["newest_ten"]).second(0)
+    assert [(flow.operation, flow.requests) for flow in flows] == [
+        ("PutItem", pytest.approx(1_960)),
+        ("Query", pytest.approx(40)),
+    ]
