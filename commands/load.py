@@ -6,22 +6,9 @@ from pathlib import Path
 
 import click
 
-from commands.common import (
-    BROKEN,
-    DONE,
-    INTERRUPTED,
-    INVALID,
-    OUT,
-    REFUSED,
-    WRONG_USE,
-    a_path,
-    diagnosed,
-    exit_code_of,
-    price_list,
-    some_prices,
-)
+from commands.common import INTERRUPTED, INVALID, OUT, a_path, price_list, some_prices
 from commands.guards import Guards, agreed, guarded
-from generator.run import launch
+from commands.making import NOT_STARTED, How, make_run
 from generator.run.jobs import (
     Job,
     clear,
@@ -32,13 +19,10 @@ from generator.run.jobs import (
     only_ours,
     shard_jobs,
 )
-from reports.console import err, out, shown
+from reports.console import out, shown
 from tablemodel.derived import shard_counts, with_shards
-from tablemodel.runfiles import DIAGNOSIS, FILES
 
 DEMO = ("hotkey", "datekey", "sharded", "too-small")
-SAID = "keyheat: "  # begins what a run says to a person
-NOT_STARTED = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
 
 
 def _counts(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
@@ -62,7 +46,7 @@ def demo(folder: Path) -> int:
     jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
     for job in jobs:
         clear(job.folder)
-    codes = _series(jobs, "--show-keys")
+    codes = _series(jobs, How(show_keys=True))
     if codes[-1] == INTERRUPTED:
         return INTERRUPTED
     entries = [Entry.of_run(folder / name) for name in DEMO]
@@ -114,18 +98,18 @@ def run(
         raise click.UsageError(
             "say either --throttled-keys or --no-collect: collecting is what reads the keys"
         )
-    options = ["--target", target, "--transport", transport, "--retries", retries, "--prices", str(prices)]
+    options = ["--transport", transport, "--retries", retries, "--prices", str(prices)]
     options += ["--throttled-keys"] if throttled_keys else []
     listed = price_list(prices)
     if len(loaded) == 1:
         (scenario, path), *_ = loaded
         jobs = [Job(scenario, path, folder or new_folder(OUT, scenario.name))]
         options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
-        return _load(jobs[0], *options, quick=quick)
+        return make_run(jobs[0], How(target=target, options=tuple(options), quick=quick))
     folder = only_ours(folder or new_folder(OUT, "compare"))
     jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
     options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
-    codes = _series(jobs, *options, quick=quick)
+    codes = _series(jobs, How(target=target, options=tuple(options), quick=quick))
     if runs := [job.folder for job in jobs if made(job)]:
         write_comparison(folder / INDEX, runs, listed, datetime.now(UTC))
         out.print(f"\nSide by side: [bold]{shown(folder / INDEX)}[/]")
@@ -161,8 +145,8 @@ def sweep(
     derived = [Job(with_shards(loaded, count), path, folder) for count in counts]
     options = agreed(derived, target, guards, prices=prices)
     jobs = shard_jobs(loaded, counts, folder)
-    options += ["--target", target, "--prices", str(prices)]
-    codes = _series(list(jobs.values()), *options, quick=quick)
+    options += ["--prices", str(prices)]
+    codes = _series(list(jobs.values()), How(target=target, options=tuple(options), quick=quick))
     runs = {count: job.folder for count, job in jobs.items() if made(job)}
     if runs:
         answer = write_sweep(folder / NAME, loaded, runs, listed, datetime.now(UTC), margin=margin)
@@ -181,41 +165,11 @@ def local(options: tuple[str, ...]) -> int:
     return serve(options, prog="keyheat local")
 
 
-def _load(job: Job, *options: str, place: tuple[int, int] | None = None, quick: bool = False) -> int:
-    """Run one scenario to its report, with a progress bar and then one line that says what came out.
-
-    A quick one does not wait for CloudWatch: its labels rest on what the client saw.
-    """
-    from analyzers.formats import read_diagnosis
-    from analyzers.manifest import read_manifest
-    from reports.page import write_report
-    from reports.progress import LoadBar
-    from reports.terminal import outcome
-
-    command = launch.command(
-        job.path, job.scenario, job.folder, *options, *(["--no-report"] if quick else [])
-    )
-    with LoadBar(job.scenario.name, job.scenario.load.duration_s, err, place=place) as bar:
-        code, said = launch.launch(command, bar.show)
-    if quick and code in (DONE, BROKEN):
-        code = exit_code_of(diagnosed(job.folder)) or code
-        write_report(job.folder, datetime.now(UTC))
-    if code not in (DONE, BROKEN, INVALID) or not made(job):
-        err.print(said.rstrip(), markup=False)
-        return INVALID if code == BROKEN else code  # it broke, not a threshold
-    for line in said.splitlines():
-        if line.startswith(SAID):  # such as what became of its tables; the rest are the stages' own words
-            err.print(line, markup=False)
-    diagnosis, stopped = read_diagnosis(job.folder / FILES[DIAGNOSIS]), read_manifest(job.folder).stopped_by
-    out.print(outcome(job.scenario, diagnosis, shown(job.folder / "report.html"), stopped))
-    return code
-
-
-def _series(jobs: Sequence[Job], *options: str, quick: bool = False) -> list[int]:
+def _series(jobs: Sequence[Job], how: How) -> list[int]:
     """Run one after the other, until all are done or one could not start; gives their exit codes."""
     codes: list[int] = []
     for number, job in enumerate(jobs, start=1):
-        codes.append(_load(job, *options, place=(number, len(jobs)), quick=quick))
+        codes.append(make_run(job, how, place=(number, len(jobs))))
         if codes[-1] in NOT_STARTED:
             break
     return codes

@@ -2,18 +2,15 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from commands.common import OUT, a_path, diagnosed, exit_code_of, price_list, some_prices
-from generator.run.jobs import Job, clear, find_scenarios, new_folder, only_ours
-from reports.console import err, out, print_json, shown
+from commands.common import OUT, a_path, exit_code_of, price_list, some_prices
+from commands.making import How, simulated
+from generator.run.jobs import Job, find_scenarios, new_folder, only_ours
+from reports.console import out, print_json, shown
 from tablemodel.overrides import overridden
-from tablemodel.runfiles import EVIDENCE, FILES
-
-if TYPE_CHECKING:
-    from analyzers.formats import Diagnosis
+from tablemodel.runfiles import SIMULATED
 
 
 @click.command()
@@ -50,15 +47,16 @@ def simulate(
 
     loaded = find_scenarios(scenarios)
     made = [(overridden(scenario, settings, str(path)), path) for scenario, path in loaded]
+    how = How(target=SIMULATED, show_keys=show_keys, quiet=as_json)
     if len(made) == 1:
         ((scenario, path),) = made
         folder = folder or new_folder(OUT, f"{scenario.name}-simulated")
-        diagnoses = [_simulated(Job(scenario, path, folder), seed, show_keys, quiet=as_json)]
+        diagnoses = [simulated(Job(scenario, path, folder), how, seed=seed)]
     else:
         listed = price_list(prices)
         folder = only_ours(folder or new_folder(OUT, "simulated"))
         jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in made]
-        diagnoses = [_simulated(job, seed, show_keys, quiet=as_json) for job in jobs]
+        diagnoses = [simulated(job, how, seed=seed) for job in jobs]
         write_comparison(folder / INDEX, [job.folder for job in jobs], listed, datetime.now(UTC))
         if not as_json:
             out.print(f"\nSide by side: [bold]{shown(folder / INDEX)}[/]")
@@ -66,32 +64,3 @@ def simulate(
         told = [diagnosis.model_dump(mode="json") for diagnosis in diagnoses]
         print_json(told[0] if len(told) == 1 else told)
     return max(map(exit_code_of, diagnoses))
-
-
-def _simulated(job: Job, seed: int | None, show_keys: bool, *, quiet: bool) -> "Diagnosis":
-    """Simulate one scenario to its report, with a progress bar and then one line that says what came out."""
-    from analyzers.formats import write_evidence
-    from analyzers.simulated import evidence_of
-    from reports.page import write_report
-    from reports.simulating import Simulating
-    from reports.terminal import outcome, undecided
-    from tablemodel.simulator.folder import write_run
-    from tablemodel.simulator.simulate import simulate
-    from tablemodel.simulator.spread import spread_traffic
-
-    scenario, folder = job.scenario, job.path.parent
-    seed = scenario.seed if seed is None else seed
-    traffic, notes = spread_traffic(scenario, seed, folder)
-    clear(job.folder)
-    with Simulating(scenario.name, scenario.load.duration_s, err) as bar:
-        simulation = simulate(scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show)
-        bar.analyzing()
-        write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=show_keys, notes=notes)
-        write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
-        diagnosis = diagnosed(job.folder)
-        report = write_report(job.folder, datetime.now(UTC))
-    if not quiet:
-        out.print(outcome(scenario, diagnosis, shown(report)))
-        for line in (*notes, *undecided(diagnosis)):
-            out.print(f"{'':<13}{line}", markup=False)
-    return diagnosis

@@ -14,8 +14,9 @@ MAY_IMPORT = {
     "loadtests": {"generator", "sharding", "tablemodel"},
     "analyzers": {"tablemodel"},
     "accuracy": {"analyzers", "tablemodel"},
-    "reports": {"analyzers", "accuracy", "tablemodel"},
-    "commands": {"tablemodel", "generator", "analyzers", "accuracy", "reports"},
+    "regression": {"analyzers", "tablemodel"},
+    "reports": {"analyzers", "accuracy", "regression", "tablemodel"},
+    "commands": {"tablemodel", "generator", "analyzers", "accuracy", "regression", "reports"},
     "keyheat": {"commands", "reports", "tablemodel"},
 }
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}

@@ -1,0 +1,78 @@
+"""What of a run can be compared with another: each measure once, with its unit and which way is better.
+
+Exact measures have no noise: the same scenario and code give the same number. Statistical ones differ from
+run to run, and are compared over several repetitions.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Better = Literal["higher", "lower", "same"]
+Kind = Literal["exact", "statistical"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One number about a run; `floor` is the smallest value that a ratio of it means something above."""
+
+    name: str
+    unit: str
+    kind: Kind
+    better: Better
+    says: str
+    floor: float = 0.0
+
+
+MEASURES: Final = {
+    measure.name: measure
+    for measure in (
+        Measure(
+            name="units_per_operation.write", unit="units", kind="exact", better="lower",
+            says="write units that an accepted operation consumes, indexes included",
+        ),
+        Measure(
+            name="units_per_operation.read", unit="units", kind="exact", better="lower",
+            says="read units that an accepted operation consumes",
+        ),
+        Measure(
+            name="write_amplification", unit="x", kind="exact", better="lower",
+            says="write units of the table and its indexes for each write unit of the table",
+        ),
+        Measure(
+            name="shards_needed", unit="shards", kind="exact", better="lower",
+            says="shards that the simulator needs for this demand without throttles",
+        ),
+        Measure(
+            name="accepted_units_per_s.write", unit="units/s", kind="statistical", better="higher", floor=1.0,
+            says="write units per second that the table accepted while it was loaded",
+        ),
+        Measure(
+            name="accepted_units_per_s.read", unit="units/s", kind="statistical", better="higher", floor=1.0,
+            says="read units per second that the table accepted while it was loaded",
+        ),
+        Measure(
+            name="knee_units_per_s", unit="units/s", kind="statistical", better="higher", floor=1.0,
+            says="the most units per second that were accepted in any ten seconds before throttles began",
+        ),
+        Measure(
+            name="throttle_share", unit="share", kind="statistical", better="lower", floor=0.002,
+            says="attempts that were throttled, of all",
+        ),
+        Measure(
+            name="p50_ms", unit="ms", kind="statistical", better="lower", floor=0.1,
+            says="median service time of accepted requests",
+        ),
+        Measure(
+            name="p99_ms", unit="ms", kind="statistical", better="lower", floor=0.5,
+            says="99th percentile of the service time of accepted requests",
+        ),
+        Measure(
+            name="first_throttle_s", unit="s", kind="statistical", better="higher", floor=1.0,
+            says="seconds of load before the first throttle",
+        ),
+        Measure(
+            name="recovery_s", unit="s", kind="statistical", better="lower", floor=1.0,
+            says="seconds from the first throttle until there was none for ten seconds",
+        ),
+    )
+}  # fmt: skip
