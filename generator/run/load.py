@@ -64,6 +64,10 @@ class Order:
         return cls(**{**wire, "scenario": scenario_from_dict(wire["scenario"], "the master's scenario")})
 
 
+class NotSeen(Exception):
+    """What was to be looked up after the load could not be; the message says what is now not known."""
+
+
 @dataclass(slots=True)
 class Load:
     """One run in one process."""
@@ -85,6 +89,9 @@ class Load:
     knowledge: Knowledge | None = None  # what writers know of keys' shards, where those are dynamic
     cache: ReadThroughCache | None = None  # the cache that readers share, where the scenario has one
     key_name: Callable[[str], str] | None = None  # how the table knows a key; None: as it was drawn
+    last_looks: list[Callable[[], None]] = field(default_factory=list)
+    """What is looked up once the load is over. Not in a user's `on_stop`: Locust waits for no user whom it
+    stops between two tasks, so that the record would be written without it."""
 
     @property
     def stopping(self) -> bool:
@@ -96,6 +103,14 @@ class Load:
         if self.arrivals is not None:
             self.arrivals.close()
         self.stopped.set()
+
+    def look_back(self) -> None:
+        """Take the last looks; one that fails makes the record say what is not known."""
+        for look in self.last_looks:
+            try:
+                look()
+            except NotSeen as failure:
+                self.record.health.problems.append(str(failure))
 
     def in_flight(self, now_s: float) -> int:
         """How many requests have been sent and not answered; who waits for a turn has sent none."""

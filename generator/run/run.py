@@ -182,6 +182,7 @@ class Run:
             self.gatherer.finish()
         gevent.killall(self._greenlets)
         if self.load is not None:
+            self.load.look_back()
             fold(self.load)
             self.load.transport.close()
 

@@ -117,6 +117,7 @@ class Worker:
         load, self._load = self._load, None
         if load is not None:
             gevent.killall(self._greenlets)
+            load.look_back()
             fold(load)
             self._send(load.record.cut(), last=True)
             load.transport.close()

@@ -14,6 +14,7 @@ import orjson
 from botocore.exceptions import ClientError
 
 from generator.record.record import Direction
+from generator.run.load import NotSeen
 from generator.transport.answer import Answer
 from generator.users.collections import Collected, Item, read_collection
 from generator.users.outcomes import Conditional, failure_of
@@ -23,6 +24,7 @@ from sharding import Knowledge, Metadata, Policy, ProvisionedCapacity, ShardRead
 from sharding.state import NUMBER
 from sharding.writer import wait_for_capacity
 from tablemodel.keys import random_suffix, shard_keys
+from tablemodel.masking import masked
 from tablemodel.spec.sharding import ShardingSpec
 
 COUNTED = (
@@ -103,7 +105,7 @@ def policy_of(spec: ShardingSpec) -> Policy:
 
 
 class ShardingUser(TableUser):
-    """A user whose keys are sharded, dynamically or not. User 0 counts the shards when the load is over."""
+    """A user whose keys are sharded, dynamically or not. User 0 has the shards counted after the load."""
 
     abstract = True
 
@@ -112,6 +114,8 @@ class ShardingUser(TableUser):
         self._sharding = self.load.order.scenario.dynamic_sharding
         for name in COUNTED:  # what did not happen is said, too: runs are compared by it
             self.count(name, 0)
+        if self.number == 0:  # one in all processes
+            self.load.last_looks.append(self._count_shards)
         if self._sharding is not None:
             self._client = UserClient(self, self._sharding)
             self._metadata = Metadata(
@@ -125,10 +129,11 @@ class ShardingUser(TableUser):
         tables = {table.name: table for table in self.load.order.scenario.companions}
         return tables[self._sharding.table].partition_key
 
-    def on_stop(self) -> None:
-        """The load is over for this user."""
-        if self.number == 0:  # one in all processes
+    def _count_shards(self) -> None:
+        try:
             self.count("shards.ended_with", self._most_shards())
+        except (ClientError, Unanswered) as error:
+            raise NotSeen(f"with how many shards the run ended is not known: {masked(str(error))}") from error
 
     def _most_shards(self) -> int:
         """The number of shards of the key that has most of them. The load is over: this is no part of it."""

@@ -21,6 +21,7 @@ from tablemodel.keys import shard_keys
 
 KEY, ITEMS, METADATA = "hot", "items", "shards"
 LEAST_READS = 5
+REST_S = 0.2  # a tenth of what one partition admits at the scale of these tests
 
 
 def client_of(url: str, *, attempts: int = 1, connections: int = 10) -> Any:
@@ -64,7 +65,7 @@ class Counts:
 def write(job: dict[str, Any]) -> dict[str, Any]:
     """Several threads, each a writer that shares nothing with the others, until it is told to stop.
 
-    With `burst_s` they write for so long, then are silent for so long.
+    They are silent while the file `pause` is there; one that `trickles` never is, and rests between items.
     """
     client = client_of(job["url"], connections=job["threads"])
     counts = [Counts() for _ in range(job["threads"])]
@@ -74,13 +75,15 @@ def write(job: dict[str, Any]) -> dict[str, Any]:
         writer = _writer(client, job, counts[thread].note)
         number = 0
         while not os.path.exists(job["stop"]):
-            if job["burst_s"] and int(time.time() / job["burst_s"]) % 2:
-                time.sleep(0.02)
+            if not job["trickles"] and os.path.exists(job["pause"]):
+                time.sleep(REST_S)
                 continue
             number += 1
             item = f"{job['name']}-{thread}-{number}"
             writer.write(KEY, put_item(client, ITEMS, {"sk": {"S": item}}), within_s=60)
             log.append(item)
+            if job["trickles"]:
+                time.sleep(REST_S)
 
     with ThreadPoolExecutor(job["threads"]) as pool:
         list(pool.map(run, range(job["threads"])))

@@ -38,7 +38,12 @@ def url() -> Iterator[str]:
 def start(url: str, tmp_path: Path) -> Iterator[Start]:
     """Starts a job on the endpoint; what still runs at the end of the test is killed."""
     children: list[Child] = []
-    common = {"url": url, "log": str(tmp_path / "log"), "stop": str(tmp_path / "stop")}
+    common = {
+        "url": url,
+        "log": str(tmp_path / "log"),
+        "stop": str(tmp_path / "stop"),
+        "pause": str(tmp_path / "pause"),
+    }
 
     def begin(job: str, **needs: Any) -> Child:
         arguments = ["-m", "tests.sharding.actors", job, json.dumps(common | needs)]
@@ -106,7 +111,7 @@ def test_fifty_writers_raise_the_number_once_per_cooldown(url: str, start: Start
     cooldown_s = 1.0
     policy = {"cooldown_s": cooldown_s, "backoff_low_s": 0, "backoff_high_s": 0.05, "cache_s": 1,
               "history": 100, "retry_high_s": 0.4}  # fmt: skip
-    writers = [start("write", name=f"w{n}", threads=10, policy=policy, burst_s=0) for n in range(5)]
+    writers = [start("write", name=f"w{n}", threads=10, policy=policy, trickles=False) for n in range(5)]
     watch(client, lambda states: bool(states) and states[-1].number >= 4)
     (tmp_path / "stop").touch()
     counted = sum((Counter(said(writer)) for writer in writers), Counter())
@@ -124,29 +129,29 @@ def test_fifty_writers_raise_the_number_once_per_cooldown(url: str, start: Start
 def test_no_item_is_ever_unreadable_while_shards_grow_and_shrink(
     url: str, start: Start, tmp_path: Path
 ) -> None:
+    """Twice: writers bring a second shard, fall silent, and the shrinker takes it away; others go on."""
     client = make_tables(url, TEN_PARTITIONS)
     policy = {"cooldown_s": 0.5, "backoff_low_s": 0, "backoff_high_s": 0.1, "cache_s": 0.1,
               "settle_s": 0.4, "history": 4, "retry_high_s": 0.2}  # fmt: skip
-    writers = [start("write", name=f"w{n}", threads=4, policy=policy, burst_s=1.2) for n in range(2)]
+    heavy = [start("write", name=f"w{n}", threads=4, policy=policy, trickles=False) for n in range(2)]
+    light = start("write", name="light", threads=1, policy=policy, trickles=True)
     readers = [start("read") for _ in range(2)]
     shrinker = start("shrink", policy=policy)
-
-    def seen(states: list[Shards], what: Callable[[Shards, Shards], bool]) -> int:
-        return sum(what(before, after) for before, after in pairwise(states))
-
-    states = watch(
-        client,
-        lambda states: (
-            seen(states, lambda before, after: after.number > before.number) >= 2
-            and seen(states, lambda before, after: after.number < before.number) >= 2
-            and seen(states, lambda before, after: after.to_read < before.to_read) >= 1
-        ),
-    )
+    pause, states = tmp_path / "pause", list[Shards]()
+    for _ in range(2):
+        states += watch(client, lambda seen: bool(seen) and seen[-1].number >= 2)
+        pause.touch()
+        states += watch(client, lambda seen: bool(seen) and seen[-1].number == seen[-1].to_read == 1)
+        pause.unlink()
     (tmp_path / "stop").touch()
+    changes = list(pairwise(states))
+    assert sum(after.number > before.number for before, after in changes) >= 2
+    assert sum(after.number < before.number for before, after in changes) >= 2
+    assert sum(after.to_read < before.to_read for before, after in changes) >= 2
     assert max(len(state.history) for state in states) <= 4
     for reader in readers:
         assert said(reader)["missing"] == []
-    for child in (*writers, shrinker):
+    for child in (*heavy, light, shrinker):
         said(child)
 
 
