@@ -1,8 +1,5 @@
 """Reports in a real browser: charts drawn, nothing fetched, readable in the dark, on a phone and on paper."""
 
-import os
-import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,29 +12,12 @@ from reports.side_by_side import write_comparison
 from reports.sweep import write_sweep
 from tablemodel.prices import load_prices
 from tablemodel.scenario import load_scenario
+from tests.reports.axe import violations
 
-CHROMIUM = os.environ.get("KEYHEAT_CHROMIUM") or shutil.which("chromium")
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run", "--disable-quic",
-]  # fmt: skip
 SHARDED = Path(__file__).parents[2] / "configs" / "scenarios" / "sharded.toml"
 NAMES = [case.name for case in CASES]
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM, reason="no Chromium: neither KEYHEAT_CHROMIUM nor chromium on the path"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[object]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -53,29 +33,6 @@ def reports(samples, tmp_path_factory):
     write_sweep(pages["sweep"], load_scenario(SHARDED), shards, load_prices(), at, margin=1.5)
     addresses |= {name: page.as_uri() for name, page in pages.items()}
     return {**addresses, "index": write_index(folder, entries, at).as_uri()}
-
-
-@pytest.fixture
-def visit(browser):
-    """Open a page; it has `.wrong` (console and page errors) and `.fetched` (every address asked for)."""
-    contexts = []
-
-    def open_page(address, *, width=1100, dark=False):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.wrong, page.fetched = [], []
-        page.on("console", lambda message: page.wrong.append(message.text))
-        page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.on("request", lambda request: page.fetched.append(request.url))
-        page.goto(address, wait_until="load")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
 
 
 def drawn(page):
@@ -146,6 +103,14 @@ def test_every_word_has_contrast(visit, reports, name, dark):
     """https://www.w3.org/WAI/WCAG22/Understanding/contrast-minimum.html"""
     page = visit(reports[name], dark=dark)
     assert page.evaluate(CONTRASTS) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare", "sweep"])
+def test_axe_finds_nothing_wrong(visit, reports, name, dark):
+    page = visit(reports[name], dark=dark)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert violations(page) == []
 
 
 def test_the_page_follows_the_system_from_light_to_dark(visit, reports):
