@@ -1,10 +1,10 @@
-"""The command line: a table of verbs, each of which composes stages and computes nothing itself.
+"""The command line: a menu of verbs, each of which composes stages and computes nothing itself.
 
 Exit codes: 0 done and within thresholds; 1 a threshold was broken, or a cap or a stop rule ended the run;
 2 wrong use or invalid input, nothing started; 3 the run is invalid or its evidence is missing; 4 refused for
 safety; 130 interrupted, files kept.
 
-Stages are imported inside their verbs, so that `keyheat --help` does not wait for pyarrow and plotly.
+A verb is loaded when it is called, and its stages inside it, so that `keyheat --help` waits for neither.
 """
 
 import sys
@@ -13,30 +13,47 @@ from importlib.metadata import version
 
 import click
 
-from commands import accuracy, clean, evidence, load, plan, probe, show, simulate, tables, whatif
-from commands.common import DONE, INTERRUPTED, INVALID, WRONG_USE
+from commands.codes import DONE, INTERRUPTED, INVALID, WRONG_USE
+from commands.menu import Menu, Verbs
 from reports.console import err
-from tablemodel.masking import masked
-from tablemodel.runfiles import CannotWrite, FileProblem
-from tablemodel.scenario import ScenarioError
 
-VERBS = (
-    load.demo, load.run, load.sweep, load.local, simulate.simulate,
-    plan.plan, probe.probe, whatif.whatif,
-    evidence.queries, evidence.collect, evidence.analyze,
-    show.report, show.compare, show.schema,
-    accuracy.accuracy, tables.sweep_orphans, clean.clean,
-)  # fmt: skip
+MENU: Menu = {
+    "Load a table, or simulate it": {
+        "demo": ("load", "four scenarios on the local endpoint, four reports (5 minutes)"),
+        "run": ("load", "load as a scenario says, then collect, analyze, report"),
+        "simulate": ("simulate", "the same run on a virtual clock, in seconds"),
+        "sweep": ("load", "a scenario with 1, 2, 4, 8, 16 shards: how many are enough?"),
+        "local": ("load", "the local endpoint alone, for any DynamoDB client"),
+    },
+    "Before anything is sent": {
+        "plan": ("plan", "what a scenario asks for, throttles on and costs"),
+        "whatif": ("whatif", "the smallest number of shards, or capacity, that is enough"),
+        "probe": ("probe", "what an endpoint can do, and what a run there can prove"),
+    },
+    "Evidence, labels, pages": {
+        "queries": ("evidence", "the CloudWatch queries, for somebody who runs the AWS CLI"),
+        "collect": ("evidence", "what CloudWatch says of a run, or of any table"),
+        "analyze": ("evidence", "label the throttles: partition, table, or what else it was"),
+        "report": ("show", "write the page of a run from its files"),
+        "compare": ("show", "several runs side by side on one page"),
+    },
+    "Tidying up": {
+        "clean": ("clean", "delete what a run wrote to a table of somebody else's"),
+        "sweep-orphans": ("tables", "delete tables that runs left behind and whose time is over"),
+    },
+    "About Keyheat": {
+        "accuracy": ("accuracy", "how right the labels are, on random tables"),
+        "schema": ("show", "the JSON Schema of a scenario file, for editors"),
+        "completion": ("completion", "completion with the tab key, for bash, zsh and fish"),
+    },
+}
 
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("keyheat"), prog_name="keyheat")
-def cli() -> None:
-    """Load a DynamoDB table, label every throttle, show it: is it the partition or the table?"""
-
-
-for verb in VERBS:
-    cli.add_command(verb)
+cli = Verbs(
+    MENU,
+    help="Load a DynamoDB table, label every throttle, show it: is it the partition or the table?",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+click.version_option(version("keyheat"), prog_name="keyheat")(cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,13 +65,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; what was written is kept", INTERRUPTED)
-    except (ScenarioError, CannotWrite, ValueError, OSError) as error:
-        return _complain(str(error), WRONG_USE)
-    except FileProblem as error:
-        return _complain(str(error), INVALID)
+    except Exception as error:
+        code = _code_of(error)
+        if code is None:
+            raise
+        return _complain(str(error), code)
+
+
+def _code_of(error: Exception) -> int | None:
+    """The exit code of what a person can mend; None: a defect of ours."""
+    from tablemodel.runfiles import CannotWrite, FileProblem
+
+    if isinstance(error, (CannotWrite, ValueError, OSError)):
+        return WRONG_USE
+    return INVALID if isinstance(error, FileProblem) else None
 
 
 def _complain(message: str, code: int) -> int:
+    from tablemodel.masking import masked
+
     err.print(f"keyheat: {masked(message)}", markup=False)
     return code
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import click
 
-from commands.common import BROKEN, DONE, a_path
-from reports.console import err, out, print_json, shown
+from commands.codes import BROKEN, DONE
+from commands.common import a_path
+from commands.telling import in_json
+from reports.console import bars, err, out, print_json, shown
 from tablemodel.runfiles import write_atomically
 
 
@@ -16,7 +18,7 @@ from tablemodel.runfiles import write_atomically
 @click.option("--only", type=click.IntRange(min=0), help="explain this one: scenario, truth, labels")
 @click.option("--jobs", type=click.IntRange(min=1), help="processes  [default: one for each core]")
 @click.option("--write", "page", type=a_path, help="write the whole result as a Markdown page")
-@click.option("--json", "as_json", is_flag=True, help="the scores as JSON on stdout")
+@in_json("the scores")
 def accuracy(
     seed: int, count: int, only: int | None, jobs: int | None, page: Path | None, as_json: bool
 ) -> int:
@@ -36,7 +38,7 @@ def accuracy(
             raise click.UsageError("--only explains one scenario in words: leave --write and --json out")
         return _explain(seed, only)
     jobs = min(jobs or os.cpu_count() or 1, count)
-    found = together(list(counted(outcomes(seed, range(count), jobs=jobs), count, "scenarios", err)))
+    found = together(list(counted(outcomes(seed, range(count), jobs=jobs), count, "scenarios", bars)))
     scores = score_all(found.answered, found.judged)
     short = tuple(missed(scores))
     if page is not None:

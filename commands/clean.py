@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.common import DONE, INTERRUPTED, INVALID, REFUSED, a_folder, price_list, some_prices
-from reports.console import err, out, shown
+from commands.codes import DONE, INTERRUPTED, INVALID, REFUSED
+from commands.common import a_folder, price_list, some_prices
+from commands.telling import in_json
+from reports.console import bars, err, out, print_json, shown
 from tablemodel.prices import Prices
 
 if TYPE_CHECKING:
@@ -27,8 +29,9 @@ ATTEMPTS = 10
     type=click.FloatRange(min=0, min_open=True),
     help="reads and writes together  [default: a quarter of what the table has provisioned, or 500]",
 )
+@in_json("what was deleted, and what it consumed,")
 @some_prices
-def clean(folder: Path, yes: bool, most_per_s: float | None, prices: Path) -> int:
+def clean(folder: Path, yes: bool, most_per_s: float | None, as_json: bool, prices: Path) -> int:
     """Delete the items of the run in DIR from a table that no run of ours created, and no other item.
 
     The whole table is read to find them. Interrupted, the same command goes on where it was.
@@ -40,18 +43,33 @@ def clean(folder: Path, yes: bool, most_per_s: float | None, prices: Path) -> in
 
     left, listed = leftovers_of(folder), price_list(prices)
     if not left.marked:
-        out.print(left.without_marks, markup=False)
-        return DONE
+        return _nothing(left.without_marks, as_json=as_json)
     try:
         with closing(make_client(left.target, attempts=ATTEMPTS)) as client:
-            return _clean(client, folder, left, listed, yes=yes, most_per_s=most_per_s)
+            return _clean(client, folder, left, listed, yes=yes, most_per_s=most_per_s, as_json=as_json)
     except (ClientError, BotoCoreError) as error:
         err.print(f"table {left.table} at {left.target.url}: {error}. {_how_to_go_on(folder)}", markup=False)
         return INVALID
 
 
+def _nothing(why: str, *, as_json: bool) -> int:
+    """Say why there is nothing to clean."""
+    if as_json:
+        print_json({"deleted": 0, "finished": True, "because": why})
+    else:
+        out.print(why, markup=False)
+    return DONE
+
+
 def _clean(
-    client: Any, folder: Path, left: "Leftovers", prices: Prices, *, yes: bool, most_per_s: float | None
+    client: Any,
+    folder: Path,
+    left: "Leftovers",
+    prices: Prices,
+    *,
+    yes: bool,
+    most_per_s: float | None,
+    as_json: bool,
 ) -> int:
     from generator.existing.cleaning import Cleaner, begun
     from generator.existing.leftovers import cost_in_words, usual_pace
@@ -61,8 +79,7 @@ def _clean(
 
     description = described(client, left.table)
     if description is None:
-        out.print(f"nothing to clean: table {left.table} is not there any more", markup=False)
-        return DONE
+        return _nothing(f"nothing to clean: table {left.table} is not there any more", as_json=as_json)
     pace = most_per_s or usual_pace(description, local=left.target.local)
     err.print(cost_in_words(left, description, prices, pace), markup=False)
     if left.running:
@@ -72,7 +89,7 @@ def _clean(
         return REFUSED
     size_bytes = description.get("TableSizeBytes", 0)
     cleaned = begun(folder, run_id=left.run_id, table=left.table, size_bytes=size_bytes)
-    with CleaningBar(cleaned.table, cleaned.segments, err) as bar:
+    with CleaningBar(cleaned.table, cleaned.segments, bars) as bar:
         cleaner = Cleaner(
             client=client,
             description=description,
@@ -86,13 +103,30 @@ def _clean(
             code = INTERRUPTED
         else:
             code = DONE
-    _say(cleaned, folder, left)
+    if as_json:
+        print_json(_json(cleaned))
+    else:
+        _say(cleaned, folder, left)
     return code
 
 
 def _agreed() -> bool:
     """Whether somebody who can be asked says yes."""
     return sys.stdin.isatty() and click.confirm("Delete them?", err=True)
+
+
+def _json(cleaned: "Cleaned") -> dict[str, object]:
+    return {
+        "run_id": cleaned.run_id,
+        "table": cleaned.table,
+        "deleted": cleaned.deleted,
+        "left": cleaned.left,
+        "read_units": cleaned.read_units,
+        "write_units": cleaned.write_units,
+        "segments": cleaned.segments,
+        "segments_done": len(cleaned.done),
+        "finished": cleaned.finished,
+    }
 
 
 def _say(cleaned: "Cleaned", folder: Path, left: "Leftovers") -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commands.codes import BROKEN, DONE, INVALID
 from tablemodel.prices import DEFAULT as PRICES
 from tablemodel.prices import Prices, load_prices
 from tablemodel.runfiles import DIAGNOSIS, FILES, FileProblem
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from analyzers.formats import Diagnosis
 
 OUT = Path("reports") / "out"
-DONE, BROKEN, WRONG_USE, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -27,12 +27,14 @@ some_prices = click.option(
 
 
 def diagnosed(folder: Path) -> "Diagnosis":
-    """Analyze a run directory by the files that are there, and keep the diagnosis."""
+    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
     from analyzers.diagnosis import analyze_run
     from analyzers.formats import write_diagnosis
+    from analyzers.summary import keep_summary
 
     diagnosis = analyze_run(folder)
     write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
+    keep_summary(folder)
     return diagnosis
 
 

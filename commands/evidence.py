@@ -6,8 +6,11 @@ from pathlib import Path
 
 import click
 
-from commands.common import DONE, a_file, a_folder, a_path, a_time, diagnosed, exit_code_of, in_utc
-from reports.console import err, out, print_json, shown
+from commands.codes import DONE
+from commands.common import a_file, a_folder, a_path, a_time, diagnosed, exit_code_of, in_utc
+from commands.telling import in_json
+from reports.bar import Working
+from reports.console import bars, err, out, print_json, shown
 from tablemodel.runfiles import EVIDENCE, FILES, FileProblem
 
 an_index = click.option(
@@ -64,6 +67,7 @@ def queries(table: str, indexes: tuple[str, ...], start: datetime | None, end: d
     "--show-keys", is_flag=True, help="show the keys that Contributor Insights names, not only their digests"
 )
 @click.option("--out", "file", type=a_path, help="  [default: evidence.json, in the run directory]")
+@in_json("where the evidence is, and what is missing in it,")
 def collect(
     folder: Path | None,
     table: str | None,
@@ -77,6 +81,7 @@ def collect(
     described: Path | None,
     show_keys: bool,
     file: Path | None,
+    as_json: bool,
 ) -> int:
     """What the metrics say of a run, or of any table: waits until its minutes are published."""
     from analyzers.asked import Asked, evidence_for
@@ -88,12 +93,15 @@ def collect(
         profile=profile, endpoint_url=endpoint_url, answers=answers, described=described,
         show_keys=show_keys,
     )  # fmt: skip
-    with Countdown(err) as countdown:
+    with Countdown(bars) as countdown:
         found = evidence_for(asked, clock=time.time, progress=countdown.show)
     file = file or (folder or Path()) / FILES[EVIDENCE]
     if not (any(one.points for one in found.series) or found.throttles or found.seconds):
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))
     write_evidence(file, found)
+    if as_json:
+        print_json({"evidence": str(file), "missing": list(found.missing)})
+        return DONE
     out.print(f"Evidence: {shown(file)}", markup=False)
     for line in found.missing:
         err.print(f"  missing: {line}", markup=False)
@@ -103,7 +111,7 @@ def collect(
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run")
-@click.option("--json", "as_json", is_flag=True, help="the diagnosis as JSON on stdout")
+@in_json("the diagnosis")
 def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from reports import terminal
@@ -112,7 +120,8 @@ def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
     if (folder is None) == (evidence is None):
         raise click.UsageError("say which: a run directory, or --evidence FILE")
     if folder is not None:
-        diagnosis = diagnosed(folder)
+        with Working("labelling throttles", bars):
+            diagnosis = diagnosed(folder)
         run = None if as_json else load_run(folder)
     else:
         assert evidence is not None

@@ -9,7 +9,8 @@ from typing import IO, Any
 
 import click
 
-from commands.common import REFUSED, price_list
+from commands.codes import REFUSED
+from commands.common import price_list
 from generator.guard.budget import WrongBudget, budget_of, over_budget
 from generator.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced
 from generator.run.jobs import Job

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
-from commands.common import INTERRUPTED, INVALID, OUT, a_path, price_list, some_prices
+from commands.codes import INTERRUPTED, INVALID
+from commands.common import OUT, a_path, price_list, some_prices
 from commands.guards import Guards, agreed, guarded
 from commands.making import NOT_STARTED, How, make_run
+from commands.telling import in_json, tell_runs
 from generator.run.jobs import (
     Job,
     clear,
@@ -39,19 +41,23 @@ no_collect = click.option(
 
 @click.command()
 @click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
-def demo(folder: Path) -> int:
+@in_json("the runs and what came out")
+def demo(folder: Path, as_json: bool) -> int:
     """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
     from reports.index import Entry, write_index
 
     jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
     for job in jobs:
         clear(job.folder)
-    codes = _series(jobs, How(show_keys=True))
+    codes = _series(jobs, How(show_keys=True, quiet=as_json))
     if codes[-1] == INTERRUPTED:
         return INTERRUPTED
     entries = [Entry.of_run(folder / name) for name in DEMO]
     index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
-    out.print(f"\nAll four side by side: [bold]{shown(index)}[/]")
+    if as_json:
+        tell_runs(jobs, codes, max(codes), page=str(index))
+    else:
+        out.print(f"\nAll four side by side: [bold]{shown(index)}[/]")
     return max(codes)
 
 
@@ -73,6 +79,7 @@ def demo(folder: Path) -> int:
     help="have CloudWatch Contributor Insights name throttled keys during the run, which costs on AWS",
 )
 @no_collect
+@in_json("the runs and what came out")
 @guarded
 @some_prices
 def run(
@@ -83,6 +90,7 @@ def run(
     retries: str,
     throttled_keys: bool,
     quick: bool,
+    as_json: bool,
     guards: Guards,
     prices: Path,
 ) -> int:
@@ -100,20 +108,23 @@ def run(
         )
     options = ["--transport", transport, "--retries", retries, "--prices", str(prices)]
     options += ["--throttled-keys"] if throttled_keys else []
-    listed = price_list(prices)
-    if len(loaded) == 1:
-        (scenario, path), *_ = loaded
-        jobs = [Job(scenario, path, folder or new_folder(OUT, scenario.name))]
-        options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
-        return make_run(jobs[0], How(target=target, options=tuple(options), quick=quick))
-    folder = only_ours(folder or new_folder(OUT, "compare"))
-    jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
+    listed, several = price_list(prices), len(loaded) > 1
+    if several:
+        folder = only_ours(folder or new_folder(OUT, "compare"))
+        jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
+    else:
+        jobs = [Job(*loaded[0], folder or new_folder(OUT, loaded[0][0].name))]
     options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
-    codes = _series(jobs, How(target=target, options=tuple(options), quick=quick))
-    if runs := [job.folder for job in jobs if made(job)]:
-        write_comparison(folder / INDEX, runs, listed, datetime.now(UTC))
-        out.print(f"\nSide by side: [bold]{shown(folder / INDEX)}[/]")
-    return codes[-1] if codes[-1] in NOT_STARTED else max(codes)
+    codes = _series(jobs, How(target=target, options=tuple(options), quick=quick, quiet=as_json))
+    code, page = codes[-1] if codes[-1] in NOT_STARTED else max(codes), None
+    if several and (runs := [job.folder for job in jobs if made(job)]):
+        page = jobs[0].folder.parent / INDEX
+        write_comparison(page, runs, listed, datetime.now(UTC))
+        if not as_json:
+            out.print(f"\nSide by side: [bold]{shown(page)}[/]")
+    if as_json:
+        tell_runs(jobs, codes, code, page=page and str(page))
+    return code
 
 
 @click.command()
@@ -124,6 +135,7 @@ def run(
     "--out", "folder", type=a_path, help="folder of all runs  [default: reports/out/NAME-sweep-TIME]"
 )
 @no_collect
+@in_json("the runs and how many shards are enough")
 @guarded
 @some_prices
 def sweep(
@@ -132,6 +144,7 @@ def sweep(
     target: str,
     folder: Path | None,
     quick: bool,
+    as_json: bool,
     guards: Guards,
     prices: Path,
 ) -> int:
@@ -146,14 +159,21 @@ def sweep(
     options = agreed(derived, target, guards, prices=prices)
     jobs = shard_jobs(loaded, counts, folder)
     options += ["--prices", str(prices)]
-    codes = _series(list(jobs.values()), How(target=target, options=tuple(options), quick=quick))
+    how = How(target=target, options=tuple(options), quick=quick, quiet=as_json)
+    codes = _series(list(jobs.values()), how)
+    # A threshold that some number of shards holds, holds.
+    best = INVALID if INVALID in codes else min(codes)
+    code = codes[-1] if codes[-1] in NOT_STARTED else best
     runs = {count: job.folder for count, job in jobs.items() if made(job)}
+    answer = None
     if runs:
         answer = write_sweep(folder / NAME, loaded, runs, listed, datetime.now(UTC), margin=margin)
-        out.print(f"\n{answer.sentence}\nThe whole sweep: [bold]{shown(folder / NAME)}[/]")
-    if codes[-1] in NOT_STARTED:
-        return codes[-1]
-    return INVALID if INVALID in codes else min(codes)  # a threshold that some number of shards holds, holds
+        if not as_json:
+            out.print(f"\n{answer.sentence}\nThe whole sweep: [bold]{shown(folder / NAME)}[/]")
+    if as_json:
+        said = {"page": str(folder / NAME), "sentence": answer.sentence} if answer else {}
+        tell_runs(list(jobs.values()), codes, code, **said)
+    return code
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
@@ -169,7 +189,8 @@ def _series(jobs: Sequence[Job], how: How) -> list[int]:
     """Run one after the other, until all are done or one could not start; gives their exit codes."""
     codes: list[int] = []
     for number, job in enumerate(jobs, start=1):
-        codes.append(make_run(job, how, place=(number, len(jobs))))
+        place = (number, len(jobs)) if len(jobs) > 1 else None
+        codes.append(make_run(job, how, place=place))
         if codes[-1] in NOT_STARTED:
             break
     return codes

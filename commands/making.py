@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands.common import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE, diagnosed, exit_code_of
+from commands.codes import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
+from commands.common import diagnosed, exit_code_of
 from generator.run import launch
 from generator.run.jobs import REPORT, Job, clear, made
-from reports.console import err, out, shown
+from reports.console import bars, err, out, shown
 from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
         *(["--no-report"] if how.quick else []),
     ]
     command = launch.command(job.path, job.scenario, job.folder, "--target", how.target, *options)
-    with LoadBar(job.scenario.name, job.scenario.load.duration_s, err, place=place) as bar:
+    with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=place) as bar:
         code, said = launch.launch(command, bar.show)
     if how.quick and code in (DONE, BROKEN):
         code = exit_code_of(diagnosed(job.folder)) or code
@@ -98,7 +99,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None) -> "Diagnosis":
     seed = scenario.seed if seed is None else seed
     traffic, notes = spread_traffic(scenario, seed, folder)
     clear(job.folder)
-    with Simulating(scenario.name, scenario.load.duration_s, err) as bar:
+    with Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
         simulation = simulate(scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show)
         bar.analyzing()
         write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=how.show_keys, notes=notes)

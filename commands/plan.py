@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commands.common import DONE, price_list, some_prices
+from commands.codes import DONE
+from commands.common import price_list, some_prices
+from commands.telling import in_json
 from generator.run.jobs import find_scenario
 from reports.console import out, print_json
 
@@ -19,7 +21,7 @@ LOCAL = "local"
 
 @click.command()
 @click.argument("scenario")
-@click.option("--json", "as_json", is_flag=True, help="the plan as JSON on stdout")
+@in_json("the plan")
 @click.option(
     "--target",
     default="local",

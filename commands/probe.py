@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commands.common import DONE, INVALID, REFUSED
+from commands.codes import DONE, INVALID, REFUSED
+from commands.telling import in_json
 from reports.console import err, out, print_json
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("url")
 @click.option("--yes", is_flag=True, help="do not ask before a table is made on another machine")
-@click.option("--json", "as_json", is_flag=True, help="what was found as JSON on stdout")
+@in_json("what was found")
 def probe(url: str, yes: bool, as_json: bool) -> int:
     """What the DynamoDB endpoint at URL can do, and what a run there can and cannot prove.
 

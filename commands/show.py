@@ -5,8 +5,11 @@ from pathlib import Path
 
 import click
 
-from commands.common import DONE, INVALID, OUT, a_file, a_folder, a_path, price_list, some_prices
-from reports.console import out, print_json, shown
+from commands.codes import DONE, INVALID
+from commands.common import OUT, a_file, a_folder, a_path, price_list, some_prices
+from commands.telling import in_json
+from reports.bar import Working
+from reports.console import bars, out, print_json, shown
 from tablemodel.scenario import json_schema
 
 
@@ -14,31 +17,43 @@ from tablemodel.scenario import json_schema
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run; with --out")
 @click.option("--out", "file", type=a_path, help="where the page of an evidence file goes")
-def report(folder: Path | None, evidence: Path | None, file: Path | None) -> int:
+@in_json("where the page is")
+def report(folder: Path | None, evidence: Path | None, file: Path | None, as_json: bool) -> int:
     """Write report.html from the files of a run, or a page about an evidence file."""
     from reports.page import write_evidence_report, write_report
 
     now = datetime.now(UTC)
     if folder is not None and evidence is None and file is None:
-        written = write_report(folder, now)
+        with Working("drawing the report", bars):
+            written = write_report(folder, now)
     elif folder is None and evidence is not None and file is not None:
-        written = write_evidence_report(evidence, file, now)
+        with Working("drawing the report", bars):
+            written = write_evidence_report(evidence, file, now)
     else:
         raise click.UsageError("say which: a run directory, or --evidence FILE --out FILE.html")
-    out.print(f"Report: {shown(written)}", markup=False)
+    if as_json:
+        print_json({"report": str(written)})
+    else:
+        out.print(f"Report: {shown(written)}", markup=False)
     return DONE
 
 
 @click.command()
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=a_folder)
 @click.option("--out", "file", type=a_path, default=OUT / "compare.html", show_default=True)
+@in_json("where the page is, and whether every run is valid,")
 @some_prices
-def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
+def compare(folders: tuple[Path, ...], file: Path, as_json: bool, prices: Path) -> int:
     """One page over several run directories: verdicts, throughput, latency, cost and counts side by side."""
     from reports.side_by_side import write_comparison
 
-    valid = write_comparison(file, folders, price_list(prices), datetime.now(UTC))
-    out.print(f"Side by side: {shown(file)}", markup=False)
+    listed = price_list(prices)
+    with Working(f"drawing {len(folders)} runs", bars):
+        valid = write_comparison(file, folders, listed, datetime.now(UTC))
+    if as_json:
+        print_json({"page": str(file), "valid": valid})
+    else:
+        out.print(f"Side by side: {shown(file)}", markup=False)
     return DONE if valid else INVALID
 
 

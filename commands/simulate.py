@@ -7,6 +7,7 @@ import click
 
 from commands.common import OUT, a_path, exit_code_of, price_list, some_prices
 from commands.making import How, simulated
+from commands.telling import in_json
 from generator.run.jobs import Job, find_scenarios, new_folder, only_ours
 from reports.console import out, print_json, shown
 from tablemodel.overrides import overridden
@@ -27,7 +28,7 @@ from tablemodel.runfiles import SIMULATED
 )
 @click.option("--seed", type=click.IntRange(0), help="what chance decides  [default: the scenario's seed]")
 @click.option("--show-keys", is_flag=True, help="keys by their names instead of their digests")
-@click.option("--json", "as_json", is_flag=True, help="the diagnosis as JSON on stdout")
+@in_json("the diagnosis")
 @some_prices
 def simulate(
     scenarios: tuple[str, ...],

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.common import DONE, INVALID, REFUSED, price_list, some_prices
-from reports.console import err, out, print_json
+from commands.codes import DONE, INVALID, REFUSED
+from commands.common import price_list, some_prices
+from commands.telling import in_json
+from reports.console import bars, err, out, print_json
 from tablemodel.runfiles import FileProblem
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ MODES = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on demand"}
 @click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
 @click.option("--yes", is_flag=True, help="delete without asking; needed where nobody can be asked")
 @click.option("--dry-run", is_flag=True, help="only look")
-@click.option("--json", "as_json", is_flag=True, help="what was found and done as JSON on stdout")
+@in_json("what was found and done")
 @some_prices
 def sweep_orphans(
     target: str,
@@ -103,7 +105,7 @@ def _found(search: "Search") -> "Found":
         raise FileProblem(f"the tables cannot be listed: {error}") from error
     looked: Iterable[str] = names
     if len(names) >= MANY:
-        looked = counted(names, len(names), "tables looked at", err)
+        looked = counted(names, len(names), "tables looked at", bars)
     return search.find(looked)
 
 
@@ -150,7 +152,7 @@ def _delete(search: "Search", wanted: "list[Orphan]", *, said: bool) -> dict[str
     from reports.progress import Countdown
 
     failed = {orphan.name: why for orphan in wanted if (why := search.delete(orphan)) is not None}
-    with Countdown(err, "deleting") as countdown:
+    with Countdown(bars, "deleting") as countdown:
         patience = Patience(sleep=search.sleep, show=countdown.show)
         for orphan in wanted:
             if orphan.name in failed:

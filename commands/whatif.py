@@ -5,9 +5,11 @@ from typing import cast
 
 import click
 
-from commands.common import BROKEN, DONE, price_list, some_prices
+from commands.codes import BROKEN, DONE
+from commands.common import price_list, some_prices
+from commands.telling import in_json
 from generator.run.jobs import find_scenario
-from reports.console import err, out, print_json
+from reports.console import bars, out, print_json
 
 QUESTIONS = ("shards", "write-capacity", "read-capacity")
 
@@ -28,7 +30,7 @@ QUESTIONS = ("shards", "write-capacity", "read-capacity")
     "--most", type=click.IntRange(1), help="largest number tried  [default: 100 shards, 40,000 units]"
 )
 @click.option("--with-burst", "burst", is_flag=True, help="count capacity that the table has saved up")
-@click.option("--json", "as_json", is_flag=True, help="the answer as JSON on stdout")
+@in_json("the answer")
 @some_prices
 def whatif(
     scenario: str,
@@ -52,7 +54,7 @@ def whatif(
 
     loaded, path = find_scenario(scenario)
     listed, asked = price_list(prices), cast(Question, question)
-    with Trying(f"{loaded.name}: {asked}", err) as trying:
+    with Trying(f"{loaded.name}: {asked}", bars) as trying:
         if asked == "shards":
             found = smallest_shards(
                 loaded,

@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 NAMED = TextColumn("{task.fields[name]:<12}")
 
@@ -26,6 +26,14 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
+
+
+class Working(Bar):
+    """A bar that moves for as long as one thing is done whose end nobody can foretell."""
+
+    def __init__(self, what: str, console: Console) -> None:
+        super().__init__(console, SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        self._bar.add_task(what, total=None)
 
 
 SAID = (BarColumn(), TextColumn("{task.description}"))

@@ -1,4 +1,7 @@
-"""Where verbs print: answers on stdout, everything else on stderr, paths as a person here would type them."""
+"""Where verbs print: answers on stdout, everything else on stderr, paths as a person here would type them.
+
+Nothing is coloured, and no bar moves, where there is no terminal or NO_COLOR is set (rich sees to it).
+"""
 
 from pathlib import Path
 
@@ -8,6 +11,14 @@ from rich.console import Console
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
+"""What somebody has to know: problems, and what was done that was not asked for."""
+bars = Console(stderr=True, highlight=False, soft_wrap=True)
+"""How far something is."""
+
+
+def be_quiet(quiet: bool) -> None:
+    """Say nothing but problems, or everything again. JSON that was asked for is printed either way."""
+    out.quiet = bars.quiet = quiet
 
 
 def print_json(content: object) -> None:
