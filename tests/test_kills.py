@@ -105,7 +105,7 @@ def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path, requests: 
     psutil.wait_procs([endpoint], timeout=PATIENCE_S)  # nothing is left behind
     assert not endpoint.is_running() or endpoint.status() == psutil.STATUS_ZOMBIE
 
-    assert files_in(run) == {"run.json"}
+    assert files_in(run) == {"run.json", "underway.json"}
     assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "running"
     evidence = collected_later(run)
     assert evidence.table.name == "short-table"

@@ -21,6 +21,7 @@ from generator.run.manifest import manifest_of
 from generator.run.options import Plan, run_folder
 from generator.run.preflight import allowed_by
 from generator.run.progress import Progress
+from generator.run.signs import Signs
 from generator.run.stages import Stages
 from generator.tables.prepare import RunTables
 from generator.transport.target import Target, target_at
@@ -60,6 +61,7 @@ class Ground:
             self.throttled_keys = ThrottledKeys.look(target, description)
             self._leave.callback(self.throttled_keys.put_back, self.progress.say)
         self._begin_files(target, description, processes, users)
+        self.progress.begun(Signs(self.folder.path, lasts_s or None, self.progress.say))
         self._turn_on()
         self._align(target)
         return target
@@ -79,6 +81,7 @@ class Ground:
     def forget(self) -> None:
         """Leave everything as if there had been no run: it never began."""
         self._leave.close()
+        self.progress.over()
         if self._folder is not None:
             self._folder.forget()
 

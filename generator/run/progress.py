@@ -7,17 +7,24 @@ from typing import Any
 import orjson
 
 from generator.record.seconds import ACCEPTED, ERRORS, THROTTLED
+from generator.run.signs import Signs
 from tablemodel.masking import masked
 
 
 @dataclass(slots=True)
 class Progress:
-    """Says what happens: as JSON lines on stdout for a program, or in words on stderr for a person."""
+    """Says what happens: as JSON lines on stdout for a program, or in words on stderr for a person.
+
+    Once the run has a folder, `signs` says it there too.
+    """
 
     as_json: bool
+    signs: Signs | None = None
 
     def phase(self, name: str, words: str, **more: Any) -> None:
         """A new phase of the run has begun."""
+        if self.signs is not None:
+            self.signs.enter(name)
         if self.as_json:
             self._line({"phase": name, **more})
         else:
@@ -30,6 +37,8 @@ class Progress:
 
     def second(self, elapsed_s: float, counts: list[float]) -> None:
         """One second of load is over; a person sees Locust's own table instead."""
+        if self.signs is not None:
+            self.signs.second(elapsed_s, counts)
         if self.as_json:
             self._line(
                 {
@@ -43,6 +52,17 @@ class Progress:
     def say(self, words: str) -> None:
         """Something that everybody should read: one line on stderr."""
         print(f"keyheat: {masked(words)}", file=sys.stderr, flush=True)
+
+    def begun(self, signs: Signs) -> None:
+        """The run has a folder from now on."""
+        self.signs = signs
+        signs.enter(signs.phase)
+
+    def over(self) -> None:
+        """The run has ended, or never began."""
+        if self.signs is not None:
+            self.signs.end()
+        self.signs = None
 
     def _line(self, content: dict[str, Any]) -> None:
         sys.stdout.write(orjson.dumps(content).decode() + "\n")

@@ -229,7 +229,7 @@ def test_a_killed_run_leaves_its_manifest_and_no_half_file(
     child = started(start_locust, scenario_file, folder)
     child.kill()
     child.wait(20)
-    assert files_in(folder) == {"run.json"}
+    assert files_in(folder) == {"run.json", "underway.json"}
     assert run_of(folder)["status"] == "running"
 
 
