@@ -1,0 +1,101 @@
+"""A regress in words and numbers, the same in a terminal, on a page, in a comment and for machines."""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from analyzers.measures import MEASURES
+from analyzers.numbers import NOTHING, measured, some
+from regression.finding import Decision, Finding
+from regression.outcome import Outcome, Verdict
+
+SHOWN: Final[Mapping[Verdict, str]] = {
+    "good": "As good as it was",
+    "baseline": "First baseline",
+    "regressed": "Regressed",
+    "invalid": "Not valid",
+    "refused": "Refused",
+    "interrupted": "Interrupted",
+}
+DECISIONS: Final[Mapping[Decision, str]] = {
+    "same": "as good",
+    "better": "better",
+    "worse": "worse",
+    "undecided": "cannot be told",
+    "missing": "missing",
+}
+
+
+def headline(outcome: Outcome) -> str:
+    """The result in one sentence: `nightly regressed: 2 of 12 gates failed.`"""
+    gates, failed = len(outcome.findings), len(outcome.failed)
+    of_gates = f"{failed} of {some(gates, 'gate')} failed"
+    match outcome.verdict:
+        case "good":
+            return f"{outcome.suite} is as good as it was: {_all(gates)} held."
+        case "baseline":
+            return f"{outcome.suite} has its first baseline: {some(len(outcome.runs), 'valid run')}."
+        case "regressed":
+            return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
+        case "invalid" if outcome.invalid:
+            bad = f"{len(outcome.invalid)} of {some(_made(outcome), 'run')} say nothing about their tables"
+            return f"{outcome.suite} says too little: {bad}{f'; {of_gates}' if failed else ''}."
+        case "invalid":
+            return f"{outcome.suite} cannot be compared with its baseline."
+        case "refused":
+            return f"{outcome.suite} was refused after {some(_made(outcome), 'run')}."
+        case "interrupted":
+            return f"{outcome.suite} was interrupted: {some(_made(outcome), 'run')} kept, nothing decided."
+
+
+def _all(gates: int) -> str:
+    return "its one gate" if gates == 1 else f"all {gates:,} gates"
+
+
+def _made(outcome: Outcome) -> int:
+    return sum(len(case.before if outcome.paired else ()) + len(case.after) for case in outcome.cases)
+
+
+def against(outcome: Outcome) -> str:
+    """What it was held against, and whether that was forced."""
+    if outcome.baseline is None:
+        return "held against nothing: there was no baseline"
+    how = ", whose scenarios were run again beside the new ones" if outcome.paired else ""
+    forced = "; FORCED: the setups differ" if outcome.forced else ""
+    return f"held against {outcome.baseline.said}{how}{forced}"
+
+
+def value(of: float | str | None, measure: str) -> str:
+    """A value of a measure with its unit: 1,800 units/s, 2.5 %, 12.3 ms; a dash where there is none."""
+    if of is None:
+        return NOTHING
+    if isinstance(of, str):
+        return of or "none"
+    unit = MEASURES[measure].unit if measure in MEASURES else ""
+    if unit == "share":
+        return f"{measured(of * 100)} %"
+    return f"{measured(of)} {unit}".rstrip()
+
+
+def relative(change: float | None) -> str:
+    """A relative change with its sign: +12 %, -0.5 %, 0 %; many times as `x 12`."""
+    if change is None:
+        return NOTHING
+    if math.isinf(change):
+        return "without end"
+    if change > 10:
+        return f"x {measured(1 + change)}"
+    return f"{'+' if change > 0 else ''}{measured(change * 100)} %" if abs(change) >= 5e-5 else "0 %"
+
+
+def interval(finding: Finding) -> str:
+    """The interval of a change: -12 % to -8 %; nothing where it has none."""
+    if finding.low is None or finding.high is None:
+        return ""
+    return f"{relative(finding.low)} to {relative(finding.high)}"
+
+
+def changed(finding: Finding) -> str:
+    """The change and its interval: -10 % (-12 % to -8 %)."""
+    within = interval(finding)
+    return f"{relative(finding.change)} ({within})" if within else relative(finding.change)
