@@ -36,8 +36,8 @@ def read_latencies(path: Path) -> Mapping[str, HdrHistogram]:
     return found
 
 
-def accepted_p99_ms(path: Path) -> float | None:
-    """The 99th percentile over every accepted attempt, milliseconds; None where none was accepted.
+def accepted_latencies(path: Path) -> HdrHistogram | None:
+    """The service times of all accepted attempts together, microseconds; None where none was accepted.
 
     Raises `FileProblem`.
     """
@@ -47,9 +47,16 @@ def accepted_p99_ms(path: Path) -> float | None:
     total, *others = accepted
     for other in others:
         total.add(other)
-    if not total.get_total_count():
-        return None
-    return float(total.get_value_at_percentile(99)) / US_PER_MS
+    return total if total.get_total_count() else None
+
+
+def accepted_p99_ms(path: Path) -> float | None:
+    """The 99th percentile over every accepted attempt, milliseconds; None where none was accepted.
+
+    Raises `FileProblem`.
+    """
+    total = accepted_latencies(path)
+    return None if total is None else float(total.get_value_at_percentile(99)) / US_PER_MS
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str]]:

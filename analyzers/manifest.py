@@ -67,6 +67,14 @@ class CapacityChange(_Part):
     refused: str | None = None
 
 
+class Machine(_Part):
+    """The machine that the load generator ran on, or its master."""
+
+    cores: Annotated[int, Field(ge=1)]  # that the process may use
+    memory_bytes: Count
+    cpu: str
+
+
 class PartitionsNoted(PartitionFacts):
     """What the run saw of the table's partitions, and what it could not see."""
 
@@ -96,6 +104,7 @@ class Manifest(_Part):
     started_at: Time
     ended_at: Time | None = None
     versions: Mapping[str, str | None] = {}
+    machine: Machine | None = None  # None: it was simulated, or nobody looked
     table: TableFacts
     existing: bool = False  # the table was there, and was loaded as it was
     table_notes: tuple[str, ...] = ()  # what else writes to it do, and what may change it meanwhile

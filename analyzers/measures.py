@@ -1,7 +1,10 @@
 """What of a run can be compared with another: each measure once, with its unit and which way is better.
 
 Exact measures have no noise: the same scenario and code give the same number. Statistical ones differ from
-run to run, and are compared over several repetitions.
+run to run, and are compared over several repetitions. `analyzers.measuring` says how each is taken.
+
+A run that lacks a measure says why, with one of `ABSENCES`. Some of these say more than "unknown": a table
+that never throttled beats every number of seconds before the first throttle.
 """
 
 from dataclasses import dataclass
@@ -9,6 +12,20 @@ from typing import Final, Literal
 
 Better = Literal["higher", "lower", "same"]
 Kind = Literal["exact", "statistical"]
+Absence = Literal[
+    "no_throttles",
+    "not_recovered",
+    "throttled_at_once",
+    "no_number",
+    "not_sent",
+    "none_accepted",
+    "varies",
+    "too_short",
+    "too_long",
+    "not_simulated",
+    "wrong_units",
+    "no_file",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +39,29 @@ class Measure:
     says: str
     floor: float = 0.0
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lacking:
+    """Why a run has no such number. `than_any`: how such a run stands beside one that has a number."""
+
+    says: str
+    than_any: Literal["better", "worse"] | None = None  # None: the two cannot be compared
+
+
+ABSENCES: Final[dict[Absence, Lacking]] = {
+    "no_throttles": Lacking(says="nothing was throttled", than_any="better"),
+    "not_recovered": Lacking(says="it still throttled when the load ended", than_any="worse"),
+    "throttled_at_once": Lacking(says="it throttled before ten seconds were over", than_any="worse"),
+    "no_number": Lacking(says="no number of shards is enough", than_any="worse"),
+    "not_sent": Lacking(says="nothing of this direction was sent"),
+    "none_accepted": Lacking(says="nothing of this direction was accepted"),
+    "varies": Lacking(says="it differs from second to second, so it is not exact"),
+    "too_short": Lacking(says="the load lasted less than three whole seconds"),
+    "too_long": Lacking(says="the load changes over more than ten minutes"),
+    "not_simulated": Lacking(says="the simulator cannot tell it"),
+    "wrong_units": Lacking(says="the endpoint does not count units as DynamoDB does"),
+    "no_file": Lacking(says="the run's file about it is missing or damaged"),
+}
 
 MEASURES: Final = {
     measure.name: measure
@@ -41,6 +81,14 @@ MEASURES: Final = {
         Measure(
             name="shards_needed", unit="shards", kind="exact", better="lower",
             says="shards that the simulator needs for this demand without throttles",
+        ),
+        Measure(
+            name="mean_units_per_operation.write", unit="units", kind="statistical", better="lower",
+            floor=0.01, says="the same units in the mean, where operations differ",
+        ),
+        Measure(
+            name="mean_units_per_operation.read", unit="units", kind="statistical", better="lower",
+            floor=0.01, says="the same units in the mean, where operations differ",
         ),
         Measure(
             name="accepted_units_per_s.write", unit="units/s", kind="statistical", better="higher", floor=1.0,

@@ -10,6 +10,7 @@ a temporary name beside the target and is renamed into place, so a killed proces
     keys.json         KEYS      hottest keys, over the run and per window
     evidence.json     EVIDENCE  what CloudWatch and the client say, the analyzer's input
     diagnosis.json    DIAGNOSIS labels and recommendations
+    summary.json      SUMMARY   the run in a few numbers, as it is compared with others
 """
 
 import os
@@ -31,13 +32,14 @@ LATENCY = "keyheat.latency/1"
 KEYS = "keyheat.keys/1"
 EVIDENCE = "keyheat.evidence/1"
 DIAGNOSIS = "keyheat.diagnosis/1"
+SUMMARY = "keyheat.summary/1"
 
 SIMULATED = "simulated"
 """The target of a run that was simulated, as its manifest says it."""
 
 FILES = {
     RUN: "run.json", SECONDS: "seconds.parquet", THROTTLES: "throttles.parquet", LATENCY: "latency.hdr",
-    KEYS: "keys.json", EVIDENCE: "evidence.json", DIAGNOSIS: "diagnosis.json",
+    KEYS: "keys.json", EVIDENCE: "evidence.json", DIAGNOSIS: "diagnosis.json", SUMMARY: "summary.json",
 }  # fmt: skip
 
 SECONDS_SCHEMA = pa.schema(

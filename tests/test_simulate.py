@@ -43,7 +43,7 @@ def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:
         files.append({path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()})
     first, again, other = files
     assert first == again
-    assert first.keys() == {*runfiles.FILES.values()} - {"diagnosis.json"}
+    assert first.keys() == {*runfiles.FILES.values()} - {"diagnosis.json", "summary.json"}
     assert {name for name in first if first[name] != other[name]} == first.keys() - {"latency.hdr"}
 
 

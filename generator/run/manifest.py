@@ -4,6 +4,7 @@ from typing import Any
 
 from generator.existing.adapt import noted
 from generator.record.folder import time_of, versions
+from generator.record.machine import machine
 from generator.run.options import Plan
 from generator.tables.facts import table_facts
 from generator.transport.target import Target, scale_at
@@ -35,6 +36,7 @@ def manifest_of(
         "retries": plan.retries,
         "started_at": time_of(started_s),
         "versions": versions(),
+        "machine": machine(),
         "table": table_facts(described),
         "processes": processes,
         "users": users,
