@@ -42,7 +42,7 @@ def test_1_a_threshold_is_broken(verb: Verb, sample: Sample) -> None:
 
 
 WRONG_USE = {
-    "no such verb": (["mix"], "No such command 'mix'"),
+    "no such verb": (["mix"], "there is no verb 'mix'"),
     "no such option": (["queries", "--tabel", "t"], "No such option '--tabel'"),
     "analyze nothing": (["analyze"], "say which: a run directory, or --evidence FILE"),
     "collect nothing": (["collect"], "say which: --run DIR, or --table T --start A --end B"),
