@@ -1,4 +1,4 @@
-"""Scenarios made from a scenario: the same question with another number of shards, or another capacity.
+"""Scenarios made from a scenario: the same question with other shards, another capacity, another demand.
 
 A derived scenario is a whole file of its own, so that it can be read, and run again by itself.
 """
@@ -63,6 +63,32 @@ def with_capacity(scenario: Scenario, direction: Direction, units: int, index: s
             owner["provisioned"][direction.value] = units
     raw |= {"timeline": [], "expects": None, "name": named(scenario.name, units)}
     return scenario_from_dict(raw, f"{scenario.name} with {units} {direction} units")
+
+
+def with_demand(scenario: Scenario, per_s: float, duration_s: float) -> Scenario:
+    """The scenario with a constant demand, in the unit of its own target, on a table that nobody changes.
+
+    Shape, timeline and auto scaling are left out; so is what was expected of it, or allowed.
+    """
+    raw = scenario.model_dump(mode="json")
+    load = raw["load"]
+    field = {"WCU": "write_units_per_s", "RCU": "read_units_per_s"}.get(scenario.load.target_unit)
+    load |= {field or "requests_per_s": per_s, "duration_s": duration_s, "shape": None}
+    for owner in (raw["table"], *raw["table"]["indexes"]):
+        owner["auto_scaling"] = None
+    raw |= {"timeline": [], "expects": None, "thresholds": {}}
+    return scenario_from_dict(raw, f"{scenario.name} at {per_s:g}/s")
+
+
+def with_own_tables(scenario: Scenario, ending: str) -> Scenario:
+    """The scenario under a name of its own, on tables of their own: none inherits what another run left."""
+    raw = scenario.model_dump(mode="json")
+    raw["name"] = f"{raw['name']}{ending}"
+    for table in (raw["table"], *raw["companions"]):
+        table["name"] = f"{table['name']}{ending}"
+    if raw["dynamic_sharding"] is not None:
+        raw["dynamic_sharding"]["table"] += ending
+    return scenario_from_dict(raw, f"{scenario.name}{ending}")
 
 
 def named(name: str, shards: int) -> str:
