@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from commands.codes import BROKEN, DONE, INVALID
+from generator.run.jobs import SCENARIOS
 from tablemodel.prices import DEFAULT as PRICES
 from tablemodel.prices import Prices, load_prices
 from tablemodel.runfiles import DIAGNOSIS, FILES, FileProblem
@@ -20,6 +22,23 @@ a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
 a_time = click.DateTime(["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ"])
+
+
+class ScenarioName(click.ParamType[str]):
+    """A scenario: a name in configs/scenarios, which a shell completes, or a file."""
+
+    name = "scenario"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin so; where there is none, the shell looks for files."""
+        names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
+a_scenario = ScenarioName()
 
 some_prices = click.option(
     "--prices", type=a_file, default=PRICES, help="a price list  [default: configs/prices.toml]"

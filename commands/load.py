@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from commands.codes import INTERRUPTED, INVALID
-from commands.common import OUT, a_path, price_list, some_prices
+from commands.common import OUT, a_path, a_scenario, price_list, some_prices
 from commands.guards import Guards, agreed, guarded
 from commands.making import NOT_STARTED, How, make_run
 from commands.telling import in_json, tell_runs
@@ -62,7 +62,7 @@ def demo(folder: Path, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True)
+@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
 @click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
 @click.option("--transport", type=click.Choice(["signed", "boto3"]), default="signed", show_default=True)
@@ -128,7 +128,7 @@ def run(
 
 
 @click.command()
-@click.argument("scenario")
+@click.argument("scenario", type=a_scenario)
 @click.option("--shards", "counts", default="1,2,4,8,16", show_default=True, callback=_counts)
 @click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
 @click.option(

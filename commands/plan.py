@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commands.codes import DONE
-from commands.common import price_list, some_prices
+from commands.common import a_scenario, price_list, some_prices
 from commands.telling import in_json
 from generator.run.jobs import find_scenario
 from reports.console import out, print_json
@@ -20,7 +20,7 @@ LOCAL = "local"
 
 
 @click.command()
-@click.argument("scenario")
+@click.argument("scenario", type=a_scenario)
 @in_json("the plan")
 @click.option(
     "--target",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from commands.common import OUT, a_path, exit_code_of, price_list, some_prices
+from commands.common import OUT, a_path, a_scenario, exit_code_of, price_list, some_prices
 from commands.making import How, simulated
 from commands.telling import in_json
 from generator.run.jobs import Job, find_scenarios, new_folder, only_ours
@@ -15,7 +15,7 @@ from tablemodel.runfiles import SIMULATED
 
 
 @click.command()
-@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True)
+@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @click.option(
     "--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-simulated-TIME]"
 )

@@ -6,7 +6,7 @@ from typing import cast
 import click
 
 from commands.codes import BROKEN, DONE
-from commands.common import price_list, some_prices
+from commands.common import a_scenario, price_list, some_prices
 from commands.telling import in_json
 from generator.run.jobs import find_scenario
 from reports.console import bars, out, print_json
@@ -15,7 +15,7 @@ QUESTIONS = ("shards", "write-capacity", "read-capacity")
 
 
 @click.command()
-@click.argument("scenario")
+@click.argument("scenario", type=a_scenario)
 @click.argument("question", type=click.Choice(QUESTIONS))
 @click.option(
     "--throttle-share",

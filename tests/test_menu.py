@@ -1,0 +1,166 @@
+"""The command line as a whole: every verb is there, tells machines, is silent where asked, and is quick."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import keyheat
+from reports import console
+from reports.bar import Working
+
+Verb = Callable[..., Any]
+NAMES = [name for verbs in keyheat.MENU.values() for name in verbs]
+JSON_ALREADY = {"queries", "schema"}  # they print nothing else
+NO_ANSWER = {"local", "completion", "serve"}  # they serve, or print what a shell reads
+HEAVY = ("pyarrow", "plotly", "boto3", "botocore", "numpy", "scipy", "flask", "pydantic", "locust")
+
+
+def verb_named(name: str) -> click.Command:
+    found = keyheat.cli.get_command(click.Context(keyheat.cli), name)
+    assert found is not None
+    return found
+
+
+def leaves(command: click.Command) -> Iterator[click.Command]:
+    """The command itself, or those that it is a group of."""
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            yield from leaves(one)
+    else:
+        yield command
+
+
+def options_of(command: click.Command) -> set[str]:
+    return {word for parameter in command.params for word in parameter.opts}
+
+
+@pytest.fixture(autouse=True)
+def loud() -> Iterator[None]:
+    yield
+    console.be_quiet(False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_verb_of_the_menu_is_there_and_says_what_it_does(name: str) -> None:
+    verb = verb_named(name)
+    assert verb.name == name
+    assert verb.help
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - NO_ANSWER))
+def test_every_verb_answers_a_program_and_can_be_silent(name: str) -> None:
+    for verb in leaves(verb_named(name)):
+        assert "--quiet" in options_of(verb), verb.name
+        assert name in JSON_ALREADY or "--json" in options_of(verb), verb.name
+
+
+def test_help_and_completion_load_no_stage() -> None:
+    source = f"""
+import sys, keyheat
+code = keyheat.main(["--help"])
+print([name for name in {HEAVY!r} if name in sys.modules], code)
+"""
+    said = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == "[] 0"
+    assert all(name in said.stdout for name in NAMES)
+
+
+def test_a_quiet_verb_says_nothing(verb: Verb, sample: Callable[..., Path]) -> None:
+    run = sample("hotkey")
+    said = verb("report", run, "--quiet")
+    assert (said.code, said.out, said.err) == (0, "", "")
+    assert verb("report", run).out.startswith("Report: ")
+
+
+def test_a_quiet_verb_still_says_what_is_wrong(verb: Verb, tmp_path: Path) -> None:
+    said = verb("analyze", tmp_path, "--quiet")
+    assert said.code == 3
+    assert "run.json is missing" in said.err
+
+
+def test_json_is_all_that_is_on_stdout(verb: Verb, sample: Callable[..., Path], tmp_path: Path) -> None:
+    run = sample("hotkey")
+    assert json.loads(verb("report", run, "--json").out) == {"report": str(run / "report.html")}
+    page = tmp_path / "page.html"
+    said = json.loads(verb("compare", run, run, "--out", page, "--json", "-q").out)
+    assert said == {"page": str(page), "valid": True}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_what_the_shell_reads(verb: Verb, shell: str) -> None:
+    said = verb("completion", shell)
+    assert said.code == 0
+    assert f"_KEYHEAT_COMPLETE={shell}_complete" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("keyheat wha", ["plain,whatif"]),
+        ("keyheat plan hotk", ["plain,hotkey"]),
+        ("keyheat plan --js", ["plain,--json"]),
+        ("keyheat plan ./mine", ["file,./mine"]),
+    ],
+)
+def test_a_shell_is_offered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, offered: list[str]
+) -> None:
+    for name, value in (
+        ("COMP_WORDS", words), ("COMP_CWORD", str(len(words.split()) - 1)),
+        ("_KEYHEAT_COMPLETE", "bash_complete"),
+    ):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        keyheat.main([])
+    assert capsys.readouterr().out.splitlines() == offered
+
+
+def test_nothing_is_coloured_where_nobody_looks(sample: Callable[..., Path]) -> None:
+    program = Path(sys.executable).parent / "keyheat"
+    said = subprocess.run([program, "analyze", sample("hotkey")], capture_output=True, check=True)
+    assert said.stdout
+    assert b"\x1b" not in said.stdout + said.stderr
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [(None, True), ("1", False)])
+def test_a_terminal_gets_colours_unless_it_wants_none(
+    sample: Callable[..., Path], no_color: str | None, coloured: bool
+) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment |= {"TERM": "xterm-256color"} | ({"NO_COLOR": no_color} if no_color else {})
+    said = on_a_terminal("analyze", str(sample("hotkey")), environment=environment)
+    assert b"partition" in said
+    assert (b"\x1b[1;31m" in said or b"\x1b[31m" in said) == coloured
+
+
+def on_a_terminal(*arguments: str, environment: dict[str, str]) -> bytes:
+    """What keyheat prints where its stdout and stderr are a terminal."""
+    ours, theirs = os.openpty()
+    program = Path(sys.executable).parent / "keyheat"
+    with subprocess.Popen([program, *arguments], stdout=theirs, stderr=theirs, env=environment) as child:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                piece = os.read(ours, 65_536)
+            except OSError:  # Linux says so when the other side is closed
+                break
+            if not piece:
+                break
+            said += piece
+    os.close(ours)
+    assert child.returncode == 0
+    return said
+
+
+def test_a_bar_of_unknown_length_leaves_nothing_behind(capsys: pytest.CaptureFixture[str]) -> None:
+    with Working("drawing", console.bars):
+        pass
+    assert capsys.readouterr().err == ""
