@@ -1,0 +1,83 @@
+"""Whether baseline and candidate measured the same thing."""
+
+from typing import Any
+
+import pytest
+
+from analyzers.summary import Setup
+from regression.finding import Difference, Gate
+from regression.gates.comparable import differences, notes
+from tests.regression.runs import SETUP, SIMULATED, a_summary
+
+
+def between(setup: Setup, other: Setup, *gates: Gate) -> tuple[Difference, ...]:
+    before, after = ({"hotkey": [a_summary(setup=one)]} for one in (setup, other))
+    return differences(before, after, {"hotkey": gates} if gates else None)
+
+
+def changed(setup: Setup = SETUP, **more: Any) -> Setup:
+    return setup.model_copy(update=more)
+
+
+def test_equal_setups_can_be_compared() -> None:
+    assert between(SETUP, changed()) == ()
+
+
+@pytest.mark.parametrize(
+    ("other", "what", "before", "after"),
+    [
+        ({"scenario": "00112233445566"}, "scenario", "fedcba987654", "001122334455"),
+        ({"target": "aws"}, "target", "local", "aws"),
+        ({"scale": 0.1}, "scale", "1", "0.1"),
+        ({"region": "eu-west-1"}, "region", "us-east-1", "eu-west-1"),
+        (
+            {"machine": "ff", "machine_says": "8 cores"},
+            "machine",
+            "2 cores, 24 GiB (0123456789ab)",
+            "8 cores (ff)",
+        ),
+        ({"machine": None}, "machine", "2 cores, 24 GiB (0123456789ab)", "not known"),
+        (
+            {"table": {"billing_mode": "PROVISIONED", "provisioned.write": 2_000.0}},
+            "table.provisioned.write",
+            "4,000",
+            "2,000",
+        ),
+        ({"table": {"billing_mode": "PROVISIONED"}}, "table.provisioned.write", "4,000", "none"),
+    ],
+)
+def test_each_difference_is_named(other: dict[str, Any], what: str, before: str, after: str) -> None:
+    assert between(SETUP, changed(**other)) == (
+        Difference(case="hotkey", what=what, before=before, after=after),
+    )
+
+
+def test_a_simulated_run_does_not_care_for_the_machine() -> None:
+    assert between(SIMULATED, changed(SIMULATED, machine="other")) == ()
+
+
+def test_exact_measures_do_not_care_for_the_machine() -> None:
+    other = changed(machine="other", scale=2.0)
+    exact, noisy = Gate(measure="write_amplification"), Gate(measure="p99_ms")
+    assert [one.what for one in between(SETUP, other, exact, Gate(measure="labels"))] == ["scale"]
+    assert [one.what for one in between(SETUP, other, noisy)] == ["scale", "machine"]
+
+
+def test_runs_of_one_side_that_differ_are_named_both() -> None:
+    before = {"hotkey": [a_summary(), a_summary(setup=changed(scale=2.0))]}
+    (difference,) = differences(before, {"hotkey": [a_summary()]})
+    assert (difference.what, difference.before, difference.after) == ("scale", "1 and 2", "1")
+
+
+def test_a_case_of_one_side_has_nothing_to_differ_from() -> None:
+    assert differences({}, {"hotkey": [a_summary()]}) == ()
+
+
+def test_versions_are_noted_and_forbid_nothing() -> None:
+    other = changed(versions={"keyheat": "0.2.0", "python": "3.12.1", "locust": "3.0.0"})
+    before, after = {"hotkey": [a_summary()]}, {"hotkey": [a_summary(setup=other)]}
+    assert differences(before, after) == ()
+    assert [(one.what, one.before, one.after) for one in notes(before, after)] == [
+        ("versions.keyheat", "0.1.0", "0.2.0"),
+        ("versions.locust", "2", "3"),
+    ]

@@ -1,0 +1,272 @@
+"""What counts as a change: gates held against runs before and after."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from analyzers.summary import RunSummary
+from regression.finding import Finding, Gate
+from regression.gates.judge import judge
+from tests.regression.runs import MEASURES, PARTITION, SIMULATED, a_summary, with_measure
+
+WRITES = "accepted_units_per_s.write"
+AMPLIFIED = "write_amplification"
+STEADY = [1_000.0, 1_004.0, 997.0, 1_001.0, 998.0]
+
+
+def judged(gate: Gate, before: Sequence[RunSummary], after: Sequence[RunSummary], **how: Any) -> Finding:
+    (finding,) = judge({"hotkey": [gate]}, {"hotkey": before}, {"hotkey": after}, **how)
+    return finding
+
+
+def of_measure(
+    name: str, before: list[float | None], after: list[float | None], least: float = 0.05, **more: Any
+) -> Finding:
+    gate = Gate(measure=name, least_effect=least)
+    return judged(gate, with_measure(name, before, **more), with_measure(name, after, **more))
+
+
+# exact
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "decision"),
+    [
+        ([1.5], [1.5], "same"),
+        ([1.5], [1.5 + 1e-12], "same"),
+        ([1.5], [1.6], "worse"),
+        ([1.5], [1.49], "better"),
+        ([1.5, 1.7], [1.5, 1.7], "same"),  # its own number for each seed
+        ([1.5, 1.7], [1.4, 1.8], "worse"),  # one seed is better: the other counts
+        ([1.5, None], [1.5, 1.7], "same"),  # by the seed that both have
+        ([0.0], [0.0], "same"),
+        ([0.0], [0.1], "worse"),
+    ],
+)
+def test_an_exact_measure_is_compared_seed_by_seed(
+    before: list[float | None], after: list[float | None], decision: str
+) -> None:
+    assert of_measure(AMPLIFIED, before, after, least=0.0).decision == decision
+
+
+def test_a_number_that_one_side_lacks_is_never_the_same() -> None:
+    gone = of_measure(AMPLIFIED, [1.5], [None], least=0.0)
+    assert (gone.decision, gone.before, gone.after, gone.failed) == ("missing", 1.5, None, True)
+    assert gone.because == "No run after has write_amplification, which was 1.5 x before."
+    come = of_measure(AMPLIFIED, [None], [1.5], least=0.0)
+    assert (come.decision, come.before, come.after) == ("missing", None, 1.5)
+
+
+def test_a_number_that_no_side_has_is_neither_the_same_nor_a_failure() -> None:
+    finding = of_measure(AMPLIFIED, [None], [None], least=0.0)
+    assert (finding.decision, finding.before, finding.after) == ("undecided", None, None)
+
+
+def test_what_differs_between_runs_of_one_seed_is_refused_as_not_exact() -> None:
+    before = [a_summary(1, measures={AMPLIFIED: value}) for value in (1.5, 1.6)]
+    finding = judged(Gate(measure=AMPLIFIED), before, [a_summary(1)])
+    assert finding.decision == "undecided"
+    assert "Not exact here: before it differs between runs of seed 1 (1 x to 1.6 x)" in finding.because
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "decision"),
+    [
+        ([1.5, 1.5], [1.6, 1.6], "worse"),  # the same in all runs of a side: the seed does not matter
+        ([1.5, 1.6], [1.5, 1.6], "undecided"),
+        ([1.5], [1.6], "undecided"),  # one run of one seed
+        ([1.5], [1.5], "same"),
+    ],
+)
+def test_without_a_common_seed_a_number_must_not_depend_on_it(
+    before: list[float], after: list[float], decision: str
+) -> None:
+    runs = [
+        [a_summary(first + place, measures={AMPLIFIED: value}) for place, value in enumerate(side)]
+        for first, side in ((1, before), (11, after))
+    ]
+    assert judged(Gate(measure=AMPLIFIED), *runs).decision == decision
+
+
+def test_what_an_exact_gate_lets_pass_is_said() -> None:
+    finding = of_measure(AMPLIFIED, [1.5], [1.52], least=0.05)
+    assert finding.decision == "same"
+    assert "changes up to 5 % do not count" in finding.because
+
+
+# labels
+
+
+def labelled(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> Finding:
+    return judged(Gate(measure="labels"), before, after)
+
+
+def runs_with(*labels: tuple[str, ...], **more: Any) -> list[RunSummary]:
+    return [
+        a_summary(seed, labels=seen, constraint=seen[0].split()[-1] if seen else "none", **more)
+        for seed, seen in enumerate(labels, 1)
+    ]
+
+
+TABLE = "table write table"
+NEW = "by-country write partition"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "decision", "because"),
+    [
+        ([(PARTITION,)], [(PARTITION,)], "same", "The same labels"),
+        ([(PARTITION,)], [(PARTITION, NEW)], "worse", "By-country write partition is new, in 1 of 1 run"),
+        ([(PARTITION, NEW)], [(PARTITION,)], "better", "By-country write partition is gone"),
+        ([(PARTITION,)], [()], "better", "the verdict was partition and is none now"),
+        ([()], [(PARTITION,)], "worse", "the verdict was none and is partition now"),
+        ([(PARTITION,)], [(TABLE,)], "worse", "the verdict was partition and is table now"),
+        ([(PARTITION,)] * 5, [(PARTITION, NEW), *[(PARTITION,)] * 4], "same", "The same labels"),
+        ([(PARTITION,)] * 5, [(PARTITION, NEW)] * 3 + [(PARTITION,)] * 2, "worse", "is new, in 3 of 5 runs"),
+        (
+            [(PARTITION, NEW), *[(PARTITION,)] * 4],
+            [(PARTITION, NEW)] * 4 + [(PARTITION,)],
+            "undecided",
+            "comes and goes: 1 of 5 before, 4 of 5 now",
+        ),
+    ],
+)
+def test_labels_are_compared_as_sets(
+    before: list[tuple[str, ...]], after: list[tuple[str, ...]], decision: str, because: str
+) -> None:
+    finding = labelled(runs_with(*before), runs_with(*after))
+    assert finding.decision == decision
+    assert because in finding.because
+
+
+def test_a_simulated_run_of_one_seed_with_a_new_label_is_worse() -> None:
+    after = runs_with((PARTITION,), (PARTITION, NEW), (PARTITION,), setup=SIMULATED)
+    finding = labelled(runs_with(*[(PARTITION,)] * 3, setup=SIMULATED), after)
+    assert finding.decision == "worse"
+
+
+# statistical
+
+
+@pytest.mark.parametrize(
+    ("factor", "decision"),
+    [(1.0, "same"), (0.98, "same"), (0.9, "worse"), (1.1, "better"), (0.95, "undecided")],
+)
+def test_a_change_counts_beyond_the_noise_and_the_least_effect(factor: float, decision: str) -> None:
+    finding = of_measure(WRITES, [*STEADY], [value * factor for value in STEADY])
+    assert finding.decision == decision
+    assert finding.change == pytest.approx(factor - 1)
+    assert finding.low is not None
+    assert finding.high is not None
+    assert finding.low < factor - 1 < finding.high
+
+
+def test_more_of_what_should_be_less_is_worse() -> None:
+    assert of_measure("p50_ms", [*STEADY], [value * 1.2 for value in STEADY]).decision == "worse"
+
+
+def test_noise_is_undecided_and_says_how_many_repetitions_would_do() -> None:
+    noisy: list[float | None] = [700.0, 1_400.0, 900.0, 1_200.0, 800.0]
+    finding = of_measure(WRITES, noisy, [*noisy[1:], noisy[0]])
+    assert finding.decision == "undecided"
+    assert "too wide to tell 5 % with 5 repetitions;" in finding.because
+    assert finding.because.endswith("would do.")
+
+
+def test_one_run_on_a_side_is_never_decided() -> None:
+    finding = of_measure(WRITES, [1_000.0], [100.0])
+    assert (finding.decision, finding.low) == ("undecided", None)
+    assert "one repetition has no spread" in finding.because
+
+
+def test_each_further_gate_widens_the_interval() -> None:
+    gates = [Gate(measure=WRITES), Gate(measure="throttle_share")]
+    before, after = with_measure(WRITES, [*STEADY]), with_measure(WRITES, [*STEADY])
+    alone, beside = (
+        judge({"hotkey": some}, {"hotkey": before}, {"hotkey": after})[0] for some in (gates[:1], gates)
+    )
+    assert alone.high is not None
+    assert beside.high is not None
+    assert beside.high > alone.high
+
+
+def test_no_throttles_against_some_is_worse_and_not_a_division_by_zero() -> None:
+    some: list[float | None] = [0.1, 0.11, 0.1, 0.09, 0.1]
+    assert of_measure("throttle_share", [0.0] * 5, some).decision == "worse"
+    assert of_measure("throttle_share", some, [0.0] * 5).decision == "better"
+    assert of_measure("throttle_share", [0.0] * 5, [0.0, 0.001, 0.0, 0.0, 0.0]).decision == "same"
+
+
+def test_a_first_throttle_where_there_was_none_is_worse() -> None:
+    calm = with_measure("first_throttle_s", [None] * 5, throttled=0)
+    late = with_measure("first_throttle_s", [49.0, 48.0, 49.0, 49.0, 48.0])
+    gate = Gate(measure="first_throttle_s", least_effect=0.1)
+    worse = judged(gate, calm, late)
+    assert (worse.decision, worse.before, worse.after) == ("worse", "none", 49.0)
+    assert worse.because == "Nothing was throttled in 5 runs before; now it is 49 s."
+    assert judged(gate, late, calm).decision == "better"
+    assert judged(gate, calm, calm).decision == "same"
+    assert judged(gate, calm[:1], late[:1]).decision == "undecided"
+
+
+def test_a_table_that_no_longer_recovers_is_worse() -> None:
+    name = "recovery_s"
+    before = with_measure(name, [5.0, 6.0, 5.0, 6.0, 5.0])
+    after = with_measure(name, [None] * 5)  # throttled from second 5 to the end, second 50
+    finding = judged(Gate(measure=name, least_effect=0.1), before, after)
+    assert (finding.decision, finding.after) == ("worse", 45.0)
+
+
+def test_seconds_that_are_counted_whole_are_not_believed_to_the_second() -> None:
+    assert of_measure("first_throttle_s", [5.0] * 5, [4.0] * 5, least=0.1).decision == "undecided"
+    assert of_measure("first_throttle_s", [50.0] * 5, [40.0] * 5, least=0.1).decision == "worse"
+
+
+def test_what_statistics_lack_is_missing() -> None:
+    finding = of_measure(WRITES, [*STEADY], [None] * 5)
+    assert finding.decision == "missing"
+    assert of_measure(WRITES, [None] * 5, [None] * 5).decision == "undecided"
+
+
+# all of them
+
+
+def test_runs_that_are_not_valid_are_left_out_and_counted() -> None:
+    after = [*with_measure(WRITES, [*STEADY]), a_summary(9, valid=False, measures={WRITES: 1.0})]
+    finding = judged(Gate(measure=WRITES, least_effect=0.05), with_measure(WRITES, [*STEADY]), after)
+    assert (finding.decision, finding.repetitions) == ("same", (5, 5))
+    assert finding.because.endswith("; left out as not valid: 1 run after.")
+
+
+def test_a_case_without_valid_runs_fails_all_its_gates() -> None:
+    gates = [Gate(measure="labels"), Gate(measure=AMPLIFIED), Gate(measure=WRITES)]
+    findings = judge({"hotkey": gates}, {}, {"hotkey": [a_summary()]})
+    assert [finding.decision for finding in findings] == ["missing"] * 3
+    assert findings[0].because == "There is no valid run before."
+
+
+def test_pairs_take_away_what_both_runs_share() -> None:
+    drift = [1.0, 1.3, 0.8, 1.6, 0.7]
+    before = with_measure(WRITES, [1_000.0 * part for part in drift])
+    after = with_measure(WRITES, [1_000.0 * 0.9 * part + place for place, part in enumerate(drift)])
+    gate = Gate(measure=WRITES, least_effect=0.05)
+    assert judged(gate, before, after).decision == "undecided"
+    assert judged(gate, before, after, paired=True).decision == "worse"
+    with pytest.raises(ValueError, match="paired runs, but 5 before and 4 after"):
+        judged(gate, before, after[:4], paired=True)
+
+
+def test_a_measure_that_there_is_not_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"no measure 'speed' @ hotkey\n.*labels.*p99_ms"):
+        judged(Gate(measure="speed"), [a_summary()], [a_summary()])
+
+
+def test_findings_come_in_the_order_of_the_suite() -> None:
+    gates = {case: [Gate(measure=name) for name in ("labels", *MEASURES)] for case in ("b", "a")}
+    runs = {case: with_measure(WRITES, [*STEADY]) for case in gates}
+    findings = judge(gates, runs, runs)
+    assert [(one.case, one.gate) for one in findings] == [
+        (case, gate) for case, of_case in gates.items() for gate in of_case
+    ]
+    assert not any(finding.failed for finding in findings)
