@@ -5,17 +5,29 @@ Exit codes: 0 done and within thresholds; 1 a threshold was broken, or a cap or 
 safety; 130 interrupted, files kept.
 
 A verb is loaded when it is called, and its stages inside it, so that `keyheat --help` waits for neither.
+`import keyheat` also gives a test its checks, such as `keyheat.assert_no_hot_partition`, in the same way.
 """
 
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from commands.codes import DONE, INTERRUPTED, INVALID, WRONG_USE
 from commands.menu import Menu, Verbs
 from reports.console import err
+
+if TYPE_CHECKING:
+    from assertions import CheckFailed as CheckFailed
+    from assertions import LocalDynamoDB as LocalDynamoDB
+    from assertions import assert_headroom as assert_headroom
+    from assertions import assert_label as assert_label
+    from assertions import assert_no_hot_partition as assert_no_hot_partition
+    from assertions import assert_no_throttles as assert_no_throttles
+    from assertions import assert_shards_suffice as assert_shards_suffice
+    from assertions import assert_units_per_operation as assert_units_per_operation
 
 MENU: Menu = {
     "Load a table, or simulate it": {
@@ -54,6 +66,16 @@ cli = Verbs(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(version("keyheat"), prog_name="keyheat")(cli)
+
+
+def __getattr__(name: str) -> Any:
+    """What tests use is loaded once it is asked for, since no verb needs it."""
+    if name in ("CheckFailed", "LocalDynamoDB") or name.startswith("assert_"):
+        import assertions
+
+        if name in assertions.__all__:
+            return getattr(assertions, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -76,7 +76,7 @@ def rerun_of(
         )
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
     seconds = min(int(evidence.window.end.timestamp()) - first_s, MOST_S)
-    made = _scenario(evidence, seconds)
+    made = scenario_of_table(evidence.table, seconds, scale=evidence.scale)
     if made is None:
         return None
     load = demanded(arranged, heats, first_s, seconds)
@@ -84,9 +84,8 @@ def rerun_of(
     return Rerun(scenario=made, traffic=lambda: load, measured=measured, prices=prices)
 
 
-def _scenario(evidence: Evidence, seconds: int) -> Scenario | None:
-    """The table that the evidence describes, as a scenario; None where its capacity is not known."""
-    table = evidence.table
+def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
+    """A table that was described, as a scenario; None where its capacity is not known."""
     if table.billing_mode is None:
         return None
     capacities = [table.provisioned, *(index.provisioned for index in table.indexes)]
@@ -100,7 +99,7 @@ def _scenario(evidence: Evidence, seconds: int) -> Scenario | None:
         "table": {"name": table.name, "billing_mode": table.billing_mode, **_capacities(table)},
         "keys": {"kind": "uniform"},
         "load": {"duration_s": seconds},
-        "local": {"scale": evidence.scale},
+        "local": {"scale": scale},
     }
     raw["table"]["indexes"] = [  # type: ignore[index]
         {"name": index.name, "partition_key": f"of_{number}", **_capacities(index)}

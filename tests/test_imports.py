@@ -16,8 +16,10 @@ MAY_IMPORT = {
     "accuracy": {"analyzers", "tablemodel"},
     "regression": {"analyzers", "tablemodel"},
     "reports": {"analyzers", "accuracy", "regression", "tablemodel"},
+    "assertions": {"analyzers", "reports", "tablemodel"},
+    "pytest_keyheat": {"assertions", "tablemodel"},
     "commands": {"tablemodel", "generator", "analyzers", "accuracy", "regression", "reports"},
-    "keyheat": {"commands", "reports", "tablemodel"},
+    "keyheat": {"assertions", "commands", "reports", "tablemodel"},
 }
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}
 

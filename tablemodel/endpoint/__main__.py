@@ -93,6 +93,11 @@ def _options(arguments: Sequence[str] | None, prog: str) -> argparse.Namespace:
         default=MAX_BYTES,
         help="of changes that one stream keeps, beyond them the oldest go (%(default)s)",
     )
+    add(
+        "--record",
+        action="store_true",
+        help="keep what each table was asked, key by key, at /_keyheat/recorded",
+    )
     add("--exit-with-stdin", action="store_true", help="end when standard input, a pipe, ends")
     return parser.parse_args(arguments)
 
@@ -122,6 +127,7 @@ def _router(options: argparse.Namespace) -> Router:
         seed=options.seed,
         durations=Durations(create_s=options.create_s, update_s=options.update_s),
         streams=Streams(max_bytes=options.max_stream_bytes),
+        recordings={} if options.record else None,
     )
     return build_router(service, CONTROL, DATA, publish_delay_s=options.publish_delay_s)
 

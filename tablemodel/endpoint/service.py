@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tablemodel.endpoint.recorded import Recording
 from tablemodel.endpoint.streams.registry import Streams
 from tablemodel.endpoint.tables.catalog import Catalog
 from tablemodel.nodes import Caller
@@ -24,7 +25,8 @@ class Service:
     """Everything one endpoint holds. Handlers run one at a time, so nothing here is locked.
 
     `clock` gives epoch seconds; `scale` multiplies every rate limit; `seed` is that of the tables' models;
-    `caller` is the connection that the request at hand came on.
+    `caller` is the connection that the request at hand came on; `recordings` are of tables by name, None
+    where nobody asked for them.
     """
 
     clock: Callable[[], float]
@@ -35,6 +37,7 @@ class Service:
     durations: Durations = Durations()
     streams: Streams = field(default_factory=Streams)
     caller: Caller = field(default_factory=Caller)
+    recordings: dict[str, Recording] | None = None
     catalog: Catalog = field(init=False)
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from tablemodel import limits
 from tablemodel.endpoint.errors import ServiceError
+from tablemodel.endpoint.recorded import Recording, RecordingModel
 from tablemodel.endpoint.service import Service
 from tablemodel.endpoint.store.itemstore import ItemStore
 from tablemodel.endpoint.streams.registry import asked_view
@@ -47,11 +48,17 @@ def make_table(service: Service, definition: TableDefinition, now_s: float) -> T
         arn=arn,
         table_id=str(uuid5(NAMESPACE_URL, f"{arn}#{now_s}")),
         created_s=now_s,
-        model=TableModel(
-            definition.capacity, now_s=now_s, scale=service.scale, seed=service.seed, caller=service.caller
-        ),
+        model=_model(service, definition, now_s),
         items=ItemStore(definition.schema),
     )
+
+
+def _model(service: Service, definition: TableDefinition, now_s: float) -> TableModel:
+    given: Any = {"now_s": now_s, "scale": service.scale, "seed": service.seed, "caller": service.caller}
+    if service.recordings is None:
+        return TableModel(definition.capacity, **given)
+    recording = service.recordings.setdefault(definition.schema.name, Recording())
+    return RecordingModel(definition.capacity, recording=recording, **given)
 
 
 def check_account(catalog: Catalog, name: str, capacity: TableCapacity) -> None:

@@ -15,7 +15,7 @@ PREFIX = b"/_keyheat/"
 
 @dataclass(frozen=True, slots=True)
 class Admin:
-    """`/_keyheat/health`, `/_keyheat/requests` and `/_keyheat/decisions?table=T`, all GET, all JSON."""
+    """`/_keyheat/health`, `requests`, `decisions?table=T` and `recorded`, all GET, all JSON."""
 
     service: Service
     asked: Mapping[str, int]
@@ -39,7 +39,9 @@ class Admin:
             return 200, self.asked
         if page == "decisions":
             return self._decisions(parse_qs(split.query).get("table", [""])[0])
-        return 404, {"error": "no such page; there are health, requests and decisions?table=T"}
+        if page == "recorded":
+            return self._recorded()
+        return 404, {"error": "no such page; there are health, requests, decisions?table=T and recorded"}
 
     def _decisions(self, table: str) -> tuple[int, object]:
         """What the table's model admitted and refused, second by second."""
@@ -47,3 +49,11 @@ class Admin:
             return 200, self.service.catalog.get(table).model.decisions.rows()
         except ServiceError as error:
             return 404, {"error": f"{error.message}: {table!r}"}
+
+    def _recorded(self) -> tuple[int, object]:
+        """What was asked of every table that there is or was, by its name."""
+        recordings, catalog = self.service.recordings, self.service.catalog
+        if recordings is None:
+            return 404, {"error": "nothing is recorded; start the endpoint with --record"}
+        there = {table.name: table for table in catalog}
+        return 200, {name: list(one.rows(there.get(name))) for name, one in recordings.items()}
