@@ -32,7 +32,7 @@ MOST_LABELS = 20
 
 
 def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, stopped: Stop | None = None) -> Text:
-    """A run in short: name, label, confidence, throttles, report; and below, whether that was expected.
+    """A run in short: name, label, confidence, throttles, report; below, if that was expected, and the cure.
 
     That it was `stopped` before its time is said before anything else.
     """
@@ -47,7 +47,21 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, stopped: Stop
     )  # fmt: skip
     if scenario.expects is not None:
         line.append(f"\n{'':<13}").append(expected(scenario.expects, verdict))
+    if (cure := _cure(diagnosis)) is not None:
+        line.append(f"\n{'':<13}cure: {cure}")
     return line
+
+
+def _cure(diagnosis: Diagnosis) -> str | None:
+    """The first thing to do for good, with its number; None where nothing is, or the run says nothing."""
+    first = next((one for one in diagnosis.recommendations if one.kind == "cure"), None)
+    if first is None or not diagnosis.verdict.valid:
+        return None
+    title = title_of(first.action)
+    number = some(first.shards, "shard") if first.shards else None
+    if number is None and first.units is not None:
+        number = f"{whole(first.units)} units/s"
+    return f"{title[0].lower()}{title[1:]}" + (f" ({number})" if number else "")
 
 
 def summary(diagnosis: Diagnosis, run: Run | None = None) -> RenderableType:

@@ -51,11 +51,12 @@ def test_one_line_says_what_came_out_and_where_the_report_is(tmp_path: Path, ver
     said = verb("simulate", "hotkey", "--out", tmp_path)
     assert said.code == 0
     assert said.err == "hotkey: simulating 50 s\n"
-    outcome, expected = said.out.splitlines()
+    outcome, expected, cure = said.out.splitlines()
     assert outcome.split()[:2] == ["hotkey", "partition"]
     assert "throttles" in outcome
     assert str(tmp_path / "report.html") in outcome
     assert expected.strip() == "as expected"
+    assert cure.strip() == "cure: shard the hot key (3 shards)"
     assert {path.name for path in tmp_path.iterdir()} == {*runfiles.FILES.values(), "report.html"}
 
 
