@@ -59,7 +59,7 @@ def _made(outcome: Outcome) -> int:
 def against(outcome: Outcome) -> str:
     """What it was held against, and whether that was forced."""
     if outcome.baseline is None:
-        return "held against nothing: there was no baseline"
+        return "held against nothing, for there was no baseline"
     how = ", whose scenarios were run again beside the new ones" if outcome.paired else ""
     forced = "; FORCED: the setups differ" if outcome.forced else ""
     return f"held against {outcome.baseline.said}{how}{forced}"

@@ -26,8 +26,8 @@ from reports.sections import charts_of, details_of, tables_of
 from tablemodel.runfiles import write_atomically
 
 TEMPLATES = (
-    "page.html.j2", "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "macros.html.j2",
-    "style.css", "page.js",
+    "page.html.j2", "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
+    "macros.html.j2", "style.css", "page.js",
 )  # fmt: skip
 REPORT = "report.html"
 
