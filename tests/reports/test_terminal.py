@@ -40,22 +40,23 @@ def test_the_verdict_is_the_first_sentence_and_has_the_numbers_of_its_run(sample
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "said", "cures"),
     [
-        ("hotkey", "as expected"),
-        ("sharded", "as expected"),
-        ("too-small", "expected partition"),
-        ("generator-bound", "expected none"),  # what is not valid confirms nothing
+        ("hotkey", "as expected", ["cure: shard the hot key (3 shards)"]),
+        ("sharded", "as expected", []),
+        ("too-small", "expected partition", []),
+        ("generator-bound", "expected none", []),  # what is not valid confirms nothing, and advises nothing
     ],
 )
-def test_the_run_says_whether_its_label_was_expected(samples, name, said):
+def test_the_run_says_whether_its_label_was_expected_and_what_helps(samples, name, said, cures):
     run = load_run(samples[name])
     assert f"\n{said}\n" in printed(run.diagnosis, run)
     scenario = scenario_from_dict(dict(run.manifest.scenario), "run.json")
-    first, second = outcome(scenario, run.diagnosis, "report.html").plain.split("\n")
+    first, second, *others = outcome(scenario, run.diagnosis, "report.html").plain.split("\n")
     assert first.startswith(name)
     assert first.endswith("report.html")
     assert second.strip() == said
+    assert [other.strip() for other in others] == cures
 
 
 def test_nothing_is_said_of_what_was_not_expected(samples):
