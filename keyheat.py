@@ -40,6 +40,7 @@ MENU: Menu = {
     "Before anything is sent": {
         "plan": ("plan", "what a scenario asks for, throttles on and costs"),
         "whatif": ("whatif", "the smallest number of shards, or capacity, that is enough"),
+        "knee": ("knee", "raise the demand until something throttles: the key, or the table?"),
         "probe": ("probe", "what an endpoint can do, and what a run there can prove"),
     },
     "Evidence, labels, pages": {

@@ -91,6 +91,14 @@ def with_own_tables(scenario: Scenario, ending: str) -> Scenario:
     return scenario_from_dict(raw, f"{scenario.name}{ending}")
 
 
+def with_trace_of(scenario: Scenario, folder: Path) -> Scenario:
+    """The scenario, whose trace is found from everywhere; `folder` is the scenario's."""
+    if scenario.keys.trace is None:
+        return scenario
+    keys = scenario.keys.model_copy(update={"trace": str(scenario.keys.trace_path(folder).resolve())})
+    return scenario.model_copy(update={"keys": keys})
+
+
 def named(name: str, shards: int) -> str:
     """The name of what is made for a number, of shards or of units."""
     return f"{name}-{shards}"
