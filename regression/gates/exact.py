@@ -10,110 +10,104 @@ that of another. So:
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from math import isclose
+from collections.abc import Mapping, Sequence
+from math import isclose, isfinite
 
 from analyzers.numbers import percent, some
-from analyzers.summary import RunSummary
 from regression.finding import Decision, Finding
 from regression.gates.compared import Compared
+from regression.gates.known import Known, in_words, sides
+from regression.gates.statistical import without
 from regression.words import value
 
 SAME = 1e-9  # relative: sums of floats in another order
-Values = Mapping[int | None, Sequence[float]]
+BySeed = Mapping[int | None, Sequence[Known]]
+Pair = tuple[Known, Known]
 
 
 def exact(compared: Compared) -> Finding:
     """Better, worse or the same; `missing` where one side has no number, undecided where it is not exact."""
-    before, after = (_by_seed(compared, runs) for runs in (compared.before, compared.after))
-    if not before or not after:
-        return _without(compared, before, after)
-    for side, values in (("before", before), ("after", after)):
-        for seed, numbers in values.items():
-            if not _alike(numbers):
-                return _not_exact(compared, f"{side} it differs between runs of seed {seed}", before, after)
-    return _held(compared, before, after)
-
-
-def _by_seed(compared: Compared, runs: Iterable[RunSummary]) -> Values:
-    values: dict[int | None, list[float]] = defaultdict(list)
-    for run in runs:
-        if (number := run.measures.get(compared.gate.measure)) is not None:
-            values[run.seed].append(number)
-    return values
-
-
-def _held(compared: Compared, before: Values, after: Values) -> Finding:
+    known = sides(compared)
+    if not known.before or not known.after:
+        return without(compared, known)
+    before, after = _by_seed(known.before), _by_seed(known.after)
+    for side, runs in (("before", before), ("after", after)):
+        for seed, of_seed in runs.items():
+            if not _alike(of_seed):
+                why = f"{side} it differs between runs of seed {seed}"
+                return _not_exact(compared, why, known.before, known.after)
     seeds = sorted(seed for seed in before.keys() & after.keys() if seed is not None)
     if seeds:
         pairs = [(before[seed][0], after[seed][0]) for seed in seeds]
         return _decided(compared, pairs, f"with {some(len(seeds), 'seed')} compared one by one")
-    first, last = ([number for numbers in side.values() for number in numbers] for side in (before, after))
-    if _alike([*first, *last]) or (_alike(first) and _alike(last) and min(len(before), len(after)) > 1):
-        return _decided(compared, [(first[0], last[0])], "whatever the seed")
-    return _not_exact(compared, "no seed was run on both sides, and it depends on the seed", before, after)
+    several = min(len(before), len(after)) > 1 and _alike(known.before) and _alike(known.after)
+    if several or _alike([*known.before, *known.after]):
+        return _decided(compared, [(known.before[0], known.after[0])], "whatever the seed")
+    why = "no seed was run on both sides, and it depends on the seed"
+    return _not_exact(compared, why, known.before, known.after)
 
 
-def _decided(compared: Compared, pairs: Sequence[tuple[float, float]], how: str) -> Finding:
-    """By the pair that changed most in the worse direction, else by the one that changed most."""
-    decisions = {pair: _decision(compared, *pair) for pair in pairs}
+def _by_seed(runs: Sequence[Known]) -> BySeed:
+    by_seed: dict[int | None, list[Known]] = defaultdict(list)
+    for run in runs:
+        by_seed[run.seed].append(run)
+    return by_seed
+
+
+def _decided(compared: Compared, pairs: Sequence[Pair], how: str) -> Finding:
+    """By the pair that changed most for the worse; where none did, by the one that changed most."""
     order: Sequence[Decision] = ("worse", "better", "same")
-    decision = min(decisions.values(), key=order.index)
-    first, last = max(
-        (pair for pair in pairs if decisions[pair] == decision), key=lambda pair: abs(pair[1] - pair[0])
-    )
+    decision = min((_decision(compared, *pair) for pair in pairs), key=order.index)
+    first, last = max((pair for pair in pairs if _decision(compared, *pair) == decision), key=_apart)
+    known = isfinite(first.number) and isfinite(last.number) and first.number
     return compared.finding(
         decision,
         f"{_change(compared, first, last)}, {how}",
-        before=first,
-        after=last,
-        change=last / first - 1 if first else (0.0 if not last else None),
+        before=_shown(first),
+        after=_shown(last),
+        change=last.number / first.number - 1 if known else 0.0 if _alike((first, last)) else None,
     )
 
 
-def _decision(compared: Compared, before: float, after: float) -> Decision:
-    if _alike((before, after)) or abs(after - before) <= compared.gate.least_effect * abs(before):
+def _decision(compared: Compared, before: Known, after: Known) -> Decision:
+    if _alike((before, after)) or _apart((before, after)) <= compared.gate.least_effect * abs(before.number):
         return "same"
     if compared.measure.better == "same":
         return "worse"
-    return "better" if (after > before) == (compared.measure.better == "higher") else "worse"
+    return "better" if (after.number > before.number) == (compared.measure.better == "higher") else "worse"
 
 
-def _change(compared: Compared, before: float, after: float) -> str:
-    name = compared.gate.measure
+def _apart(pair: Pair) -> float:
+    return 0.0 if _alike(pair) else abs(pair[1].number - pair[0].number)
+
+
+def _change(compared: Compared, before: Known, after: Known) -> str:
+    first, last = (value(_shown(run), compared.gate.measure) for run in (before, after))
     if _alike((before, after)):
-        return f"{value(after, name)} as before"
-    many = f" ({percent(abs(after / before - 1))} {'more' if after > before else 'less'})" if before else ""
+        return f"{last} as before"
+    words = f"{first} before, {last} now"
+    if isfinite(before.number) and isfinite(after.number) and before.number:
+        more = "more" if after.number > before.number else "less"
+        words += f" ({percent(abs(after.number / before.number - 1))} {more})"
     least = compared.gate.least_effect
-    small = f", and changes up to {percent(least)} do not count" if least else ""
-    return f"{value(before, name)} before, {value(after, name)} now{many}{small}"
+    return f"{words}, and changes up to {percent(least)} do not count" if least else words
 
 
-def _without(compared: Compared, before: Values, after: Values) -> Finding:
-    one = next((numbers[0] for side in (before, after) for numbers in side.values()), None)
-    name = compared.gate.measure
-    if one is None:
-        return compared.finding("undecided", f"Neither side has {name}: its runs had nothing of the kind")
-    lacking, there = ("before", "after") if not before else ("after", "before")
-    return compared.finding(
-        "missing",
-        f"No run {lacking} has {name}, which was {value(one, name)} {there}",
-        before=one if before else None,
-        after=one if after else None,
-    )
-
-
-def _not_exact(compared: Compared, why: str, before: Values, after: Values) -> Finding:
-    numbers = [number for side in (before, after) for of_seed in side.values() for number in of_seed]
-    name = compared.gate.measure
+def _not_exact(compared: Compared, why: str, before: Sequence[Known], after: Sequence[Known]) -> Finding:
+    order = sorted((*before, *after), key=lambda run: run.number)
+    lowest, highest = (value(_shown(run), compared.gate.measure) for run in (order[0], order[-1]))
     return compared.finding(
         "undecided",
-        f"Not exact here: {why} ({value(min(numbers), name)} to {value(max(numbers), name)}); "
+        f"Not exact here: {why} ({lowest} to {highest}); "
         'simulate it, or give every run the same seed (seeds = "same")',
-        before=next(iter(before.values()))[0],
-        after=next(iter(after.values()))[0],
+        before=_shown(before[0]),
+        after=_shown(after[0]),
     )
 
 
-def _alike(numbers: Sequence[float]) -> bool:
-    return all(isclose(number, numbers[0], rel_tol=SAME) for number in numbers)
+def _shown(run: Known) -> float | str:
+    return in_words(run.why) if run.why else run.number
+
+
+def _alike(runs: Sequence[Known]) -> bool:
+    return all(isclose(run.number, runs[0].number, rel_tol=SAME) for run in runs)

@@ -9,47 +9,54 @@ The interval's level is that of the whole suite: with a confidence of 99 % and t
 99.9 %, so that one suite in a hundred, not one gate in a hundred, changes by chance (Bonferroni).
 
 Values below a measure's floor are raised to it: 0 and 0.001 throttled are alike, and 0 has no logarithm.
+Where all runs of a side have no number for a reason that beats any (nothing was throttled), and those of the
+other side have one, no interval is needed: three runs on each side do so by chance once in 64 times at most.
 """
 
 from collections.abc import Sequence
-from math import comb
-from statistics import fmean, median
+from math import isfinite
+from statistics import fmean
 
 from analyzers.numbers import percent, some
 from regression.finding import Decision, Finding
 from regression.gates.compared import Compared
-from regression.gates.times import Known, known, without_unknown
+from regression.gates.known import Known, Sides, in_words, reason, shown, sides
 from regression.statistics.detectable import effect_of, runs_to_tell
 from regression.statistics.intervals import LEAST_RUNS, Ratio, ratio_of
 from regression.words import relative, value
 
-COUNTED_IN = "s"  # such measures are whole seconds: half of one is not known
-NEVER = "none"  # stands where a time would
+COUNTED_WHOLE = "s"  # the unit of measures that are whole seconds: half of one is not known
+LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at all
 
 
 def statistical(compared: Compared, *, gates: int, paired: bool = False) -> Finding:
     """What several runs on each side say, as one of so many statistical `gates` of the suite."""
-    before, after = without_unknown(
-        known(compared.gate.measure, compared.before), known(compared.gate.measure, compared.after), paired
-    )
-    if not before or not after:
-        return _without(compared, before, after)
-    shown = {"before": _shown(before), "after": _shown(after), "repetitions": (len(before), len(after))}
-    if decision := _by_presence(compared, before, after):
-        return compared.finding(decision, _presence(compared, before, after), **shown)
-    if min(len(before), len(after)) < LEAST_RUNS:
+    known = sides(compared, paired=paired)
+    if not known.before or not known.after:
+        return without(compared, known)
+    numbers = {
+        "before": shown(known.before),
+        "after": shown(known.after),
+        "repetitions": (len(known.before), len(known.after)),
+    }
+    if not all(isfinite(run.number) for run in (*known.before, *known.after)):
+        decision, words = _by_kind(compared, known)
+        return compared.finding(decision, words, **numbers)
+    values = f"{_value(compared, known.before)} before, {_value(compared, known.after)} now"
+    if min(len(known.before), len(known.after)) < LEAST_RUNS:
         why = "one repetition has no spread, and what differs from run to run cannot be decided by it"
-        return compared.finding("undecided", f"{_values(compared, before, after)}: {why}", **shown)
+        return compared.finding("undecided", f"{values}: {why}", **numbers)
     level = 1 - (1 - compared.gate.confidence) / gates
-    ratio = _ratio(compared, before, after, level, paired)
+    ratio = _ratio(compared, known, level, paired)
     decision = decided(ratio, better=compared.measure.better, least=compared.gate.least_effect)
-    numbers = {"change": ratio.ratio - 1, "low": ratio.low - 1, "high": ratio.high - 1}
-    words = f"{_values(compared, before, after)}: {_in_words(numbers)}"
-    if decision == "undecided":
-        words += f"; {_what_would_do(compared, ratio, level, min(len(before), len(after)))}"
-    elif decision == "same":
-        words += f", within the {percent(compared.gate.least_effect)} that count"
-    return compared.finding(decision, words, **shown, **numbers)
+    return compared.finding(
+        decision,
+        f"{values}: {_in_words(ratio)}{_why(compared, decision, ratio, level, known)}",
+        change=ratio.ratio - 1,
+        low=ratio.low - 1,
+        high=ratio.high - 1,
+        **numbers,
+    )
 
 
 def decided(ratio: Ratio, *, better: str, least: float) -> Decision:
@@ -60,74 +67,78 @@ def decided(ratio: Ratio, *, better: str, least: float) -> Decision:
     return "same" if low >= -least and high <= least else "undecided"
 
 
-def _ratio(
-    compared: Compared, before: Sequence[Known], after: Sequence[Known], level: float, paired: bool
-) -> Ratio:
+def without(compared: Compared, known: Sides) -> Finding:
+    """The finding where one side, or both, say nothing of the measure."""
+    name = compared.gate.measure
+    if not known.before and not known.after:
+        return compared.finding("undecided", f"Neither side has {name}{reason(known.why)}")
+    lacking, there, runs = (
+        ("before", "after", known.after) if not known.before else ("after", "before", known.before)
+    )
+    return compared.finding(
+        "missing",
+        f"No run {lacking} has {name}{reason(known.why)}; {there} it was {_value(compared, runs)}",
+        **{there: shown(runs)},
+    )
+
+
+def _ratio(compared: Compared, known: Sides, level: float, paired: bool) -> Ratio:
     floor = compared.measure.floor
-    first, last = ([max(run.at_least, floor) for run in side] for side in (before, after))
-    unsure = floor / 2 / min(fmean(first), fmean(last)) if compared.measure.unit == COUNTED_IN else 0.0
+    first, last = ([max(run.number, floor) for run in side] for side in (known.before, known.after))
+    unsure = floor / 2 / min(fmean(first), fmean(last)) if compared.measure.unit == COUNTED_WHOLE else 0.0
     return ratio_of(first, last, confidence=level, paired=paired, least_spread=unsure)
 
 
-def _by_presence(compared: Compared, before: Sequence[Known], after: Sequence[Known]) -> Decision | None:
-    """Decided without numbers: it never happened on either side, or always on one and never on the other.
-
-    The latter by chance at most as often as the gate's confidence allows: with five runs on each side.
-    """
-    never = [sum(run.never for run in side) for side in (before, after)]
-    if never == [len(before), len(after)]:
-        return "same"
-    one_sided = never in ([len(before), 0], [0, len(after)])
-    if not one_sided or 1 / comb(len(before) + len(after), len(after)) > 1 - compared.gate.confidence:
-        return None
-    return "worse" if never[0] else "better"
-
-
-def _presence(compared: Compared, before: Sequence[Known], after: Sequence[Known]) -> str:
-    if before[0].never and after[0].never:
-        return "Nothing was throttled, before or now"
-    there, runs, when = (after, len(before), "before") if before[0].never else (before, len(after), "now")
-    seen = value(median(run.at_least for run in there), compared.gate.measure)
-    other = "now" if when == "before" else "before"
-    return f"Nothing was throttled in {some(runs, 'run')} {when}; {other} it is {seen}"
+def _by_kind(compared: Compared, known: Sides) -> tuple[Decision, str]:
+    """Decided by whether runs have a number at all: only where all runs of a side are of a kind."""
+    before, after = ({_kind(run) for run in side} for side in (known.before, known.after))
+    words = f"{_kinds(compared, known.before)} before, {_kinds(compared, known.after)} now"
+    if len(before) > 1 or len(after) > 1:
+        return "undecided", f"{words}: it comes and goes"
+    first, last = before.pop(), after.pop()
+    if first == last:
+        return "same", words
+    if min(len(known.before), len(known.after)) < LEAST_ALIKE:
+        return "undecided", f"{words}: {LEAST_ALIKE} repetitions would do"
+    return ("better" if (last > first) == (compared.measure.better == "higher") else "worse"), words
 
 
-def _values(compared: Compared, before: Sequence[Known], after: Sequence[Known]) -> str:
-    first, last = (value(_shown(side), compared.gate.measure) for side in (before, after))
-    return f"{first} before, {last} now"
+def _kind(run: Known) -> float:
+    """Below all numbers, a number, or above all."""
+    return 0.0 if isfinite(run.number) else run.number
 
 
-def _shown(side: Sequence[Known]) -> float | str:
-    """The median of a side; `none` where in most of its runs it never happened."""
-    if sum(run.never for run in side) * 2 > len(side):
-        return NEVER
-    return median(run.at_least for run in side)
+def _kinds(compared: Compared, side: Sequence[Known]) -> str:
+    """A side in words: no throttles in 2 of 5 runs, else 12 s."""
+    lacking = [run for run in side if run.why]
+    if not lacking:
+        return _value(compared, side)
+    finite = [run for run in side if not run.why]
+    numbers = f", else {_value(compared, finite)}" if finite else ""
+    return f"{in_words(lacking[0].why)} in {len(lacking)} of {some(len(side), 'run')}{numbers}"
 
 
-def _in_words(numbers: dict[str, float]) -> str:
-    return f"{relative(numbers['change'])} ({relative(numbers['low'])} to {relative(numbers['high'])})"
+def _value(compared: Compared, side: Sequence[Known]) -> str:
+    return value(shown(side), compared.gate.measure)
 
 
-def _what_would_do(compared: Compared, ratio: Ratio, level: float, runs: int) -> str:
+def _in_words(ratio: Ratio) -> str:
+    return f"{relative(ratio.ratio - 1)} ({relative(ratio.low - 1)} to {relative(ratio.high - 1)})"
+
+
+def _why(compared: Compared, decision: Decision, ratio: Ratio, level: float, known: Sides) -> str:
+    """What of it counts, or what would have to be done to tell."""
     least = compared.gate.least_effect
+    if decision == "same":
+        return f", within the {percent(least)} that count"
+    if decision != "undecided":
+        return ""
     if not least:
-        return "with a least effect of 0 no number of repetitions tells that nothing changed"
-    effect = effect_of(least, "lower")
-    enough = runs_to_tell(effect, spread=ratio.spread, confidence=level)
+        return "; with a least effect of 0 no number of repetitions tells that nothing changed"
+    runs = min(len(known.before), len(known.after))
+    enough = runs_to_tell(effect_of(least, "lower"), spread=ratio.spread, confidence=level)
     if enough is None:
-        return f"it differs too much from run to run to tell {percent(least)} apart"
+        return f"; it differs too much from run to run to tell {percent(least)}"
     if enough <= runs:
-        return f"that is too near the {percent(least)} that count to be told with {some(runs, 'repetition')}"
-    return f"too wide to tell {percent(least)} with {some(runs, 'repetition')}; {enough} would do"
-
-
-def _without(compared: Compared, before: Sequence[Known], after: Sequence[Known]) -> Finding:
-    name = compared.gate.measure
-    if not before and not after:
-        return compared.finding("undecided", f"Neither side has {name}: its runs had nothing of the kind")
-    lacking, there, runs = ("before", "after", after) if not before else ("after", "before", before)
-    return compared.finding(
-        "missing",
-        f"No run {lacking} says {name}, which was {value(_shown(runs), name)} {there}",
-        **{there: _shown(runs)},
-    )
+        return f"; too near the {percent(least)} that count to be told with {some(runs, 'repetition')}"
+    return f"; too wide to tell {percent(least)} with {some(runs, 'repetition')}: {enough} would do"

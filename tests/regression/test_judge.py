@@ -53,7 +53,7 @@ def test_an_exact_measure_is_compared_seed_by_seed(
 def test_a_number_that_one_side_lacks_is_never_the_same() -> None:
     gone = of_measure(AMPLIFIED, [1.5], [None], least=0.0)
     assert (gone.decision, gone.before, gone.after, gone.failed) == ("missing", 1.5, None, True)
-    assert gone.because == "No run after has write_amplification, which was 1.5 x before."
+    assert gone.because == "No run after has write_amplification; before it was 1.5 x."
     come = of_measure(AMPLIFIED, [None], [1.5], least=0.0)
     assert (come.decision, come.before, come.after) == ("missing", None, 1.5)
 
@@ -170,8 +170,7 @@ def test_noise_is_undecided_and_says_how_many_repetitions_would_do() -> None:
     noisy: list[float | None] = [700.0, 1_400.0, 900.0, 1_200.0, 800.0]
     finding = of_measure(WRITES, noisy, [*noisy[1:], noisy[0]])
     assert finding.decision == "undecided"
-    assert "too wide to tell 5 % with 5 repetitions;" in finding.because
-    assert finding.because.endswith("would do.")
+    assert finding.because.endswith("; too wide to tell 5 % with 5 repetitions: 461 would do.")
 
 
 def test_one_run_on_a_side_is_never_decided() -> None:
@@ -198,24 +197,58 @@ def test_no_throttles_against_some_is_worse_and_not_a_division_by_zero() -> None
     assert of_measure("throttle_share", [0.0] * 5, [0.0, 0.001, 0.0, 0.0, 0.0]).decision == "same"
 
 
+def lacking(name: str, why: str, runs: int = 5) -> list[RunSummary]:
+    return [a_summary(seed, measures={name: None}, absent={name: why}) for seed in range(1, runs + 1)]
+
+
 def test_a_first_throttle_where_there_was_none_is_worse() -> None:
-    calm = with_measure("first_throttle_s", [None] * 5, throttled=0)
-    late = with_measure("first_throttle_s", [49.0, 48.0, 49.0, 49.0, 48.0])
-    gate = Gate(measure="first_throttle_s", least_effect=0.1)
+    name = "first_throttle_s"
+    calm = lacking(name, "no_throttles")
+    late = with_measure(name, [49.0, 48.0, 49.0, 49.0, 48.0])
+    gate = Gate(measure=name, least_effect=0.1)
     worse = judged(gate, calm, late)
-    assert (worse.decision, worse.before, worse.after) == ("worse", "none", 49.0)
-    assert worse.because == "Nothing was throttled in 5 runs before; now it is 49 s."
+    assert (worse.decision, worse.before, worse.after) == ("worse", "no throttles", 49.0)
+    assert worse.because == "no throttles in 5 of 5 runs before, 49 s now."
     assert judged(gate, late, calm).decision == "better"
     assert judged(gate, calm, calm).decision == "same"
-    assert judged(gate, calm[:1], late[:1]).decision == "undecided"
+    few = judged(gate, calm[:1], late[:1])
+    assert (few.decision, few.because) == (
+        "undecided",
+        "no throttles in 1 of 1 run before, 49 s now: 3 repetitions would do.",
+    )
+
+
+def test_throttles_that_come_and_go_are_undecided() -> None:
+    name = "first_throttle_s"
+    finding = judged(
+        Gate(measure=name), lacking(name, "no_throttles"), [*lacking(name, "no_throttles")[:4], a_summary(5)]
+    )
+    assert finding.decision == "undecided"
+    assert "no throttles in 4 of 5 runs, else 5 s now: it comes and goes" in finding.because
 
 
 def test_a_table_that_no_longer_recovers_is_worse() -> None:
     name = "recovery_s"
     before = with_measure(name, [5.0, 6.0, 5.0, 6.0, 5.0])
-    after = with_measure(name, [None] * 5)  # throttled from second 5 to the end, second 50
-    finding = judged(Gate(measure=name, least_effect=0.1), before, after)
-    assert (finding.decision, finding.after) == ("worse", 45.0)
+    finding = judged(Gate(measure=name, least_effect=0.1), before, lacking(name, "not_recovered"))
+    assert (finding.decision, finding.after) == ("worse", "not recovered")
+    calm = judged(Gate(measure=name), lacking(name, "not_recovered"), lacking(name, "no_throttles"))
+    assert calm.decision == "better"
+
+
+def test_shards_that_no_number_is_enough_of_are_more_than_any_number() -> None:
+    name = "shards_needed"
+    some, none = with_measure(name, [4.0]), lacking(name, "no_number", 1)
+    worse = judged(Gate(measure=name), some, none)
+    assert (worse.decision, worse.after, worse.change) == ("worse", "no number", None)
+    assert judged(Gate(measure=name), none, some).decision == "better"
+    assert judged(Gate(measure=name), none, none).decision == "same"
+
+
+def test_an_absence_that_says_nothing_is_missing_and_says_why() -> None:
+    finding = judged(Gate(measure=WRITES), with_measure(WRITES, [*STEADY]), lacking(WRITES, "no_file"))
+    assert finding.decision == "missing"
+    assert "the run's file about it is missing or damaged; before it was 1,000 units/s" in finding.because
 
 
 def test_seconds_that_are_counted_whole_are_not_believed_to_the_second() -> None:
