@@ -56,7 +56,7 @@ MENU: Menu = {
     },
     "About Keyheat": {
         "accuracy": ("accuracy", "how right the labels are, on random tables"),
-        "schema": ("show", "the JSON Schema of a scenario file, for editors"),
+        "schema": ("show", "the JSON Schema of a scenario's or a suite's file, for editors"),
         "completion": ("completion", "completion with the tab key, for bash, zsh and fish"),
     },
 }

@@ -6,6 +6,7 @@ words, or with another seed, is still the same measurement.
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -89,6 +90,7 @@ def scenario_digest(raw: Mapping[str, Any]) -> str:
         said = dict(raw)
     sent = {name: value for name, value in said.items() if name not in NOT_SENT}
     sent["table"] = _keys_of(said.get("table"))
+    sent["keys"] = _without_folder(said.get("keys"))
     sent["companions"] = [_without_name(table) for table in said.get("companions") or ()]
     return _digest(orjson.dumps(sent, option=orjson.OPT_SORT_KEYS))
 
@@ -102,6 +104,14 @@ def _keys_of(table: Any) -> dict[str, Any]:
         {name: value for name, value in index.items() if name not in of_index}
         for index in kept.get("indexes") or ()
     ]
+    return kept
+
+
+def _without_folder(keys: Any) -> dict[str, Any]:
+    """A scenario's keys; a trace is the same trace wherever it lies."""
+    kept = dict(keys or {})
+    if isinstance(kept.get("trace"), str):
+        kept["trace"] = PurePath(kept["trace"]).name
     return kept
 
 

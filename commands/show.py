@@ -58,7 +58,20 @@ def compare(folders: tuple[Path, ...], file: Path, as_json: bool, prices: Path) 
 
 
 @click.command()
-def schema() -> int:
-    """The JSON Schema of a scenario file, for editors."""
-    print_json(json_schema())
+@click.argument(
+    "what",
+    metavar="[scenario|suite|regression]",
+    type=click.Choice(["scenario", "suite", "regression"]),
+    default="scenario",
+)
+def schema(what: str) -> int:
+    """The JSON Schema of a file that people or programs write or read, for editors and checks.
+
+    Of a scenario's file, of a suite's, or of what `keyheat regress` says in JSON.
+    """
+    from regression.exports.summary import json_schema as of_regression
+    from regression.suite_spec import json_schema as of_suite
+
+    schemas = {"scenario": json_schema, "suite": of_suite, "regression": of_regression}
+    print_json(schemas[what]())
     return DONE
