@@ -27,7 +27,7 @@ from tablemodel.runfiles import write_atomically
 
 TEMPLATES = (
     "page.html.j2", "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
-    "macros.html.j2", "style.css", "page.js",
+    "runs.html.j2", "macros.html.j2", "style.css", "page.js",
 )  # fmt: skip
 REPORT = "report.html"
 
