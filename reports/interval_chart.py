@@ -15,11 +15,11 @@ from analyzers.measures import MEASURES
 from regression.finding import Finding
 from regression.words import changed, value
 
-WIDTH, HEIGHT = 200, 24
+WIDTH, HEIGHT = 160, 24
 EDGE: Final = 8  # room for the arrow of what lies beyond
 MOST: Final = 4.0  # least effects on each side
 LEAST: Final = 0.01  # the unit of a gate that has none, such as an exact one
-STRIP_WIDTH: Final = 120
+STRIP_WIDTH: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

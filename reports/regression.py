@@ -12,13 +12,14 @@ from analyzers.measures import MEASURES
 from analyzers.numbers import some, span
 from regression.finding import Decision, Finding
 from regression.outcome import CaseMade, Outcome, RunMade, Verdict, worst_first
-from regression.words import DECISIONS, SHOWN, against, changed, headline, value
+from regression.words import DECISIONS, SHOWN, against, headline, interval, relative, value
 from reports.hero import Stat
 from reports.interval_chart import HEIGHT, STRIP_WIDTH, WIDTH, Interval, Strip, interval_of, strip_of
 from reports.page import page, said_at
 from tablemodel.runfiles import write_atomically
 
 NAME: Final = "regression.html"
+UNBROKEN: Final = 20
 ROLES: Final[dict[Verdict, str]] = {
     "good": "none", "baseline": "none", "regressed": "partition", "invalid": "invalid", "refused": "invalid",
     "interrupted": "invalid",
@@ -39,6 +40,7 @@ class Row:
     before: str
     after: str
     change: str
+    within: str  # what interval
     because: str
     interval: Interval | None
     strip: Strip | None
@@ -131,13 +133,19 @@ def _row(finding: Finding, case: CaseMade) -> Row:
         says=measure.says if measure else "what was limited, at any time",
         decision=DECISIONS[finding.decision],
         tone=TONES[finding.decision],
-        before=value(finding.before, name),
-        after=value(finding.after, name),
-        change=changed(finding),
+        before=_unbroken(value(finding.before, name)),
+        after=_unbroken(value(finding.after, name)),
+        change=_unbroken(relative(finding.change)),
+        within=_unbroken(interval(finding)),
         because=finding.because,
         interval=interval_of(finding),
         strip=strip_of(_values(case.before, name), _values(case.after, name), name),
     )
+
+
+def _unbroken(text: str) -> str:
+    """A number on one line with its unit; what is longer may be broken."""
+    return text.replace(" ", "\u00a0") if len(text) <= UNBROKEN else text
 
 
 def _values(runs: Sequence[RunMade], measure: str) -> list[float]:
