@@ -41,6 +41,7 @@ class Run:
     throttles: pa.Table | None = None
     latency: tuple[Latency, ...] | None = None
     keys: Keys | None = None
+    partitions: pa.Table | None = None  # rows of `partitions.parquet`, in the service's time
     missing: tuple[MissingFile, ...] = ()
     alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
 
@@ -123,8 +124,22 @@ def load_run(run_dir: Path) -> Run:
         throttles=rows(runfiles.THROTTLES),
         latency=optional(runfiles.LATENCY, read_latency),
         keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent, ahead_s)),
+        partitions=(
+            optional(runfiles.PARTITIONS, read_partitions) if _has_partitions(run_dir, manifest) else None
+        ),
         missing=tuple(one for one in missing if not _said(one.name, diagnosis)),
     )
+
+
+def read_partitions(path: Path) -> pa.Table:
+    """The rows of `partitions.parquet`. Raises `FileProblem`."""
+    return runfiles.read_table(path, runfiles.PARTITIONS)
+
+
+def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
+    """Whether the file is there, or should be: DynamoDB itself tells nobody which partition served what."""
+    known = manifest is not None and (manifest.local or manifest.simulated)
+    return known or (run_dir / FILES[runfiles.PARTITIONS]).exists()
 
 
 def _said(name: str, diagnosis: Diagnosis) -> bool:

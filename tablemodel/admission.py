@@ -20,7 +20,13 @@ from tablemodel.growth import Growth
 from tablemodel.meter import Meter
 from tablemodel.minutes import ResourceRecord, Setting
 from tablemodel.nodes import Caller, provisioned_bucket
-from tablemodel.partitions import PartitionKind, Partitions, provisioned_partitions, warm_partitions
+from tablemodel.partitions import (
+    Partition,
+    PartitionKind,
+    Partitions,
+    provisioned_partitions,
+    warm_partitions,
+)
 from tablemodel.resources import (
     NO_THROUGHPUT,
     ON_DEMAND_START,
@@ -97,7 +103,7 @@ class ResourceModel:
     record: ResourceRecord
     write_buffer_units: float
     rates: Rates
-    blocker: Bucket | None = field(default=None)
+    blocker: Partition | None = field(default=None)
 
     @classmethod
     def new(
@@ -154,7 +160,8 @@ class ResourceModel:
         )
 
     def advance(self, now_s: float) -> None:
-        """On-demand growth: once a minute, look at the peak; carry out what has become due."""
+        """Keep the second before; on-demand growth: once a minute, look at the peak, and do what is due."""
+        self.partitions.note(now_s)
         if self.rates.on_demand and self.growth.due(self.record.meters, self.around.scale, now_s):
             self.partitions.spread(warm_partitions(self.growth.warm), now_s)
 

@@ -30,7 +30,7 @@ def holding_back(index: ResourceModel, now_s: float) -> Refusal | None:
         if gate.refusal.cause is not Cause.ACCOUNT and not gate.bucket.allows(LEAST_UNITS, now_s):
             return gate.refusal
     if index.blocker is not None:
-        if not index.blocker.allows(LEAST_UNITS, now_s):
+        if not index.blocker.write.allows(LEAST_UNITS, now_s):
             return index.write.key_range
         index.blocker = None
     return None

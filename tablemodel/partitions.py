@@ -16,7 +16,8 @@ from tablemodel.behaviour import Behaviour
 from tablemodel.bucket import TokenBucket
 from tablemodel.heat import Heat, split_point
 from tablemodel.keyspace import WHOLE, even_boundaries, middle, point
-from tablemodel.resources import Throughput
+from tablemodel.partition_log import Counts, PartitionLog
+from tablemodel.resources import Direction, Throughput
 
 EVENTUAL_READ_WEIGHT = limits.PARTITION_READ_UNITS_PER_S / limits.EVENTUAL_READ_PARTITION_UNITS_PER_S
 
@@ -49,6 +50,21 @@ class Partition:
     size_bytes: float = 0.0
     seen: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     """When it was last looked at; until then, the units read and written and its hot seconds."""
+    number: int = 0  # in the order in which partitions came to be
+    refused_reads: float = 0.0
+    refused_writes: float = 0.0
+
+    @property
+    def counts(self) -> Counts:
+        """Units that it read and wrote, and requests that it refused, since it came to be."""
+        return self.read.spent, self.write.spent, self.refused_reads, self.refused_writes
+
+    def refused(self, direction: Direction, requests: float) -> None:
+        """Count refusals, that of one request or the mean of many."""
+        if direction is Direction.WRITE:
+            self.refused_writes += requests
+        else:
+            self.refused_reads += requests
 
     def busy(self, position: bytes, now_s: float, behaviour: Behaviour) -> bool:
         """Heat up if it was near its ceiling since the last look; True when it is hot enough to split."""
@@ -104,7 +120,7 @@ class PartitionKind:
 class Partitions:
     """The ordered key ranges of one resource. They only ever split; every position is on exactly one."""
 
-    __slots__ = ("_boundaries", "_kind", "_partitions", "_rng", "splits")
+    __slots__ = ("_boundaries", "_kind", "_partitions", "_rng", "log", "splits")
 
     def __init__(self, count: int, kind: PartitionKind, *, now_s: float, rng: Random) -> None:
         self._kind = kind
@@ -113,6 +129,9 @@ class Partitions:
         self._partitions = [kind.fresh(now_s, rng) for _ in range(count)]
         self.splits: list[tuple[int, float]] = []
         """Every split so far: the number that the partition had then, and when; what streams follow."""
+        self.log = PartitionLog()
+        for number, partition in enumerate(self._partitions):
+            partition.number = self.log.bear(now_s, None, number / count)
 
     def __len__(self) -> int:
         return len(self._partitions)
@@ -134,9 +153,14 @@ class Partitions:
         """The partition that a position falls on."""
         return self._partitions[bisect_right(self._boundaries, position)]
 
-    def refused(self, position: bytes, now_s: float) -> None:
+    def note(self, now_s: float) -> None:
+        """A second begins: keep what the partitions counted in the one before it."""
+        self.log.note(self._partitions, now_s)
+
+    def refused(self, position: bytes, now_s: float, direction: Direction) -> None:
         """Record that a partition throttled a request; it splits once that has gone on for minutes."""
         number = self.number(position)
+        self._partitions[number].refused(direction, 1.0)
         if self._partitions[number].heat.refused(position, now_s, self._kind.behaviour):
             self._relieve(number, now_s)
 
@@ -150,6 +174,12 @@ class Partitions:
         if heat.throttled(now_s, self._kind.behaviour):
             heat.positions.extend(drawn(self._kind.behaviour.sampled_positions))
             self._relieve(number, now_s)
+
+    def missed(self, direction: Direction, requests: Iterable[float]) -> None:
+        """Count what each partition refused in one second, in the mean; in key order."""
+        for partition, some in zip(self._partitions, requests, strict=True):
+            if some:
+                partition.refused(direction, some)
 
     def look(self, position: bytes, now_s: float) -> None:
         """Look at the partition of one request, as once a second: near its ceiling it heats up, too."""
@@ -206,6 +236,9 @@ class Partitions:
             half.read = parent.read.resized(rate=half.read.rate, depth=half.read.depth, now_s=now_s)
             half.write = parent.write.resized(rate=half.write.rate, depth=half.write.depth, now_s=now_s)
             half.size_bytes = parent.size_bytes / 2
+        self.log.keep(parent)
+        for half, start in zip(halves, (self._range(number)[0], position), strict=True):
+            half.number = self.log.bear(now_s, parent.number, point(start) / WHOLE)
         self._boundaries.insert(number, position)
         self._partitions[number : number + 1] = halves
         self.splits.append((number, now_s))

@@ -77,6 +77,8 @@ class Plan:
         refusal = holding_back(index, self.now_s)
         if refusal is not None:
             index.write.meter.refused(refusal.cause, self.now_s)
+            if index.blocker is not None and refusal is index.write.key_range:
+                index.blocker.refused(Direction.WRITE, 1.0)
             return refusal
         for write in writes:
             if write.index == index.index:
@@ -95,16 +97,16 @@ class Plan:
         partition = resource.partitions.at(position)
         ceiling = partition.read if lane is resource.read else partition.write
         if not self._holds(ceiling, units * weight):
-            resource.partitions.refused(position, self.now_s)
+            resource.partitions.refused(position, self.now_s, lane.key_range.direction)
             if lane is resource.write:
-                resource.blocker = ceiling
+                resource.blocker = partition
             lane.meter.refused(lane.key_range.cause, self.now_s)
             return lane.key_range
         for gate in lane.gates:
             self._promise(gate.bucket, units)
         self._promise(ceiling, units * weight)
         if resource.index is not None and lane is resource.write and not self._holds(ceiling, units):
-            resource.blocker = ceiling  # full with this write, it holds back every other one
+            resource.blocker = partition  # full with this write, it holds back every other one
         self.served.append((lane.meter, units))
         return None
 

@@ -8,6 +8,7 @@ a temporary name beside the target and is renamed into place, so a killed proces
     throttles.parquet THROTTLES every throttled attempt: a row each, or one for many that are alike
     latency.hdr       LATENCY   HDR histograms in microseconds
     keys.json         KEYS      hottest keys, over the run and per window
+    partitions.parquet PARTITIONS  what each partition served and refused, where that is known
     evidence.json     EVIDENCE  what CloudWatch and the client say, the analyzer's input
     diagnosis.json    DIAGNOSIS labels and recommendations
     summary.json      SUMMARY   the run in a few numbers, as it is compared with others
@@ -30,6 +31,7 @@ THROTTLES = "keyheat.throttles/2"  # 2026-11; 1 has no column `count`: each of i
 THROTTLES_1 = "keyheat.throttles/1"
 LATENCY = "keyheat.latency/1"
 KEYS = "keyheat.keys/1"
+PARTITIONS = "keyheat.partitions/1"
 EVIDENCE = "keyheat.evidence/1"
 DIAGNOSIS = "keyheat.diagnosis/1"
 SUMMARY = "keyheat.summary/1"
@@ -39,7 +41,8 @@ SIMULATED = "simulated"
 
 FILES = {
     RUN: "run.json", SECONDS: "seconds.parquet", THROTTLES: "throttles.parquet", LATENCY: "latency.hdr",
-    KEYS: "keys.json", EVIDENCE: "evidence.json", DIAGNOSIS: "diagnosis.json", SUMMARY: "summary.json",
+    KEYS: "keys.json", PARTITIONS: "partitions.parquet",
+    EVIDENCE: "evidence.json", DIAGNOSIS: "diagnosis.json", SUMMARY: "summary.json",
 }  # fmt: skip
 
 SECONDS_SCHEMA = pa.schema(
@@ -69,7 +72,22 @@ THROTTLES_SCHEMA = pa.schema(
         ("count", pa.int64()),  # attempts that the row stands for: 1, but for those of a simulated run
     ]
 )
-SCHEMAS = {SECONDS: SECONDS_SCHEMA, THROTTLES: THROTTLES_SCHEMA}
+PARTITIONS_SCHEMA = pa.schema(
+    [
+        ("at", pa.timestamp("s", tz="UTC")),  # when the step begins
+        ("seconds", pa.int64()),  # how long it is: the same in every row
+        ("index", pa.string()),  # null: the table itself
+        ("partition", pa.int64()),  # in the order in which they came to be; of a split, the lower half first
+        ("parent", pa.int64()),  # the partition that it was split from; null: there from the beginning
+        ("since", pa.timestamp("s", tz="UTC")),  # when it came to be
+        ("from_share", pa.float64()),  # where its hashes begin, from 0 up to 1
+        ("read_units", pa.float64()),  # as the partition counts: an eventually consistent read is half
+        ("write_units", pa.float64()),
+        ("throttled_reads", pa.int64()),  # refused by this partition; what the table refuses is nobody's
+        ("throttled_writes", pa.int64()),
+    ]
+)
+SCHEMAS = {SECONDS: SECONDS_SCHEMA, THROTTLES: THROTTLES_SCHEMA, PARTITIONS: PARTITIONS_SCHEMA}
 
 
 MOST_BYTES = 1 << 30

@@ -18,6 +18,7 @@ from tablemodel.partitions import EVENTUAL_READ_WEIGHT, Partitions
 from tablemodel.plan import Op, Plan
 from tablemodel.resources import (
     NO_THROUGHPUT,
+    Direction,
     IndexCapacity,
     Refusal,
     TableCapacity,
@@ -82,7 +83,7 @@ class TableModel:
                 lane.meter.accepted(units, now_s)
                 return None
             refusal = lane.key_range
-            resource.partitions.refused(position, now_s)
+            resource.partitions.refused(position, now_s, Direction.READ)
         lane.meter.refused(refusal.cause, now_s)
         return refusal
 
@@ -107,7 +108,7 @@ class TableModel:
                 lane.meter.accepted(units, now_s)
                 return None
             refusal = lane.key_range
-            self._table.partitions.refused(position, now_s)
+            self._table.partitions.refused(position, now_s, Direction.WRITE)
         lane.meter.refused(refusal.cause, now_s)
         return refusal
 

@@ -48,7 +48,7 @@ CLIENT_FILES = ("run.json", "seconds.parquet", "throttles.parquet", "latency.hdr
 NEEDED = {"analyze": (), "report": ("diagnosis.json",), "collect": ("run.json",)}
 USED = {
     "analyze": ("run.json", "latency.hdr", "keys.json", "evidence.json"),
-    "report": (*CLIENT_FILES, "evidence.json"),
+    "report": (*CLIENT_FILES, "evidence.json", "partitions.parquet"),
     "collect": ("seconds.parquet", "throttles.parquet"),
 }
 MAKES = {"analyze": "diagnosis.json", "report": "report.html", "collect": "evidence.json"}

@@ -25,12 +25,13 @@ from tablemodel import runfiles
 
 OPERATION = "PutItem"
 WINDOW_S = 5
+PARTITIONS = 4
 
 
 def make_run(
     case: Case, run_dir: Path, *, seconds: int = 120, seed: int = 1, throttle_factor: float = 1.0
 ) -> Path:
-    """Write all seven files of a case into `run_dir`; `throttle_factor` multiplies the throttles."""
+    """Write all files of a case into `run_dir`; `throttle_factor` multiplies the throttles."""
     rng = np.random.default_rng(seed)
     sent = rng.poisson(case.demand_per_s, seconds)
     hot = np.round(sent * case.hot_share).astype(np.int64)
@@ -40,6 +41,8 @@ def make_run(
     runfiles.write_table(run_dir / "seconds.parquet", runfiles.SECONDS, _seconds(sent, refused))
     runfiles.write_table(run_dir / "throttles.parquet", runfiles.THROTTLES, _throttles(case, refused, rng))
     runfiles.write_json(run_dir / "keys.json", runfiles.KEYS, _keys(case, sent, hot, refused))
+    partitions = _partitions(case, sent, hot, refused)
+    runfiles.write_table(run_dir / "partitions.parquet", runfiles.PARTITIONS, partitions)
     _write_latency(run_dir / "latency.hdr", int(sent.sum() - refused.sum()), int(refused.sum()), rng)
     formats.write_evidence(run_dir / "evidence.json", evidence_of(case, sent, refused, seconds))
     formats.write_diagnosis(run_dir / "diagnosis.json", diagnosis_of(case, sent, hot, refused, seconds))
@@ -190,6 +193,26 @@ def _by_key(case: Case, second: int, sent: Ints, hot: Ints, refused: Ints) -> li
         if share > 0
     ]
     return others if even else [(_key_at(case, second), float(hot[second]), float(refused[second])), *others]
+
+
+def _partitions(case: Case, sent: Ints, hot: Ints, refused: Ints) -> pa.Table:
+    """Four partitions: each serves its part of the even load, and one of them the key that is hot then."""
+    count, began = len(sent), int(START.timestamp())
+    rows = []
+    for second in range(count):
+        theirs = 0 if case.limits_table or case.constraint == "none" else hot[second]
+        host = int(digest(_key_at(case, second))[-1], 16) % PARTITIONS
+        for number in range(PARTITIONS):
+            own = number == host and theirs > 0
+            lost = 0 if case.limits_table or not own else int(refused[second])
+            units = (sent[second] - theirs) / PARTITIONS + (theirs if own else 0) - lost
+            rows.append((began + second, 1, None, number, None, began, number / PARTITIONS, 0.0,
+                         max(0.0, round(float(units), 1)), 0, lost))  # fmt: skip
+    arrays = [
+        pa.array(column, pa.int64() if pa.types.is_timestamp(field.type) else field.type).cast(field.type)
+        for field, column in zip(runfiles.PARTITIONS_SCHEMA, zip(*rows, strict=True), strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=runfiles.PARTITIONS_SCHEMA)
 
 
 def _write_latency(path: Path, accepted: int, throttled: int, rng: np.random.Generator) -> None:

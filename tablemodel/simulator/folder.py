@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tablemodel import runfiles
+from tablemodel.partition_file import known_of, partitions_table, plain_of
 from tablemodel.resources import Direction, Throughput
 from tablemodel.runfiles import LATENCY, SIMULATED, THROTTLES_SCHEMA, time_of
 from tablemodel.simulator.capacity import capacity_of
@@ -52,6 +53,9 @@ def write_run(
     )
     runfiles.write_json(
         folder / runfiles.FILES[runfiles.KEYS], runfiles.KEYS, keys_of(simulation, show_keys=show_keys)
+    )
+    runfiles.write_table(
+        folder / runfiles.FILES[runfiles.PARTITIONS], runfiles.PARTITIONS, _partitions(simulation)
     )
     runfiles.write_json(
         folder / runfiles.FILES[runfiles.RUN], runfiles.RUN, manifest_of(simulation, scenario_path, notes)
@@ -102,6 +106,12 @@ def throttles_table(simulation: Simulation) -> pa.Table:
         ],
         schema=THROTTLES_SCHEMA,
     )
+
+
+def _partitions(simulation: Simulation) -> pa.Table:
+    """What each partition of the scenario's own table served and refused."""
+    model = simulation.models[simulation.scenario.table.name]
+    return partitions_table(known_of(plain_of(model)), simulation.started_s, simulation.ended_s)
 
 
 def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any]:

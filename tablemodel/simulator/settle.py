@@ -27,7 +27,7 @@ def settle(front: Front, filled: Filled, now_s: float, rng: np.random.Generator)
     for limit in filled.limits:
         spend(limit.buckets, limit.weights @ totals, now_s)
     missed = front.cells * filled.passed[:, None] * (1.0 - filled.served)
-    answers = {}
+    answers, by_partition = {}, np.zeros(len(front.buckets))
     for flow, one in enumerate(front.asked):
         rows = slice(front.starts[flow], front.starts[flow] + len(one.units))
         count, units = int(totals[rows].sum()), float(totals[rows] @ one.units)
@@ -41,9 +41,11 @@ def settle(front: Front, filled: Filled, now_s: float, rng: np.random.Generator)
             accepted=filled.accepted[rows].sum(axis=0),
         )
         refused = _refused(front, filled, flow, of_flow, count, now_s, rng)
+        by_partition += _by_partition(front, of_flow, refused)
         answers[one.place] = _answer(one, count, units, refused, _uses(front, of_flow))
         throttled = _throttled_requests(one, count, rng)
         front.ground.model.minutes.throttled_requests(one.flow.operation, throttled, now_s)
+    front.resource.partitions.missed(front.lane.key_range.direction, by_partition.tolist())
     _heat_up(front, front.by_flow(missed), used, now_s, rng)
     return answers
 
@@ -56,6 +58,13 @@ class _OfFlow:
     cells: Floats
     missed: Floats  # refused by the partition
     accepted: Floats
+
+
+def _by_partition(front: Front, of_flow: _OfFlow, refused: Refused) -> Floats:
+    """The refusals of one flow that are its partitions' own, divided among these."""
+    limit, total = front.lane.key_range, float(of_flow.missed.sum())
+    count = refused[limit.index, limit.cause]
+    return of_flow.missed * (count / total) if count and total else np.zeros(len(front.buckets))
 
 
 def _accepted(front: Front, filled: Filled, rng: np.random.Generator) -> Floats:

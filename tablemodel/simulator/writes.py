@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from tablemodel.admission import Gate
+from tablemodel.admission import Gate, ResourceModel
 from tablemodel.resources import Cause, Direction, Refusal
 from tablemodel.simulator.asked import Asked, Ground
 from tablemodel.simulator.flow import Answer, IndexFlow
@@ -125,9 +125,17 @@ def _heat_up(front: Front, filled: Filled, now_s: float, rng: np.random.Generato
             hot.setdefault(refusal.index, []).append(number)
     for name, numbers in hot.items():
         resource = front.ground.model.resource(name)
+        count = resource.write.meter.open.refused.get(Cause.KEY_RANGE, 0) if _now(resource, now_s) else 0
+        parts = np.bincount(numbers, minlength=len(resource.partitions)) * (count / len(numbers))
+        resource.partitions.missed(Direction.WRITE, parts.tolist())
         for number in sorted(numbers, reverse=True):
             drawn = partial(_drawn, front, name, number, now_s, rng)
             resource.partitions.throttled(number, drawn, now_s)
+
+
+def _now(resource: ResourceModel, now_s: float) -> bool:
+    """Whether the second that its writes are counted in is this one."""
+    return resource.write.meter.open.start_s == int(now_s)
 
 
 def _drawn(

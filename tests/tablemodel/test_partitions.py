@@ -12,8 +12,9 @@ from tablemodel import limits
 from tablemodel.behaviour import DEFAULT, Behaviour
 from tablemodel.keyspace import collection, even_boundaries, middle, point, position
 from tablemodel.partitions import PartitionKind, Partitions, provisioned_partitions, warm_partitions
-from tablemodel.resources import Throughput
+from tablemodel.resources import Direction, Throughput
 
+WRITE = Direction.WRITE
 IMPATIENT = Behaviour(split_heat_s=(1.0, 3.0))
 KEYS = [position(f"key-{n}".encode(), sort) for n in range(200) for sort in (b"", b"\x01", b"\xff")]
 
@@ -80,8 +81,8 @@ def test_splits_keep_every_key_in_order_on_exactly_one_partition(
         at = position(f"key-{number}".encode(), sort)
         now_s += 1.0
         if kind == "heat":
-            partitions.refused(at, now_s)
-            partitions.refused(KEYS[number], now_s)
+            partitions.refused(at, now_s, WRITE)
+            partitions.refused(KEYS[number], now_s, WRITE)
         elif kind == "size":
             partitions.grown(at, limits.PARTITION_BYTES / 2, now_s)
         else:
@@ -101,7 +102,7 @@ def test_an_item_collection_is_never_divided_on_a_table_with_a_local_index(
 ) -> None:
     partitions = make(2, IMPATIENT, has_lsi=True)
     for now_s, (_, number, sort) in enumerate(splits):
-        partitions.refused(position(f"key-{number % 3}".encode(), sort), float(now_s))
+        partitions.refused(position(f"key-{number % 3}".encode(), sort), float(now_s), WRITE)
         partitions.grown(
             position(f"key-{number % 3}".encode(), sort), limits.PARTITION_BYTES / 4, float(now_s)
         )
