@@ -8,7 +8,7 @@ from regression.finding import Finding, Gate
 from regression.gates.compared import LABELS, Compared
 from regression.gates.exact import exact
 from regression.gates.labels import labelled
-from regression.gates.statistical import statistical
+from regression.gates.statistical import is_tested, statistical
 
 Runs = Mapping[str, Sequence[RunSummary]]
 
@@ -23,28 +23,23 @@ def judge(
     paired runs that are not as many before as after.
     """
     _check(gates_by_case)
-    gates = sum(_is_statistical(gate) for of_case in gates_by_case.values() for gate in of_case)
-    return tuple(
-        _finding(
-            Compared.of(case, gate, before.get(case, ()), after.get(case, ()), paired=paired), gates, paired
-        )
+    held = [
+        Compared.of(case, gate, before.get(case, ()), after.get(case, ()), paired=paired)
         for case, of_case in gates_by_case.items()
         for gate in of_case
-    )
+    ]
+    tests = sum(is_tested(compared, paired=paired) for compared in held)
+    return tuple(_finding(compared, tests, paired) for compared in held)
 
 
-def _finding(compared: Compared, gates: int, paired: bool) -> Finding:
+def _finding(compared: Compared, tests: int, paired: bool) -> Finding:
     if (lacking := compared.missing()) is not None:
         return lacking
     if compared.gate.measure == LABELS:
         return labelled(compared)
     if compared.measure.kind == "exact":
         return exact(compared)
-    return statistical(compared, gates=gates, paired=paired)
-
-
-def _is_statistical(gate: Gate) -> bool:
-    return gate.measure != LABELS and MEASURES[gate.measure].kind == "statistical"
+    return statistical(compared, tests=tests, paired=paired)
 
 
 def _check(gates_by_case: Mapping[str, Sequence[Gate]]) -> None:

@@ -5,7 +5,7 @@
     same        the interval lies within the least effect, on both sides of zero
     undecided   anything else; how many repetitions would do is said
 
-The interval's level is that of the whole suite: with a confidence of 99 % and ten gates each is judged at
+The interval's level is that of the whole suite: with a confidence of 99 % and ten intervals, each is one of
 99.9 %, so that one suite in a hundred, not one gate in a hundred, changes by chance (Bonferroni).
 
 Values below a measure's floor are raised to it: 0 and 0.001 throttled are alike, and 0 has no logarithm.
@@ -19,7 +19,7 @@ from statistics import fmean
 
 from analyzers.numbers import percent, some
 from regression.finding import Decision, Finding
-from regression.gates.compared import Compared
+from regression.gates.compared import LABELS, Compared
 from regression.gates.known import Known, Sides, in_words, reason, shown, sides
 from regression.statistics.detectable import effect_of, runs_to_tell
 from regression.statistics.intervals import LEAST_RUNS, Ratio, ratio_of
@@ -29,8 +29,16 @@ COUNTED_WHOLE = "s"  # the unit of measures that are whole seconds: half of one 
 LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at all
 
 
-def statistical(compared: Compared, *, gates: int, paired: bool = False) -> Finding:
-    """What several runs on each side say, as one of so many statistical `gates` of the suite."""
+def is_tested(compared: Compared, *, paired: bool = False) -> bool:
+    """Whether this is a gate that an interval decides: several numbers, and nothing but numbers."""
+    if compared.gate.measure == LABELS or compared.measure.kind == "exact":
+        return False
+    known = sides(compared, paired=paired)
+    return _all_numbers(known) and min(len(known.before), len(known.after)) >= LEAST_RUNS
+
+
+def statistical(compared: Compared, *, tests: int, paired: bool = False) -> Finding:
+    """What several runs on each side say, as one of so many `tests` of the suite."""
     known = sides(compared, paired=paired)
     if not known.before or not known.after:
         return without(compared, known)
@@ -39,14 +47,14 @@ def statistical(compared: Compared, *, gates: int, paired: bool = False) -> Find
         "after": shown(known.after),
         "repetitions": (len(known.before), len(known.after)),
     }
-    if not all(isfinite(run.number) for run in (*known.before, *known.after)):
+    if not _all_numbers(known):
         decision, words = _by_kind(compared, known)
         return compared.finding(decision, words, **numbers)
     values = f"{_value(compared, known.before)} before, {_value(compared, known.after)} now"
     if min(len(known.before), len(known.after)) < LEAST_RUNS:
         why = "one repetition has no spread, and what differs from run to run cannot be decided by it"
         return compared.finding("undecided", f"{values}: {why}", **numbers)
-    level = 1 - (1 - compared.gate.confidence) / gates
+    level = 1 - (1 - compared.gate.confidence) / tests
     ratio = _ratio(compared, known, level, paired)
     decision = decided(ratio, better=compared.measure.better, least=compared.gate.least_effect)
     return compared.finding(
@@ -80,6 +88,10 @@ def without(compared: Compared, known: Sides) -> Finding:
         f"No run {lacking} has {name}{reason(known.why)}; {there} it was {_value(compared, runs)}",
         **{there: shown(runs)},
     )
+
+
+def _all_numbers(known: Sides) -> bool:
+    return all(isfinite(run.number) for run in (*known.before, *known.after))
 
 
 def _ratio(compared: Compared, known: Sides, level: float, paired: bool) -> Ratio:

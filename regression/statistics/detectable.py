@@ -2,7 +2,8 @@
 
 A change counts as worse where its interval leaves zero out and the estimate goes beyond the least effect that
 anybody cares for. With a spread s of one run's logarithm and n runs on each side, the estimate scatters with
-s * sqrt(2 / n) around the truth, and s itself is only estimated, as chi squared.
+s * sqrt(2 / n) around the truth; the interval is as wide as Welch's t makes it from the two spreads that were
+seen, each of which scatters as the root of chi squared. The mean over all of that is the power.
 
 Effects are logarithms here, without a sign: `effect_of` and `change_of` say what they are as a change.
 """
@@ -10,17 +11,18 @@ Effects are logarithms here, without a sign: `effect_of` and `change_of` say wha
 from collections.abc import Callable
 from functools import lru_cache
 from math import expm1, log1p, sqrt
-from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
 
 from analyzers.measures import Better
-from regression.statistics.intervals import LEAST_RUNS, critical
+from regression.statistics.intervals import LEAST_RUNS
 
 POWER = 0.95  # how often a change that is there should be found
 MOST_RUNS = 1_000
 LARGEST = 12.0  # an effect: 160,000 times as much
 CLOSE = 1e-4  # how near an effect is searched
-STEPS = 200  # quantiles of chi squared by which its mean is taken
-NORMAL = NormalDist()
+STEPS = 60  # equally likely parts of a spread that is seen, on each side
 
 
 def effect_of(change: float, better: Better) -> float:
@@ -35,12 +37,12 @@ def change_of(effect: float, better: Better) -> float:
 
 def power(effect: float, *, spread: float, runs: int, confidence: float, least: float = 0.0) -> float:
     """How often an effect is decided worse with so many runs on each side; `least` is the least effect."""
+    from scipy.special import ndtr
+
     if not spread:
         return float(effect > 0 and effect >= least)
-    error, freedom = spread * sqrt(2 / runs), 2 * (runs - 1)
-    reach = critical(confidence, freedom) * error
-    found = (NORMAL.cdf((effect - max(least, reach * part)) / error) for part in _estimates(freedom))
-    return sum(found) / STEPS
+    needed = np.maximum(least, _reaches(runs, confidence) * spread)
+    return float(ndtr((effect - needed) / (spread * sqrt(2 / runs))).mean())
 
 
 def smallest_detectable(
@@ -72,8 +74,8 @@ def runs_to_find(
 
 
 def runs_to_tell(effect: float, *, spread: float, confidence: float) -> int | None:
-    """How many runs on each side make an interval that reaches no further than an effect; None: too many."""
-    return _fewest(lambda runs: critical(confidence, 2 * (runs - 1)) * spread * sqrt(2 / runs) <= effect)
+    """How many runs on each side make an interval that mostly reaches no further than an effect."""
+    return _fewest(lambda runs: float(np.median(_reaches(runs, confidence))) * spread <= effect)
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:
@@ -88,9 +90,13 @@ def _fewest(enough: Callable[[int], bool]) -> int | None:
 
 
 @lru_cache(maxsize=256)
-def _estimates(freedom: int) -> tuple[float, ...]:
-    """What a spread is estimated as, over the true one: the middles of so many equally likely parts."""
+def _reaches(runs: int, confidence: float) -> NDArray[np.float64]:
+    """How far the interval reaches to each side, in true spreads, for each two spreads that may be seen."""
+    from scipy.special import stdtrit
     from scipy.stats import chi2
 
-    places = [(step + 0.5) / STEPS for step in range(STEPS)]
-    return tuple(sqrt(value / freedom) for value in chi2.ppf(places, freedom))
+    seen = chi2.ppf((np.arange(STEPS) + 0.5) / STEPS, runs - 1) / (runs - 1)
+    first, last = np.meshgrid(seen, seen)
+    freedom = (runs - 1) * (first + last) ** 2 / (first**2 + last**2)
+    reaches: NDArray[np.float64] = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt((first + last) / runs)
+    return reaches
