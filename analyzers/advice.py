@@ -36,7 +36,7 @@ def advise(
     arranged, found = timeline(evidence), groups(labels)
     scaled = scenario is not None and scenario.table.scaled
     cases = [_case(group, arranged, heats, numbers, scaled=scaled) for group in found]
-    advice = [(case, one) for case in cases for one in recommend(case)]
+    advice = [(case, _about(case, one)) for case in cases for one in recommend(case)]
     if unreliable(evidence) or not any(can_be_shown(case, one) for case, one in advice):
         return _in_order(one for _, one in advice)
     rerun = rerun_of(
@@ -46,8 +46,16 @@ def advise(
     return _in_order(with_outlooks(advice, rerun) if rerun else [one for _, one in advice])
 
 
+def _about(case: Case, advice: Recommendation) -> Recommendation:
+    return advice.model_copy(update={"resource": case.resource, "direction": case.direction})
+
+
 def _in_order(advice: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
-    return tuple(sorted(dict.fromkeys(advice), key=lambda one: one.kind == "cure"))
+    """Mitigations first; what would be said of several limits in the same words is said of the heaviest."""
+    once: dict[Recommendation, Recommendation] = {}
+    for one in advice:
+        once.setdefault(one.model_copy(update={"resource": None, "direction": None}), one)
+    return tuple(sorted(once.values(), key=lambda one: one.kind == "cure"))
 
 
 def _case(

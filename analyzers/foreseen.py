@@ -6,13 +6,12 @@
 The simulator is only believed about a change where it repeats the run itself.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from typing import Final
 
+from analyzers.advised import OF_UNITS, on_demand, with_units
 from analyzers.cases import Case
-from analyzers.formats import Bill, Direction, Foreseen, Recommendation
+from analyzers.formats import Bill, Foreseen, Recommendation
 from analyzers.rerun import Rerun
 from tablemodel.prices import Prices
 from tablemodel.resources import Direction as Side
@@ -20,8 +19,6 @@ from tablemodel.scenario import Scenario
 from tablemodel.simulator.altered import eventually_consistent, in_shards
 from tablemodel.simulator.monthly import consumed_month, provisioned_month
 from tablemodel.simulator.outcome import Outcome
-from tablemodel.spec.scaling import AutoScalingSpec, ScalingSpec
-from tablemodel.spec.table import CapacityPair, IndexSpec, TableSpec
 
 HARDLY: Final = 0.001
 """A throttle share that an application with retries does not notice."""
@@ -33,7 +30,7 @@ def can_be_shown(case: Case, advice: Recommendation) -> bool:
     """Whether the advice is a change of the table or of what is sent that the simulator knows."""
     if advice.action in _IN_SHARDS:
         return advice.shards is not None
-    if advice.action in _OF_UNITS:
+    if advice.action in OF_UNITS:
         return advice.units is not None
     return advice.action in ("read_eventually_consistent", "on_demand")
 
@@ -116,76 +113,19 @@ def _dollars(scenario: Scenario, outcome: Outcome, prices: Prices) -> float:
 
 def _changed(case: Case, advice: Recommendation, rerun: Rerun) -> Rerun:
     """The run with the advice taken."""
-    table = rerun.scenario.table
     index = None if case.resource == "table" else case.resource
     if advice.action in _IN_SHARDS:
         return rerun.altered(in_shards(advice.shards or 1, Side(case.direction), index))
     if advice.action == "read_eventually_consistent":
         return rerun.altered(eventually_consistent)
     if advice.action == "on_demand":
-        return rerun.on(_on_demand(table))
-    units = advice.units or 0.0
-    changed = rerun.on(_of_resource(table, index, partial(_OF_UNITS[advice.action], case, units)))
-    return _kept(changed, index, case.direction, units) if advice.action == "raise_capacity" else changed
-
-
-def _kept(rerun: Rerun, index: str | None, direction: Direction, units: float) -> Rerun:
-    """The run without the changes on its way that would take back the capacity that was raised."""
-    steps = tuple(
-        step.model_copy(update={"provisioned": _pair(step.provisioned, direction, units)})
-        if step.index == index and step.provisioned is not None
-        else step
-        for step in rerun.scenario.timeline
-    )
-    return replace(rerun, scenario=rerun.scenario.model_copy(update={"timeline": steps}))
-
-
-Own = dict[str, object]
-
-
-def _provisioned(case: Case, units: float, own: TableSpec | IndexSpec) -> Own:
-    return {"provisioned": _pair(own.provisioned, case.direction, units)}
-
-
-def _maximum(case: Case, units: float, own: TableSpec | IndexSpec) -> Own:
-    return {"max_on_demand": _pair(own.max_on_demand, case.direction, units)}
-
-
-def _warm(case: Case, units: float, own: TableSpec | IndexSpec) -> Own:
-    return {"warm": _pair(own.warm, case.direction, units)}
-
-
-def _scaled(case: Case, units: float, own: TableSpec | IndexSpec) -> Own:
-    least = (own.provisioned or CapacityPair()).model_dump()[case.direction] or 1
-    policy = ScalingSpec(min=min(least, units), max=units, target=case.numbers.target_utilisation)
-    return {"auto_scaling": AutoScalingSpec.model_validate({case.direction: policy})}
+        return rerun.of(on_demand(rerun.scenario))
+    return rerun.of(
+        with_units(
+            rerun.scenario, advice.action, advice.units or 0.0, index=index, direction=case.direction,
+            target=case.numbers.target_utilisation,
+        )
+    )  # fmt: skip
 
 
 _IN_SHARDS: Final = frozenset(("shard_writes", "shard_date_key", "replicate_reads", "change_index_key"))
-_OF_UNITS: Final[dict[str, Callable[[Case, float, TableSpec | IndexSpec], Own]]] = {
-    "raise_capacity": _provisioned,
-    "auto_scaling": _scaled,
-    "raise_max_on_demand": _maximum,
-    "pre_warm": _warm,
-}
-
-
-def _pair(pair: CapacityPair | None, direction: Direction, units: float) -> CapacityPair:
-    return (pair or CapacityPair()).model_copy(update={direction: units})
-
-
-def _of_resource(
-    table: TableSpec, name: str | None, changes: Callable[[TableSpec | IndexSpec], Own]
-) -> TableSpec:
-    if name is None:
-        return table.model_copy(update=changes(table))
-    indexes = tuple(
-        index.model_copy(update=changes(index)) if index.name == name else index for index in table.indexes
-    )
-    return table.model_copy(update={"indexes": indexes})
-
-
-def _on_demand(table: TableSpec) -> TableSpec:
-    fixed = {"provisioned": None, "auto_scaling": None}
-    indexes = tuple(index.model_copy(update=fixed) for index in table.indexes)
-    return table.model_copy(update={**fixed, "billing_mode": "PAY_PER_REQUEST", "indexes": indexes})

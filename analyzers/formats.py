@@ -235,6 +235,8 @@ class Recommendation(_Part):
     units: Quantity | None = None
     foreseen: Foreseen | None = None  # None: the simulator does not repeat this run, or cannot show this
     bill: Bill | None = None
+    resource: str | None = None  # whose limit it is about: "table", or the name of an index
+    direction: Direction | None = None
 
 
 class GeneratorFacts(_Part):

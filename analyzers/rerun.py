@@ -18,7 +18,6 @@ from tablemodel.simulator.flow import Traffic
 from tablemodel.simulator.outcome import Outcome, outcome_of
 from tablemodel.simulator.simulate import simulate
 from tablemodel.simulator.traffic import traffic_of
-from tablemodel.spec.table import TableSpec
 
 MOST_S: Final = 3_600
 """Seconds of a run that are simulated: the simulator plays so many in a few, and waits are short."""
@@ -46,9 +45,9 @@ class Rerun:
         """The same run with its requests sent in another way."""
         return replace(self, traffic=lambda: Altered(self.traffic(), change))
 
-    def on(self, table: TableSpec) -> "Rerun":
-        """The same run on another table."""
-        return replace(self, scenario=self.scenario.model_copy(update={"table": table}))
+    def of(self, scenario: Scenario) -> "Rerun":
+        """The same requests, sent to the table of another scenario."""
+        return replace(self, scenario=scenario)
 
 
 def rerun_of(
