@@ -1,0 +1,66 @@
+"""What a run is going to be measured on, as far as that is known before anything is sent.
+
+A baseline that was measured on another table, machine or demand is refused before a load starts, and not
+after an hour. What only the run itself finds out, such as what an existing table is like, is taken to be as
+it was; the setups that were really found are compared once the runs are made.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from analyzers.manifest import Manifest
+from analyzers.setup import Flat, Setup, setup_of
+from analyzers.summary import RunSummary
+from tablemodel.runfiles import SIMULATED
+from tablemodel.scenario import Scenario
+from tablemodel.simulator.capacity import capacity_of
+from tablemodel.simulator.folder import table_facts
+from tablemodel.table import TableModel
+
+NAMED: Final = (SIMULATED, "local", "aws")  # targets that a run calls as a suite does
+GROWS: Final = "warm"  # by itself
+
+
+def foreseen(
+    before: RunSummary, scenario: Scenario, target: str, machine: Mapping[str, Any], *, existing: bool
+) -> RunSummary:
+    """The run `before` as it would be now: with this scenario, on this target, sent from this machine.
+
+    `existing`: the table is there already, so that the scenario does not say what it is like.
+    """
+    now = _setup(scenario, target, machine, before.started_at)
+    then = before.setup
+    said: dict[str, Any] = {"scenario": now.scenario}
+    if target in NAMED:
+        said |= {"target": target, "scale": now.scale}
+    if target != SIMULATED and now.machine is not None:
+        said |= {"machine": now.machine, "machine_says": now.machine_says}
+    if not existing:
+        said["table"] = _table(then.table, now.table, whole=target == SIMULATED)
+    return before.model_copy(update={"setup": then.model_copy(update=said)})
+
+
+def _setup(scenario: Scenario, target: str, machine: Mapping[str, Any], at: datetime) -> Setup:
+    """The setup of a run of the scenario, by the manifest that it would have."""
+    model = TableModel(capacity_of(scenario.table), now_s=0.0)
+    return setup_of(
+        Manifest.model_validate(
+            {
+                "started_at": at,
+                "target": target,
+                "scenario": scenario.model_dump(mode="json"),
+                "scale": scenario.local.scale if target in (SIMULATED, "local") else 1.0,
+                "machine": dict(machine),
+                "table": table_facts(model, scenario.table.name),
+            }
+        )
+    )
+
+
+def _table(then: Flat, now: Flat, *, whole: bool) -> Flat:
+    """The table as the scenario makes it; where a service describes it, only what both of them say."""
+    if whole:
+        return now
+    known = {name for name, value in now.items() if value is not None and then.get(name) is not None}
+    return {**then, **{name: now[name] for name in known if GROWS not in name.split(".")}}

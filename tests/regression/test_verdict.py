@@ -1,0 +1,44 @@
+"""The verdict over a session: what makes an answer worthless weighs more than the answer."""
+
+import pytest
+
+from regression.verdict import verdict_of
+from tests.regression.outcomes import HELD, LOST, OTHER, UNDECIDED, a_finding, a_run
+
+RUN = a_run("hotkey", 1)
+INVALID = a_run("hotkey", 2, valid=False, problem="the load generator was the limit.")
+BROKEN = a_run("hotkey", 3, broken=("p99_ms: 12 ms, allowed 5 ms",))
+BEFORE = a_run("hotkey", 1, "before", broken=("p99_ms: 12 ms, allowed 5 ms",))
+WORSE = a_finding()
+
+
+@pytest.mark.parametrize(
+    ("runs", "findings", "more", "verdict", "says"),
+    [
+        ([RUN], [HELD], {}, "good", None),
+        ([RUN], [HELD], {"compared": False}, "baseline", "There was no good session before"),
+        ([RUN], [HELD, WORSE], {}, "regressed", "hotkey fails 1 gate: accepted_units_per_s.write."),
+        ([RUN], [LOST, WORSE], {}, "regressed", "fails 2 gates: labels, accepted_units_per_s.write."),
+        ([RUN, BROKEN], [HELD], {}, "regressed", "hotkey, repetition 3: p99_ms: 12 ms, allowed 5 ms."),
+        ([RUN, BROKEN], [], {"compared": False}, "regressed", "repetition 3: p99_ms"),
+        ([RUN, INVALID], [HELD], {}, "invalid", "repetition 2 says nothing about its table: the load gen"),
+        ([RUN, INVALID], [WORSE], {}, "invalid", "fails 1 gate"),
+        ([RUN], [], {"forbidden": [OTHER]}, "invalid", "1 thing differs"),
+        ([RUN], [WORSE], {"forbidden": [OTHER]}, "invalid", "--force compares nevertheless"),
+        ([RUN], [UNDECIDED], {}, "good", "1 gate cannot be told from noise"),
+        ([RUN], [HELD], {"new_cases": ["sharded"]}, "good", "sharded is not in the baseline"),
+        ([RUN, BEFORE], [HELD], {}, "good", None),
+    ],
+)
+def test_the_verdict_and_why(runs, findings, more, verdict, says):  # type: ignore[no-untyped-def]
+    found, because = verdict_of(runs, findings, **{"compared": True, **more})
+    assert found == verdict
+    assert (says is None and because == ()) or (says is not None and says in "\n".join(because))
+
+
+def test_what_is_invalid_is_said_first_and_whose_run_it_was() -> None:
+    again = a_run("hotkey", 1, "before", valid=False)
+    _verdict, because = verdict_of([again], [WORSE], compared=True)
+    assert because[0] == (
+        "hotkey, repetition 1 (the baseline, run again) says nothing about its table: it is not valid."
+    )
