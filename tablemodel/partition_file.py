@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tablemodel.partition_log import NOTHING, Born, Counts, plain
+from tablemodel.partition_log import NOTHING, Born, Counts
 from tablemodel.runfiles import PARTITIONS_SCHEMA
-from tablemodel.table import TableModel
 
 MOST_ROWS: Final = 200_000
 
@@ -28,7 +27,7 @@ class Known:
 
     @classmethod
     def of_plain(cls, index: str | None, said: Mapping[str, Any]) -> "Known":
-        """What `partition_log.plain` made. Raises `KeyError`, `TypeError` or `ValueError` where not."""
+        """Of `TableModel.partition_record`. Raises `KeyError`, `TypeError` or `ValueError` where it is not."""
         return cls(
             index=index,
             step_s=int(said["step_s"]),
@@ -37,17 +36,8 @@ class Known:
         )
 
 
-def plain_of(model: TableModel) -> list[dict[str, Any]]:
-    """The record of every resource of a table, to be sent."""
-    return [
-        {"index": index, **plain(resource.partitions.log, resource.partitions)}
-        for index in (None, *model.index_names)
-        for resource in (model.resource(index),)
-    ]
-
-
 def known_of(said: Iterable[Mapping[str, Any]]) -> tuple[Known, ...]:
-    """What was sent, read again. Raises `KeyError`, `TypeError` or `ValueError` where it is not."""
+    """What a model said, read again. Raises `KeyError`, `TypeError` or `ValueError` where it is not."""
     return tuple(Known.of_plain(one["index"], one) for one in said)
 
 

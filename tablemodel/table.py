@@ -7,6 +7,7 @@ consumed, or refuses it and says why; a refused request spends nothing.
 from collections.abc import Sequence
 from math import inf
 from random import Random
+from typing import Any
 
 from tablemodel.admission import Rates, ResourceModel, Surroundings, account_buckets
 from tablemodel.behaviour import DEFAULT, Behaviour
@@ -14,6 +15,7 @@ from tablemodel.decisions import Decisions
 from tablemodel.index import IndexWrite
 from tablemodel.minutes import Minutes, ResourceRecord
 from tablemodel.nodes import Caller
+from tablemodel.partition_log import plain
 from tablemodel.partitions import EVENTUAL_READ_WEIGHT, Partitions
 from tablemodel.plan import Op, Plan
 from tablemodel.resources import (
@@ -153,6 +155,14 @@ class TableModel:
     def partition_count(self, index: str | None = None) -> int:
         """How many partitions the table or an index has. Raises `KeyError` for an unknown index."""
         return len(self.resource(index).partitions)
+
+    def partition_record(self) -> list[dict[str, Any]]:
+        """What each partition of the table and of its indexes served and refused, step by step."""
+        return [
+            {"index": index, **plain(resource.partitions.log, resource.partitions)}
+            for index in (None, *self.index_names)
+            for resource in (self.resource(index),)
+        ]
 
     def warm_throughput(self, index: str | None = None) -> tuple[float, float]:
         """What the table or an index can serve at once: reads and writes per second, before `scale`."""

@@ -14,6 +14,7 @@ import gevent
 
 from generator.around.alignment import align
 from generator.around.look import Around
+from generator.around.partitions import NotTold, partitions_of
 from generator.existing.after import clean_up
 from generator.record.folder import RunFolder, time_of
 from generator.run.insights import ThrottledKeys
@@ -25,8 +26,12 @@ from generator.run.signs import Signs
 from generator.run.stages import Stages
 from generator.tables.prepare import RunTables
 from generator.transport.target import Target, target_at
+from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.scenario import Scenario
+
+LOCAL = "local"
+"""The target of a run on an endpoint of ours, as its manifest says it."""
 
 
 @dataclass(slots=True)
@@ -73,6 +78,19 @@ class Ground:
     def noted_at_end(self, ended_s: float) -> dict[str, Any]:
         """Members of the manifest that are known only now."""
         return self.around.noted_at_end(self.started_s, ended_s) if self.around else {}
+
+    def write_partitions(self, ended_s: float) -> None:
+        """Write what each partition served and refused, where the endpoint is ours. Raises `FileProblem`."""
+        if self.target is None or self.folder.manifest["target"] != LOCAL:
+            return
+        try:
+            said = partitions_of(self.target, self.plan.scenario.table.name, self.started_s, ended_s)
+        except NotTold as problem:
+            self.progress.say(f"partitions.parquet is not written: {problem}")
+            return
+        runfiles.write_table(
+            self.folder.path / runfiles.FILES[runfiles.PARTITIONS], runfiles.PARTITIONS, said
+        )
 
     def leave(self) -> None:
         """Leave everything as it was found, and the endpoint stopped."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tablemodel import runfiles
-from tablemodel.partition_file import known_of, partitions_table, plain_of
+from tablemodel.partition_file import known_of, partitions_table
 from tablemodel.resources import Direction, Throughput
 from tablemodel.runfiles import LATENCY, SIMULATED, THROTTLES_SCHEMA, time_of
 from tablemodel.simulator.capacity import capacity_of
@@ -111,7 +111,7 @@ def throttles_table(simulation: Simulation) -> pa.Table:
 def _partitions(simulation: Simulation) -> pa.Table:
     """What each partition of the scenario's own table served and refused."""
     model = simulation.models[simulation.scenario.table.name]
-    return partitions_table(known_of(plain_of(model)), simulation.started_s, simulation.ended_s)
+    return partitions_table(known_of(model.partition_record()), simulation.started_s, simulation.ended_s)
 
 
 def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from tablemodel import partition_log, runfiles
 from tablemodel.behaviour import Behaviour
 from tablemodel.keyspace import position
-from tablemodel.partition_file import known_of, partitions_table, plain_of
+from tablemodel.partition_file import known_of, partitions_table
 from tablemodel.resources import Cause, IndexCapacity, TableCapacity, Throughput
 from tablemodel.scenario import load_scenario
 from tablemodel.simulator.simulate import simulate
@@ -36,7 +36,7 @@ def loaded(seconds, *, capacity=CAPACITY, behaviour=None, entries=False, units=1
 
 
 def table_of(model, seconds, **more):
-    return partitions_table(known_of(plain_of(model)), START_S, START_S + seconds, **more)
+    return partitions_table(known_of(model.partition_record()), START_S, START_S + seconds, **more)
 
 
 def total(table, column):
@@ -63,7 +63,7 @@ def test_each_second_is_its_own():
 
 def test_asking_twice_gives_the_same():
     model, _ = loaded(3)
-    assert plain_of(model) == plain_of(model)
+    assert model.partition_record() == model.partition_record()
 
 
 def test_a_split_gives_two_new_numbers_and_loses_nothing():
@@ -104,7 +104,7 @@ def test_refusals_of_an_index_that_holds_back_are_its_partitions():
 def test_a_long_record_joins_steps_and_keeps_every_unit(monkeypatch):
     monkeypatch.setattr(partition_log, "MOST_CELLS", 40)
     model, counted = loaded(40)
-    said = plain_of(model)
+    said = model.partition_record()
     assert said[0]["step_s"] >= 4
     assert len(said[0]["rows"]) <= 50
     table = table_of(model, 40)
@@ -122,7 +122,7 @@ def test_the_file_is_bounded_too():
 def test_a_simulated_run_counts_as_its_meters_do():
     simulation = simulate(load_scenario(SCENARIOS / "country-index.toml"))
     model = next(iter(simulation.models.values()))
-    table = partitions_table(known_of(plain_of(model)), simulation.started_s, simulation.ended_s)
+    table = partitions_table(known_of(model.partition_record()), simulation.started_s, simulation.ended_s)
     for index in (None, "by-country"):
         mine = [row for row in table.to_pylist() if row["index"] == index]
         seconds = [

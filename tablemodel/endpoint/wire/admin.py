@@ -1,6 +1,6 @@
 """Pages about the endpoint itself: is it up, what was it asked, and what did it decide."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,13 +9,19 @@ import orjson
 from tablemodel.endpoint.errors import ServiceError
 from tablemodel.endpoint.service import Service
 from tablemodel.endpoint.wire.http import Headers, response
+from tablemodel.table import TableModel
 
 PREFIX = b"/_keyheat/"
+NO_SUCH_PAGE = "no such page; there are health, requests, decisions?table=T, partitions?table=T and recorded"
+ABOUT_A_TABLE: Mapping[str, Callable[[TableModel], object]] = {
+    "decisions": lambda model: model.decisions.rows(),  # second by second
+    "partitions": lambda model: model.partition_record(),  # step by step, for each partition
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Admin:
-    """`/_keyheat/health`, `requests`, `decisions?table=T` and `recorded`, all GET, all JSON."""
+    """`/_keyheat/health`, `requests`, `decisions?table=T`, `partitions?table=T`, `recorded`: GET, JSON."""
 
     service: Service
     asked: Mapping[str, int]
@@ -37,16 +43,16 @@ class Admin:
             return 200, {"status": "ok", "scale": self.service.scale}
         if page == "requests":
             return 200, self.asked
-        if page == "decisions":
-            return self._decisions(parse_qs(split.query).get("table", [""])[0])
+        if page in ABOUT_A_TABLE:
+            return self._of_table(ABOUT_A_TABLE[page], parse_qs(split.query).get("table", [""])[0])
         if page == "recorded":
             return self._recorded()
-        return 404, {"error": "no such page; there are health, requests, decisions?table=T and recorded"}
+        return 404, {"error": NO_SUCH_PAGE}
 
-    def _decisions(self, table: str) -> tuple[int, object]:
-        """What the table's model admitted and refused, second by second."""
+    def _of_table(self, page: Callable[[TableModel], object], table: str) -> tuple[int, object]:
+        """What a table's model admitted and refused."""
         try:
-            return 200, self.service.catalog.get(table).model.decisions.rows()
+            return 200, page(self.service.catalog.get(table).model)
         except ServiceError as error:
             return 404, {"error": f"{error.message}: {table!r}"}
 

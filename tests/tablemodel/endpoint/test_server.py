@@ -137,6 +137,10 @@ def test_admin_pages(service_app: ServiceApp) -> None:
     status, rows = page(b"GET", b"/_keyheat/decisions?table=orders")
     assert status == 200
     assert [(row["direction"], row["accepted"], row["consumed"]) for row in rows] == [("write", 1, 3.0)]
+    status, resources = page(b"GET", b"/_keyheat/partitions?table=orders")
+    assert (status, resources[0]["index"]) == (200, None)
+    assert [row[3] for row in resources[0]["rows"]] == [3.0]
+    assert page(b"GET", b"/_keyheat/partitions?table=nothing")[0] == 404
     said = app.router.answer(b"POST", b"/", {b"x-amz-target": b"DynamoDB_20120810.ListTables"}, b"{}")
     assert said.startswith(b"HTTP/1.1 400")  # unsigned, and counted all the same
     status, asked = page(b"GET", b"/_keyheat/requests")
