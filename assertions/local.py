@@ -41,11 +41,11 @@ class LocalDynamoDB:
 
     url: str
     _rows: Mapping[str, tuple[Row, ...]] = field(default_factory=dict, repr=False)
-    _requests: Mapping[str, int] = field(default_factory=dict, repr=False)
+    _requests: Counter[str] = field(default_factory=Counter, repr=False)  # by then, and by us since
 
     def begin(self) -> None:
         """Count from now on."""
-        self._rows, self._requests = self._recorded(), self._page("requests")
+        self._rows, self._requests = self._recorded(), Counter(self._page("requests"))
 
     def environment(self) -> dict[str, str]:
         """Variables that send boto3, and every other AWS SDK, here and with no credentials of anybody's."""
@@ -61,16 +61,25 @@ class LocalDynamoDB:
 
     def tables(self) -> tuple[str, ...]:
         """Names of the tables that there are."""
-        return tuple(self._ask("ListTables", {})["TableNames"])
+        names: list[str] = []
+        more: dict[str, Any] = {}
+        while True:
+            answer = self._ask("ListTables", more)
+            names += answer["TableNames"]
+            if (last := answer.get("LastEvaluatedTableName")) is None:
+                return tuple(names)
+            more = {"ExclusiveStartTableName": last}
 
     def clear(self) -> None:
-        """Delete every table."""
+        """Delete every table, protected ones too."""
         for name in self.tables():
+            if self._described(name).get("DeletionProtectionEnabled"):
+                self._ask("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
             self._ask("DeleteTable", {"TableName": name})
 
     def requests(self) -> dict[str, int]:
         """How often each operation was asked for, such as PutItem, whatever it was answered."""
-        return dict(Counter(self._page("requests")) - Counter(self._requests))
+        return dict(Counter(self._page("requests")) - self._requests)
 
     def decisions(self, table: str) -> list[dict[str, Any]]:
         """What a table admitted and refused, second by second, since it was created."""
@@ -94,8 +103,7 @@ class LocalDynamoDB:
             raise ValueError(f"table {name} was asked for nothing; asked were: {self._asked_tables()}")
         if name not in self.tables():
             raise ValueError(f"table {name} is gone, and its capacity with it: check before it is deleted")
-        facts = table_facts(self._ask("DescribeTable", {"TableName": name})["Table"])
-        scenario = scenario_of_table(facts, seconds)
+        scenario = scenario_of_table(table_facts(self._described(name)), seconds)
         assert scenario is not None, "the endpoint says what every table's capacity is"
         return Sent(
             scenario=scenario,
@@ -141,11 +149,15 @@ class LocalDynamoDB:
     def _recorded(self) -> dict[str, tuple[Row, ...]]:
         return {name: tuple(rows) for name, rows in self._page("recorded").items()}
 
+    def _described(self, table: str) -> dict[str, Any]:
+        return dict(self._ask("DescribeTable", {"TableName": table})["Table"])
+
     def _page(self, name: str) -> Any:
         with urllib.request.urlopen(f"{self.url}/_keyheat/{name}", timeout=TIMEOUT_S) as answer:
             return json.load(answer)
 
     def _ask(self, operation: str, request: Mapping[str, Any]) -> Any:
+        self._requests[operation] += 1
         asked = urllib.request.Request(
             self.url,
             json.dumps(request).encode(),

@@ -58,6 +58,7 @@ TESTED_ELSEWHERE = {
     "existing-tables.md": "test_existing_page.py",
     "local-table.md": "test_control_docs.py",
     "plan.md": "test_plan_page.py",
+    "pytest.md": "test_pytest_page.py",
     "rules.md": "test_rules_page.py",
     "simulate.md": "test_simulate.py",
     "tables.md": "test_tables_page.py",
