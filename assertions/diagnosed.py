@@ -41,6 +41,7 @@ def diagnosed(sent: Sent, simulation: Simulation) -> Run:
 
 def write_report_of(sent: Sent, simulation: Simulation, folder: Path, now: datetime | None = None) -> Path:
     """Write the run directory of a simulated check, and give its report. Raises `CannotWrite`."""
+    from analyzers.summary import keep_summary
     from reports.page import write_report
 
     run = diagnosed(sent, simulation)
@@ -48,6 +49,7 @@ def write_report_of(sent: Sent, simulation: Simulation, folder: Path, now: datet
     write_run(simulation, folder, show_keys=sent.show_keys, notes=_notes(sent))
     write_evidence(folder / FILES[EVIDENCE], run.evidence)
     write_diagnosis(folder / FILES[DIAGNOSIS], run.diagnosis)
+    keep_summary(folder)
     return write_report(folder, now or datetime.now(UTC))
 
 
