@@ -27,7 +27,7 @@ class Known:
 
     @classmethod
     def of_plain(cls, index: str | None, said: Mapping[str, Any]) -> "Known":
-        """Of `TableModel.partition_record`. Raises `KeyError`, `TypeError` or `ValueError` where it is not."""
+        """One of `TableModel.partition_record`; else raises `KeyError`, `TypeError` or `ValueError`."""
         return cls(
             index=index,
             step_s=int(said["step_s"]),

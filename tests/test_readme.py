@@ -164,7 +164,7 @@ def test_step_by_step(start: Start, run: Callable[..., str], home: Path) -> None
     run(load.replace("8000", port))
     mine = home / "reports" / "out" / "mine"
     assert {path.name for path in mine.iterdir()} == {
-        "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json",
+        "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json", "partitions.parquet",
     }  # fmt: skip
     run(collect)
     assert read_evidence(mine / "evidence.json").missing == ()

@@ -94,7 +94,7 @@ def behind(tmp_path: Path) -> Iterator[list[Behind]]:
 
 def check_whole(folder: Path) -> dict[str, Any]:
     """The files of the run are there, and say the same; gives its totals."""
-    assert {path.name for path in folder.iterdir()} == {
+    assert {path.name for path in folder.iterdir()} - {"partitions.parquet"} == {  # the network may lose it
         "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"
     }  # fmt: skip
     run = runfiles.read_json(folder / "run.json", runfiles.RUN)

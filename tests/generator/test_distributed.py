@@ -102,7 +102,7 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
     counted = totals["accepted"] + totals["throttled"]
     assert 600 <= counted <= sum(truth.values())
     assert {path.name for path in folder.iterdir()} == {
-        "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json",
+        "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json", "partitions.parquet",
     }  # fmt: skip
 
     assert verb("analyze", folder).code == 0

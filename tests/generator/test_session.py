@@ -79,6 +79,9 @@ def test_the_record_is_what_the_endpoint_decided(
     assert {name: totals[name] for name in ("accepted", "throttled")} == truth(endpoint.url)
     assert totals["consumed_units"] == {"write": 9.0 * totals["accepted"], "read": 0.0}
     assert set(totals["by_reason"]) == {"TableWriteKeyRangeThroughputExceeded"}
+    partitions = runfiles.read_table(folder / "partitions.parquet", runfiles.PARTITIONS)
+    assert pc.sum(partitions["throttled_writes"]).as_py() == totals["throttled"]
+    assert pc.sum(partitions["write_units"]).as_py() == totals["consumed_units"]["write"]
     hottest = runfiles.read_json(folder / "keys.json", runfiles.KEYS)["overall"]["write"][0]
     assert hottest["share"] == pytest.approx(0.9, abs=0.06)
     assert hottest["throttles"] == pytest.approx(totals["throttled"], rel=0.2)
