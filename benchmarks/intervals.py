@@ -3,8 +3,8 @@
 python -m benchmarks.intervals, about a minute; docs/regression-statistics.md has the table in words.
 
 Each test judges one gate at the level that it has among ten of a suite (99.9 %), with five and with ten runs
-on each side. Noise is drawn three ways: normal; lognormal, skewed as latencies are; and normal with one run in
-ten that another tenant of the machine made three times as slow or as fast.
+on each side. Noise is drawn three ways: normal; lognormal, skewed as latencies are; and normal, but one run
+in ten is three times as slow or as fast, as on a machine that others use, too.
 """
 
 import sys
@@ -86,7 +86,8 @@ def skewed(rng: np.random.Generator, shape: tuple[int, int]) -> Numbers:
 def disturbed(rng: np.random.Generator, shape: tuple[int, int]) -> Numbers:
     """Normal, and one run in ten is far out on either side."""
     far = rng.random(shape) < 0.1
-    return normal(rng, shape) + far * rng.choice([-1, 1], shape) * np.log(3)
+    drawn: Numbers = normal(rng, shape) + far * rng.choice([-1.0, 1.0], shape) * np.log(3)
+    return drawn
 
 
 NOISES: Final = {"normal": normal, "skewed": skewed, "disturbed": disturbed}

@@ -4,9 +4,10 @@ What forbids a comparison, and for which measures:
 
 - every gate: the `scenario` (what is sent), the `target`, the `scale`, and all that is known of the `table`.
   Another table or another demand is another question.
-- statistical gates of runs that were not simulated: the `machine` and the `region`. Units, amplification and
-  labels are the table's own; but how soon requests come, and how fast they are answered, is decided by what
-  sends them and from where. A simulated run has a clock of its own and does not care.
+- statistical gates of runs that were not simulated: the `machine`, the `region`, the `transport` and the
+  number of `processes` that send. Units, amplification and labels are the table's own; but how soon requests
+  come, and how fast they are answered, is decided by what sends them and from where. A simulated run has a
+  clock of its own and does not care.
 
 What is not known on one side only is a difference: nobody can say that it is the same.
 
@@ -16,10 +17,9 @@ other version of Keyheat itself. They may be why something changed, which a comp
 
 from collections.abc import Callable, Mapping, Sequence
 
-from analyzers.measures import MEASURES
 from analyzers.summary import RunSummary, Setup
 from regression.finding import Difference, Gate
-from regression.gates.compared import LABELS
+from regression.suite_gates import statistical
 
 Runs = Mapping[str, Sequence[RunSummary]]
 Words = Callable[[Setup], str]
@@ -43,6 +43,8 @@ EVERY_GATE: Sequence[tuple[str, Words]] = (
 NOISY_GATES: Sequence[tuple[str, Words]] = (
     ("machine", _machine),
     ("region", lambda setup: setup.region or UNKNOWN),
+    ("transport", lambda setup: setup.transport or UNKNOWN),
+    ("processes", lambda setup: UNKNOWN if setup.processes is None else str(setup.processes)),
 )
 
 
@@ -83,16 +85,10 @@ def _of_case(
     if gates is not None and not gates:
         return []
     looked = [*EVERY_GATE, *((f"table.{name}", _table(name)) for name in _names(before, after))]
-    if _statistical(gates) and not _simulated((*before, *after)):
+    if (gates is None or any(map(statistical, gates))) and not _simulated((*before, *after)):
         looked += NOISY_GATES
     both = [(what, *_both(before, after, words)) for what, words in looked]
     return [(what, first, last) for what, first, last in both if first != last]
-
-
-def _statistical(gates: Sequence[Gate] | None) -> bool:
-    return gates is None or any(
-        gate.measure != LABELS and MEASURES[gate.measure].kind == "statistical" for gate in gates
-    )
 
 
 def _simulated(runs: Sequence[RunSummary]) -> bool:

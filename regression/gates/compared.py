@@ -9,8 +9,6 @@ from analyzers.numbers import some
 from analyzers.summary import RunSummary
 from regression.finding import Decision, Finding, Gate
 
-LABELS = "labels"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:

@@ -18,8 +18,9 @@ from math import isfinite
 from statistics import fmean
 
 from analyzers.numbers import percent, some
+from regression import suite_gates
 from regression.finding import Decision, Finding
-from regression.gates.compared import LABELS, Compared
+from regression.gates.compared import Compared
 from regression.gates.known import Known, Sides, in_words, reason, shown, sides
 from regression.statistics.detectable import effect_of, runs_to_tell
 from regression.statistics.intervals import LEAST_RUNS, Ratio, ratio_of
@@ -31,7 +32,7 @@ LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at
 
 def is_tested(compared: Compared, *, paired: bool = False) -> bool:
     """Whether this is a gate that an interval decides: several numbers, and nothing but numbers."""
-    if compared.gate.measure == LABELS or compared.measure.kind == "exact":
+    if not suite_gates.statistical(compared.gate):
         return False
     known = sides(compared, paired=paired)
     return _all_numbers(known) and min(len(known.before), len(known.after)) >= LEAST_RUNS

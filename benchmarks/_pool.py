@@ -1,0 +1,108 @@
+"""Many short runs on the local endpoint, one after the other: the noise of this machine, to be drawn from.
+
+A folder for each run, NUMBER-KIND-CASE: two runs of a kind and then one that lost a tenth, again and again,
+so that whatever the machine does meanwhile happens to both kinds.
+"""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from analyzers.summary import RunSummary, read_summary
+from tablemodel.derived import write_scenario
+from tablemodel.runfiles import FileProblem, write_atomically
+from tablemodel.scenario import scenario_from_dict
+
+SAME, LESS = "same", "less"
+FIRST_SEED: Final = 1_000
+EVEN: Final = {"kind": "uniform", "keys": 10_000}
+
+
+def _scenario(name: str, write: float, keys: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    return {
+        "format": "keyheat.scenario/1",
+        "name": name,
+        "question": "Does it still take what it took?",
+        "loadtest": "hotkey",
+        "table": {"name": f"keyheat-{name}", "sort_key": "sk", "provisioned": {"read": 30, "write": write}},
+        "keys": keys,
+        "load": {"users": 20, "requests_per_s": 1_500, "duration_s": seconds, "item_bytes": 1_000},
+    }
+
+
+def _hot(share: float) -> dict[str, Any]:
+    return {"kind": "hot_key", "share": share, "keys": 1_000}
+
+
+MADE: Final = {
+    (SAME, "capped"): _scenario("capped", 30, EVEN, 8),  # its burst is spent before the load ends
+    (SAME, "hotkey"): _scenario("hotkey", 4_000, _hot(0.9), 6),  # its hot key's partition is the limit
+    (LESS, "capped"): _scenario("capped", 27, EVEN, 8),
+    (LESS, "hotkey"): _scenario("hotkey", 4_000, _hot(0.993), 6),
+}
+ROUND: Final = ((SAME, "capped"), (SAME, "hotkey")) * 2 + ((LESS, "capped"), (LESS, "hotkey"))
+
+KEPT: Final = {"scenario", "started_at", "duration_s", "seed", "valid", "throttled", "measures", "absent"}
+NOT_KEPT: Final = {
+    "status": "finished", "setup": {"target": "local"},
+    "constraint": "none", "grade": "none", "confidence": 1,
+}  # fmt: skip
+
+Pool = Mapping[tuple[str, str], Sequence[RunSummary]]
+"""The valid runs by kind and case, in the order in which they were made."""
+
+
+def collect(folder: Path, count: int) -> None:
+    """Make so many runs; those that are there already stay."""
+    for number, (kind, case) in islice(enumerate(cycle(ROUND), 1), count):
+        run = folder / f"{number:04}-{kind}-{case}"
+        if run.exists():
+            continue
+        raw = MADE[kind, case] | {"seed": FIRST_SEED + number}
+        path = folder / f"{kind}-{case}.json"
+        write_scenario(path, scenario_from_dict(raw, str(path)))
+        command = (sys.executable, "-m", "keyheat", "run", str(path), "--no-collect", "--out", str(run))
+        print(f"{number} of {count}: {run.name}", flush=True)
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def pool(path: Path) -> tuple[Pool, int]:
+    """The valid runs of a folder, or of the file that `keep` wrote; and how many were not valid."""
+    named = of_folder(path) if path.is_dir() else of_file(path)
+    runs: dict[tuple[str, str], list[RunSummary]] = {kind: [] for kind in MADE}
+    for name, run in named:
+        _, kind, case = name.split("-")
+        if run.valid:
+            runs[kind, case].append(run)
+    return runs, len(named) - sum(len(of_kind) for of_kind in runs.values())
+
+
+def keep(folder: Path, path: Path) -> None:
+    """The numbers of a folder's runs, a line each, without what names a machine or a run."""
+    lines = [
+        orjson.dumps([name, run.model_dump(mode="json", include=KEPT)]) for name, run in of_folder(folder)
+    ]
+    write_atomically(path, lambda file: file.write(b"\n".join(lines) + b"\n"))
+
+
+def of_folder(folder: Path) -> list[tuple[str, RunSummary]]:
+    """The runs of a folder by name, as far as they came to a summary."""
+    found = []
+    for run in sorted(folder.iterdir()):
+        with suppress(FileProblem):
+            found.append((run.name, read_summary(run)))
+    return found
+
+
+def of_file(path: Path) -> list[tuple[str, RunSummary]]:
+    """The runs that `keep` wrote."""
+    return [
+        (name, RunSummary.model_validate({"run_id": name, **NOT_KEPT, **numbers}))
+        for name, numbers in map(orjson.loads, path.read_bytes().splitlines())
+    ]

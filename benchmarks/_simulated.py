@@ -1,0 +1,82 @@
+"""Runs of a suite on the simulator whose arrivals, sizes and keys are drawn: noise without a machine."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from analyzers.formats import TableFacts
+from analyzers.manifest import Manifest
+from analyzers.measures import MEASURES
+from analyzers.measuring import TAKEN, Run, sides_of
+from analyzers.setup import Setup
+from analyzers.summary import RunSummary
+from tablemodel.runfiles import SIMULATED
+from tablemodel.scenario import scenario_from_dict
+from tablemodel.simulator.simulate import simulate
+
+SIZES: Final = {"kind": "lognormal", "median": 900, "sigma": 0.8}
+Raws = Mapping[str, Mapping[str, Any]]
+AT: Final = datetime(2026, 12, 1, tzinfo=UTC)
+
+
+def _scenario(
+    name: str, write: float, keys: Mapping[str, Any], per_s: float, seconds: float
+) -> dict[str, Any]:
+    return {
+        "format": "keyheat.scenario/1",
+        "name": name,
+        "question": "Does it still take what it took?",
+        "loadtest": "hotkey",
+        "table": {"name": name, "sort_key": "sk", "provisioned": {"read": 100, "write": write}},
+        "keys": keys,
+        "load": {
+            "requests_per_s": per_s, "duration_s": seconds, "item_bytes": SIZES, "arrivals": "poisson",
+        },
+    }  # fmt: skip
+
+
+def _hot(share: float) -> dict[str, Any]:
+    return {"kind": "hot_key", "share": share, "keys": 1_000}
+
+
+HOTTER: Final = 0.96  # of the same demand a tenth less is accepted
+EVEN: Final = {"kind": "uniform", "keys": 10_000}
+SAME: Final[Raws] = {
+    "hotkey": _scenario("hotkey", 4_000, _hot(0.9), 1_500, 30),  # held back by its hot key's partition
+    "spent": _scenario("spent", 40, EVEN, 800, 60),  # spends its burst, then its capacity
+    "tiny": _scenario("tiny", 20, EVEN, 900, 30),  # so small that capacity comes in chunks
+}
+LESS: Final[Raws] = {
+    "hotkey": _scenario("hotkey", 4_000, _hot(HOTTER), 1_500, 30),
+    "spent": _scenario("spent", 36, EVEN, 800, 60),
+    "tiny": _scenario("tiny", 18, EVEN, 900, 30),
+}
+TAKEN_HERE: Final = {name: take for name, take in TAKEN.items() if MEASURES[name].kind == "statistical"}
+
+
+def summary(raw: Mapping[str, Any], seed: int) -> RunSummary:
+    """The statistical measures of one simulated run, taken as those of any run are."""
+    simulation = simulate(scenario_from_dict(dict(raw), raw["name"]), seed=seed)
+    manifest = Manifest(target=SIMULATED, started_at=AT, table=TableFacts(name=raw["name"]))
+    run = Run(
+        manifest=manifest,
+        scenario="not_simulated",
+        sides=sides_of(simulation.client.seconds_table()) or "not_sent",
+        accepted="not_simulated",
+    )
+    taken = {name: take(run) for name, take in TAKEN_HERE.items()}
+    return RunSummary(
+        run_id=f"{raw['name']}-{seed}",
+        scenario=raw["name"],
+        started_at=AT,
+        duration_s=raw["load"]["duration_s"],
+        seed=seed,
+        status="finished",
+        setup=Setup(target=SIMULATED),
+        valid=True,
+        constraint="none",  # not looked at here
+        grade="none",
+        confidence=1.0,
+        measures={name: value for name, value in taken.items() if not isinstance(value, str)},
+        absent={name: value for name, value in taken.items() if isinstance(value, str)},
+    )
