@@ -19,40 +19,25 @@ from typing import Final
 
 import numpy as np
 import orjson
-import pyarrow as pa
-import pyarrow.compute as pc
 from hdrh.histogram import HdrHistogram
-from numpy.typing import NDArray
 
 from analyzers.formats import Direction
 from analyzers.latency import US_PER_MS, accepted_latencies
 from analyzers.manifest import Manifest
 from analyzers.measures import Absence
+from analyzers.sides import Numbers, Side, sides_of, throttled_seconds
 from tablemodel import runfiles
 from tablemodel.runfiles import FileProblem
 from tablemodel.scenario import Scenario, ScenarioError, scenario_from_dict
 from tablemodel.simulator.search import smallest_shards
 
 Measured = float | Absence
-Numbers = NDArray[np.float64]
 
 QUIET_S: Final = 10  # seconds of load without a throttle that are a recovery; width of the knee's window
 LEAST_WHOLE_S: Final = 3
 STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
 CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
-DIRECTIONS: Final[tuple[Direction, ...]] = ("write", "read")
 SAME: Final = 1e-9  # relative difference of two numbers that are the same
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """One direction second by second, from the first second of the load to its last."""
-
-    attempts: Numbers
-    accepted: Numbers
-    throttled: Numbers  # attempts that were, whoever refused them
-    own_units: Numbers  # of the table
-    units: Numbers  # of the table and its indexes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +168,7 @@ def knee_units_per_s(run: Run) -> Measured:
     """
     if isinstance(run.sides, str):
         return run.sides
-    sides, throttled = run.sides, _throttled(run.sides)
+    sides, throttled = run.sides, throttled_seconds(run.sides)
     if not len(throttled):
         return "no_throttles"
     worst: Direction = max(sides, key=lambda side: sides[side].throttled.sum())
@@ -216,7 +201,7 @@ def first_throttle_s(run: Run) -> Measured:
     """Seconds from the first second with an attempt to the first with a throttle."""
     if isinstance(run.sides, str):
         return run.sides
-    throttled = _throttled(run.sides)
+    throttled = throttled_seconds(run.sides)
     return float(throttled[0]) if len(throttled) else "no_throttles"
 
 
@@ -224,7 +209,7 @@ def recovery_s(run: Run) -> Measured:
     """Seconds from the first throttle to the end of the last one before ten seconds of load without any."""
     if isinstance(run.sides, str):
         return run.sides
-    throttled = _throttled(run.sides)
+    throttled = throttled_seconds(run.sides)
     if not len(throttled):
         return "no_throttles"
     loaded = np.cumsum(sum(one.attempts for one in run.sides.values()) > 0)  # seconds with attempts so far
@@ -275,38 +260,3 @@ def _accepted(path: Path, manifest: Manifest) -> HdrHistogram | Absence:
         return accepted_latencies(path) or "none_accepted"
     except FileProblem:
         return "no_file"
-
-
-def sides_of(rows: pa.Table) -> dict[Direction, Side] | None:
-    """The rows of `seconds.parquet`, both directions by second; None where nothing was attempted."""
-    attempted = rows.filter(pc.greater(rows["attempts"], 0))["second"].cast(pa.int64())
-    if not len(attempted):
-        return None
-    first, last = pc.min(attempted).as_py(), pc.max(attempted).as_py()
-    return {side: _side(rows.filter(pc.equal(rows["direction"], side)), first, last) for side in DIRECTIONS}
-
-
-def _side(rows: pa.Table, first: int, last: int) -> Side:
-    own = rows.filter(pc.is_null(rows["index"]))
-    return Side(
-        attempts=_by_second(own, "attempts", first, last),
-        accepted=_by_second(own, "accepted", first, last),
-        throttled=_by_second(own, "throttled", first, last),
-        own_units=_by_second(own, "consumed_units", first, last),
-        units=_by_second(rows, "consumed_units", first, last),
-    )
-
-
-def _by_second(rows: pa.Table, column: str, first: int, last: int) -> Numbers:
-    """A column added up by second."""
-    place = rows["second"].cast(pa.int64()).to_numpy() - first
-    inside = (place >= 0) & (place <= last - first)
-    amounts = rows[column].to_numpy().astype(float)
-    summed = np.zeros(last - first + 1)
-    np.add.at(summed, place[inside], amounts[inside])
-    return summed
-
-
-def _throttled(sides: Mapping[Direction, Side]) -> NDArray[np.int64]:
-    """The seconds with a throttle, counted from the first second of the load."""
-    return np.flatnonzero(sum(one.throttled for one in sides.values()))

@@ -28,16 +28,16 @@ from regression.suite_gates import (
     gate_of,
     statistical,
 )
+from regression.suite_scenarios import SCENARIOS as SCENARIOS
+from regression.suite_scenarios import scenario_of
 from regression.suite_spec import PATTERNS, CaseSpec, GateSpec, Seeds, SuiteSpec
 from tablemodel.checked import mistakes
-from tablemodel.overrides import overridden
 from tablemodel.runfiles import SIMULATED
-from tablemodel.scenario import Scenario, ScenarioError, load_scenario
+from tablemodel.scenario import Scenario, ScenarioError
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-SCENARIOS, SUITES = ROOT / "configs" / "scenarios", ROOT / "configs" / "suites"
+SUITES: Final = ROOT / "configs" / "suites"
 LOADTESTS: Final = ROOT / "loadtests"
-FILES: Final = (".toml", ".json")
 SEEDS: Final = 2**63
 
 
@@ -122,7 +122,7 @@ def load_suite(path: Path) -> Suite:
         errors += mistakes(error, PATTERNS)
     listed = raw.get("cases")
     cases = listed if isinstance(listed, list) else []
-    scenarios = [_scenario(case, path, f"$.cases[{number}]", errors) for number, case in enumerate(cases)]
+    scenarios = [scenario_of(case, path, f"$.cases[{number}]", errors) for number, case in enumerate(cases)]
     errors += _gates_mistakes(raw, cases)
     if spec is not None and not errors:
         made = _cases(spec, [found for found in scenarios if found is not None])
@@ -140,38 +140,6 @@ def _toml(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise SuiteError(str(path), [f"{reason or error} @ file"]) from error
-
-
-def _scenario(raw: object, suite: Path, place: str, errors: list[str]) -> tuple[Scenario, Path] | None:
-    """The scenario of a case with its settings made; what is wrong with it goes to `errors`."""
-    case = raw if isinstance(raw, Mapping) else {}
-    named, settings = case.get("scenario"), case.get("set", [])
-    if not isinstance(named, str) or not named:
-        return None  # said with the other fields
-    path = _scenario_file(named, suite)
-    if not path.is_file():
-        names = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
-        errors.append(f"no scenario {named!r}: neither {path} nor one of {names} @ {place}.scenario")
-        return None
-    try:
-        scenario = load_scenario(path)
-    except ScenarioError as error:
-        errors += [f"in {path.name}: {line} of {place}.scenario" for line in error.errors]
-        return None
-    if not isinstance(settings, list) or not all(isinstance(one, str) for one in settings):
-        return None  # said with the other fields
-    try:
-        return overridden(scenario, settings, str(path)), path
-    except ScenarioError as error:
-        errors += [f"in {path.name}: {line} of {place}.set" for line in error.errors]
-        return None
-
-
-def _scenario_file(named: str, suite: Path) -> Path:
-    """A path lies beside the suite; a name is one of Keyheat's own scenarios."""
-    if named.endswith(FILES) or "/" in named:
-        return suite.parent / named
-    return SCENARIOS / f"{named}.toml"
 
 
 def _gates_mistakes(raw: Mapping[str, Any], cases: Sequence[object]) -> Iterator[str]:

@@ -12,7 +12,8 @@ from hdrh.histogram import HdrHistogram
 from analyzers.formats import TableFacts
 from analyzers.manifest import Manifest
 from analyzers.measures import ABSENCES, MEASURES, Absence
-from analyzers.measuring import TAKEN, Measured, Run, sides_of
+from analyzers.measuring import TAKEN, Measured, Run
+from analyzers.sides import sides_of
 from tablemodel.capabilities import Capabilities, Finding
 from tablemodel.overrides import overridden
 from tablemodel.runfiles import SECONDS_SCHEMA

@@ -1,0 +1,205 @@
+"""Suites: what a file may say, what it means, and every mistake in it at once."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.measures import MEASURES
+from regression.finding import Gate
+from regression.gates.judge import judge
+from regression.suite import SCENARIOS, SUITES, Suite, SuiteError, find_suite, load_suite
+from regression.suite_gates import DEFAULT_GATES, LABELS, LEAST_EFFECTS, statistical
+from regression.suite_spec import json_schema
+from tablemodel.scenario import load_scenario
+
+ROOT = Path(__file__).parents[2]
+Verb = Callable[..., Any]
+HEAD = 'format = "keyheat.suite/1"\nname = "mine"\nquestion = "Still?"\n'
+
+
+def suite_of(tmp_path: Path, text: str, head: str = HEAD) -> Suite:
+    path = tmp_path / "mine.toml"
+    path.write_text(head + text)
+    return load_suite(path)
+
+
+def mistakes(tmp_path: Path, text: str, head: str = HEAD) -> list[str]:
+    with pytest.raises(SuiteError) as raised:
+        suite_of(tmp_path, text, head)
+    return raised.value.errors
+
+
+def case(scenario: str = "hotkey", **more: object) -> str:
+    lines = [f"{name} = {json.dumps(value)}" for name, value in {"scenario": scenario, **more}.items()]
+    return "\n".join(["[[cases]]", *lines, ""])
+
+
+def test_a_case_is_simulated_once_and_held_to_its_labels_and_exact_numbers(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, case())
+    (one,) = suite.cases
+    assert (one.name, one.target, one.repetitions, one.seeds) == ("hotkey", "simulated", 1, "each")
+    assert one.scenario == load_scenario(SCENARIOS / "hotkey.toml")
+    exact = {name for name, measure in MEASURES.items() if measure.kind == "exact"}
+    assert {gate.measure for gate in one.gates} == {LABELS, *exact}
+    assert suite.gates == {"hotkey": one.gates}
+
+
+def test_a_target_that_has_noise_is_held_to_statistics_too_and_run_five_times(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, case(target="local") + case(target="http://127.0.0.1:8000"))
+    for one in suite.cases:
+        assert (one.gates, one.repetitions) == (DEFAULT_GATES, 5)
+    assert [one.name for one in suite.cases] == ["hotkey-local", "hotkey-127-0-0-1-8000"]
+
+
+def test_one_repetition_decides_nothing_statistical(tmp_path: Path) -> None:
+    (one,) = suite_of(tmp_path, case(target="local", repetitions=1)).cases
+    assert not any(map(statistical, one.gates))
+
+
+def test_every_statistical_measure_has_a_least_effect() -> None:
+    assert {name for name, measure in MEASURES.items() if measure.kind == "statistical"} == set(LEAST_EFFECTS)
+    assert {gate.measure for gate in DEFAULT_GATES} == {LABELS, *MEASURES}
+    assert judge({"mine": DEFAULT_GATES}, {}, {})  # the gates know every one of them
+
+
+def test_a_case_says_its_own_where_the_suite_says_another(tmp_path: Path) -> None:
+    text = (
+        'target = "local"\nrepetitions = 3\nseeds = "same"\n'
+        '[[gates]]\nmeasure = "p99_ms"\n'
+        + case()
+        + case(name="mine", target="aws", repetitions=2, seeds="each", set=["seed=7", "load.duration_s=9"])
+        + '[[cases.gates]]\nmeasure = "throttle_share"\nleast_effect = 0.5\nconfidence = 0.9\n'
+        + case("sharded", gates=[])
+    )
+    first, second, third = suite_of(tmp_path, text).cases
+    assert (first.target, first.repetitions, first.gates) == (
+        "local", 3, (Gate(measure="p99_ms", least_effect=LEAST_EFFECTS["p99_ms"]),)
+    )  # fmt: skip
+    assert (second.name, second.target, second.repetitions) == ("mine", "aws", 2)
+    assert second.gates == (Gate(measure="throttle_share", least_effect=0.5, confidence=0.9),)
+    assert (second.scenario.seed, second.scenario.load.duration_s) == (7, 9)
+    assert [first.seed(2), second.seed(0), second.seed(1)] == [1, 7, 8]
+    assert third.gates == ()
+
+
+def test_a_scenario_is_a_name_of_ours_or_a_file_beside_the_suite(tmp_path: Path) -> None:
+    own = (SCENARIOS / "hotkey.toml").read_text().replace('name = "hotkey"', 'name = "own"', 1)
+    (tmp_path / "down").mkdir()
+    (tmp_path / "down" / "own.toml").write_text(own)
+    suite = suite_of(tmp_path, case("down/own.toml") + case("hotkey"))
+    assert [one.name for one in suite.cases] == ["own", "hotkey"]
+    assert suite.cases[0].path == tmp_path / "down" / "own.toml"
+
+
+def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text('format = "keyheat.scenario/1"\nname = "wrong"\n')
+    text = (
+        'target = "loca"\nrepetitions = 0\n'
+        '[[gates]]\nmeasure = "p99"\n'
+        + case("hotkeys", surprise=1)
+        + case("wrong.toml")
+        + case("hotkey", set=["load.duration_s", "keys.shards=0"])
+        + '[[cases.gates]]\nmeasure = "labels"\nleast_effect = 0.1\n'
+        + '[[cases.gates]]\nmeasure = "labels"\n'
+    )
+    found = mistakes(tmp_path, text)
+    assert [line.rpartition(" @ ")[2] for line in found] == [
+        "$.target", "$.repetitions", "$.cases[0].surprise", "$.cases[0].scenario",
+        "$.question of $.cases[1].scenario", "$.loadtest of $.cases[1].scenario",
+        "$.table of $.cases[1].scenario", "$.keys of $.cases[1].scenario",
+        "--set of $.cases[2].set",
+        "$.gates[0].measure", "$.cases[2].gates[0].least_effect", "$.cases[2].gates[1].measure",
+    ]  # fmt: skip
+    assert found[0].startswith("should be simulated, local, aws, or the URL of an endpoint")
+    assert found[3].startswith("no scenario 'hotkeys'; there are aggregate-scan, ")
+    assert " hotkey, " in found[3]
+    assert found[9].startswith("no measure 'p99'; there are: labels, accepted_units_per_s.read, ")
+    assert found[10] == "labels is exact: any change of it counts @ $.cases[2].gates[0].least_effect"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (case() + case(), "2 cases are named 'hotkey-simulated' @ $.cases[0].name"),
+        (case(name="a") + case("sharded", name="a"), "2 cases are named 'a' @ $.cases[0].name"),
+        (
+            case(repetitions=1) + '[[cases.gates]]\nmeasure = "p99_ms"\n',
+            "p99_ms differs from run to run: it takes 2 repetitions or more, got 1 @ $.cases[0].repetitions",
+        ),
+        (
+            'repetitions = 1\n[[gates]]\nmeasure = "p50_ms"\n' + case(),
+            "p50_ms differs from run to run: it takes 2 repetitions or more, got 1 @ $.repetitions",
+        ),
+        (
+            case("auto-scaling-late", target="local"),
+            "auto scaling happens in simulated runs only, and auto-scaling-late has it @ $.cases[0].target",
+        ),
+        (
+            case(set=['loadtest="nothing"']),
+            "in hotkey.toml: there is no load test nothing.py in loadtests/ @ $.cases[0].scenario",
+        ),
+        (
+            case("./none.toml"),
+            "no file {folder}/none.toml: a scenario's path begins at the suite's folder "
+            "@ $.cases[0].scenario",
+        ),
+        ("cases = 3\n", "Input should be a valid tuple, got 3 @ $.cases"),
+        ("", "missing @ $.cases"),
+    ],
+)
+def test_rules_of_several_fields(tmp_path: Path, text: str, said: str) -> None:
+    assert said.replace("{folder}", str(tmp_path)) in mistakes(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("format = 3", "Input should be 'keyheat.suite/1', got 3 @ $.format"),
+        ("name =", "not TOML: "),
+        ("\ufeff\0", "not TOML: "),
+    ],
+)
+def test_what_is_no_suite_is_said(tmp_path: Path, head: str, said: str) -> None:
+    assert any(said in line for line in mistakes(tmp_path, "", head))
+
+
+def test_a_suite_is_a_name_of_ours_or_a_file(tmp_path: Path) -> None:
+    assert find_suite("smoke").path == SUITES / "smoke.toml"
+    (tmp_path / "mine.toml").write_text(HEAD + case())
+    assert find_suite(str(tmp_path / "mine.toml")).name == "mine"
+    with pytest.raises(SuiteError, match="neither a file nor one of: designs, nightly, smoke"):
+        find_suite("weekly")
+
+
+def test_the_digest_is_of_what_is_run_and_held_on_to(tmp_path: Path) -> None:
+    digest = suite_of(tmp_path, case()).digest
+    assert suite_of(tmp_path, case(), HEAD.replace("Still?", "As ever?")).digest == digest
+    for text in (case(seeds="same"), case(repetitions=2), case(set=["seed=2"]), case() + case("sharded")):
+        assert suite_of(tmp_path, text).digest != digest
+
+
+@pytest.mark.parametrize("path", sorted(SUITES.glob("*.toml")), ids=lambda path: path.stem)
+def test_our_suites_are_right_and_named_as_their_files(path: Path) -> None:
+    suite = load_suite(path)
+    assert suite.name == path.stem
+    noise = {one.target for one in suite.cases} != {"simulated"}
+    assert any(statistical(gate) for one in suite.cases for gate in one.gates) == noise
+
+
+def test_the_designs_are_all_of_the_page() -> None:
+    page = (ROOT / "docs" / "key-designs.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\|[^|]*\| \[(\w+)\.py\]", page, re.MULTILINE))
+    assert len(listed) > 15
+    assert listed <= {one.scenario.loadtest for one in find_suite("designs").cases}
+
+
+def test_the_schema_in_the_repository_is_the_codes(verb: Verb) -> None:
+    said = verb("schema", "suite")
+    assert said.out == (ROOT / "configs" / "suite.schema.json").read_text()
+    assert json.loads(said.out) == json_schema()
+    assert verb("schema", "regression").out == (ROOT / "configs" / "regression.schema.json").read_text()
+    assert verb("schema", "scenario").out == verb("schema").out
