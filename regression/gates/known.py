@@ -8,11 +8,13 @@ knows anything, and such a run says nothing.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from statistics import median
+from statistics import fmean, median
 
 from analyzers.measures import ABSENCES, Absence, Measure
 from analyzers.summary import RunSummary
 from regression.gates.compared import Compared
+
+COUNTED_WHOLE = "s"  # the unit of measures that are whole seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,16 @@ def shown(side: Sequence[Known]) -> float | str:
     if 2 * len(finite) >= len(side):
         return median(finite)
     return next(in_words(run.why) for run in side if run.why)
+
+
+def raised(measure: Measure, side: Sequence[Known]) -> list[float]:
+    """The numbers of a side, none below the measure's floor: they have logarithms."""
+    return [max(run.number, measure.floor) for run in side]
+
+
+def least_spread(measure: Measure, numbers: Sequence[float]) -> float:
+    """The relative spread that such numbers have at least: of whole seconds, half of one is not known."""
+    return measure.floor / 2 / fmean(numbers) if measure.unit == COUNTED_WHOLE else 0.0
 
 
 def in_words(why: Absence | None) -> str:

@@ -15,18 +15,16 @@ other side have one, no interval is needed: three runs on each side do so by cha
 
 from collections.abc import Sequence
 from math import isfinite
-from statistics import fmean
 
 from analyzers.numbers import percent, some
 from regression import suite_gates
 from regression.finding import Decision, Finding
 from regression.gates.compared import Compared
-from regression.gates.known import Known, Sides, in_words, reason, shown, sides
+from regression.gates.known import Known, Sides, in_words, least_spread, raised, reason, shown, sides
 from regression.statistics.detectable import effect_of, runs_to_tell
 from regression.statistics.intervals import LEAST_RUNS, Ratio, ratio_of
 from regression.words import relative, value
 
-COUNTED_WHOLE = "s"  # the unit of measures that are whole seconds: half of one is not known
 LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at all
 
 
@@ -96,9 +94,8 @@ def _all_numbers(known: Sides) -> bool:
 
 
 def _ratio(compared: Compared, known: Sides, level: float, paired: bool) -> Ratio:
-    floor = compared.measure.floor
-    first, last = ([max(run.number, floor) for run in side] for side in (known.before, known.after))
-    unsure = floor / 2 / min(fmean(first), fmean(last)) if compared.measure.unit == COUNTED_WHOLE else 0.0
+    first, last = (raised(compared.measure, side) for side in (known.before, known.after))
+    unsure = max(least_spread(compared.measure, side) for side in (first, last))
     return ratio_of(first, last, confidence=level, paired=paired, least_spread=unsure)
 
 
