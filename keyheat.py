@@ -49,6 +49,9 @@ MENU: Menu = {
         "analyze": ("evidence", "label the throttles: partition, table, or what else it was"),
         "report": ("show", "write the page of a run from its files"),
         "compare": ("show", "several runs side by side on one page"),
+        "runs": ("runs", "all runs on one page: search, order, trends"),
+        "serve": ("runs", "the same on a local page, while runs are going on"),
+        "fix": ("fix", "try what a diagnosis recommends, beside the run as it was"),
     },
     "Tidying up": {
         "clean": ("clean", "delete what a run wrote to a table of somebody else's"),

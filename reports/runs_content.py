@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final
 
@@ -66,7 +65,6 @@ def sentence_of(rows: Sequence[Row], trends: Sequence[Trend]) -> str:
     """The index in a sentence: how much there is, and what became worse."""
     if not rows:
         return "No run yet."
-    newest = datetime.fromtimestamp(max(row.started_s for row in rows), UTC)
     what = f"{some(len(rows), 'run')} of {some(len({row.scenario for row in rows}), 'scenario')}"
     worse = [trend for trend in trends if trend.worse]
     if worse:
@@ -75,11 +73,13 @@ def sentence_of(rows: Sequence[Row], trends: Sequence[Trend]) -> str:
         said = f"{', '.join(names[:3])}{rest} became worse"
     else:
         said = "nothing became worse" if trends else "no scenario ran twice on the same setup yet"
-    return f"{what}, the newest of {newest:%Y-%m-%d %H:%M} UTC: {said}."
+    return f"{what}: {said}."
 
 
 def _columns(rows: Sequence[Row], words: Words, place: Place, link: Link) -> dict[str, list[Any]]:
-    measures = [name for name in MEASURES if any(row.summary and name in row.summary.measures for row in rows)]
+    measures = [
+        name for name in MEASURES if any(row.summary and name in row.summary.measures for row in rows)
+    ]
 
     def named(text: Callable[[Row], str]) -> list[int]:
         return [words.number(text(row)) for row in rows]

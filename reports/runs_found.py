@@ -5,7 +5,7 @@ What cannot be read is a problem with its place, and never the end of the search
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from platform import node
@@ -22,7 +22,12 @@ from tablemodel.underway import Underway, read_underway
 
 DEPTH: Final = 6  # folders below the one that is searched
 MARKS: Final = (FILES[RUN], FILES[DIAGNOSIS])
-WATCHED: Final = (*MARKS, FILES[SUMMARY], REPORT, underway.NAME)  # what is read, or linked to, changes with one of these
+WATCHED: Final = (
+    *MARKS,
+    FILES[SUMMARY],
+    REPORT,
+    underway.NAME,
+)  # what is read, or linked to, changes with one of these
 SILENT_S: Final = 60.0  # after which a process on another machine counts as gone
 BORN_WITHIN_S: Final = 2.0  # the system's own clock steps, and its times of birth with it
 
@@ -51,34 +56,31 @@ class Found:
     report: bool = False
 
 
+Places = list[tuple[Path, Stamp]]
+
+
 @dataclass(slots=True)
 class Search:
-    """Finds and reads runs, again and again: what has not changed since is not read again."""
+    """Finds and reads runs, again and again: what has not changed since is not read again.
 
+    `tell` gives the places one by one, and shows how far that is.
+    """
+
+    tell: Callable[[Places], Iterable[tuple[Path, Stamp]]] = iter
     _known: dict[Path, tuple[Stamp, Found]] = field(default_factory=dict)
 
     def look(self, folders: Sequence[Path], now_s: float) -> tuple[list[Found], list[Problem]]:
         """Every run below the folders once, and what could not be read; `now_s` judges signs of life."""
-        runs: dict[Path, Found] = {}
         problems: list[Problem] = []
-        for place, stamp in self._places(folders, problems):
-            if place in runs:
-                continue
+        places = dict(place for folder in folders for place in _runs_below(folder, DEPTH, problems))
+        runs: dict[Path, Found] = {}
+        for place, stamp in self.tell(list(places.items())):
             try:
                 runs[place] = self._read(place, stamp, now_s)
             except (FileProblem, OSError) as problem:
                 problems.append(Problem(place=place, why=str(problem).replace(f"{place}/", "")))
         self._known = {place: known for place, known in self._known.items() if place in runs}
         return list(runs.values()), problems
-
-    def count(self, folders: Sequence[Path]) -> int:
-        """How many runs there are that have not been read yet."""
-        places = dict(self._places(folders, []))
-        return sum(place not in self._known for place in places)
-
-    def _places(self, folders: Sequence[Path], problems: list[Problem]) -> Iterator[tuple[Path, Stamp]]:
-        for folder in folders:
-            yield from _runs_below(folder, DEPTH, problems)
 
     def _read(self, folder: Path, stamp: Stamp, now_s: float) -> Found:
         known = self._known.get(folder)
@@ -99,6 +101,8 @@ def _runs_below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[t
             for entry in entries
             if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
         ]
+    except FileNotFoundError:
+        return  # no run has been made yet, or somebody has just deleted it
     except OSError as error:
         problems.append(Problem(place=folder, why=f"cannot be read: {error.strerror or error}"))
         return
@@ -125,9 +129,7 @@ def _found(folder: Path, names: set[str], now_s: float) -> Found:
     report = REPORT in names
     if FILES[DIAGNOSIS] in names:
         summary = read_summary(folder)
-        return Found(
-            folder=folder, state="done", summary=summary, table=_table(folder, names), report=report
-        )
+        return Found(folder=folder, state="done", summary=summary, table=_table(folder, names), report=report)
     manifest = read_manifest(folder)
     state: State = "never ended" if manifest.status == "running" else "not analyzed"
     return Found(
@@ -150,12 +152,12 @@ def _table(folder: Path, names: set[str]) -> str | None:
 
 
 def is_alive(signs: Underway, now_s: float) -> bool:
-    """Whether the process that gave the signs is still there; of another machine's, whether it said so lately."""
+    """Whether the process that gave the signs is there; one of another machine has to have said so lately."""
     if signs.host != node():
         return now_s - signs.at_s < SILENT_S
     try:
         process = psutil.Process(signs.pid)
-        same = abs(process.create_time() - signs.born_s) < BORN_WITHIN_S
-        return same and process.status() != psutil.STATUS_ZOMBIE
+        apart_s = abs(float(process.create_time()) - signs.born_s)
+        return apart_s < BORN_WITHIN_S and bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:
         return False

@@ -13,11 +13,12 @@ from urllib.parse import quote
 import orjson
 from markupsafe import Markup
 
+from reports.console import shown
 from reports.page import REPORT, page, said_at
 from reports.runs_content import content_of
 from reports.runs_found import Problem
 from reports.runs_rows import Row
-from reports.runs_trends import Detect, trends_of
+from reports.runs_trends import trends_of
 from tablemodel.runfiles import write_atomically
 
 NAME: Final = "runs.html"
@@ -35,32 +36,26 @@ class Runs:
     @property
     def searched(self) -> str:
         """Where was looked."""
-        return ", ".join([*map(typed, self.folders), *([typed(self.history)] if self.history else [])])
-
-
-def typed(path: Path) -> str:
-    """A path as a person would type it from here."""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+        return ", ".join(map(shown, (*self.folders, *([self.history] if self.history else []))))
 
 
 def place_of(row: Row) -> str:
     """Where a run's files are."""
-    return typed(row.folder) if row.folder is not None else row.url or ""
+    return shown(row.folder) if row.folder is not None else row.url or ""
 
 
-def write_runs(path: Path, runs: Runs, generated_at: datetime, detect: Detect) -> int:
-    """Write the page; gives its size in bytes. Raises `CannotWrite`."""
+def write_runs(path: Path, runs: Runs, generated_at: datetime) -> None:
+    """Write the page. Raises `CannotWrite`."""
 
     def link(row: Row) -> str | None:
         if row.folder is None or not row.report:
             return None
         return quote(Path(relpath(row.folder / REPORT, path.parent)).as_posix())
 
-    trends = trends_of(runs.rows, detect)
+    trends = trends_of(runs.rows)
     content = content_of(runs.rows, trends, runs.problems, place=place_of, link=link)
     text = render_runs(content, runs.searched, generated_at).encode("utf-8")
     write_atomically(path, lambda file: file.write(text))
-    return len(text)
 
 
 def render_runs(

@@ -120,9 +120,7 @@ def key_of(name: str) -> str:
 def _of_found(found: Found) -> Row:
     key, summary = key_of(str(found.folder.absolute())), found.summary
     if summary is not None:
-        return replace(
-            _of_summary(key, summary), folder=found.folder, table=found.table, report=found.report
-        )
+        return replace(_of_summary(key, summary), folder=found.folder, table=found.table, report=found.report)
     assert found.manifest is not None, "a run without a summary has a manifest"
     manifest = found.manifest
     return Row(

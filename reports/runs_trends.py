@@ -84,17 +84,22 @@ class Trend:
         }
 
 
-def trends_of(rows: Sequence[Row], detect: Detect) -> tuple[Trend, ...]:
+def unchanged(_values: Sequence[float]) -> tuple[Change, ...]:
+    """No change point."""
+    return ()
+
+
+def trends_of(rows: Sequence[Row], detect: Detect = unchanged) -> tuple[Trend, ...]:
     """A trend for every setup that was measured twice: those that became worse first, then the newest."""
     groups: dict[bytes, list[Row]] = {}
     for row in rows:
         if row.comparable and row.summary is not None:
             groups.setdefault(_measured(row.scenario, row.summary.setup), []).append(row)
-    chosen = [sorted(group, key=lambda row: row.started_s) for group in groups.values() if len(group) >= LEAST]
-    named = Counter((group[0].scenario, group[0].target) for group in chosen)
-    trends = [
-        _trend(group, detect, alone=named[group[0].scenario, group[0].target] == 1) for group in chosen
+    chosen = [
+        sorted(group, key=lambda row: row.started_s) for group in groups.values() if len(group) >= LEAST
     ]
+    named = Counter((group[0].scenario, group[0].target) for group in chosen)
+    trends = [_trend(group, detect, alone=named[group[0].scenario, group[0].target] == 1) for group in chosen]
     return tuple(
         sorted(trends, key=lambda trend: (not trend.worse, -trend.rows[-1].started_s, trend.scenario))
     )

@@ -15,9 +15,9 @@
   const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 20 });
   const measured = (value) => {
     if (value === null) return NOTHING;
-    const digits = value === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
-    const power = value === 0 ? 1 : 10 ** Math.max(0, Math.floor(Math.log10(Math.abs(value))) - 2);
-    return grouped.format(Number((Math.round(value / power) * power).toFixed(digits)));
+    if (value === 0) return "0";
+    const digits = 2 - Math.floor(Math.log10(Math.abs(value)));
+    return grouped.format(digits > 0 ? Number(value.toFixed(digits)) : Math.round(value * 10 ** digits) / 10 ** digits);
   };
   const percent = (share) => {
     if (share === null) return NOTHING;
@@ -32,6 +32,7 @@
     const parts = [[Math.floor(total / 86400), "d"], [Math.floor(total / 3600) % 24, "h"], [Math.floor(total / 60) % 60, "min"], [total % 60, "s"]];
     return parts.filter(([value]) => value).slice(0, 2).map(([value, unit]) => `${value} ${unit}`).join(" ") || "0 s";
   };
+  const titled = (name) => (name[0].toUpperCase() + name.slice(1)).replace(/_(s|ms)$/, ", $1").replace("_per_s", "/s").replaceAll("_", " ").replace(".", ", ");
   const moment = (epoch) => new Date(epoch * 1000).toISOString().slice(0, 16).replace("T", " ");
   const some = (count, thing) => `${grouped.format(count)} ${thing}${count === 1 ? "" : "s"}`;
   const inUnit = (value, unit) => unit === "share" ? percent(value) : unit === "ms" ? (value === null ? NOTHING : `${measured(value)} ms`) : measured(value);
@@ -53,9 +54,9 @@
   const named = (name) => (row) => words[columns[name][row]];
   const amount = (name) => (row) => columns[name]?.[row] ?? null;
   const MEASURED = [
-    ["write", "accepted_units_per_s.write", "WCU/s", measured, false],
+    ["write", "accepted_units_per_s.write", "WCU/s", measured, true],
     ["read", "accepted_units_per_s.read", "RCU/s", measured, true],
-    ["throttled", "throttle_share", "Throttled", percent, false],
+    ["throttled", "throttle_share", "Throttled", percent, true],
     ["p99", "p99_ms", "p99 ms", measured, true],
   ];
   const TABLE = [
@@ -98,6 +99,9 @@
   function take(fresh) {
     content = fresh;
     ({ columns, words } = content);
+    for (const trend of content.trends) {
+      for (const series of trend.series) series.values = trend.rows.map((number) => columns[series.measure][number]);
+    }
     const searched = ["scenario", "verdict", "limited", "labels", "table", "target", "question", "suite", "session", "machine", "status"].map(named);
     texts = columns.key.map((key, row) =>
       [moment(columns.started[row]), columns.folder[row], columns.worse[row] ? "worse" : "", columns.baseline[row] ? "baseline" : "", ...searched.map((of) => of(row))]
@@ -221,8 +225,8 @@
     add("Attempts", columns.attempts[number] === null ? "" : `${grouped.format(columns.attempts[number])}, ${grouped.format(columns.throttled[number] ?? 0)} throttled`);
     for (const [name, says] of Object.entries(content.says)) {
       if (columns[name] && columns[name][number] !== null) {
-        const unit = name === "throttle_share" ? "share" : name.endsWith("_ms") ? "ms" : "";
-        add(name.replaceAll("_", " ").replace(".", ", "), inUnit(columns[name][number], unit), says);
+        const unit = name === "throttle_share" ? "share" : "";
+        add(titled(name), inUnit(columns[name][number], unit), says);
       }
     }
     add("Machine", word("machine"));
@@ -371,7 +375,8 @@
     let drawnOnes = 0;
     if (runs) list(); else drawnOnes = pictures();
     const all = columns.key.length;
-    const which = order.length === all ? some(all, "run") : `${grouped.format(order.length)} of ${some(all, "run")}`;
+    const newest = all ? `, the newest of ${moment(Math.max(...columns.started))} UTC` : "";
+    const which = order.length === all ? `${some(all, "run")}${runs ? newest : ""}` : `${grouped.format(order.length)} of ${some(all, "run")}`;
     const words = runs ? which : `${some(drawnOnes, "trend")} of ${which}`;
     if ($("count").textContent !== words) $("count").textContent = words;
   }

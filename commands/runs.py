@@ -1,0 +1,101 @@
+"""Verbs over all runs: the page that lists them, and the server that shows them while runs are going on."""
+
+import shlex
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from socket import gethostname
+from typing import TypeVar
+
+import click
+
+from analyzers.numbers import some
+from commands.codes import DONE
+from commands.common import OUT, a_path
+from commands.telling import in_json
+from reports.console import bars, err, out, print_json, shown
+
+PORT = 8400
+Thing = TypeVar("Thing")
+MANY = 30  # runs that have to be read, from which on it is said how far that is
+
+
+@click.command()
+@click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=a_path)
+@click.option("--out", "file", type=a_path, help="where the page goes  [default: runs.html in the FOLDER]")
+@in_json("the runs with their summaries")
+def runs(folders: tuple[Path, ...], file: Path | None, as_json: bool) -> int:
+    """Write a page over all runs below FOLDER (reports/out) and in the history.
+
+    It lists, filters and orders them, and draws the trends of every scenario, with what became worse.
+    """
+    from reports.runs_found import Search
+    from reports.runs_index import NAME, Runs, for_programs, write_runs
+    from reports.runs_rows import rows_of
+
+    searched = _there(folders)
+    found, problems = Search(_told).look(searched, time.time())
+    everything = Runs(rows=rows_of(found), problems=tuple(problems), folders=searched)
+    if as_json:
+        print_json(for_programs(everything.rows, everything.problems))
+    if file is not None or not as_json:
+        written = file or searched[0] / NAME
+        write_runs(written, everything, datetime.now(UTC))
+        for problem in everything.problems:
+            err.print(f"keyheat: {shown(problem.place)}: {problem.why}", markup=False)
+        out.print(f"{some(len(everything.rows), 'run')}: [bold]{shown(written)}[/]")
+    return DONE
+
+
+@click.command()
+@click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=a_path)
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0: any free one"
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="another address lets other machines in")
+@click.option("--show-keys", is_flag=True, help="with --host: also runs whose files hold key values")
+def serve(folders: tuple[Path, ...], port: int, host: str, show_keys: bool) -> int:
+    """Show all runs below FOLDER (reports/out) on a local page, also while they are going on."""
+    from reports.runs_found import Search
+    from reports.serving.app import Site, app_of
+    from reports.serving.hosts import Hosts, is_loopback
+    from reports.serving.look import Look
+    from reports.serving.pages import Pages
+    from reports.serving.server import address_of, listening
+    from reports.serving.server import serve as answer
+
+    searched = _there(folders)
+    look = Look(folders=searched, search=Search(_told), clock=time.time)
+    listener = listening(host, port)
+    site = Site(
+        look=look,
+        pages=Pages(clock=time.time),
+        hosts=Hosts(frozenset({host, gethostname()})),
+        command=shlex.join(
+            ["keyheat", "serve", *map(str, folders), "--port", str(listener.getsockname()[1])]
+        ),
+        show_keys=show_keys or is_loopback(host),
+    )
+    if not is_loopback(host):
+        err.print(f"keyheat: anybody who reaches {host} can read these runs", markup=False)
+    look.seen()  # a first look may take a while, and says so
+    with listener:
+        out.print(f"{address_of(listener)}  (Ctrl-C ends it)", markup=False)
+        answer(listener, app_of(site))
+    return DONE
+
+
+def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The folders that were said, which have to be there; else the one where runs go by themselves."""
+    missing = [str(folder) for folder in folders if not folder.is_dir()]
+    if missing:
+        raise click.UsageError(f"no such folder: {', '.join(missing)}; runs go to {OUT} by themselves")
+    return folders or (OUT,)
+
+
+def _told(places: Sequence[Thing]) -> Iterable[Thing]:
+    """The places one by one, with a bar where there are many."""
+    from reports.progress import counted
+
+    return counted(places, len(places), "runs are read", bars) if len(places) > MANY else places

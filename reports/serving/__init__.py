@@ -1,0 +1,1 @@
+"""The runs as pages of a server on this machine, while runs are going on."""

@@ -1,0 +1,49 @@
+"""Whom a server answers: this machine's own browser, and no page of somebody else's in it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+Asked = Callable[[str], str | None]
+"""A header of the request by its name; None where it has none."""
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine reaches an address."""
+    return host in LOOPBACK or (_is_address(host) and ip_address(host).is_loopback)
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The names by which the server may be called.
+
+    A name of somebody else's that resolves to this machine (DNS rebinding) would make its pages ours in the
+    eyes of the browser. An address cannot be rebound, and is let through.
+    """
+
+    names: frozenset[str]
+
+    def answers(self, header: Asked) -> bool:
+        """Whether a request calls the server by its own name, and comes from no other site's page."""
+        if not self._ours(header("Host") or ""):
+            return False
+        elsewhere = header("Sec-Fetch-Site") in ("cross-site", "same-site")
+        return not elsewhere or header("Sec-Fetch-Mode") == "navigate"  # somebody followed a link
+
+    def _ours(self, host: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        return name in self.names or name == "localhost" or _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
