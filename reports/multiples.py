@@ -40,13 +40,19 @@ class Rates:
 def multiples(columns: Sequence[Column]) -> tuple[Chart | None, ...]:
     """One chart for each run, None where its seconds are not there; all have the same axes."""
     longest_s = max((_length_s(_table_rows(column)) for column in columns), default=0)
-    step_s = width_for(max(1, longest_s), MOST_BINS)
-    found = [_rates(_table_rows(column), step_s) for column in columns]
+    found = rates_of(columns)
     top = max((one.highest for one in found if one is not None), default=0.0)
     return tuple(
         None if one is None else _chart(column, one, f"chart-run-{place}", longest_s, top)
         for place, (column, one) in enumerate(zip(columns, found, strict=True))
     )
+
+
+def rates_of(columns: Sequence[Column]) -> list[Rates | None]:
+    """The rates of each run in steps of the same length, None where its seconds are not there."""
+    rows = [_table_rows(column) for column in columns]
+    step_s = width_for(max(1, *map(_length_s, rows), 1), MOST_BINS)
+    return [_rates(one, step_s) for one in rows]
 
 
 def _table_rows(column: Column) -> pa.Table | None:

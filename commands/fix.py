@@ -1,0 +1,216 @@
+"""The verb fix: the recommended cure of a diagnosed run, tried beside the run as it was."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commands.codes import BROKEN, DONE, INVALID
+from commands.common import OUT, a_folder, a_path, price_list, some_prices
+from commands.guards import Guards, agreed, guarded
+from commands.load import no_collect
+from commands.making import NOT_STARTED, How, make_run
+from commands.telling import in_json
+from generator.run.jobs import Job, made, new_folder, only_ours
+from reports.console import out, print_json, shown
+from tablemodel.derived import with_own_tables, with_trace_of, write_scenario
+from tablemodel.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem, write_json
+from tablemodel.scenario import Scenario, scenario_from_dict
+
+if TYPE_CHECKING:
+    from analyzers.formats import Diagnosis
+    from analyzers.manifest import Manifest
+    from analyzers.proof import Limit
+    from analyzers.remedies import Remedy
+    from tablemodel.prices import Prices
+
+BEFORE, AFTER, FIXED = "before", "after", "fixed.json"
+EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One run of one side."""
+
+    side: str
+    job: Job
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=a_folder)
+@click.option("--target", help="simulated, local, aws, or the URL of an endpoint  [default: that of the run]")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="runs of each side, by turns, each pair with a seed of its own",
+)
+@click.option("--recommendation", "action", metavar="ACTION", help="which one is tried  [default: the cure]")
+@click.option(
+    "--out", "place", type=a_path, help="where runs and page go  [default: reports/out/NAME-fix-TIME]"
+)
+@no_collect
+@in_json("whether it is fixed, and both sides,")
+@guarded
+@some_prices
+def fix(
+    folder: Path,
+    target: str | None,
+    repetitions: int,
+    action: str | None,
+    place: Path | None,
+    quick: bool,
+    as_json: bool,
+    guards: Guards,
+    prices: Path,
+) -> int:
+    """Try what the diagnosis of RUN recommends: both sides are run again, with the same demand and seed.
+
+    Exit code 1: it is not fixed, or another limit throttles now. 2: no rerun can show what is recommended.
+    3: a run is invalid, or the original throttles no more.
+    """
+    from analyzers.formats import read_diagnosis
+    from analyzers.manifest import read_manifest
+
+    if guards.table is not None:
+        raise click.UsageError("both sides have tables of their own: no --table")
+    manifest, diagnosis = read_manifest(folder), read_diagnosis(folder / FILES[DIAGNOSIS])
+    scenario = _scenario(manifest, folder)
+    _check(diagnosis, folder)
+    target, listed = target or manifest.target or "local", price_list(prices)
+    remedy = _remedy(diagnosis, scenario, target, action)
+    place = only_ours(place or new_folder(OUT, f"{scenario.name}-fix"))
+    turns = _turns(scenario, remedy.scenario, repetitions, place)
+    jobs = [turn.job for turn in turns]
+    options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
+    write_scenario(place / FIXED, remedy.scenario)
+    if not as_json:
+        _announce(scenario, remedy, place)
+    how = How(target=target, options=(*options, "--prices", str(prices)), quick=quick, quiet=as_json)
+    for number, turn in enumerate(turns, start=1):
+        write_scenario(turn.job.path, turn.job.scenario)
+        code = make_run(turn.job, how, place=(number, len(turns)))
+        if code in NOT_STARTED or not made(turn.job):
+            return code or INVALID
+    made_of = Made(scenario, remedy, _limit(diagnosis, remedy), target, place)
+    return _told(made_of, turns, listed, as_json=as_json)
+
+
+def _scenario(manifest: "Manifest", folder: Path) -> Scenario:
+    """What was run. Raises `FileProblem` where nobody knows."""
+    if manifest.scenario is None:
+        raise FileProblem(f"{folder}/run.json names no scenario: there is nothing to run again")
+    path = Path(manifest.scenario_path or "")
+    return with_trace_of(scenario_from_dict(dict(manifest.scenario), f"{folder}/run.json"), path.parent)
+
+
+def _check(diagnosis: "Diagnosis", folder: Path) -> None:
+    """That there is something to fix, and that it is known what."""
+    verdict = diagnosis.verdict
+    if not verdict.valid:
+        raise FileProblem(f"{folder} says nothing about its table, so nothing is known to fix: run it again")
+    if verdict.constraint == "none":
+        raise click.UsageError(f"{folder} was not throttled: there is nothing to fix")
+
+
+def _remedy(diagnosis: "Diagnosis", scenario: Scenario, target: str, action: str | None) -> "Remedy":
+    """The recommendation as a scenario; where no rerun can show it, what can be done by hand."""
+    from analyzers.remedies import Remedy, chosen
+    from analyzers.thresholds import load_thresholds
+
+    found = chosen(
+        diagnosis,
+        scenario,
+        simulated=target == SIMULATED,
+        target=load_thresholds().recommend.target_utilisation,
+        action=action,
+    )
+    if isinstance(found, Remedy):
+        return found
+    by_hand = "\n".join(f"  {one.words}" for one in found)
+    raise click.UsageError(f"no rerun can show what is recommended; by hand:\n{by_hand}")
+
+
+def _limit(diagnosis: "Diagnosis", remedy: "Remedy") -> "Limit":
+    """The limit that the remedy is for."""
+    from analyzers.verdict import groups
+
+    about = remedy.resource, remedy.direction
+    of = next((one for one in groups(diagnosis.labels) if (one.resource, one.direction) == about), None)
+    return (of.constraint if of else diagnosis.verdict.constraint, *about)
+
+
+def _turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> list[Turn]:
+    """Every run, in its order: before after, after before, before after ... with a seed for each pair."""
+    made: list[Turn] = []
+    for number in range(repetitions):
+        pair = [(BEFORE, before), (AFTER, after)]
+        for side, scenario in pair if number % 2 == 0 else reversed(pair):
+            name = f"{side}-{number + 1}"
+            one = with_own_tables(scenario, f"-{name}")
+            one = one.model_copy(update={"seed": scenario.seed + number})
+            made.append(Turn(side, Job(one, place / f"{name}.json", place / name)))
+    return made
+
+
+def _announce(scenario: Scenario, remedy: "Remedy", place: Path) -> None:
+    """What is tried, and in which fields it differs."""
+    from tablemodel.differences import changes
+
+    out.print(f"Trying {remedy.says}: {shown(place / FIXED)}", markup=False)
+    for change in changes(scenario, remedy.scenario):
+        out.print(f"  {change.words}", markup=False)
+    out.print()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was tried, and where."""
+
+    scenario: Scenario
+    remedy: "Remedy"
+    limit: "Limit"
+    target: str
+    place: Path
+
+
+def _told(tried_: Made, turns: Sequence[Turn], prices: "Prices", *, as_json: bool) -> int:
+    """Hold both sides against each other, write the page, say what came out; gives the exit code."""
+    from analyzers.proof import once_dollars, proof_of, tried
+    from reports.before_after import NAME, write_fix
+    from reports.before_after_text import FORMAT, fix_json, fix_text
+    from reports.before_after_words import Fix
+    from reports.columns import Column
+    from tablemodel.differences import changes
+
+    sides = {
+        side: [tried(turn.job.folder, turn.job.scenario, prices) for turn in turns if turn.side == side]
+        for side in (BEFORE, AFTER)
+    }
+    columns = [Column.of_run(turn.job.folder, prices) for turn in turns]
+    found = Fix(
+        scenario=tried_.scenario,
+        remedy=tried_.remedy,
+        changes=changes(tried_.scenario, tried_.remedy.scenario),
+        proof=proof_of(tried_.limit, sides[BEFORE], sides[AFTER]),
+        columns=tuple(sorted(columns, key=lambda column: not column.label.startswith(BEFORE))),
+        target=tried_.target,
+        once_dollars=once_dollars(tried_.remedy.scenario, prices),
+    )
+    page = write_fix(tried_.place / NAME, found, prices, datetime.now(UTC))
+    content = fix_json(found, page)
+    write_json(
+        tried_.place / "fix.json",
+        FORMAT,
+        {name: value for name, value in content.items() if name != "format"},
+    )
+    if as_json:
+        print_json(content)
+    else:
+        out.print(fix_text(found))
+        out.print(f"\nBefore and after: [bold]{shown(page)}[/]")
+    return EXIT_CODES[found.proof.kind]

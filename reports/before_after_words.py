@@ -1,0 +1,212 @@
+"""A fix in words: the verdict with the numbers that carry it, and every measure on both sides."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from analyzers.numbers import NOTHING, UNITS, measured, milliseconds, percent, rate, some, whole
+from analyzers.proof import Limit, Proof, Tried, middle
+from analyzers.remedies import Remedy
+from analyzers.words import whose
+from reports.columns import SERVICE, Column, dollars
+from reports.latency import TABLE_PERCENTILES
+from tablemodel.differences import Change
+from tablemodel.scenario import Scenario
+
+BEFORE, AFTER = "before", "after"
+OTHER_DEMAND: Final = 0.1
+"""By how much the attempts of both sides may differ before it is said."""
+LIMITS: Final = {
+    "partition": "one partition",
+    "table": "the provisioned capacity",
+    "max_on_demand": "the on-demand maximum",
+    "account": "the account's quota",
+    "undetermined": "a limit that the evidence does not tell",
+    "none": "no limit",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """A fix that was tried. `columns` are the runs of both sides, pair by pair."""
+
+    scenario: Scenario  # as it was
+    remedy: Remedy
+    changes: tuple[Change, ...]
+    proof: Proof
+    columns: tuple[Column, ...]
+    target: str
+    once_dollars: float | None = None
+
+    def side(self, name: str) -> tuple[Tried, ...]:
+        """The runs of one side."""
+        return self.proof.before if name == BEFORE else self.proof.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One measure on both sides: the median of the repetitions, and how far apart they were."""
+
+    name: str
+    before: str
+    after: str
+
+
+def limit_words(limit: Limit) -> str:
+    """A limit in a sentence: `one partition of the table (writes)`."""
+    constraint, resource, direction = limit
+    whom = "" if constraint == "account" else f" of {whose(resource)}"
+    return f"{LIMITS[constraint]}{whom} ({direction}s)"
+
+
+def sentence_of(fix: Fix) -> str:
+    """The verdict, with the numbers that carry it."""
+    proof, says = fix.proof, fix.remedy.says
+    if proof.kind == "invalid":
+        which = ", ".join(folder.name for folder in proof.invalid) or "a run"
+        return f"Nothing is proved: {which} says nothing about its table."
+    counts = _throttles(fix)
+    if proof.kind == "not_shown":
+        return (
+            f"Nothing is proved: run again as it was, {limit_words(proof.limit)} hardly throttles ({counts})."
+        )
+    if proof.kind == "fixed":
+        return f"Fixed: with {says}, throttles {counts}; {_accepted(fix)}."
+    if proof.kind == "moved" and proof.now is not None:
+        return (
+            f"Moved: with {says}, {limit_words(proof.limit)} throttles no longer, but now "
+            f"{limit_words(proof.now)} does; throttles {counts}."
+        )
+    return f"Not fixed: with {says}, {limit_words(proof.limit)} still throttles; throttles {counts}."
+
+
+def _throttles(fix: Fix) -> str:
+    before, after = (middle([one.throttles for one in fix.side(side)]) for side in (BEFORE, AFTER))
+    return f"{whole(before)} → {whole(after)}"
+
+
+def _accepted(fix: Fix) -> str:
+    """Units of the direction that was throttled."""
+    direction = fix.proof.limit[2]
+    before, after = (middle([_units(one, direction) for one in fix.side(side)]) for side in (BEFORE, AFTER))
+    unit = UNITS[direction]
+    return f"{rate(before, unit)} → {rate(after, unit)} accepted"
+
+
+def _units(one: Tried, direction: str) -> float:
+    return (one.measured.write if direction == "write" else one.measured.read).units_per_s
+
+
+def measures_of(fix: Fix) -> tuple[Measure, ...]:
+    """Every measure that at least one side has, the same words for both."""
+    made = [
+        _measure(fix, "Throttles", lambda one: one.throttles, whole),
+        _measure(fix, "Throttled, of all attempts", lambda one: one.throttled_share, _share),
+        _measure(fix, "Attempts a second", lambda one: one.attempts / one.measured.duration_s, measured),
+    ]
+    for direction in ("write", "read"):
+        unit = UNITS[direction]
+        made.append(
+            _measure(
+                fix, f"Accepted {direction}s", lambda one, side=direction: _units(one, side) or None,  # type: ignore[misc]
+                lambda value, unit=unit: rate(value, unit),  # type: ignore[misc]
+            )
+        )  # fmt: skip
+    made += _latencies(fix)
+    made.append(_measure(fix, "A month of the table", lambda one: one.dollars_per_month, dollars))
+    made += _reading(fix)
+    labels = (_labels(fix.proof.before), _labels(fix.proof.after))
+    made.append(Measure(name="Limited by", before=labels[0], after=labels[1]))
+    return tuple(one for one in made if {one.before, one.after} != {NOTHING})
+
+
+def _share(share: float) -> str:
+    return percent(share) if share else "none"
+
+
+def _measure(
+    fix: Fix, name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]
+) -> Measure:
+    return Measure(name=name, before=_said(fix.proof.before, of, say), after=_said(fix.proof.after, of, say))
+
+
+def _said(runs: Sequence[Tried], of: Callable[[Tried], float | None], say: Callable[[float], str]) -> str:
+    values = [value for one in runs if (value := of(one)) is not None]
+    if not values:
+        return NOTHING
+    said = say(middle(values))
+    low, high = say(min(values)), say(max(values))
+    return said if low == high else f"{said} ({low} to {high})"
+
+
+def _latencies(fix: Fix) -> list[Measure]:
+    """Service times of the operation that both sides sent most."""
+    operation = _operation(fix)
+    if operation is None:
+        return []
+    tag = f"{operation}.{SERVICE}"
+    return [
+        Measure(
+            name=f"{operation}, service time, p{percentile:g}",
+            before=_latency(fix, BEFORE, tag, percentile),
+            after=_latency(fix, AFTER, tag, percentile),
+        )
+        for percentile in (50.0, 99.0)
+    ]
+
+
+def _operation(fix: Fix) -> str | None:
+    """Of the operations that every run timed, the one with most accepted requests."""
+    timed = [
+        {one.operation: one for one in (column.run.latency or ()) if one.outcome == SERVICE}
+        for column in fix.columns
+        if column.run is not None
+    ]
+    common = set.intersection(*map(set, timed)) if timed else set()
+    return max(common, key=lambda name: sum(one[name].count for one in timed), default=None)
+
+
+def _latency(fix: Fix, side: str, tag: str, percentile: float) -> str:
+    place = TABLE_PERCENTILES.index(percentile)
+    values = [
+        latency.table[place]
+        for column in fix.columns
+        if column.label.startswith(side) and (latency := column.latency(tag)) is not None
+    ]
+    return milliseconds(middle(values)) if values else NOTHING
+
+
+def _reading(fix: Fix) -> list[Measure]:
+    """What reading a key back costs: its queries, and units where whole reads were counted."""
+    queries = fix.remedy.queries_per_read
+    if queries is None:
+        return []
+    before, after = (f"{some(count, 'query', 'queries')}" for count in queries)
+    return [
+        Measure(name="Reading one key back", before=before, after=after),
+        _measure(fix, "RCU of such a read", lambda one: one.measured.units_per_read, measured),
+    ]
+
+
+def _labels(runs: Sequence[Tried]) -> str:
+    seen = dict.fromkeys(limit for one in runs if one.throttles_notably for limit in one.limits)
+    return "; ".join(map(limit_words, seen)) or "nothing"
+
+
+def warnings_of(fix: Fix) -> list[str]:
+    """What has to be known beside the verdict."""
+    said = list(fix.remedy.notes)
+    before, after = (
+        middle([one.measured.write.attempts / one.measured.duration_s for one in fix.side(side)])
+        if fix.side(side)
+        else 0.0
+        for side in (BEFORE, AFTER)
+    )
+    if fix.proof.limit[2] == "write" and before and abs(after / before - 1) > OTHER_DEMAND:
+        said.append(f"The demand was not quite the same: {measured(before)} and {measured(after)} writes/s.")
+    if fix.once_dollars:
+        said.append(f"Pre-warming is paid once: {dollars(fix.once_dollars)}.")
+    scale = fix.proof.before[0].manifest.scale if fix.proof.before else 1.0
+    if scale != 1:
+        said.append(f"At scale {scale:g} of every rate limit; capacities and dollars are those of scale 1.")
+    return said
