@@ -1,0 +1,50 @@
+"""What can be wrong with a history, in words for the person who has to mend it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from regression.history.holders import holders_of
+
+MEND = (
+    "Put back a copy of it, or take out what can be read with: "
+    "sqlite3 {path} .recover | sqlite3 recovered.sqlite"
+)
+
+
+class HistoryProblem(ValueError):
+    """A history that cannot be read or written as asked, and what can be done about it."""
+
+
+@contextmanager
+def in_words(path: Path) -> Iterator[None]:
+    """What SQLite says of the file at `path`, raised as a `HistoryProblem`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise HistoryProblem(f"{path} {_said(path, error)}") from error
+
+
+def _said(path: Path, error: sqlite3.Error) -> str:
+    """https://www.sqlite.org/rescode.html; the low byte is the kind of error."""
+    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return f"is locked{_by(path)}. Wait until that has ended, and try again."
+        case sqlite3.SQLITE_NOTADB:
+            return "is no history: it is not an SQLite file. Name another with --history FILE."
+        case sqlite3.SQLITE_CORRUPT:
+            return f"is damaged or cut short ({error}). {MEND.format(path=path)}"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return f"cannot be written ({error}). Its folder has to be writable too."
+        case sqlite3.SQLITE_CANTOPEN:
+            return f"cannot be opened ({error}). Its folder has to be readable, and to write, writable."
+        case sqlite3.SQLITE_FULL:
+            return "cannot be written: the disk is full. What was kept before is whole."
+        case _:
+            return f"cannot be used: {error}."
+
+
+def _by(path: Path) -> str:
+    holders = holders_of(path)
+    return f" by {' and '.join(holders)}" if holders else " by another process, or from another machine"

@@ -1,0 +1,73 @@
+"""What a history gives: sessions, the runs of each, pins, and one measure over time. All frozen."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import median
+from typing import Final, Literal
+
+from analyzers.summary import RunSummary
+from regression.history.makers import Maker
+from regression.outcome import Verdict
+
+Side = Literal["candidate", "baseline"]
+"""What a session measures, and what it runs again to have something to hold it against."""
+State = Literal["running", "ended", "lost"]
+GOOD: Final[tuple[Verdict, ...]] = ("good", "baseline")
+"""Verdicts of sessions that later ones are held against; `baseline`: the first, with nothing before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One regress of a suite. `lost`: its process ended without a word, as when it is killed."""
+
+    id: int
+    suite: str
+    suite_digest: str
+    label: str | None
+    command: str
+    started_at: datetime
+    ended_at: datetime | None
+    state: State
+    verdict: Verdict | None  # None: it has not ended
+    maker: Maker
+
+    @property
+    def good(self) -> bool:
+        """Whether it may be a baseline."""
+        return self.state == "ended" and self.verdict in GOOD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One run of a session, in a few numbers, and where its directory is."""
+
+    case: str
+    repetition: int  # 0 for the first
+    side: Side
+    summary: RunSummary
+    folder_url: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """A name for a session that later ones are held against, and that is not pruned."""
+
+    name: str
+    session: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One measure of one case in one session: a value for each valid run that has it."""
+
+    session: int
+    started_at: datetime
+    verdict: Verdict | None
+    label: str | None
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return median(self.values)

@@ -1,0 +1,98 @@
+"""From rows of the file to what a history gives."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from analyzers.summary import RunSummary
+from regression.finding import Finding
+from regression.history.makers import Maker
+from regression.history.records import Kept, Pin, Point, Session
+
+Row = Sequence[Any]
+
+SESSION: Final = (
+    "SELECT id, suite, suite_digest, label, command, started_at, ended_at, state, verdict, "
+    "host, boot, pid, process_began FROM sessions"
+)
+KEPT: Final = "SELECT case_name, repetition, side, summary, folder_url, at FROM runs"
+PIN: Final = "SELECT name, session, at FROM pins"
+
+_FINDINGS: Final = TypeAdapter(tuple[Finding, ...])
+
+
+def session_of(row: Row, asker: Maker) -> Session:
+    """A session; one that is running by the file, and whose process is gone, is lost."""
+    number, suite, digest, label, command, started_at, ended_at, state, verdict, *made = row
+    host, boot, pid, began = made
+    maker = Maker(host=host, boot=boot, pid=pid, began=began)
+    if state == "running" and maker.fate(asker) == "gone":
+        state = "lost"
+    return Session(
+        id=number,
+        suite=suite,
+        suite_digest=digest,
+        label=label,
+        command=command,
+        started_at=time_of(started_at),
+        ended_at=None if ended_at is None else time_of(ended_at),
+        state=state,
+        verdict=verdict,
+        maker=maker,
+    )
+
+
+def kept_of(row: Row) -> Kept:
+    """A run."""
+    case, repetition, side, summary, url, at = row
+    return Kept(
+        case=case,
+        repetition=repetition,
+        side=side,
+        summary=RunSummary.model_validate_json(summary),
+        folder_url=url,
+        at=time_of(at),
+    )
+
+
+def pin_of(row: Row) -> Pin:
+    """A pin."""
+    name, session, at = row
+    return Pin(name=name, session=session, at=time_of(at))
+
+
+def points_of(rows: Iterable[Row]) -> tuple[Point, ...]:
+    """A point for each session, of rows `session, started_at, verdict, label, value` that stand together."""
+    return tuple(
+        Point(
+            session=session,
+            started_at=time_of(started_at),
+            verdict=verdict,
+            label=label,
+            values=tuple(row[4] for row in together),
+        )
+        for (session, started_at, verdict, label), together in groupby(rows, key=lambda row: tuple(row[:4]))
+    )
+
+
+def findings_of(text: str) -> tuple[Finding, ...]:
+    """Findings, from how they are kept."""
+    return _FINDINGS.validate_json(text)
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """Findings, as they are kept."""
+    return _FINDINGS.dump_json(tuple(findings)).decode()
+
+
+def time_of(text: str) -> datetime:
+    """A moment, from how it is kept."""
+    return datetime.fromisoformat(text)
+
+
+def time_text(moment: datetime) -> str:
+    """A moment as it is kept: in UTC, to the microsecond."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
