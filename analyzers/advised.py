@@ -43,6 +43,8 @@ def on_demand(scenario: Scenario) -> Scenario:
 
 
 def _provisioned(own: Owner, direction: Direction, units: int, _target: float) -> Own:
+    """No less than there is at the beginning, which may be taken away later."""
+    units = max(units, _of(own.provisioned, direction))
     changed: Own = {"provisioned": _pair(own.provisioned, direction, units)}
     policy = getattr(own.auto_scaling, direction) if own.auto_scaling else None
     if policy is not None and units > policy.max:
@@ -53,7 +55,7 @@ def _provisioned(own: Owner, direction: Direction, units: int, _target: float) -
 def _least(own: Owner, direction: Direction, units: int, target: float) -> Own:
     """A minimum: what is provisioned is no less, and auto scaling goes no lower."""
     policy = getattr(own.auto_scaling, direction) if own.auto_scaling else None
-    changed = _provisioned(own, direction, max(units, _of(own.provisioned, direction)), target)
+    changed = _provisioned(own, direction, units, target)
     if policy is not None:
         least = max(policy.min, units)
         kept = policy.model_copy(update={"min": least, "max": max(policy.max, least)})

@@ -114,7 +114,7 @@ def _check(diagnosis: "Diagnosis", folder: Path) -> None:
     if not verdict.valid:
         raise FileProblem(f"{folder} says nothing about its table, so nothing is known to fix: run it again")
     if verdict.constraint == "none":
-        raise click.UsageError(f"{folder} was not throttled: there is nothing to fix")
+        raise ValueError(f"{folder} was not throttled: there is nothing to fix")
 
 
 def _remedy(diagnosis: "Diagnosis", scenario: Scenario, target: str, action: str | None) -> "Remedy":
@@ -132,7 +132,7 @@ def _remedy(diagnosis: "Diagnosis", scenario: Scenario, target: str, action: str
     if isinstance(found, Remedy):
         return found
     by_hand = "\n".join(f"  {one.words}" for one in found)
-    raise click.UsageError(f"no rerun can show what is recommended; by hand:\n{by_hand}")
+    raise ValueError(f"no rerun can show what is recommended; by hand:\n{by_hand}")
 
 
 def _limit(diagnosis: "Diagnosis", remedy: "Remedy") -> "Limit":

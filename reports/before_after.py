@@ -7,6 +7,7 @@ from typing import Final
 from analyzers.numbers import some
 from analyzers.proof import Kind
 from analyzers.words import title_of
+from reports import side_by_side
 from reports.before_after_charts import charts_of
 from reports.before_after_words import Fix, measures_of, sentence_of, warnings_of
 from reports.figures import Table
@@ -45,7 +46,7 @@ def answer_of(fix: Fix) -> Answer:
         question=fix.scenario.question,
         where=f"{PLACES.get(fix.target, fix.target)} · {some(len(proof.before), 'run')} of each",
         stats=tuple(stats),
-        warnings=tuple(warnings_of(fix)),
+        warnings=(*warnings_of(fix), *side_by_side.warnings_of(fix.columns)),
     )
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
+from analyzers.measured import Traffic
 from analyzers.numbers import NOTHING, UNITS, measured, milliseconds, percent, rate, some, whole
 from analyzers.proof import Limit, Proof, Tried, middle
 from analyzers.remedies import Remedy
@@ -88,13 +90,11 @@ def _throttles(fix: Fix) -> str:
 def _accepted(fix: Fix) -> str:
     """Units of the direction that was throttled."""
     direction = fix.proof.limit[2]
-    before, after = (middle([_units(one, direction) for one in fix.side(side)]) for side in (BEFORE, AFTER))
+    before, after = (
+        middle([_traffic(one, direction).units_per_s for one in fix.side(side)]) for side in (BEFORE, AFTER)
+    )
     unit = UNITS[direction]
     return f"{rate(before, unit)} → {rate(after, unit)} accepted"
-
-
-def _units(one: Tried, direction: str) -> float:
-    return (one.measured.write if direction == "write" else one.measured.read).units_per_s
 
 
 def measures_of(fix: Fix) -> tuple[Measure, ...]:
@@ -102,22 +102,41 @@ def measures_of(fix: Fix) -> tuple[Measure, ...]:
     made = [
         _measure(fix, "Throttles", lambda one: one.throttles, whole),
         _measure(fix, "Throttled, of all attempts", lambda one: one.throttled_share, _share),
-        _measure(fix, "Attempts a second", lambda one: one.attempts / one.measured.duration_s, measured),
     ]
     for direction in ("write", "read"):
-        unit = UNITS[direction]
-        made.append(
-            _measure(
-                fix, f"Accepted {direction}s", lambda one, side=direction: _units(one, side) or None,  # type: ignore[misc]
-                lambda value, unit=unit: rate(value, unit),  # type: ignore[misc]
-            )
-        )  # fmt: skip
+        made += _of_direction(fix, direction)
     made += _latencies(fix)
     made.append(_measure(fix, "A month of the table", lambda one: one.dollars_per_month, dollars))
     made += _reading(fix)
     labels = (_labels(fix.proof.before), _labels(fix.proof.after))
     made.append(Measure(name="Limited by", before=labels[0], after=labels[1]))
     return tuple(one for one in made if {one.before, one.after} != {NOTHING})
+
+
+def _of_direction(fix: Fix, direction: str) -> list[Measure]:
+    """What was asked for, and what was accepted."""
+    return [
+        _measure(fix, f"{direction.capitalize()}s tried a second", partial(_tried, direction), measured),
+        _measure(
+            fix, f"Accepted {direction}s", partial(_accepted_units, direction), partial(_rate, direction)
+        ),
+    ]
+
+
+def _tried(direction: str, one: Tried) -> float | None:
+    return (_traffic(one, direction).attempts / one.measured.duration_s) or None
+
+
+def _accepted_units(direction: str, one: Tried) -> float | None:
+    return _traffic(one, direction).units_per_s or None
+
+
+def _rate(direction: str, units_per_s: float) -> str:
+    return rate(units_per_s, UNITS[direction])
+
+
+def _traffic(one: Tried, direction: str) -> Traffic:
+    return one.measured.write if direction == "write" else one.measured.read
 
 
 def _share(share: float) -> str:
@@ -197,9 +216,7 @@ def warnings_of(fix: Fix) -> list[str]:
     """What has to be known beside the verdict."""
     said = list(fix.remedy.notes)
     before, after = (
-        middle([one.measured.write.attempts / one.measured.duration_s for one in fix.side(side)])
-        if fix.side(side)
-        else 0.0
+        middle([_tried("write", one) or 0.0 for one in fix.side(side)]) if fix.side(side) else 0.0
         for side in (BEFORE, AFTER)
     )
     if fix.proof.limit[2] == "write" and before and abs(after / before - 1) > OTHER_DEMAND:
