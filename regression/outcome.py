@@ -13,11 +13,12 @@ from analyzers.formats import Constraint
 from analyzers.values import Quantity, Time
 from regression.finding import Decision, Difference, Finding
 
-Verdict = Literal["good", "baseline", "regressed", "invalid", "refused", "interrupted"]
+Verdict = Literal["good", "baseline", "regressed", "invalid", "refused", "interrupted", "calibrated"]
 Side = Literal["before", "after"]
 
 EXIT_CODES: Final[Mapping[Verdict, int]] = {
-    "good": 0, "baseline": 0, "regressed": 1, "invalid": 3, "refused": 4, "interrupted": 130,
+    "good": 0, "baseline": 0, "calibrated": 0, "regressed": 1, "invalid": 3, "refused": 4,
+    "interrupted": 130,
 }  # fmt: skip
 WORST_FIRST: Final[tuple[Decision, ...]] = ("worse", "missing", "undecided", "better", "same")
 
@@ -70,13 +71,19 @@ class BaselineUsed(_Part):
     session: str
     started_at: Time
     pin: str | None = Field(None, description="the name it is pinned by, where it was chosen by that")
+    chosen: bool = Field(False, description="named by somebody, and not just the last good one")
     label: str | None = None
 
     @property
     def said(self) -> str:
-        when = f"{self.started_at:%Y-%m-%d %H:%M} UTC"
-        how = f"pinned as {self.pin!r}" if self.pin else "the last good one"
-        return f"session {self.session} of {when}, {how}"
+        return f"session {self.session} of {self.started_at:%Y-%m-%d %H:%M} UTC, {self.how}"
+
+    @property
+    def how(self) -> str:
+        """How it was chosen."""
+        if self.pin:
+            return f"pinned as {self.pin!r}"
+        return "which was asked for" if self.chosen else "the last good one"
 
 
 class Outcome(_Part):

@@ -16,6 +16,7 @@ SHOWN: Final[Mapping[Verdict, str]] = {
     "invalid": "Not valid",
     "refused": "Refused",
     "interrupted": "Interrupted",
+    "calibrated": "Calibrated",
 }
 DECISIONS: Final[Mapping[Decision, str]] = {
     "same": "as good",
@@ -44,6 +45,8 @@ def headline(outcome: Outcome) -> str:
             return f"{outcome.suite} cannot be compared with its baseline."
         case "refused":
             return f"{outcome.suite} was refused after {some(_made(outcome), 'run')}."
+        case "calibrated":
+            return f"{outcome.suite} was run {some(_made(outcome), 'time')} with nothing changed."
         case "interrupted":
             return f"{outcome.suite} was interrupted: {some(_made(outcome), 'run')} kept, nothing decided."
 

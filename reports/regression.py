@@ -22,7 +22,7 @@ NAME: Final = "regression.html"
 UNBROKEN: Final = 20
 ROLES: Final[dict[Verdict, str]] = {
     "good": "none", "baseline": "none", "regressed": "partition", "invalid": "invalid", "refused": "invalid",
-    "interrupted": "invalid",
+    "interrupted": "invalid", "calibrated": "none",
 }  # fmt: skip
 TONES: Final[dict[Decision, str]] = {
     "worse": "partition", "missing": "partition", "undecided": "ceiling", "better": "good", "same": "muted",
@@ -106,12 +106,8 @@ def _stats(outcome: Outcome) -> Iterator[Stat]:
     )
     yield Stat(name="Took", value=span(outcome.took_s), beside=f"from {outcome.started_at:%H:%M} UTC")
     if outcome.baseline is not None:
-        pin = outcome.baseline.pin
-        yield Stat(
-            name="Held against",
-            value=f"{outcome.baseline.started_at:%Y-%m-%d %H:%M}",
-            beside=f"pinned as {pin}" if pin else f"session {outcome.baseline.session}, the last good one",
-        )
+        value = f"{outcome.baseline.started_at:%Y-%m-%d %H:%M}"
+        yield Stat(name="Held against", value=value, beside=outcome.baseline.how)
 
 
 def _shown(outcome: Outcome, case: CaseMade, out_dir: Path) -> CaseShown:

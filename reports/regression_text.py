@@ -15,7 +15,7 @@ from reports.terminal import Paragraph
 
 STYLES: Final[dict[Verdict, str]] = {
     "good": "green", "baseline": "green", "regressed": "red", "invalid": "yellow", "refused": "yellow",
-    "interrupted": "yellow",
+    "interrupted": "yellow", "calibrated": "green",
 }  # fmt: skip
 DECIDED: Final = {"worse": "bold red", "missing": "bold red", "undecided": "yellow", "better": "green"}
 MOST: Final = 10  # of a kind; the page has all
