@@ -1,0 +1,150 @@
+"""Where a series over many sessions moved to another level, and stayed there.
+
+    1,000 |  x x  xx x x x                 a session each; o: its one outlier is no change
+          |   x  x    x                    ^: the first session of the new level
+      900 |                 ^ xx x xx x
+          |         o
+
+Divisive, as E-divisive is: the place is sought at which the ranks before and those of any stretch after it
+differ most; it is a change if so great a difference is rare among shuffled series; then both parts are
+searched in turn. Ranks make one outlier, however far out, no more than the largest value; and a level needs
+at least `LEAST` sessions to be one, so that two of them are none either.
+
+Matteson, D. S. and James, N. A. (2014), Journal of the American Statistical Association 109, 334-345,
+doi:10.1080/01621459.2013.849605
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST: Final = 3  # values on each side of a change
+SIGNIFICANCE: Final = 0.01  # how often a series without a change has one
+SHUFFLES: Final = 499
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePoint:
+    """A series changed its level: `index` is the place of the first value of the new one.
+
+    `before` and `after` are the medians of the stretches up to the next changes, `change` is relative and
+    None from a level of 0; `chance` is how often a shuffled series has as great a difference.
+    """
+
+    index: int
+    before: float
+    after: float
+    change: float | None
+    chance: float
+
+
+def change_points(
+    values: Sequence[float],
+    *,
+    least_effect: float = 0.0,
+    significance: float = SIGNIFICANCE,
+    shuffles: int = SHUFFLES,
+    seed: int = 0,
+) -> tuple[ChangePoint, ...]:
+    """Where a series changed its level, in order of time; fewer than six values have no change.
+
+    A change of less than `least_effect` (0.05: five percent) is not told; the levels are those of all
+    changes. Shuffled with `seed`: the same series has the same changes. Raises ValueError for a value that is
+    no number.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if not len(numbers):
+        return ()
+    if not np.isfinite(numbers).all():
+        raise ValueError("a series has numbers only: leave out the sessions that have none")
+    rng = np.random.default_rng(seed)
+    found = sorted(_split(numbers, 0, len(numbers), significance, shuffles, rng))
+    places = [index for index, _ in found]
+    levels = [float(np.median(part)) for part in np.split(numbers, places)]
+    points = (
+        _point(index, chance, levels[place], levels[place + 1]) for place, (index, chance) in enumerate(found)
+    )
+    return tuple(point for point in points if point.change is None or abs(point.change) >= least_effect)
+
+
+def _point(index: int, chance: float, before: float, after: float) -> ChangePoint:
+    change = after / before - 1 if before else (0.0 if not after else None)
+    return ChangePoint(index=index, before=before, after=after, change=change, chance=chance)
+
+
+def _split(
+    values: Numbers, start: int, end: int, significance: float, shuffles: int, rng: np.random.Generator
+) -> Iterator[tuple[int, float]]:
+    """Changes between two places, each with its chance."""
+    if end - start < 2 * LEAST:
+        return
+    ranks = _ranks(values[start:end])
+    shape = _Stretches.of(end - start)
+    index, greatest = shape.greatest(ranks)
+    chance = _chance(ranks, greatest, shape, significance, shuffles, rng)
+    if chance > significance:
+        return
+    yield start + index, chance
+    yield from _split(values, start, start + index, significance, shuffles, rng)
+    yield from _split(values, start + index, end, significance, shuffles, rng)
+
+
+def _ranks(values: Numbers) -> Numbers:
+    """The place of each value among all, from -1 to 1; equal values share theirs."""
+    from scipy.stats import rankdata
+
+    count = len(values)
+    ranks: Numbers = (2 * rankdata(values) - count - 1) / count
+    return ranks
+
+
+def _chance(
+    ranks: Numbers,
+    greatest: float,
+    shape: "_Stretches",
+    significance: float,
+    shuffles: int,
+    rng: np.random.Generator,
+) -> float:
+    """How often shuffled ranks differ as much; searched only until it is certain that this is not rare."""
+    as_great = 1  # the series itself
+    enough = significance * (shuffles + 1)
+    for tried in range(1, shuffles + 1):
+        as_great += shape.greatest(rng.permutation(ranks))[1] >= greatest - 1e-9
+        if as_great > enough:
+            return as_great / (tried + 1)
+    return as_great / (shuffles + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretches:
+    """All pairs of neighbouring stretches of a series that are compared: up to a place, and from it on.
+
+    The first stretch begins at the start of the series; the second ends anywhere, so that a level that was
+    left again is found.
+    """
+
+    places: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    weights: Numbers  # how far a difference of means counts, by the sizes of the stretches
+
+    @classmethod
+    def of(cls, count: int) -> "_Stretches":
+        places = np.arange(LEAST, count - LEAST + 1)
+        place, end = np.meshgrid(places, np.arange(2 * LEAST, count + 1), indexing="ij")
+        kept = end - place >= LEAST
+        place, end = place[kept], end[kept]
+        return cls(place, end, np.sqrt(place * (end - place) / end))
+
+    def greatest(self, ranks: Numbers) -> tuple[int, float]:
+        """The place of the greatest difference, and how great it is."""
+        sums = np.concatenate([[0.0], np.cumsum(ranks)])
+        first = sums[self.places] / self.places
+        last = (sums[self.ends] - sums[self.places]) / (self.ends - self.places)
+        differences = np.abs(first - last) * self.weights
+        best = int(np.argmax(differences))
+        return int(self.places[best]), float(differences[best])

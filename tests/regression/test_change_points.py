@@ -1,0 +1,89 @@
+"""Where a series changed its level: steps that are found, and noise in which there is none."""
+
+import numpy as np
+import pytest
+
+from regression.statistics.change_points import change_points
+
+STEADY = [100.0, 101, 99, 100, 102, 98, 100, 101, 99, 100]
+
+
+def drawn(level: float, count: int, seed: int, spread: float = 0.02) -> list[float]:
+    return list(level * np.exp(np.random.default_rng(seed).normal(0, spread, count)))
+
+
+def found(values: list[float]) -> list[int]:
+    return [point.index for point in change_points(values)]
+
+
+def test_a_step_is_found_where_it_is() -> None:
+    (point,) = change_points([*STEADY, *(0.9 * value for value in STEADY)])
+    assert point.index == 10
+    assert (point.before, point.after) == (100.0, 90.0)
+    assert point.change == pytest.approx(-0.1)
+    assert point.chance <= 0.01
+
+
+def test_a_loss_shows_a_few_sessions_after_it_happened() -> None:
+    before = drawn(1_000, 30, 1)
+    lost = [index for count in (3, 4, 5, 6) for index in found([*before, *drawn(850, count, 2)])]
+    assert 30 in lost
+    assert set(lost) == {30}
+
+
+def test_each_of_several_steps_is_found() -> None:
+    places = found([*drawn(100, 20, 3), *drawn(120, 20, 4), *drawn(90, 20, 5)])
+    assert places == [20, 40]
+
+
+def test_a_level_that_was_left_again_is_found_on_both_sides() -> None:
+    assert found([*drawn(100, 20, 20), *drawn(120, 8, 21), *drawn(100, 20, 22)]) == [20, 28]
+
+
+@pytest.mark.parametrize("far", [0.01, 0.5, 2.0, 1e6])
+def test_one_outlier_or_two_are_no_change(far: float) -> None:
+    series = drawn(100, 24, 9)
+    series[12] *= far
+    assert found(series) == []
+    series[13] *= far
+    assert found(series) == []
+
+
+def test_an_outlier_hides_no_step() -> None:
+    series = [*drawn(100, 15, 10), *drawn(90, 15, 11)]
+    series[5] *= 100
+    series[20] *= 0.01
+    assert found(series) == [15]
+
+
+def test_noise_has_no_changes() -> None:
+    """One series in a hundred may; of 40 heavy-tailed ones more than 3 would be one time in 1,000."""
+    rng = np.random.default_rng(12)
+    noisy = [list(100 * np.exp(0.1 * rng.standard_t(2, 25))) for _ in range(40)]
+    assert sum(bool(found(series)) for series in noisy) <= 3
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0] * 5, [1.0, 1, 1, 9, 9], [7.0] * 40])
+def test_too_few_values_and_equal_ones_have_none(values: list[float]) -> None:
+    assert found(values) == []
+
+
+def test_small_changes_can_be_left_out() -> None:
+    series = [*drawn(100, 30, 13, 0.001), *drawn(101, 30, 14, 0.001)]
+    assert found(series) == [30]
+    assert change_points(series, least_effect=0.05) == ()
+
+
+def test_a_level_of_zero_is_no_division_by_zero() -> None:
+    (point,) = change_points([0.0] * 10 + [0.2] * 10)
+    assert (point.index, point.change) == (10, None)
+
+
+def test_what_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="numbers only"):
+        change_points([1.0, float("nan")])
+
+
+def test_the_same_series_has_the_same_changes() -> None:
+    series = [*drawn(100, 12, 15, 0.05), *drawn(93, 12, 16, 0.05)]
+    assert change_points(series) == change_points(series)
