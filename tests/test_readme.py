@@ -61,6 +61,7 @@ TESTED_ELSEWHERE = {
     "pytest.md": "test_pytest_page.py",
     "rules.md": "test_rules_page.py",
     "simulate.md": "test_simulate.py",
+    "suites.md": "test_suites_page.py",
     "tables.md": "test_tables_page.py",
     "timeline.md": "test_timeline_page.py",
     "whatif.md": "test_whatif.py",
