@@ -65,7 +65,7 @@ def diagnose(
     evidence: Evidence, *, client: ClientFiles | None, thresholds: Thresholds, scenario: Scenario | None
 ) -> Diagnosis:
     """Label, judge and advise. `client` is None where the load was not ours."""
-    heats = _heats(evidence, client)
+    heats = heats_of(evidence, client)
     labels = with_growth(label(evidence, thresholds), evidence, heats, thresholds)
     generator = _generator(client)
     judged = verdict(labels, evidence, client=client, generator=generator, numbers=thresholds)
@@ -114,7 +114,8 @@ def _scenario(client: ClientFiles) -> tuple[Scenario | None, tuple[str, ...]]:
         return None, (f"the scenario and its thresholds: {error}",)
 
 
-def _heats(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]:
+def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]:
+    """The hot keys that the client counted, else those that Contributor Insights names."""
     if client is None or client.keys is None:
         return insight_heats(evidence)
     duration_s = (evidence.window.end - evidence.window.start).total_seconds()

@@ -60,13 +60,14 @@ def rerun_of(
     heats: Sequence[Heat],
     prices: Prices,
 ) -> Rerun | None:
-    """The run by its scenario; without one, the time around the heaviest label by what was asked for then.
+    """The run by its scenario; without one whose load test the simulator knows, the time around the heaviest
+    label by what was asked for then.
 
     None where neither can be repeated: a trace that is elsewhere, a table whose capacity is not known.
     """
-    if scenario is not None:
-        if scenario.load.arrivals == "trace":
-            return None
+    if scenario is not None and scenario.load.arrivals == "trace":
+        return None
+    if scenario is not None and _is_known(scenario):
         return Rerun(
             scenario=scenario,
             traffic=lambda: traffic_of(scenario, seed=scenario.seed),
@@ -81,6 +82,15 @@ def rerun_of(
     load = demanded(arranged, heats, first_s, seconds)
     measured = _measured(arranged, range(first_s, first_s + seconds))
     return Rerun(scenario=made, traffic=lambda: load, measured=measured, prices=prices)
+
+
+def _is_known(scenario: Scenario) -> bool:
+    """Whether the simulator knows what its load test sends: not one of somebody's own."""
+    try:
+        traffic_of(scenario, seed=scenario.seed)
+    except ScenarioError:
+        return False
+    return True
 
 
 def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:

@@ -17,6 +17,7 @@ from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED
 
 if TYPE_CHECKING:
     from analyzers.formats import Diagnosis
+    from tablemodel.simulator.flow import Traffic
 
 SAID = "keyheat: "  # begins what a run says to a person
 NOT_STARTED = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
@@ -84,8 +85,11 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     return code
 
 
-def simulated(job: Job, how: How, *, seed: int | None = None) -> "Diagnosis":
-    """Simulate a scenario to its report; the seed is the scenario's unless another is given."""
+def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | None" = None) -> "Diagnosis":
+    """Simulate a scenario to its report; the seed is the scenario's unless another is given.
+
+    `sent` takes the place of what the scenario's load test sends.
+    """
     from analyzers.formats import write_evidence
     from analyzers.simulated import evidence_of
     from reports.page import write_report
@@ -97,7 +101,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None) -> "Diagnosis":
 
     scenario, folder = job.scenario, job.path.parent
     seed = scenario.seed if seed is None else seed
-    traffic, notes = spread_traffic(scenario, seed, folder)
+    traffic, notes = (sent, ()) if sent is not None else spread_traffic(scenario, seed, folder)
     clear(job.folder)
     with Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
         simulation = simulate(scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show)
