@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING
 import click
 
 from commands.codes import BROKEN, DONE, INVALID
-from commands.common import OUT, a_folder, a_path, price_list, some_prices
+from commands.common import OUT, a_folder, a_path, exit_code_of, price_list, some_prices
 from commands.guards import Guards, agreed, guarded
 from commands.load import no_collect
-from commands.making import NOT_STARTED, How, make_run
+from commands.making import NOT_STARTED, How, make_run, simulated
 from commands.telling import in_json
 from generator.run.jobs import Job, made, new_folder, only_ours
 from reports.console import out, print_json, shown
-from tablemodel.derived import with_own_tables, with_trace_of, write_scenario
-from tablemodel.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem, write_json
-from tablemodel.scenario import Scenario, scenario_from_dict
+from tablemodel.derived import with_own_tables, write_scenario
+from tablemodel.runfiles import SIMULATED, write_json
+from tablemodel.scenario import Scenario
 
 if TYPE_CHECKING:
-    from analyzers.formats import Diagnosis
-    from analyzers.manifest import Manifest
     from analyzers.proof import Limit
     from analyzers.remedies import Remedy
+    from commands.fixing import Start
     from tablemodel.prices import Prices
 
 BEFORE, AFTER, FIXED = "before", "after", "fixed.json"
@@ -73,16 +72,13 @@ def fix(
     Exit code 1: it is not fixed, or another limit throttles now. 2: no rerun can show what is recommended.
     3: a run is invalid, or the original throttles no more.
     """
-    from analyzers.formats import read_diagnosis
-    from analyzers.manifest import read_manifest
+    from commands.fixing import start_of
 
     if guards.table is not None:
         raise click.UsageError("both sides have tables of their own: no --table")
-    manifest, diagnosis = read_manifest(folder), read_diagnosis(folder / FILES[DIAGNOSIS])
-    scenario = _scenario(manifest, folder)
-    _check(diagnosis, folder)
-    target, listed = target or manifest.target or "local", price_list(prices)
-    remedy = _remedy(diagnosis, scenario, target, action)
+    listed, start = price_list(prices), start_of(folder, target)
+    scenario, target = start.scenario, start.target
+    remedy = _remedy(start, action)
     place = only_ours(place or new_folder(OUT, f"{scenario.name}-fix"))
     turns = _turns(scenario, remedy.scenario, repetitions, place)
     jobs = [turn.job for turn in turns]
@@ -93,39 +89,26 @@ def fix(
     how = How(target=target, options=(*options, "--prices", str(prices)), quick=quick, quiet=as_json)
     for number, turn in enumerate(turns, start=1):
         write_scenario(turn.job.path, turn.job.scenario)
-        code = make_run(turn.job, how, place=(number, len(turns)))
+        sent = start.sent if turn.side == BEFORE else start.sent_with(remedy)
+        if sent is None:
+            code = make_run(turn.job, how, place=(number, len(turns)))
+        else:
+            code = exit_code_of(simulated(turn.job, how, sent=sent()))
         if code in NOT_STARTED or not made(turn.job):
             return code or INVALID
-    made_of = Made(scenario, remedy, _limit(diagnosis, remedy), target, place)
+    made_of = Made(scenario, remedy, start.limit_of(remedy), target, place)
     return _told(made_of, turns, listed, as_json=as_json)
 
 
-def _scenario(manifest: "Manifest", folder: Path) -> Scenario:
-    """What was run. Raises `FileProblem` where nobody knows."""
-    if manifest.scenario is None:
-        raise FileProblem(f"{folder}/run.json names no scenario: there is nothing to run again")
-    path = Path(manifest.scenario_path or "")
-    return with_trace_of(scenario_from_dict(dict(manifest.scenario), f"{folder}/run.json"), path.parent)
-
-
-def _check(diagnosis: "Diagnosis", folder: Path) -> None:
-    """That there is something to fix, and that it is known what."""
-    verdict = diagnosis.verdict
-    if not verdict.valid:
-        raise FileProblem(f"{folder} says nothing about its table, so nothing is known to fix: run it again")
-    if verdict.constraint == "none":
-        raise ValueError(f"{folder} was not throttled: there is nothing to fix")
-
-
-def _remedy(diagnosis: "Diagnosis", scenario: Scenario, target: str, action: str | None) -> "Remedy":
+def _remedy(start: "Start", action: str | None) -> "Remedy":
     """The recommendation as a scenario; where no rerun can show it, what can be done by hand."""
     from analyzers.remedies import Remedy, chosen
     from analyzers.thresholds import load_thresholds
 
     found = chosen(
-        diagnosis,
-        scenario,
-        simulated=target == SIMULATED,
+        start.diagnosis,
+        start.scenario,
+        simulated=start.target == SIMULATED,
         target=load_thresholds().recommend.target_utilisation,
         action=action,
     )
@@ -133,15 +116,6 @@ def _remedy(diagnosis: "Diagnosis", scenario: Scenario, target: str, action: str
         return found
     by_hand = "\n".join(f"  {one.words}" for one in found)
     raise ValueError(f"no rerun can show what is recommended; by hand:\n{by_hand}")
-
-
-def _limit(diagnosis: "Diagnosis", remedy: "Remedy") -> "Limit":
-    """The limit that the remedy is for."""
-    from analyzers.verdict import groups
-
-    about = remedy.resource, remedy.direction
-    of = next((one for one in groups(diagnosis.labels) if (one.resource, one.direction) == about), None)
-    return (of.constraint if of else diagnosis.verdict.constraint, *about)
 
 
 def _turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> list[Turn]:

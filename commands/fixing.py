@@ -1,0 +1,108 @@
+"""What `keyheat fix` starts from: a diagnosed run directory, as a scenario that can be run again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analyzers.formats import Diagnosis, read_diagnosis
+from tablemodel.derived import with_trace_of
+from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem
+from tablemodel.scenario import Scenario, scenario_from_dict
+
+if TYPE_CHECKING:
+    from analyzers.manifest import Manifest
+    from analyzers.proof import Limit
+    from analyzers.remedies import Remedy
+    from tablemodel.simulator.flow import Traffic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A run that was throttled. `sent` makes its demand again, where no scenario says what was sent."""
+
+    scenario: Scenario
+    diagnosis: Diagnosis
+    target: str
+    sent: "Callable[[], Traffic] | None" = None
+
+    def sent_with(self, remedy: "Remedy") -> "Callable[[], Traffic] | None":
+        """The demand with the remedy taken, where no scenario says it: hot keys are divided on their way."""
+        from tablemodel.resources import Direction
+        from tablemodel.simulator.altered import Altered, in_shards
+
+        shards = remedy.scenario.keys.shards
+        if self.sent is None or shards == 1:
+            return self.sent
+        index = None if remedy.resource == "table" else remedy.resource
+        change = in_shards(shards, Direction(remedy.direction), index)
+        return lambda sent=self.sent: Altered(sent(), change)  # type: ignore[misc]
+
+    def limit_of(self, remedy: "Remedy") -> "Limit":
+        """The limit that a remedy is for."""
+        from analyzers.verdict import groups
+
+        about = remedy.resource, remedy.direction
+        found = groups(self.diagnosis.labels)
+        of = next((one for one in found if (one.resource, one.direction) == about), None)
+        return (of.constraint if of else self.diagnosis.verdict.constraint, *about)
+
+
+def start_of(folder: Path, target: str | None) -> Start:
+    """What is to be fixed, on the target that is said, or that of the run.
+
+    Raises `FileProblem` where the run says nothing, and `ValueError` where there is nothing to fix or where
+    it cannot be run again there.
+    """
+    diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
+    if not diagnosis.verdict.valid:
+        raise FileProblem(f"{folder} says nothing about its table, so nothing is known to fix: run it again")
+    if diagnosis.verdict.constraint == "none":
+        raise ValueError(f"{folder} was not throttled: there is nothing to fix")
+    manifest = _manifest(folder)
+    if manifest is None or manifest.scenario is None:
+        return _of_evidence(folder, diagnosis, target)
+    path = Path(manifest.scenario_path or "")
+    scenario = scenario_from_dict(dict(manifest.scenario), f"{folder}/{FILES[RUN]}")
+    return Start(
+        scenario=with_trace_of(scenario, path.parent),
+        diagnosis=diagnosis,
+        target=target or manifest.target or "local",
+    )
+
+
+def _manifest(folder: Path) -> "Manifest | None":
+    """The manifest; None for a table that others load, of which there is only evidence."""
+    from analyzers.manifest import read_manifest
+
+    return read_manifest(folder) if (folder / FILES[RUN]).exists() else None
+
+
+def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
+    """The demand that the evidence shows, on the simulator: nobody else can send it again."""
+    from analyzers.client import read_client_files
+    from analyzers.diagnosis import heats_of
+    from analyzers.formats import read_evidence
+    from analyzers.rerun import rerun_of
+    from analyzers.timeline import timeline
+    from analyzers.verdict import groups
+    from tablemodel.prices import load_prices
+
+    if target not in (None, SIMULATED):
+        raise ValueError(
+            f"{folder} has no scenario, only evidence of what somebody sent: that can be sent again with "
+            f"--target simulated, and not to {target}"
+        )
+    evidence = read_evidence(folder / FILES[EVIDENCE])
+    client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
+    rerun = rerun_of(
+        evidence, timeline(evidence), groups(diagnosis.labels)[0].heaviest, client=client, scenario=None,
+        heats=heats_of(evidence, client), prices=load_prices(),
+    )  # fmt: skip
+    if rerun is None:
+        raise ValueError(
+            f"{folder} has no scenario, and its evidence does not say what the table has: without it "
+            "the demand cannot be simulated; collect it with --describe-json"
+        )
+    return Start(scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic))
