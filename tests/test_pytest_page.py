@@ -127,6 +127,21 @@ def test_the_page_names_what_there_is() -> None:
         assert callable(getattr(keyheat.LocalDynamoDB, name)), name
 
 
+def test_a_type_checker_knows_what_a_test_may_use() -> None:
+    """A module that is one file has its types in a package beside it."""
+    from assertions import __all__ as public
+
+    stub = (ROOT / "keyheat-stubs" / "__init__.pyi").read_text(encoding="utf-8")
+    module = (ROOT / "keyheat.py").read_text(encoding="utf-8")
+    told = r"^ *from assertions import (\w+) as \1$"
+    assert re.findall(told, stub, re.MULTILINE) == sorted(public)
+    assert re.findall(told, module, re.MULTILINE) == sorted(public)
+    typed = [
+        name for name in ("analyzers", "assertions", "tablemodel") if (ROOT / name / "py.typed").exists()
+    ]
+    assert typed == ["analyzers", "assertions", "tablemodel"], "those whose types a test of somebody's sees"
+
+
 def test_whoever_uses_none_of_it_waits_for_none_of_it() -> None:
     """The plugin is loaded by every pytest of an environment that Keyheat is installed in."""
     heavy = "'keyheat', 'assertions', 'numpy', 'pydantic'"
