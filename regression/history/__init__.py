@@ -5,5 +5,6 @@ from regression.history.problem import HistoryProblem as HistoryProblem
 from regression.history.records import Kept as Kept
 from regression.history.records import Pin as Pin
 from regression.history.records import Point as Point
+from regression.history.records import Pruned as Pruned
 from regression.history.records import Session as Session
 from regression.history.store import History as History

@@ -17,32 +17,39 @@ class HistoryProblem(ValueError):
     """A history that cannot be read or written as asked, and what can be done about it."""
 
 
+def damaged(path: Path, why: str) -> str:
+    """That a file is damaged, and how it is mended."""
+    return f"{path} is damaged or cut short ({why}). {MEND.format(path=path)}"
+
+
 @contextmanager
 def in_words(path: Path) -> Iterator[None]:
     """What SQLite says of the file at `path`, raised as a `HistoryProblem`."""
     try:
         yield
     except sqlite3.Error as error:
-        raise HistoryProblem(f"{path} {_said(path, error)}") from error
+        raise HistoryProblem(_said(path, error)) from error
 
 
 def _said(path: Path, error: sqlite3.Error) -> str:
     """https://www.sqlite.org/rescode.html; the low byte is the kind of error."""
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return f"is locked{_by(path)}. Wait until that has ended, and try again."
+            return f"{path} is locked{_by(path)}. Wait until that has ended, and try again."
         case sqlite3.SQLITE_NOTADB:
-            return "is no history: it is not an SQLite file. Name another with --history FILE."
+            return f"{path} is no history: it is not an SQLite file. Name another with --history FILE."
         case sqlite3.SQLITE_CORRUPT:
-            return f"is damaged or cut short ({error}). {MEND.format(path=path)}"
+            return damaged(path, str(error))
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-            return f"cannot be written ({error}). Its folder has to be writable too."
+            return f"{path} cannot be written ({error}). Its folder has to be writable too."
         case sqlite3.SQLITE_CANTOPEN:
-            return f"cannot be opened ({error}). Its folder has to be readable, and to write, writable."
+            return (
+                f"{path} cannot be opened ({error}). Its folder has to be readable, and to write, writable."
+            )
         case sqlite3.SQLITE_FULL:
-            return "cannot be written: the disk is full. What was kept before is whole."
+            return f"{path} cannot be written: the disk is full. What was kept before is whole."
         case _:
-            return f"cannot be used: {error}."
+            return f"{path} cannot be used: {error}."
 
 
 def _by(path: Path) -> str:

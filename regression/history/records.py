@@ -1,5 +1,6 @@
 """What a history gives: sessions, the runs of each, pins, and one measure over time. All frozen."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
@@ -71,3 +72,11 @@ class Point:
     @property
     def median(self) -> float:
         return median(self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """Sessions that were taken out of a history, and run directories that it no longer refers to."""
+
+    sessions: tuple[int, ...]
+    unreferred: Mapping[str, str]  # the address of a directory -> the id of its run

@@ -59,6 +59,19 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         )""",
         "CREATE INDEX pins_by_session ON pins (session)",
     ),
+    (
+        """CREATE TABLE measures (  -- of valid candidates, in the order in which a series is read
+            case_name TEXT NOT NULL,
+            measure TEXT NOT NULL,
+            session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+            repetition INTEGER NOT NULL,
+            value REAL NOT NULL,
+            PRIMARY KEY (case_name, measure, session, repetition)
+        ) WITHOUT ROWID""",
+        "CREATE INDEX measures_by_session ON measures (session)",
+        """INSERT INTO measures SELECT case_name, taken.key, session, repetition, taken.value
+            FROM runs, json_each(summary, '$.measures') AS taken WHERE valid AND side = 'candidate'""",
+    ),
 )
 VERSION: Final = len(MIGRATIONS)
 

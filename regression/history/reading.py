@@ -1,0 +1,122 @@
+"""What a history can be asked."""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from regression.finding import Finding
+from regression.history.makers import Maker
+from regression.history.problem import HistoryProblem, in_words
+from regression.history.records import GOOD, Kept, Pin, Point, Session, Side
+from regression.history.rows import (
+    KEPT,
+    PIN,
+    SESSION,
+    findings_of,
+    kept_of,
+    pin_of,
+    points_of,
+    session_of,
+)
+
+Ref = Session | int
+
+
+class Reading:
+    """The questions to a history; each raises `HistoryProblem` where its file cannot be read."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, me: Maker) -> None:
+        self._connection, self.path, self._me = connection, path, me
+
+    def session(self, number: int) -> Session:
+        """One session. Raises `HistoryProblem` where there is none of that number."""
+        if row := self._one(f"{SESSION} WHERE id = ?", (number,)):
+            return session_of(row, self._me)
+        raise HistoryProblem(f"{self.path} has no session {number}; keyheat history lists those it has")
+
+    def sessions(self, suite: str | None = None, limit: int | None = None) -> tuple[Session, ...]:
+        """Sessions of a suite, or of all, the newest first."""
+        rows = self._all(
+            f"{SESSION} WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2",
+            (suite, -1 if limit is None else limit),
+        )
+        return tuple(session_of(row, self._me) for row in rows)
+
+    def runs(self, session: Ref, side: Side | None = "candidate") -> tuple[Kept, ...]:
+        """The runs of a session in the order in which they were made; of both sides where `side` is None."""
+        rows = self._all(
+            f"{KEPT} WHERE session = ?1 AND (?2 IS NULL OR side = ?2) ORDER BY id", (id_of(session), side)
+        )
+        return tuple(map(kept_of, rows))
+
+    def findings(self, session: Ref) -> tuple[Finding, ...]:
+        """What the gates found when the session ended; nothing of one that has not."""
+        row = self._one("SELECT findings FROM sessions WHERE id = ?", (id_of(session),))
+        return findings_of(row[0]) if row else ()
+
+    def last_good(self, suite: str) -> Session | None:
+        """The newest session of a suite that ended and was good."""
+        row = self._one(
+            f"{SESSION} WHERE suite = ? AND state = 'ended' AND verdict IN (?, ?) ORDER BY id DESC LIMIT 1",
+            (suite, *GOOD),
+        )
+        return session_of(row, self._me) if row else None
+
+    def pinned(self, name: str) -> Session | None:
+        """The session of that name."""
+        row = self._one("SELECT session FROM pins WHERE name = ?", (name,))
+        return self.session(row[0]) if row else None
+
+    def pins(self) -> tuple[Pin, ...]:
+        """Every name, sorted."""
+        return tuple(map(pin_of, self._all(f"{PIN} ORDER BY name")))
+
+    def suites(self) -> tuple[str, ...]:
+        """The suites that have sessions, sorted."""
+        return tuple(row[0] for row in self._all("SELECT DISTINCT suite FROM sessions ORDER BY suite"))
+
+    def measured(self, suite: str) -> tuple[tuple[str, str], ...]:
+        """Which measures there are of which cases, as (case, measure) sorted: each has a series."""
+        return tuple(
+            (case, measure)
+            for case, measure in self._all(
+                "SELECT DISTINCT case_name, measure FROM measures JOIN sessions ON sessions.id = session "
+                "WHERE suite = ? AND state <> 'running' ORDER BY case_name, measure",
+                (suite,),
+            )
+        )
+
+    def series(self, suite: str, case: str, measure: str) -> tuple[Point, ...]:
+        """A measure of a case in every session that is over, the oldest first; of valid runs only."""
+        return points_of(
+            self._all(
+                "SELECT sessions.id, started_at, verdict, label, value "
+                "FROM measures JOIN sessions ON sessions.id = session "
+                "WHERE suite = ? AND case_name = ? AND measure = ? AND state <> 'running' "
+                "ORDER BY session, repetition",
+                (suite, case, measure),
+            )
+        )
+
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the file, after reading all of it: nothing, unless something damaged it."""
+        said = [row[0] for row in self._all("PRAGMA integrity_check") if row[0] != "ok"]
+        strays = [
+            f"row {number} of {table} refers to nothing"
+            for table, number, *_ in self._all("PRAGMA foreign_key_check")
+        ]
+        return (*said, *strays)
+
+    def _all(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        with in_words(self.path):
+            return self._connection.execute(query, tuple(values)).fetchall()
+
+    def _one(self, query: str, values: Sequence[object] = ()) -> Any:
+        with in_words(self.path):
+            return self._connection.execute(query, tuple(values)).fetchone()
+
+
+def id_of(session: Ref) -> int:
+    """The number of a session."""
+    return session.id if isinstance(session, Session) else session
