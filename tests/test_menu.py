@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -120,6 +121,23 @@ def test_a_shell_is_offered(
     with pytest.raises(SystemExit):
         keyheat.main([])
     assert capsys.readouterr().out.splitlines() == offered
+
+
+def test_the_page_about_the_terminal_has_these_commands(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/terminal.md: each answers a program, or nobody."""
+    page = (Path(__file__).parents[1] / "docs" / "terminal.md").read_text()
+    commands = [
+        line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()
+    ]
+    monkeypatch.chdir(tmp_path)
+    said = {command: verb(*command.split()[1:]) for command in commands}
+    assert all(one.code == 0 for one in said.values())
+    assert [command for command, one in said.items() if not one.out] == ["keyheat simulate hotkey --quiet"]
+    assert {"verdict", "labels"} <= json.loads(said["keyheat simulate hotkey --json"].out).keys()
+    assert json.loads(said["keyheat plan hotkey --json"].out)
+    assert "_KEYHEAT_COMPLETE" in said["keyheat completion bash"].out
 
 
 def test_nothing_is_coloured_where_nobody_looks(sample: Callable[..., Path]) -> None:

@@ -46,7 +46,9 @@ MAKE = {
 }
 SIMULATED = "keyheat simulate hotkey --set load.duration_s=600"
 WHAT_IF = "keyheat whatif hotkey shards"
-TESTED = {*MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO, SIMULATED, WHAT_IF}
+KNEE = "keyheat knee hotkey"
+REGRESS = "keyheat regress configs/suites/smoke.toml"
+TESTED = {*MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO, SIMULATED, WHAT_IF, KNEE, REGRESS}
 # Pages whose commands have a test of their own, beside what the page is about.
 TESTED_ELSEWHERE = {
     "accuracy.md": "test_accuracy_page.py",
@@ -63,6 +65,7 @@ TESTED_ELSEWHERE = {
     "simulate.md": "test_simulate.py",
     "suites.md": "test_suites_page.py",
     "tables.md": "test_tables_page.py",
+    "terminal.md": "test_menu.py",
     "timeline.md": "test_timeline_page.py",
     "whatif.md": "test_whatif.py",
     "sweep.md": "test_series.py",
@@ -184,6 +187,13 @@ def test_without_any_load(run: Callable[..., str], home: Path) -> None:
     check_run(folder, "partition")
     assert f"{folder.name}/report.html" in said
     assert "shards are enough" in run(WHAT_IF)
+    assert "The key's knee" in run(KNEE)
+
+
+def test_and_next_week(run: Callable[..., str]) -> None:
+    """The first time is the baseline of the second."""
+    assert "baseline" in run(REGRESS)
+    assert "regress" in run(REGRESS)
 
 
 def test_locust_without_a_page(run: Callable[..., str], home: Path) -> None:
