@@ -18,21 +18,34 @@ def scenario_of(raw: object, suite: Path, place: str, errors: list[str]) -> tupl
     if not isinstance(named, str) or not named:
         return None  # said with the other fields
     path = _scenario_file(named, suite)
-    if not path.is_file():
+    if not _there(path):
         errors.append(f"{_not_there(named, path)} @ {place}.scenario")
         return None
     try:
         scenario = load_scenario(path)
     except ScenarioError as error:
-        errors += [f"in {path.name}: {line} of {place}.scenario" for line in error.errors]
+        errors += [_moved(line, path, f"{place}.scenario") for line in error.errors]
         return None
     if not isinstance(settings, list) or not all(isinstance(one, str) for one in settings):
         return None  # said with the other fields
     try:
         return overridden(scenario, settings, str(path)), path
     except ScenarioError as error:
-        errors += [f"in {path.name}: {line} of {place}.set" for line in error.errors]
+        errors += [_moved(line, path, f"{place}.set") for line in error.errors]
         return None
+
+
+def _moved(mistake: str, path: Path, place: str) -> str:
+    """A mistake of a scenario, with the place in the suite that brought it there."""
+    message, _, where = mistake.rpartition(" @ ")
+    return f"{message} @ {place}" if where == "--set" else f"in {path.name}: {mistake} of {place}"
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _not_there(named: str, path: Path) -> str:

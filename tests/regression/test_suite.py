@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from analyzers.measures import MEASURES
+from regression import suite
 from regression.finding import Gate
 from regression.gates.judge import judge
 from regression.suite import SCENARIOS, SUITES, Suite, SuiteError, find_suite, load_suite
 from regression.suite_gates import DEFAULT_GATES, LABELS, LEAST_EFFECTS, statistical
-from regression.suite_spec import json_schema
+from regression.suite_spec import CaseSpec, SuiteSpec, json_schema
 from tablemodel.scenario import load_scenario
 
 ROOT = Path(__file__).parents[2]
@@ -39,20 +42,20 @@ def case(scenario: str = "hotkey", **more: object) -> str:
 
 
 def test_a_case_is_simulated_once_and_held_to_its_labels_and_exact_numbers(tmp_path: Path) -> None:
-    suite = suite_of(tmp_path, case())
-    (one,) = suite.cases
+    found = suite_of(tmp_path, case())
+    (one,) = found.cases
     assert (one.name, one.target, one.repetitions, one.seeds) == ("hotkey", "simulated", 1, "each")
     assert one.scenario == load_scenario(SCENARIOS / "hotkey.toml")
     exact = {name for name, measure in MEASURES.items() if measure.kind == "exact"}
     assert {gate.measure for gate in one.gates} == {LABELS, *exact}
-    assert suite.gates == {"hotkey": one.gates}
+    assert found.gates == {"hotkey": one.gates}
 
 
 def test_a_target_that_has_noise_is_held_to_statistics_too_and_run_five_times(tmp_path: Path) -> None:
-    suite = suite_of(tmp_path, case(target="local") + case(target="http://127.0.0.1:8000"))
-    for one in suite.cases:
+    found = suite_of(tmp_path, case(target="local") + case(target="http://127.0.0.1:8000"))
+    for one in found.cases:
         assert (one.gates, one.repetitions) == (DEFAULT_GATES, 5)
-    assert [one.name for one in suite.cases] == ["hotkey-local", "hotkey-127-0-0-1-8000"]
+    assert [one.name for one in found.cases] == ["hotkey-local", "hotkey-127-0-0-1-8000"]
 
 
 def test_one_repetition_decides_nothing_statistical(tmp_path: Path) -> None:
@@ -90,9 +93,9 @@ def test_a_scenario_is_a_name_of_ours_or_a_file_beside_the_suite(tmp_path: Path)
     own = (SCENARIOS / "hotkey.toml").read_text().replace('name = "hotkey"', 'name = "own"', 1)
     (tmp_path / "down").mkdir()
     (tmp_path / "down" / "own.toml").write_text(own)
-    suite = suite_of(tmp_path, case("down/own.toml") + case("hotkey"))
-    assert [one.name for one in suite.cases] == ["own", "hotkey"]
-    assert suite.cases[0].path == tmp_path / "down" / "own.toml"
+    found = suite_of(tmp_path, case("down/own.toml") + case("hotkey"))
+    assert [one.name for one in found.cases] == ["own", "hotkey"]
+    assert found.cases[0].path == tmp_path / "down" / "own.toml"
 
 
 def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
@@ -111,7 +114,7 @@ def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
         "$.target", "$.repetitions", "$.cases[0].surprise", "$.cases[0].scenario",
         "$.question of $.cases[1].scenario", "$.loadtest of $.cases[1].scenario",
         "$.table of $.cases[1].scenario", "$.keys of $.cases[1].scenario",
-        "--set of $.cases[2].set",
+        "$.cases[2].set",
         "$.gates[0].measure", "$.cases[2].gates[0].least_effect", "$.cases[2].gates[1].measure",
     ]  # fmt: skip
     assert found[0].startswith("should be simulated, local, aws, or the URL of an endpoint")
@@ -155,6 +158,39 @@ def test_rules_of_several_fields(tmp_path: Path, text: str, said: str) -> None:
     assert said.replace("{folder}", str(tmp_path)) in mistakes(tmp_path, text)
 
 
+JUNK = st.one_of(
+    st.none(), st.booleans(), st.integers(-1, 2), st.text(max_size=3), st.just("x" * 400),
+    st.just([]), st.just({}), st.just([{"measure": []}]), st.just([3]), st.just(["a"]),
+)  # fmt: skip
+PLACES = (
+    *((name,) for name in SuiteSpec.model_fields),
+    *(("cases", 0, name) for name in CaseSpec.model_fields),
+    ("cases", 0), ("gates", 0), ("gates", 0, "measure"), ("gates", 0, "confidence"),
+)  # fmt: skip
+
+
+@given(place=st.sampled_from(PLACES), junk=JUNK)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_stands_in_a_field_is_a_suite_or_a_list_of_mistakes(
+    monkeypatch: pytest.MonkeyPatch, place: tuple[str | int, ...], junk: object
+) -> None:
+    raw: Any = {
+        "format": "keyheat.suite/1", "name": "mine", "question": "Still?", "gates": [{"measure": "labels"}],
+        "cases": [{"scenario": "hotkey"}],
+    }  # fmt: skip
+    owner = raw
+    for step in place[:-1]:
+        owner = owner[step]
+    owner[place[-1]] = junk
+    monkeypatch.setattr(suite, "_toml", lambda _path: raw)
+    try:
+        said = ["" for _case in load_suite(Path("mine.toml")).cases]
+    except SuiteError as error:
+        said = error.errors
+    assert said
+    assert all(" @ $" in line for line in said if line)
+
+
 @pytest.mark.parametrize(
     ("head", "said"),
     [
@@ -184,10 +220,10 @@ def test_the_digest_is_of_what_is_run_and_held_on_to(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(SUITES.glob("*.toml")), ids=lambda path: path.stem)
 def test_our_suites_are_right_and_named_as_their_files(path: Path) -> None:
-    suite = load_suite(path)
-    assert suite.name == path.stem
-    noise = {one.target for one in suite.cases} != {"simulated"}
-    assert any(statistical(gate) for one in suite.cases for gate in one.gates) == noise
+    found = load_suite(path)
+    assert found.name == path.stem
+    noise = {one.target for one in found.cases} != {"simulated"}
+    assert any(statistical(gate) for one in found.cases for gate in one.gates) == noise
 
 
 def test_the_designs_are_all_of_the_page() -> None:
