@@ -60,11 +60,11 @@ def sections_of(fix: Fix) -> tuple[Section, ...]:
     held = Table(
         caption="Before and after",
         columns=("measure", "before", "after"),
-        rows=tuple((one.name, one.before, one.after) for one in measures_of(fix)),
+        rows=tuple((one.name, *one.cells) for one in measures_of(fix)),
         numeric=frozenset({1, 2}),
     )
     many = len(fix.proof.before) > 1
-    note = ("The median of the repetitions, and the least to the most of them.",) if many else ()
+    note = ("The median of the repetitions, and the least and the most of them.",) if many else ()
     return (
         Section(
             id="before-after", title="Before and after", short="Before and after",

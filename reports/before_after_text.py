@@ -55,7 +55,8 @@ def fix_json(fix: Fix, page: Path) -> dict[str, Any]:
         "changes": [{"path": one.path, "before": one.before, "after": one.after} for one in fix.changes],
         "notes": warnings_of(fix),
         "measures": [
-            {"name": one.name, "before": one.before, "after": one.after} for one in measures_of(fix)
+            {"name": one.name, "before": one.before, "after": one.after, "ranges": list(one.ranges)}
+            for one in measures_of(fix)
         ],
         "before": [_run(one) for one in proof.before],
         "after": [_run(one) for one in proof.after],

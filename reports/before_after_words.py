@@ -47,11 +47,21 @@ class Fix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One measure on both sides: the median of the repetitions, and how far apart they were."""
+    """One measure on both sides: the median of the repetitions, and the least to the most of them."""
 
     name: str
     before: str
     after: str
+    ranges: tuple[str, str] = ("", "")  # empty where they do not differ
+
+    @property
+    def cells(self) -> tuple[str, str]:
+        """Both sides with their ranges."""
+        before, after = self.ranges
+        return (
+            f"{self.before} ({before})" if before else self.before,
+            f"{self.after} ({after})" if after else self.after,
+        )
 
 
 def limit_words(limit: Limit) -> str:
@@ -146,16 +156,20 @@ def _share(share: float) -> str:
 def _measure(
     fix: Fix, name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]
 ) -> Measure:
-    return Measure(name=name, before=_said(fix.proof.before, of, say), after=_said(fix.proof.after, of, say))
+    before, after = (
+        [value for one in fix.side(side) if (value := of(one)) is not None] for side in (BEFORE, AFTER)
+    )
+    return Measure(
+        name=name,
+        before=say(middle(before)) if before else NOTHING,
+        after=say(middle(after)) if after else NOTHING,
+        ranges=(_range(before, say), _range(after, say)),
+    )
 
 
-def _said(runs: Sequence[Tried], of: Callable[[Tried], float | None], say: Callable[[float], str]) -> str:
-    values = [value for one in runs if (value := of(one)) is not None]
-    if not values:
-        return NOTHING
-    said = say(middle(values))
-    low, high = say(min(values)), say(max(values))
-    return said if low == high else f"{said} ({low} to {high})"
+def _range(values: Sequence[float], say: Callable[[float], str]) -> str:
+    low, high = say(min(values, default=0.0)), say(max(values, default=0.0))
+    return "" if low == high else f"{low} to {high}"
 
 
 def _latencies(fix: Fix) -> list[Measure]:

@@ -14,7 +14,7 @@ from analyzers.knee_limits import Use
 from analyzers.knee_search import Knee, Step
 from analyzers.knee_step import SHARE_MOST
 from analyzers.numbers import NOTHING, UNITS, exact_percent, measured, percent, rate, some, span, whole
-from analyzers.words import whose
+from analyzers.words import capital, whose
 from reports.constraints import NAMES
 from reports.figures import Table
 from reports.hero import PLACES, Stat
@@ -76,7 +76,7 @@ class Found:
 
 def whole_or_not(demand: float) -> str:
     """A demand with the digits in which it was tried."""
-    return whole(demand) if demand >= 1_000 or demand == int(demand) else f"{demand:.4g}"
+    return whole(demand) if demand >= 100 or demand == int(demand) else f"{demand:.4g}"
 
 
 def chip_of(found: Found) -> str:
@@ -157,7 +157,7 @@ def _stats(found: Found) -> tuple[Stat, ...]:
         sure = f"confidence {percent(above.confidence)}; " if above.confidence else ""
         again = "said twice" if knee.confirmed else "the second time it was not the same"
         made.append(
-            Stat(name="Evidence", value=GRADES.get(above.grade, "none").capitalize(), beside=f"{sure}{again}")
+            Stat(name="Evidence", value=capital(GRADES.get(above.grade, "none")), beside=f"{sure}{again}")
         )
     use = found.use_of(above) if above is not None else next(iter(found.uses), None)
     if use is not None:
@@ -181,7 +181,7 @@ def _of(use: Use) -> str:
     unit = UNITS[use.direction]
     limit = LIMITS[use.constraint]
     whom = "" if use.constraint == "account" else f" of {whose(use.resource)}"
-    return f"of {limit}{whom}: {whole(use.asked_per_s)} of {whole(use.limit_per_s)} {unit}/s"
+    return f"of {limit}{whom}: {whole_or_not(use.asked_per_s)} of {whole(use.limit_per_s)} {unit}/s"
 
 
 def notes_of(found: Found) -> list[str]:
@@ -272,8 +272,8 @@ def uses_table(uses: Sequence[Use]) -> Table:
     rows = tuple(
         (
             f"{LIMITS[use.constraint]}{'' if use.constraint == 'account' else f' of {whose(use.resource)}'}",
-            f"{use.direction}s", whole(use.asked_per_s), whole(use.limit_per_s), percent(use.share),
-            NOTHING if use.key_per_s is None else whole(use.key_per_s),
+            f"{use.direction}s", whole_or_not(use.asked_per_s), whole(use.limit_per_s), percent(use.share),
+            NOTHING if use.key_per_s is None else measured(use.key_per_s),
         )
         for use in uses
     )  # fmt: skip

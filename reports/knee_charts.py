@@ -82,15 +82,15 @@ def _figure(knee: Knee, steps: Sequence[Step], unit: str, counted: str) -> go.Fi
 
 
 def _ticks(demands: Sequence[float]) -> list[float]:
-    """1, 2, 5, 10 ... within the demands; few enough for a narrow page."""
+    """1, 1.5, 2, 3, 5, 7, 10 ... within the demands; few enough for a narrow page."""
     least, most = min(demands), max(demands)
     found = [
         factor * 10.0**power
         for power in range(-4, 9)
-        for factor in (1, 2, 5)
+        for factor in (1, 1.5, 2, 3, 5, 7)
         if least <= factor * 10.0**power <= most
     ]
-    return found if len(found) <= 8 else found[:: -(-len(found) // 8)]
+    return found if len(found) <= 7 else found[:: -(-len(found) // 7)]
 
 
 def _knee_shape(knee: Knee) -> list[dict[str, Any]]:

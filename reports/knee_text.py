@@ -7,16 +7,18 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from analyzers.formats import Direction
 from analyzers.knee_limits import Use
 from analyzers.knee_search import Step
-from analyzers.numbers import UNITS, percent, whole
+from analyzers.numbers import UNITS, measured, percent, whole
 from analyzers.words import whose
 from reports.knee import LIMITS, Found, chip_of, limited_by, notes_of, sentence_of, whole_or_not
 from reports.terminal import COLOURS, Paragraph
 
 FORMAT: Final = "keyheat.knee/1"
-WIDTH: Final = 28  # of a bar
+WIDTH: Final = 24  # of a bar
 SHOWN: Final = 4  # limits
+NOTABLE: Final = 0.05  # part of a partition's demand from which its hottest key is named
 
 
 def knee_text(found: Found) -> RenderableType:
@@ -36,29 +38,37 @@ def knee_text(found: Found) -> RenderableType:
 
 
 def _chart(found: Found) -> Table:
-    """A row for each step, by its demand: accepted attempts as a solid bar, throttled ones as a light one."""
+    """A row for each step, by its demand; its bar is the accepted and the throttled part of its attempts."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(f"{found.unit}/s", justify="right", no_wrap=True)
-    table.add_column("accepted, throttled", no_wrap=True)
-    table.add_column("throttled", justify="right", no_wrap=True)
-    table.add_column("limited by")
-    steps = found.knee.in_order
-    most = max(step.attempts_per_s for step in steps)
-    for step in steps:
+    side, unit = _side(found)
+    for name in (f"{found.unit}/s", "accepted, throttled", f"{unit}/s", "throttled", "limited by"):
+        left = name in ("accepted, throttled", "limited by")
+        table.add_column(name, justify="left" if left else "right", no_wrap=name != "limited by")
+    for step in found.knee.in_order:
+        ends = step.demand_per_s in {
+            one.demand_per_s for one in (found.knee.carried, found.knee.limited) if one is not None
+        }
         table.add_row(
-            whole_or_not(step.demand_per_s), _bar(step, most),
+            whole_or_not(step.demand_per_s), _bar(step), measured(getattr(step, side)),
             percent(step.throttled_share) if step.throttled_share else "none", limited_by(step),
-            style="bold" if step in (found.knee.carried, found.knee.limited) else "",
+            style="bold" if ends else "",
         )  # fmt: skip
     return table
 
 
-def _bar(step: Step, most: float) -> Text:
-    length = max(1, round(WIDTH * step.attempts_per_s / most)) if step.attempts_per_s else 0
-    throttled = round(length * step.throttled_share)
+def _side(found: Found) -> tuple[str, str]:
+    """The field of a step, and its unit, of which more was consumed."""
+    writes = sum(step.write_units_per_s for step in found.knee.steps)
+    reads = sum(step.read_units_per_s for step in found.knee.steps)
+    side: Direction = "write" if writes >= reads else "read"
+    return f"{side}_units_per_s", UNITS[side]
+
+
+def _bar(step: Step) -> Text:
+    throttled = round(WIDTH * step.throttled_share)
     if step.throttled_share and not throttled and step.state == "limited":
         throttled = 1
-    return Text.assemble(("█" * (length - throttled), "green"), ("░" * throttled, "red"))
+    return Text.assemble(("█" * (WIDTH - throttled), "green"), ("░" * throttled, "red"))
 
 
 def _uses(found: Found) -> list[RenderableType]:
@@ -73,10 +83,11 @@ def _uses(found: Found) -> list[RenderableType]:
 def _use(use: Use) -> str:
     whom = "" if use.constraint == "account" else f" of {whose(use.resource)}"
     unit = UNITS[use.direction]
-    key = "" if use.key_per_s is None else f"; its hottest key {whole(use.key_per_s)}"
+    notable = use.key_per_s is not None and use.key_per_s >= NOTABLE * use.asked_per_s
+    key = f"; its hottest key {whole_or_not(use.key_per_s or 0.0)}" if notable else ""
     return (
         f"{percent(use.share)} of {LIMITS[use.constraint]}{whom}, {use.direction}s: "
-        f"{whole(use.asked_per_s)} of {whole(use.limit_per_s)} {unit}/s{key}"
+        f"{whole_or_not(use.asked_per_s)} of {whole(use.limit_per_s)} {unit}/s{key}"
     )
 
 
