@@ -6,7 +6,7 @@ installed (`npm ci --prefix benchmarks`).
 
 import sys
 
-from benchmarks import admit, arrivals, endpoint, fanout, load, memory, report, simulate, store
+from benchmarks import admit, arrivals, checks, endpoint, fanout, load, memory, report, simulate, store
 
 PARTS = (
     admit.main,
@@ -17,6 +17,7 @@ PARTS = (
     memory.main,
     report.main,
     simulate.main,
+    checks.main,
     lambda: endpoint.main([]),
 )
 
