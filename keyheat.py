@@ -53,6 +53,9 @@ MENU: Menu = {
         "serve": ("runs", "the same on a local page, while runs are going on"),
         "fix": ("fix", "try what a diagnosis recommends, beside the run as it was"),
     },
+    "Is it still as good as it was?": {
+        "regress": ("regress", "run a suite, and hold it against the last good time"),
+    },
     "Tidying up": {
         "clean": ("clean", "delete what a run wrote to a table of somebody else's"),
         "sweep-orphans": ("tables", "delete tables that runs left behind and whose time is over"),

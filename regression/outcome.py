@@ -107,6 +107,7 @@ class Outcome(_Part):
     cases: tuple[CaseMade, ...] = ()
     findings: tuple[Finding, ...] = ()
     differences: tuple[Difference, ...] = ()
+    problems: tuple[str, ...] = Field((), description="what could not be kept where it was asked for")
 
     @computed_field(description="what the command ended with")  # type: ignore[prop-decorator]
     @property
@@ -131,16 +132,27 @@ class Outcome(_Part):
     def took_s(self) -> float:
         return (self.ended_at - self.started_at).total_seconds()
 
+    @property
+    def measured(self) -> tuple[Finding, ...]:
+        """Findings of gates that have something to hold on to."""
+        return tuple(finding for finding in self.findings if not is_idle(finding))
+
     def of(self, decision: Decision) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.decision == decision)
+        """Those of them that were decided so."""
+        return tuple(finding for finding in self.measured if finding.decision == decision)
 
     def of_case(self, case: str) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.case == case)
 
 
+def is_idle(finding: Finding) -> bool:
+    """Whether a gate has nothing to hold on to: neither side has a number, such as read units of writes."""
+    return finding.decision == "undecided" and finding.before is None and finding.after is None
+
+
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """What failed first, then what could not be decided; otherwise in the order of the suite."""
-    return sorted(findings, key=lambda finding: WORST_FIRST.index(finding.decision))
+    """What failed first, then what could not be decided, idle gates last; else in the order of the suite."""
+    return sorted(findings, key=lambda one: (is_idle(one), WORST_FIRST.index(one.decision)))
 
 
 def medians(runs: Sequence[RunMade]) -> dict[str, float]:

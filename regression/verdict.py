@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from analyzers.numbers import some
 from regression.finding import Difference, Finding
-from regression.outcome import RunMade, Verdict
+from regression.outcome import RunMade, Verdict, is_idle
 
 Decided = tuple[Verdict, tuple[str, ...]]
 
@@ -65,7 +65,7 @@ def _failed(findings: Sequence[Finding]) -> list[str]:
 
 
 def _undecided(findings: Sequence[Finding]) -> list[str]:
-    count = sum(finding.decision == "undecided" for finding in findings)
+    count = sum(finding.decision == "undecided" and not is_idle(finding) for finding in findings)
     return [f"{some(count, 'gate')} cannot be told from noise; more repetitions would tell."] if count else []
 
 

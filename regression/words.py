@@ -7,7 +7,7 @@ from typing import Final
 from analyzers.measures import MEASURES
 from analyzers.numbers import NOTHING, measured, some
 from regression.finding import Decision, Finding
-from regression.outcome import Outcome, Verdict
+from regression.outcome import Outcome, Verdict, is_idle
 
 SHOWN: Final[Mapping[Verdict, str]] = {
     "good": "As good as it was",
@@ -29,11 +29,11 @@ DECISIONS: Final[Mapping[Decision, str]] = {
 
 def headline(outcome: Outcome) -> str:
     """The result in one sentence: `nightly regressed: 2 of 12 gates failed.`"""
-    gates, failed = len(outcome.findings), len(outcome.failed)
+    gates, failed = len(outcome.measured), len(outcome.failed)
     of_gates = f"{failed} of {some(gates, 'gate')} failed"
     match outcome.verdict:
         case "good":
-            return f"{outcome.suite} is as good as it was: {_all(gates)} held."
+            return f"{outcome.suite} is as good as it was: {_held(gates, len(outcome.of('undecided')))}."
         case "baseline":
             return f"{outcome.suite} has its first baseline: {some(len(outcome.runs), 'valid run')}."
         case "regressed":
@@ -51,8 +51,15 @@ def headline(outcome: Outcome) -> str:
             return f"{outcome.suite} was interrupted: {some(_made(outcome), 'run')} kept, nothing decided."
 
 
-def _all(gates: int) -> str:
-    return "its one gate" if gates == 1 else f"all {gates:,} gates"
+def _held(gates: int, undecided: int) -> str:
+    if undecided:
+        return f"{gates - undecided} of {some(gates, 'gate')} held, {undecided} cannot be told"
+    return "its one gate held" if gates == 1 else f"all {gates:,} gates held"
+
+
+def decision(finding: Finding) -> str:
+    """What a gate found, in a word or two."""
+    return "nothing to measure" if is_idle(finding) else DECISIONS[finding.decision]
 
 
 def _made(outcome: Outcome) -> int:

@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote, urlsplit
 from analyzers.measures import MEASURES
 from analyzers.numbers import some, span
 from regression.finding import Decision, Finding
-from regression.outcome import CaseMade, Outcome, RunMade, Verdict, worst_first
-from regression.words import DECISIONS, SHOWN, against, headline, interval, relative, value
+from regression.outcome import CaseMade, Outcome, RunMade, Verdict, is_idle, worst_first
+from regression.words import SHOWN, against, decision, headline, interval, relative, value
 from reports.hero import Stat
 from reports.interval_chart import HEIGHT, STRIP_WIDTH, WIDTH, Interval, Strip, interval_of, strip_of
 from reports.page import page, said_at
@@ -95,7 +95,7 @@ def render(outcome: Outcome, out_dir: Path, generated_at: datetime) -> str:
 
 
 def _stats(outcome: Outcome) -> Iterator[Stat]:
-    gates, failed = len(outcome.findings), len(outcome.failed)
+    gates, failed = len(outcome.measured), len(outcome.failed)
     undecided = len(outcome.of("undecided"))
     if gates:
         beside = f"{undecided} cannot be told" if undecided else "the others held" if failed else "all held"
@@ -111,12 +111,12 @@ def _stats(outcome: Outcome) -> Iterator[Stat]:
 
 
 def _shown(outcome: Outcome, case: CaseMade, out_dir: Path) -> CaseShown:
-    findings = worst_first(outcome.of_case(case.name))
+    rows = tuple(_row(finding, case) for finding in worst_first(outcome.of_case(case.name)))
     sides = (("before", case.before), ("now", case.after))
     return CaseShown(
         case=case,
-        tone=TONES[findings[0].decision] if findings else "muted",
-        rows=tuple(_row(finding, case) for finding in findings),
+        tone=rows[0].tone if rows else "muted",
+        rows=rows,
         runs=tuple(_linked(run, side, out_dir) for side, runs in sides for run in runs),
     )
 
@@ -127,8 +127,8 @@ def _row(finding: Finding, case: CaseMade) -> Row:
     return Row(
         measure=name,
         says=measure.says if measure else "what was limited, at any time",
-        decision=DECISIONS[finding.decision],
-        tone=TONES[finding.decision],
+        decision=decision(finding),
+        tone="muted" if is_idle(finding) else TONES[finding.decision],
         before=_unbroken(value(finding.before, name)),
         after=_unbroken(value(finding.after, name)),
         change=_unbroken(relative(finding.change)),

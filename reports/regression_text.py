@@ -45,7 +45,7 @@ def _parts(outcome: Outcome, page: str | None) -> Iterator[RenderableType]:
 
 def _gates(outcome: Outcome) -> Iterator[RenderableType]:
     """Those that did not hold, two lines each; the others counted."""
-    told = [one for one in worst_first(outcome.findings) if one.decision != "same"]
+    told = [one for one in worst_first(outcome.measured) if one.decision != "same"]
     held = len(outcome.of("same"))
     if told or held:
         yield Text("")
@@ -55,6 +55,8 @@ def _gates(outcome: Outcome) -> Iterator[RenderableType]:
         yield Text(f"{INDENT}and {len(told) - MOST} more")
     if held:
         yield Text(f"{INDENT}{some(held, 'gate')} {'is' if held == 1 else 'are'} as good as before")
+    if idle := len(outcome.findings) - len(outcome.measured):
+        yield Text(f"{INDENT}{some(idle, 'gate')} {'has' if idle == 1 else 'have'} nothing to measure")
 
 
 def _gate(one: Finding) -> Iterator[RenderableType]:

@@ -12,7 +12,7 @@ from typing import Final
 from analyzers.numbers import some, span
 from regression.finding import Finding
 from regression.outcome import Outcome, worst_first
-from regression.words import DECISIONS, against, changed, headline, value
+from regression.words import against, changed, decision, headline, value
 from tablemodel.runfiles import write_atomically
 
 MOST_ROWS: Final = 100  # GitHub takes 65,536 characters in a comment
@@ -40,8 +40,8 @@ def _parts(outcome: Outcome) -> Iterator[str]:
         yield f"{plain(outcome.question)}\n"
     yield f"Session `{_code(outcome.session)}`, {plain(against(outcome))}.\n"
     yield from _listed(outcome.because)
-    if outcome.findings:
-        yield from _table(worst_first(outcome.findings))
+    if outcome.measured:
+        yield from _table(worst_first(outcome.measured))
     if outcome.differences:
         yield "What differs between the setups:\n"
         yield from _listed(
@@ -64,9 +64,9 @@ def _table(findings: Sequence[Finding]) -> Iterator[str]:
     yield "|---|---|---|---:|---:|---:|"
     for one in findings[:MOST_ROWS]:
         measure = one.gate.measure
-        decision = f"**{DECISIONS[one.decision]}**" if one.failed else DECISIONS[one.decision]
+        decided = f"**{decision(one)}**" if one.failed else decision(one)
         cells = (one.case, measure, value(one.before, measure), value(one.after, measure), changed(one))
-        yield f"| {decision} | {' | '.join(plain(cell) for cell in cells)} |"
+        yield f"| {decided} | {' | '.join(plain(cell) for cell in cells)} |"
     if len(findings) > MOST_ROWS:
         yield f"\n{len(findings) - MOST_ROWS} more are not shown."
     yield ""

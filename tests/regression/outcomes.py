@@ -53,6 +53,8 @@ HELD = a_finding("same", case="sharded", after=1_003.0, change=0.001, low=-0.004
                  because="1,003 units/s now, 1,002 before.")  # fmt: skip
 UNDECIDED = a_finding("undecided", case="sharded", gate=Gate(measure="p99_ms", least_effect=0.1), before=10.0,
                       after=11.0, change=0.1, low=-0.2, high=0.5, because="Too few runs.")  # fmt: skip
+IDLE = a_finding("undecided", case="sharded", gate=Gate(measure="units_per_operation.read"), before=None,
+                 after=None, change=None, low=None, high=None, because="Neither side has it.")  # fmt: skip
 LOST = a_finding("missing", gate=Gate(measure="labels"), before="table write partition", after=None,
                  change=None, low=None, high=None, because="No run has a label.")  # fmt: skip
 OTHER = Difference(case="hotkey", what="table.provisioned.write", before="4000", after="2000")
@@ -79,7 +81,7 @@ def an_outcome(verdict: str = "good", **more: Any) -> Outcome:
 
 GOOD = an_outcome()
 REGRESSED = an_outcome(
-    "regressed", findings=(HELD, UNDECIDED, a_finding(), LOST), because=("hotkey accepts 10 % less.",)
+    "regressed", findings=(IDLE, HELD, UNDECIDED, a_finding(), LOST), because=("hotkey accepts 10 % less.",)
 )
 FIRST = an_outcome("baseline", baseline=None, findings=(), because=("There was no baseline.",))
 INVALID = an_outcome(

@@ -1,0 +1,103 @@
+"""Making the runs of a suite one by one, and keeping each as soon as it is made."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from analyzers.formats import Diagnosis, read_diagnosis
+from analyzers.summary import RunSummary, read_summary
+from analyzers.words import sentence
+from commands.codes import INTERRUPTED
+from commands.making import NOT_STARTED, How, make_run
+from generator.run.jobs import REPORT, Job, made
+from regression.made import Made, run_made
+from regression.outcome import RunMade
+from regression.planned import Planned
+from reports.console import bars
+from tablemodel.runfiles import DIAGNOSIS, FILES
+
+Keep = Callable[[Planned, RunSummary], tuple[str, str | None]]
+"""Keeps a run that was made; gives the address of its directory, and why it is not where it was asked for."""
+
+
+def make_runs(plan: Sequence[Planned], hows: Mapping[str, How], keep: Keep) -> Made:
+    """Make the runs in their order, until all are made, one cannot start, or somebody stops it.
+
+    `hows` says how, by target. After an interrupt, what was made is there.
+    """
+    all_made = Made()
+    with terminated_as_interrupted():
+        try:
+            for number, planned in enumerate(plan, start=1):
+                code = _make(planned, hows[planned.case.target], keep, (number, len(plan)), all_made)
+                if code in NOT_STARTED:
+                    all_made.code = code
+                    break
+        except KeyboardInterrupt:
+            all_made.code = INTERRUPTED
+    return all_made
+
+
+def _make(planned: Planned, how: How, keep: Keep, place: tuple[int, int], all_made: Made) -> int:
+    """Make one run, keep it, and note what came of it; gives its exit code."""
+    began_s = time.monotonic()
+    job = Job(planned.scenario, planned.write(), planned.folder)
+    code = make_run(job, how, place=place)
+    if code in NOT_STARTED:
+        return code
+    summary = read_summary(job.folder) if made(job) else None
+    took_s = time.monotonic() - began_s
+    url = job.folder.absolute().as_uri()
+    if summary is not None:
+        url, problem = keep(planned, summary)
+        all_made.summaries.append((planned, summary))
+        all_made.problems += [problem] if problem else []
+    report = job.folder / REPORT
+    all_made.runs.append(
+        run_made(
+            planned,
+            summary,
+            url=url,
+            took_s=took_s,
+            problem=_problem(planned, summary),
+            report=report.absolute().as_uri() if report.exists() else None,
+        )
+    )
+    bars.print(_line(place, all_made.runs[-1]), markup=False)
+    return code
+
+
+def _line(place: tuple[int, int], run: RunMade) -> str:
+    """`2 of 15  hotkey, repetition 1: partition`"""
+    side = " (baseline)" if run.side == "before" else ""
+    came = f"{run.constraint}" if run.valid else f"NOT VALID: {run.problem}"
+    return f"{place[0]:>{len(str(place[1]))}} of {place[1]}  {run.name}{side}: {came}"
+
+
+def _problem(planned: Planned, summary: RunSummary | None) -> str | None:
+    """Why a run says nothing about its table; None where it does."""
+    if summary is None:
+        return f"It came to no diagnosis; {planned.folder} has what there is."
+    return None if summary.valid else _why(read_diagnosis(planned.folder / FILES[DIAGNOSIS]))
+
+
+def _why(diagnosis: Diagnosis) -> str:
+    """Where the generator was the limit, by what it shows."""
+    because = diagnosis.verdict.because[: 2 if diagnosis.generator.bound else 1]
+    return " ".join(map(sentence, because)) or "Its evidence is missing."
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """A SIGTERM, as schedulers send it when time is over, ends what goes on as Ctrl-C does."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

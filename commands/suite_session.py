@@ -1,0 +1,185 @@
+"""One session of a suite: agreed to, begun, its runs made and kept, and ended whatever happens in it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from analyzers.summary import RunSummary
+from commands.common import OUT
+from commands.guards import Guards, agreed
+from commands.making import How
+from commands.suite_runs import Keep, make_runs
+from generator.record.machine import machine
+from generator.run.jobs import Job, only_ours
+from regression.baseline import Baseline, baseline_of, differences_foreseen, refusal, scenarios_of
+from regression.history import History, HistoryProblem, Session
+from regression.history.places import place_of
+from regression.judged import Held, outcome_of, verdict_of_code
+from regression.made import Made
+from regression.outcome import Outcome
+from regression.planned import Planned, planned
+from regression.suite import Suite
+from tablemodel.runfiles import SIMULATED
+from tablemodel.scenario import Scenario
+
+LEAST_ALIKE: Final = 4  # runs of a case that say how much it differs by itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What somebody said beside the suite."""
+
+    baseline: str | None = None
+    new_baseline: bool = False
+    pin: str | None = None
+    label: str | None = None
+    paired: bool = False
+    force: bool = False
+    folder: Path | None = None
+    archive: str | None = None
+    quick: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a session needs: the suite, what was asked, what is allowed, and the history that keeps it."""
+
+    suite: Suite
+    asked: Asked
+    guards: Guards
+    prices: Path
+    history: History
+
+    def compared(self) -> Outcome:
+        """Run the suite and hold it against its baseline.
+
+        Raises `ValueError` where the baseline is none, or was measured on something else: nothing is sent.
+        """
+        asked = self.asked
+        baseline = None if asked.new_baseline else baseline_of(self.history, self.suite, asked.baseline)
+        self._check(baseline)
+        before = scenarios_of(baseline, self.suite) if asked.paired and baseline is not None else None
+        hows = self._agreed(self.suite, before)
+        folder = self._folder()
+        held = Held(suite=self.suite, baseline=baseline, paired=asked.paired, force=asked.force)
+        with self._session("regress") as session:
+            made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
+            outcome = outcome_of(
+                held, made, session, history=self.history.path, folder=folder, ended_at=datetime.now(UTC)
+            )
+            self.history.end(session, verdict=outcome.verdict, findings=outcome.findings)
+        return self._pinned(session, outcome)
+
+    def made_alike(self) -> tuple[Session, Made, Path]:
+        """A/A runs: each case twice as often as the suite says, with nothing changed; never a baseline."""
+        cases = [replace(one, repetitions=max(LEAST_ALIKE, 2 * one.repetitions)) for one in self.suite.cases]
+        twice = replace(self.suite, cases=tuple(cases))
+        hows, folder = self._agreed(twice, None), self._folder()
+        with self._session("calibrate") as session:
+            made = make_runs(planned(twice, folder), hows, self._keeper(session))
+            self.history.end(
+                session, verdict="calibrated" if made.code is None else verdict_of_code(made.code)
+            )
+        return session, made, folder
+
+    def _check(self, baseline: Baseline | None) -> None:
+        """What can be known before anything is sent. Raises `ValueError`."""
+        if self.asked.archive is not None:
+            place_of(self.asked.archive)
+        if self.asked.paired and baseline is None:
+            raise ValueError(f"--paired needs a baseline, and {self.suite.name} has no good session yet")
+        if baseline is None or self.asked.paired or self.asked.force:
+            return
+        existing = self.guards.table is not None
+        if found := differences_foreseen(baseline, self.suite, machine(), existing=existing):
+            raise ValueError(refusal(baseline, found))
+
+    def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
+        """How runs are made, by target, once it is clear that all of them may start. Raises `Refusal`."""
+        plan = planned(suite, Path(), before=before)
+        return {
+            target: How(
+                target=target,
+                options=self._options(target, [one for one in plan if one.case.target == target]),
+                quick=self.asked.quick,
+                report=False,
+                quiet=True,
+            )
+            for target in dict.fromkeys(one.case.target for one in plan)
+        }
+
+    def _options(self, target: str, plan: list[Planned]) -> tuple[str, ...]:
+        """What the process that loads is told, for all runs on one target."""
+        if target == SIMULATED:
+            return ()
+        jobs = [Job(one.scenario, one.case.path, one.folder) for one in plan]
+        return (*agreed(jobs, target, self.guards, prices=self.prices), "--prices", str(self.prices))
+
+    def _folder(self) -> Path:
+        """A folder that nobody else has. Raises `ValueError` where the one that was named has something."""
+        if self.asked.folder is None:
+            return claimed(OUT / f"{self.suite.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+        folder = only_ours(self.asked.folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @contextmanager
+    def _session(self, command: str) -> Iterator[Session]:
+        session = self.history.begin(self.suite.name, self.suite.digest, self.asked.label, command)
+        try:
+            yield session
+        except BaseException as error:
+            if self.history.session(session.id).state == "running":
+                stopped = isinstance(error, KeyboardInterrupt)
+                self.history.end(session, verdict="interrupted" if stopped else "invalid")
+            raise
+
+    def _keeper(self, session: Session) -> Keep:
+        def keep(one: Planned, summary: RunSummary) -> tuple[str, str | None]:
+            place = f"{self.suite.name}/{session.id}/{one.case.name}/{one.folder.name}"
+            url, problem = self._archived(one.folder, place)
+            self.history.add(
+                session,
+                case=one.case.name,
+                repetition=one.repetition,
+                summary=summary,
+                folder_url=url,
+                side="baseline" if one.side == "before" else "candidate",
+            )
+            return url, problem
+
+        return keep
+
+    def _archived(self, folder: Path, place: str) -> tuple[str, str | None]:
+        """The address of a run directory, copied where that was asked for; and why it could not be."""
+        here = folder.absolute().as_uri()
+        if self.asked.archive is None:
+            return here, None
+        from regression.history.archive import archive
+
+        try:
+            return archive(folder, f"{self.asked.archive.rstrip('/')}/{place}"), None
+        except HistoryProblem as problem:
+            return here, f"{problem}; it stays in {folder}"
+
+    def _pinned(self, session: Session, outcome: Outcome) -> Outcome:
+        """Give a good session the name that was asked for."""
+        if self.asked.pin is None or outcome.exit_code:
+            return outcome
+        self.history.pin(self.asked.pin, session)
+        return outcome.model_copy(update={"pinned": self.asked.pin})
+
+
+def claimed(folder: Path) -> Path:
+    """A new folder of that name, or of the next one that is free; made by us, and by nobody else."""
+    number = 1
+    while True:
+        place = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
+        try:
+            place.mkdir(parents=True)
+            return place
+        except FileExistsError:
+            number += 1

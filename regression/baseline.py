@@ -1,0 +1,145 @@
+"""The session that a suite is held against: the last good one, or one that somebody names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from analyzers.manifest import read_manifest
+from analyzers.summary import RunSummary
+from regression.finding import Difference
+from regression.foreseen import foreseen
+from regression.gates.comparable import differences
+from regression.history import History, Kept, Session
+from regression.history.records import GOOD
+from regression.outcome import BaselineUsed, Verdict
+from regression.suite import Suite
+from tablemodel.runfiles import FileProblem
+from tablemodel.scenario import Scenario, scenario_from_dict
+
+MAY_BE: Final[tuple[Verdict, ...]] = (*GOOD, "regressed")
+"""Verdicts of sessions that can be held on to when somebody asks for it: all their runs are valid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """A session and its runs, by case."""
+
+    used: BaselineUsed
+    kept: Mapping[str, tuple[Kept, ...]]
+
+    @property
+    def runs(self) -> dict[str, tuple[RunSummary, ...]]:
+        return {case: tuple(one.summary for one in kept) for case, kept in self.kept.items()}
+
+
+def baseline_of(history: History, suite: Suite, named: str | None) -> Baseline | None:
+    """The session of that name, pinned or not, or else the last good one; None where there is none yet.
+
+    Raises `ValueError` with what there is, where the name means none.
+    """
+    if named is None:
+        session = history.last_good(suite.name)
+    else:
+        session = history.pinned(named) or _by_id(history, suite, named)
+    if session is None:
+        return None
+    if session.suite != suite.name:
+        raise ValueError(f"--baseline {named!r} is a session of suite {session.suite}, not of {suite.name}")
+    kept: dict[str, list[Kept]] = {}
+    for one in history.runs(session):
+        kept.setdefault(one.case, []).append(one)
+    pinned = named is not None and history.pinned(named) is not None
+    used = BaselineUsed(
+        session=str(session.id),
+        started_at=session.started_at,
+        pin=named if pinned else None,
+        chosen=named is not None,
+        label=session.label,
+    )
+    return Baseline(used=used, kept={case: tuple(runs) for case, runs in kept.items()})
+
+
+def _by_id(history: History, suite: Suite, named: str) -> Session:
+    """The session of that number, if it ended well enough to hold anything against it."""
+    sessions = history.sessions(suite=suite.name)
+    found = next((session for session in sessions if str(session.id) == named), None)
+    if found is not None and found.verdict in MAY_BE:
+        return found
+    why = f"ended as {found.verdict or found.state}" if found is not None else "is neither pinned nor there"
+    pins = ", ".join(pin.name for pin in history.pins()) or "none"
+    good = ", ".join(str(session.id) for session in sessions if session.good)[:200] or "none yet"
+    raise ValueError(
+        f"--baseline {named!r} {why}. Pinned names: {pins}. Good sessions of {suite.name}: {good}."
+    )
+
+
+def differences_foreseen(
+    baseline: Baseline, suite: Suite, machine: Mapping[str, Any], *, existing: bool
+) -> tuple[Difference, ...]:
+    """What is going to forbid the comparison, as far as that is known before anything is sent."""
+    before: dict[str, Sequence[RunSummary]] = {}
+    after: dict[str, Sequence[RunSummary]] = {}
+    for case in suite.cases:
+        if kept := baseline.kept.get(case.name):
+            first = kept[0].summary
+            before[case.name] = [first]
+            after[case.name] = [foreseen(first, case.scenario, case.target, machine, existing=existing)]
+    return differences(before, after, suite.gates)
+
+
+def refusal(baseline: Baseline, found: Sequence[Difference]) -> str:
+    """Why it is not even tried, with everything that differs, and what would be accepted."""
+    lines = [f"  {one.case}: {one.what} was {one.before}, is {one.after}" for one in found]
+    return "\n".join(
+        (
+            f"the baseline, {baseline.used.said}, was measured on another setup:",
+            *lines,
+            "make the setup as it was; or begin anew with --new-baseline; or run the baseline's scenarios",
+            "beside the new ones with --paired; or compare nevertheless with --force",
+        )
+    )
+
+
+def scenarios_of(baseline: Baseline, suite: Suite) -> dict[str, Scenario]:
+    """The scenarios that the baseline's runs were made by, by case.
+
+    Raises `ValueError` with every run directory that is not there any more.
+    """
+    found: dict[str, Scenario] = {}
+    gone: list[str] = []
+    for case in suite.cases:
+        for kept in baseline.kept.get(case.name, ())[:1]:
+            try:
+                found[case.name] = _scenario(kept)
+            except FileProblem as problem:
+                gone.append(f"  {case.name}: {problem}")
+    if gone:
+        raise ValueError(
+            "\n".join(
+                (
+                    f"--paired runs the scenarios of {baseline.used.said} again, and cannot read them:",
+                    *gone,
+                    "keep run directories where they are, or copy them with --archive URL",
+                )
+            )
+        )
+    return found
+
+
+def _scenario(kept: Kept) -> Scenario:
+    """What a run's manifest says of its scenario. Raises `FileProblem`."""
+    from regression.history.archive import fetch  # here, since most run directories are on this machine
+
+    parts = urlsplit(kept.folder_url)
+    if parts.scheme == "file":
+        raw = read_manifest(Path(unquote(parts.path))).scenario
+    else:
+        with TemporaryDirectory() as temporary:
+            fetch(kept.folder_url, Path(temporary) / "run")
+            raw = read_manifest(Path(temporary) / "run").scenario
+    if raw is None:
+        raise FileProblem(f"{kept.folder_url} does not say its scenario")
+    return scenario_from_dict(dict(raw), kept.folder_url)
