@@ -37,6 +37,8 @@ QUIET_S: Final = 10  # seconds of load without a throttle that are a recovery; w
 LEAST_WHOLE_S: Final = 3
 STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
 CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
+KEYS_MOST: Final = 200_000
+"""Keys of a load whose shards are searched for: a million of them take the simulator many seconds."""
 SAME: Final = 1e-9  # relative difference of two numbers that are the same
 
 
@@ -123,7 +125,7 @@ def shards_needed(run: Run) -> Measured:
     """The smallest number of shards of every hot key with which the simulator hardly throttles (0.1 %).
 
     By the scenario alone, on a table that has saved up nothing. A load that stays the same is simulated for a
-    minute; one that changes, whole, if that is at most ten minutes.
+    minute; one that changes, whole, if that is at most ten minutes. One of over 200,000 keys is not.
     """
     if isinstance(run.scenario, str):
         return run.scenario
@@ -133,6 +135,8 @@ def shards_needed(run: Run) -> Measured:
     changes = load.shape is not None or bool(run.scenario.timeline) or run.scenario.table.scaled
     if changes and load.duration_s > CHANGING_MOST_S:
         return "too_long"
+    if run.scenario.keys.keys > KEYS_MOST:
+        return "too_large"
     seconds = load.duration_s if changes else min(load.duration_s, STEADY_S)
     shorter = run.scenario.model_copy(update={"load": load.model_copy(update={"duration_s": seconds})})
     raw = shorter.model_dump(mode="json") | {"name": "a", "question": "a", "expects": None}

@@ -186,3 +186,4 @@ def test_where_shards_are_no_question_of_the_simulator() -> None:
     assert needed("dynamic-sharding") == "not_simulated"
     shape = 'load.shape={kind="ramp", from_per_s=1, to_per_s=2_000}'
     assert needed("hotkey", shape, "load.duration_s=900") == "too_long"
+    assert needed("user-id", "keys.keys=1_000_000") == "too_large"
