@@ -6,26 +6,37 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from analyzers.numbers import some
 from commands.codes import DONE
-from commands.common import OUT, a_path
+from commands.common import OUT, a_file, a_path
 from commands.telling import in_json
 from reports.console import bars, err, out, print_json, shown
+
+if TYPE_CHECKING:
+    from reports.runs_history import Recall
 
 PORT = 8400
 Thing = TypeVar("Thing")
 MANY = 30  # runs that have to be read, from which on it is said how far that is
 
 
+a_history = click.option(
+    "--history",
+    type=a_file,
+    help="what keyheat regress keeps  [default: reports/history.sqlite, if there is one]",
+)
+
+
 @click.command()
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=a_path)
+@a_history
 @click.option("--out", "file", type=a_path, help="where the page goes  [default: runs.html in the FOLDER]")
 @in_json("the runs with their summaries")
-def runs(folders: tuple[Path, ...], file: Path | None, as_json: bool) -> int:
+def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None, as_json: bool) -> int:
     """Write a page over all runs below FOLDER (reports/out) and in the history.
 
     It lists, filters and orders them, and draws the trends of every scenario, with what became worse.
@@ -36,7 +47,14 @@ def runs(folders: tuple[Path, ...], file: Path | None, as_json: bool) -> int:
 
     searched = _there(folders)
     found, problems = Search(_told).look(searched, time.time())
-    everything = Runs(rows=rows_of(found), problems=tuple(problems), folders=searched)
+    recall = _recall(history)
+    remembered, forgotten = recall.look()
+    everything = Runs(
+        rows=rows_of(found, remembered),
+        problems=(*problems, *forgotten),
+        folders=searched,
+        history=recall.path,
+    )
     if as_json:
         print_json(for_programs(everything.rows, everything.problems))
     if file is not None or not as_json:
@@ -50,12 +68,13 @@ def runs(folders: tuple[Path, ...], file: Path | None, as_json: bool) -> int:
 
 @click.command()
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=a_path)
+@a_history
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0: any free one"
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="another address lets other machines in")
 @click.option("--show-keys", is_flag=True, help="with --host: also runs whose files hold key values")
-def serve(folders: tuple[Path, ...], port: int, host: str, show_keys: bool) -> int:
+def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str, show_keys: bool) -> int:
     """Show all runs below FOLDER (reports/out) on a local page, also while they are going on."""
     from reports.runs_found import Search
     from reports.serving.app import Site, app_of
@@ -66,7 +85,7 @@ def serve(folders: tuple[Path, ...], port: int, host: str, show_keys: bool) -> i
     from reports.serving.server import serve as answer
 
     searched = _there(folders)
-    look = Look(folders=searched, search=Search(_told), clock=time.time)
+    look = Look(folders=searched, search=Search(_told), recall=_recall(history), clock=time.time)
     listener = listening(host, port)
     site = Site(
         look=look,
@@ -92,6 +111,13 @@ def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:
     if missing:
         raise click.UsageError(f"no such folder: {', '.join(missing)}; runs go to {OUT} by themselves")
     return folders or (OUT,)
+
+
+def _recall(history: Path | None) -> "Recall":
+    from regression.history.store import default_path, utc_now
+    from reports.runs_history import Recall
+
+    return Recall(history or default_path(), utc_now)
 
 
 def _told(places: Sequence[Thing]) -> Iterable[Thing]:

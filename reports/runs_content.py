@@ -72,8 +72,8 @@ def sentence_of(rows: Sequence[Row], trends: Sequence[Trend]) -> str:
         rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
         said = f"{', '.join(names[:3])}{rest} became worse"
     else:
-        said = "nothing became worse" if trends else "no scenario ran twice on the same setup yet"
-    return f"{what}: {said}."
+        said = "nothing became worse"
+    return f"{what}: {said}." if trends else f"{what}."
 
 
 def _columns(rows: Sequence[Row], words: Words, place: Place, link: Link) -> dict[str, list[Any]]:

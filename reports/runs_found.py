@@ -63,7 +63,7 @@ Places = list[tuple[Path, Stamp]]
 class Search:
     """Finds and reads runs, again and again: what has not changed since is not read again.
 
-    `tell` gives the places one by one, and shows how far that is.
+    `tell` gives the places that have to be read one by one, and shows how far that is.
     """
 
     tell: Callable[[Places], Iterable[tuple[Path, Stamp]]] = iter
@@ -73,22 +73,18 @@ class Search:
         """Every run below the folders once, and what could not be read; `now_s` judges signs of life."""
         problems: list[Problem] = []
         places = dict(place for folder in folders for place in _runs_below(folder, DEPTH, problems))
-        runs: dict[Path, Found] = {}
-        for place, stamp in self.tell(list(places.items())):
+        known = {
+            place: (stamp, found)
+            for place, (stamp, found) in self._known.items()
+            if places.get(place) == stamp and found.underway is None
+        }
+        for place, stamp in self.tell([one for one in places.items() if one[0] not in known]):
             try:
-                runs[place] = self._read(place, stamp, now_s)
+                known[place] = stamp, _found(place, {name for name, *_ in stamp}, now_s)
             except (FileProblem, OSError) as problem:
                 problems.append(Problem(place=place, why=str(problem).replace(f"{place}/", "")))
-        self._known = {place: known for place, known in self._known.items() if place in runs}
-        return list(runs.values()), problems
-
-    def _read(self, folder: Path, stamp: Stamp, now_s: float) -> Found:
-        known = self._known.get(folder)
-        if known is not None and known[0] == stamp and known[1].underway is None:
-            return known[1]
-        found = _found(folder, {name for name, *_ in stamp}, now_s)
-        self._known[folder] = stamp, found
-        return found
+        self._known = known
+        return [known[place][1] for place in places if place in known], problems
 
 
 def _runs_below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[tuple[Path, Stamp]]:

@@ -36,7 +36,8 @@ class Runs:
     @property
     def searched(self) -> str:
         """Where was looked."""
-        return ", ".join(map(shown, (*self.folders, *([self.history] if self.history else []))))
+        kept = [self.history] if self.history is not None and self.history.exists() else []
+        return ", ".join(map(shown, (*self.folders, *kept)))
 
 
 def place_of(row: Row) -> str:

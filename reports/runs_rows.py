@@ -30,6 +30,7 @@ class Place:
     case: str
     session: str
     repetition: int
+    side: str = "candidate"
     baseline: bool = False  # it is one of those that later ones are held against
     worse: tuple[str, ...] = ()  # measures, or `labels`, that were found to be worse than the baseline's
 
@@ -144,7 +145,7 @@ def _lasted_s(manifest: Manifest) -> float | None:
 
 def _of_remembered(one: Remembered) -> Row:
     place = one.place
-    name = f"{place.suite}\n{place.session}\n{place.case}\n{place.repetition}"
+    name = f"{place.suite}\n{place.session}\n{place.case}\n{place.side}\n{place.repetition}"
     return replace(_of_summary(key_of(name), one.summary), url=one.url, place=place)
 
 

@@ -5,7 +5,7 @@ valid says nothing about the table, and is in none.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
@@ -14,11 +14,13 @@ import orjson
 
 from analyzers.measures import MEASURES, Measure
 from analyzers.setup import Setup
+from regression.statistics.change_points import change_points
 from reports.hero import PLACES
 from reports.runs_rows import Row
 
 MOST: Final = 200  # runs of a trend, the newest
 LEAST: Final = 2
+LEAST_EFFECT: Final = 0.03  # relative: less is marked nowhere
 DRAWN: Final = (
     "accepted_units_per_s.write", "accepted_units_per_s.read", "throttle_share", "p99_ms",
 )  # fmt: skip
@@ -33,9 +35,6 @@ class Change:
     at: int
     before: float
     after: float
-
-
-Detect = Callable[[Sequence[float]], Sequence[Change]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +83,7 @@ class Trend:
         }
 
 
-def unchanged(_values: Sequence[float]) -> tuple[Change, ...]:
-    """No change point."""
-    return ()
-
-
-def trends_of(rows: Sequence[Row], detect: Detect = unchanged) -> tuple[Trend, ...]:
+def trends_of(rows: Sequence[Row]) -> tuple[Trend, ...]:
     """A trend for every setup that was measured twice: those that became worse first, then the newest."""
     groups: dict[bytes, list[Row]] = {}
     for row in rows:
@@ -99,7 +93,7 @@ def trends_of(rows: Sequence[Row], detect: Detect = unchanged) -> tuple[Trend, .
         sorted(group, key=lambda row: row.started_s) for group in groups.values() if len(group) >= LEAST
     ]
     named = Counter((group[0].scenario, group[0].target) for group in chosen)
-    trends = [_trend(group, detect, alone=named[group[0].scenario, group[0].target] == 1) for group in chosen]
+    trends = [_trend(group, alone=named[group[0].scenario, group[0].target] == 1) for group in chosen]
     return tuple(
         sorted(trends, key=lambda trend: (not trend.worse, -trend.rows[-1].started_s, trend.scenario))
     )
@@ -113,7 +107,7 @@ def _measured(scenario: str, setup: Setup) -> bytes:
     )
 
 
-def _trend(group: Sequence[Row], detect: Detect, *, alone: bool) -> Trend:
+def _trend(group: Sequence[Row], *, alone: bool) -> Trend:
     rows = tuple(group[-MOST:])
     last = rows[-1]
     assert last.summary is not None, "only analyzed runs are compared"
@@ -123,7 +117,7 @@ def _trend(group: Sequence[Row], detect: Detect, *, alone: bool) -> Trend:
         says="" if alone else _said(last.summary.setup),
         rows=rows,
         left_out=len(group) - len(rows),
-        series=tuple(_series(rows, detect)),
+        series=tuple(_series(rows)),
     )
 
 
@@ -135,7 +129,7 @@ def _said(setup: Setup) -> str:
     return ", ".join([*table[:4], *scale, *([setup.machine_says] if setup.machine_says else [])])
 
 
-def _series(rows: Sequence[Row], detect: Detect) -> Iterator[Series]:
+def _series(rows: Sequence[Row]) -> Iterator[Series]:
     columns = {name: _column(rows, name) for name in DRAWN}
     most = max((_level(columns[name]) for name in DRAWN if name.startswith("accepted")), default=0.0)
     for name, values in columns.items():
@@ -148,7 +142,7 @@ def _series(rows: Sequence[Row], detect: Detect) -> Iterator[Series]:
             measure=MEASURES[name],
             values=values,
             baseline=_baseline(rows, values),
-            changes=tuple(_changes(values, detect)),
+            changes=tuple(_changes(MEASURES[name], values)),
             worse=tuple(place for place, row in enumerate(rows) if row.place and name in row.place.worse),
         )
 
@@ -172,8 +166,10 @@ def _baseline(rows: Sequence[Row], values: Sequence[float | None]) -> float | No
     return median(known) if known else None
 
 
-def _changes(values: Sequence[float | None], detect: Detect) -> Iterator[Change]:
-    """Change points, at the places of the runs that have the measure."""
+def _changes(measure: Measure, values: Sequence[float | None]) -> Iterator[Change]:
+    """Change points, at the places of the runs that have the measure; below its floor nothing changes."""
     places = [place for place, value in enumerate(values) if value is not None]
-    for change in detect([value for value in values if value is not None]):
-        yield Change(at=places[change.at], before=change.before, after=change.after)
+    known = [value for value in values if value is not None]
+    for found in change_points(known, least_effect=LEAST_EFFECT):
+        if max(found.before, found.after) >= measure.floor:
+            yield Change(at=places[found.index], before=found.before, after=found.after)

@@ -19,6 +19,7 @@ from reports.hero import PLACES
 from reports.progress import PHASES
 from reports.runs_content import content_of
 from reports.runs_found import Found, Problem, Search
+from reports.runs_history import NOTHING, Memory, Recall
 from reports.runs_index import Runs, place_of
 from reports.runs_rows import Row, rows_of
 from reports.runs_trends import trends_of
@@ -47,11 +48,13 @@ class Look:
 
     folders: tuple[Path, ...]
     search: Search
+    recall: Recall
     clock: Callable[[], float]  # seconds since 1970
     _lock: Lock = field(default_factory=Lock)
     _again_s: float = 0.0
     _found: list[Found] = field(default_factory=list)
     _problems: list[Problem] = field(default_factory=list)
+    _memory: Memory = NOTHING
     _seen: Seen | None = None
 
     def seen(self) -> Seen:
@@ -71,9 +74,11 @@ class Look:
     def _look(self) -> None:
         begun = perf_counter()
         found, problems = self.search.look(self.folders, self.clock())
-        if self._seen is None or not self._same(found, problems):
-            self._found, self._problems = found, problems
-            self._seen = self._made(rows_of(found), tuple(problems))
+        memory = self.recall.look()
+        if self._seen is None or memory is not self._memory or not self._same(found, problems):
+            self._found, self._problems, self._memory = found, problems, memory
+            remembered, forgotten = memory
+            self._seen = self._made(rows_of(found, remembered), (*problems, *forgotten))
         self._again_s = self.clock() + max(LEAST_S, (perf_counter() - begun) / SHARE)
 
     def _same(self, found: list[Found], problems: list[Problem]) -> bool:
@@ -85,7 +90,7 @@ class Look:
         )
 
     def _made(self, rows: tuple[Row, ...], problems: tuple[Problem, ...]) -> Seen:
-        runs = Runs(rows=rows, problems=problems, folders=self.folders)
+        runs = Runs(rows=rows, problems=problems, folders=self.folders, history=self.recall.path)
         ended = tuple(row for row in rows if row.state != "under way")
         trends = trends_of(ended)
         content = content_of(ended, trends, problems, place=place_of, link=_link)

@@ -116,7 +116,7 @@
       return line;
     }));
     $("sentence").textContent = content.sentence;
-    $("empty").hidden = columns.key.length > 0 || problems.length > 0;
+    $("empty").hidden = columns.key.length > 0 || problems.length > 0 || (live && !$("underway").hidden);
     $("there").hidden = !columns.key.length;
   }
 
@@ -476,6 +476,7 @@
 
   function moving(runs) {
     $("underway").hidden = !runs.length;
+    $("empty").hidden = runs.length > 0 || columns.key.length > 0 || content.problems.length > 0;
     const there = new Map([...$("moving").children].map((item) => [item.dataset.key, item]));
     $("moving").replaceChildren(...runs.map((run) => movingRun(run, there.get(run.key) ?? fresh(run))));
     document.title = runs.length ? `${runs.length} under way · Keyheat` : "All runs · Keyheat";
