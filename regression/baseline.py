@@ -1,6 +1,7 @@
 """The session that a suite is held against: the last good one, or one that somebody names."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from analyzers.manifest import read_manifest
 from analyzers.summary import RunSummary
+from regression import changes
 from regression.finding import Difference
 from regression.foreseen import foreseen
 from regression.gates.comparable import differences
@@ -87,7 +89,18 @@ def differences_foreseen(
             first = kept[0].summary
             before[case.name] = [first]
             after[case.name] = [foreseen(first, case.scenario, case.target, machine, existing=existing)]
-    return differences(before, after, suite.gates)
+    return told(differences(before, after, suite.gates), baseline, suite)
+
+
+def told(found: Sequence[Difference], baseline: Baseline, suite: Suite) -> tuple[Difference, ...]:
+    """The differences, with the fields of scenarios in which they differ, where run directories are here."""
+    before: dict[str, Scenario] = {}
+    for case in {one.case for one in found if one.what == changes.WHAT}:
+        for kept in baseline.kept.get(case, ())[:1]:
+            if urlsplit(kept.folder_url).scheme == "file":
+                with suppress(FileProblem, ValueError):  # it is gone: digests say that there is something
+                    before[case] = _scenario(kept)
+    return changes.in_fields(found, before, {case.name: case.scenario for case in suite.cases})
 
 
 def refusal(baseline: Baseline, found: Sequence[Difference]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analyzers.summary import RunSummary
-from regression.baseline import Baseline
+from regression.baseline import Baseline, told
 from regression.gates.comparable import differences
 from regression.gates.judge import judge
 from regression.history import Session
@@ -39,6 +39,8 @@ class Held:
             return {"verdict": verdict, "because": (NOT_STARTED if verdict == "refused" else STOPPED,)}
         before, after = self._before(made), made.of("after")
         differ = differences(before, after, self.suite.gates)
+        if self.baseline is not None:
+            differ = told(differ, self.baseline, self.suite)
         forbidden = () if self.force or self.paired else differ
         gates = {case: of_case for case, of_case in self.suite.gates.items() if case in before}
         findings = () if forbidden else judge(gates, before, after, paired=self._in_pairs(before, after))

@@ -30,7 +30,7 @@ def verdict_of(
     if any(finding.failed for finding in findings) or any(run.broken for run in runs if run.side == "after"):
         return "regressed", because
     if not compared:
-        return "baseline", (*because, "There was no good session before; from now on this one is it.")
+        return "baseline", (*because, "From now on sessions of this suite are held against this one.")
     return "good", because
 
 

@@ -11,7 +11,7 @@ from regression.outcome import Outcome, Verdict, is_idle
 
 SHOWN: Final[Mapping[Verdict, str]] = {
     "good": "As good as it was",
-    "baseline": "First baseline",
+    "baseline": "New baseline",
     "regressed": "Regressed",
     "invalid": "Not valid",
     "refused": "Refused",
@@ -35,7 +35,7 @@ def headline(outcome: Outcome) -> str:
         case "good":
             return f"{outcome.suite} is as good as it was: {_held(gates, len(outcome.of('undecided')))}."
         case "baseline":
-            return f"{outcome.suite} has its first baseline: {some(len(outcome.runs), 'valid run')}."
+            return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
         case "regressed":
             return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
         case "invalid" if outcome.invalid:
@@ -69,7 +69,7 @@ def _made(outcome: Outcome) -> int:
 def against(outcome: Outcome) -> str:
     """What it was held against, and whether that was forced."""
     if outcome.baseline is None:
-        return "held against nothing, for there was no baseline"
+        return "held against nothing"
     how = ", whose scenarios were run again beside the new ones" if outcome.paired else ""
     forced = "; FORCED: the setups differ" if outcome.forced else ""
     return f"held against {outcome.baseline.said}{how}{forced}"

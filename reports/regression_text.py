@@ -82,7 +82,9 @@ def _lines(heading: str, lines: Sequence[str]) -> Iterator[RenderableType]:
 
 def _ending(outcome: Outcome) -> str:
     runs, bad = len(outcome.runs), sum(not run.valid for run in outcome.runs)
+    again = sum(len(case.before) for case in outcome.cases) if outcome.paired else 0
+    beside = f" beside {some(again, 'run')} of the baseline's scenarios" if again else ""
     valid = f"{bad} of them not valid" if bad else "all valid" if runs else "none made"
     pinned = f", pinned as {outcome.pinned!r}" if outcome.pinned else ""
-    took = span(outcome.took_s)
-    return f"{some(runs, 'run')} in {took}, {valid}. Session {outcome.session}{pinned} in {outcome.history}."
+    where = f"Session {outcome.session}{pinned} in {outcome.history}."
+    return f"{some(runs, 'run')}{beside} in {span(outcome.took_s)}, {valid}. {where}"

@@ -16,7 +16,7 @@ WORSE = a_finding()
     ("runs", "findings", "more", "verdict", "says"),
     [
         ([RUN], [HELD], {}, "good", None),
-        ([RUN], [HELD], {"compared": False}, "baseline", "There was no good session before"),
+        ([RUN], [HELD], {"compared": False}, "baseline", "From now on"),
         ([RUN], [HELD, WORSE], {}, "regressed", "hotkey fails 1 gate: accepted_units_per_s.write."),
         ([RUN], [LOST, WORSE], {}, "regressed", "fails 2 gates: labels, accepted_units_per_s.write."),
         ([RUN, BROKEN], [HELD], {}, "regressed", "hotkey, repetition 3: p99_ms: 12 ms, allowed 5 ms."),

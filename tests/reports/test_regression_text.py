@@ -32,7 +32,7 @@ def test_headlines() -> None:
     assert headline(GOOD) == "nightly is as good as it was: its one gate held."
     assert headline(REGRESSED) == "nightly regressed: 2 of 4 gates failed."
     assert headline(BROKEN) == "nightly regressed: thresholds are broken."
-    assert headline(OUTCOMES["first"]) == "nightly has its first baseline: 6 valid runs."
+    assert headline(OUTCOMES["first"]) == "nightly has a new baseline: 6 valid runs."
     assert headline(OUTCOMES["invalid"]) == (
         "nightly says too little: 3 of 6 runs say nothing about their tables."
     )
