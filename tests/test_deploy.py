@@ -24,6 +24,7 @@ from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
+SCHEDULES = "deploy/schedules"  # what is in them besides is for test_schedules.py
 PAGE = (ROOT / "docs" / "several-machines.md").read_text(encoding="utf-8")
 PROGRAMS = Path(sys.executable).parent
 PARSE = """
@@ -70,8 +71,15 @@ def parsed(command: list[str]) -> dict[str, Any]:
     [
         ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"],
         ["kubernetes-validate", "--strict", "deploy/kubernetes.yaml"],
+        ["kubernetes-validate", "--strict", f"{SCHEDULES}/kubernetes-cronjob.yaml"],
+        [
+            "check-jsonschema",
+            "--builtin-schema",
+            "vendor.github-workflows",
+            f"{SCHEDULES}/github-actions.yml",
+        ],
     ],
-    ids=["compose", "kubernetes"],
+    ids=["compose", "kubernetes", "cronjob", "workflow"],
 )
 def test_the_files_are_what_their_schemas_say(command: list[str]) -> None:
     program, *arguments = command

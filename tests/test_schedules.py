@@ -1,0 +1,469 @@
+"""deploy/schedules and schedules.md: valid by each one's own rules, with commands that we have.
+
+What schemas say of them is tested in test_deploy.py.
+Nothing here reaches a cluster, a scheduler or an account. Where a validator is not on this machine, what it
+would read is still held against the command line, the policies and the shapes of AWS's requests.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from configparser import RawConfigParser
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import botocore.session
+import click
+import pytest
+import yaml
+from botocore.exceptions import ClientError
+from botocore.validate import validate_parameters
+
+import keyheat
+from commands import codes
+from regression.suite import find_suite
+
+ROOT = Path(__file__).parents[1]
+SCHEDULES = ROOT / "deploy" / "schedules"
+PAGE = (ROOT / "docs" / "schedules.md").read_text(encoding="utf-8")
+INSTALLED = "/opt/keyheat/"  # where cron and systemd look for a checkout
+
+
+def text_of(name: str) -> str:
+    return (SCHEDULES / name).read_text(encoding="utf-8")
+
+
+def cron_line() -> tuple[list[str], str, str]:
+    """The five fields of time, the user, and the command of the one line."""
+    (line,) = (line for line in text_of("keyheat.cron").splitlines() if re.match(r"[\d*]", line))
+    *fields, user, command = line.split(None, 6)
+    return fields, user, command
+
+
+def unit(name: str) -> dict[str, dict[str, str]]:
+    """The sections of a unit; the last of equal names."""
+    parser = RawConfigParser(strict=False, interpolation=None, comment_prefixes=("#",))
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.read_string(text_of(name))
+    return {section: dict(parser[section]) for section in parser.sections()}
+
+
+def workflow() -> dict[Any, Any]:
+    return dict(yaml.safe_load(text_of("github-actions.yml")))
+
+
+def steps() -> dict[str, dict[str, Any]]:
+    found = workflow()["jobs"]["regress"]["steps"]
+    return {step.get("name") or step.get("uses") or step["run"]: step for step in found}
+
+
+def cronjob() -> dict[str, Any]:
+    objects = yaml.safe_load_all(text_of("kubernetes-cronjob.yaml"))
+    return next(dict(one) for one in objects if one["kind"] == "CronJob")
+
+
+def pod() -> dict[str, Any]:
+    return dict(cronjob()["spec"]["jobTemplate"]["spec"]["template"]["spec"])
+
+
+class Template(yaml.SafeLoader):
+    """CloudFormation's YAML, its functions put in as what they would be in some account."""
+
+
+MADE_UP = {
+    "AWS::AccountId": "111122223333", "AWS::Region": "eu-west-1", "AWS::Partition": "aws",
+    "Cluster": "arn:aws:ecs:eu-west-1:111122223333:cluster/some", "Subnets": ["subnet-1", "subnet-2"],
+    "History": "bucket", "History.Arn": "arn:aws:s3:::bucket", "LoadsTables": "no",
+}  # fmt: skip
+
+
+def resources() -> dict[str, Any]:
+    """The resources of the template, by name, with the defaults of its parameters."""
+    raw = yaml.load(text_of("eventbridge-ecs.yaml"), Template)
+    defaults = {name: one["Default"] for name, one in raw["Parameters"].items() if "Default" in one}
+    return dict(_resolved(raw["Resources"], {**defaults, **MADE_UP}))
+
+
+def _function(loader: yaml.Loader, suffix: str, node: yaml.Node) -> Any:
+    value = loader.construct_sequence(node) if isinstance(node, yaml.SequenceNode) else node.value
+    return {f"!{suffix}": value}
+
+
+Template.add_multi_constructor("!", _function)
+
+
+def _resolved(value: Any, known: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_resolved(one, known) for one in value]
+    if not isinstance(value, dict):
+        return value
+    match list(value.items()):
+        case [("!Ref" | "!GetAtt", str(name))]:
+            return known.get(name, f"arn:aws:made-up:::{name.partition('.')[0]}")
+        case [("!Sub", str(text))]:
+            return re.sub(r"\$\{([^}]+)\}", lambda found: str(known.get(found[1], f"of-{found[1]}")), text)
+    return {name: _resolved(one, known) for name, one in value.items()}
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every `keyheat` command in the files and on the page, as words, with where it stands."""
+    cron = re.search(r"keyheat regress .*?(?= >)", cron_line()[2])
+    assert cron is not None
+    yield "keyheat.cron", shlex.split(cron[0])
+    yield "keyheat-regress.service", shlex.split(unit("keyheat-regress.service")["Service"]["ExecStart"])
+    for suite in re.findall(r"'(\w+)'", workflow()["jobs"]["regress"]["env"]["SUITE"])[1:]:
+        yield "github-actions.yml", shlex.split(steps()["Regress"]["run"].replace("$SUITE", suite))
+    (container,) = pod()["containers"]
+    yield "kubernetes-cronjob.yaml", [*container["command"], *container["args"]]
+    (container,) = resources()["Task"]["Properties"]["ContainerDefinitions"]
+    task = container["Command"]
+    yield "eventbridge-ecs.yaml", task[task.index("--") + 1 :]
+    for command in re.findall(r"`(keyheat [^`]*-[^`]*)`", PAGE):
+        yield "schedules.md", shlex.split(command)
+
+
+def parsed(words: list[str]) -> tuple[str, dict[str, Any]]:
+    """The verb, and what it is told by the names of its options, as our own command line reads it.
+
+    Raises `ClickException`.
+    """
+    assert Path(words[0]).name == "keyheat"
+    group = click.Context(keyheat.cli, info_name="keyheat")
+    name, verb, arguments = keyheat.cli.resolve_command(group, words[1:])
+    assert verb is not None
+    read = verb.make_context(name, arguments, parent=group).params
+    options = {one.opts[-1].lstrip("-").replace("-", "_"): one.name for one in verb.params}
+    return str(name), {option: read[str(held)] for option, held in options.items() if held in read}
+
+
+COMMANDS = list(commands())
+
+
+@pytest.mark.parametrize(
+    ("where", "words"), COMMANDS, ids=[f"{where}-{n}" for n, (where, _) in enumerate(COMMANDS)]
+)
+def test_every_command_is_one_that_we_have_and_is_safe(where: str, words: list[str]) -> None:
+    verb, said = parsed(words)
+    if verb == "sweep-orphans":
+        return
+    assert verb == "regress"
+    suite = find_suite(str(ROOT / said["suite"].removeprefix(INSTALLED)))
+    assert {case.target for case in suite.cases} <= {"simulated", "local"}, "an account is never the default"
+    assert said["history"] != parsed(["keyheat", "regress", "smoke"])[1]["history"], (
+        "it outlives the checkout"
+    )
+    assert not said["yes"] or (said["max_dollars"] and said["max_minutes"]), "yes only within caps"
+
+
+def test_an_option_that_is_renamed_would_be_noticed() -> None:
+    with pytest.raises(click.NoSuchOption):
+        parsed(["keyheat", "regress", "smoke", "--histories=one"])
+
+
+def test_the_line_of_cron_is_silent_on_a_good_night_and_tells_of_any_other(tmp_path: Path) -> None:
+    fields, user, command = cron_line()
+    assert len(fields) == 5
+    assert all(re.fullmatch(r"[\d*,/-]+", field) for field in fields)
+    assert user == "keyheat"
+    assert "%" not in command, "cron ends the command there"
+    a_program(tmp_path / "keyheat", 'echo "found something" > regress.md; echo "in the log"; exit $CODE')
+    a_program(tmp_path / "logger", 'echo "$@" >> logged')
+
+    def night(code: int) -> str:
+        done = subprocess.run(
+            ["sh", "-c", command.replace("/var/lib/keyheat", str(tmp_path))],
+            env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "CODE": str(code)},
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.stderr == ""
+        return done.stdout
+
+    assert night(0) == ""
+    assert not (tmp_path / "logged").exists()
+    regressed = night(1)
+    assert "exit code 1 on" in regressed
+    assert "found something\nin the log" in regressed
+    refused = night(4)
+    assert "exit code 4 on" in refused
+    assert "found something" not in refused, "that was another night's"
+    assert (tmp_path / "logged").read_text().splitlines()[-1].endswith("regress: exit code 4")
+    with (tmp_path / "regress.lock").open("w") as held:
+        subprocess.run(["flock", "--exclusive", str(held.fileno())], pass_fds=[held.fileno()], check=True)
+        assert "exit code 75 on" in night(0)
+
+
+def a_program(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
+def test_systemd_takes_the_units_and_finds_them_closed(tmp_path: Path) -> None:
+    """Its programs are put where it finds them; nothing is installed."""
+    program = tmp_path / "keyheat"
+    a_program(program, "exit 0")
+    names = [path.name for path in SCHEDULES.glob("keyheat-regress*")]
+    for name in names:
+        moved = text_of(name).replace(f"{INSTALLED}.venv/bin/keyheat", str(program))
+        (tmp_path / name).write_text(moved, encoding="utf-8")
+    said = analyzed("verify", "--man=no", *(str(tmp_path / name) for name in names))
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert tmp_path.name not in said.stderr, said.stderr
+    shown = analyzed(
+        "security", "--offline=true", "--threshold=25", str(tmp_path / "keyheat-regress.service")
+    )
+    assert shown.returncode == 0, shown.stdout[-2000:] + shown.stderr
+
+
+def analyzed(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True, timeout=120)
+
+
+def test_units_name_each_other_and_stop_as_ctrl_c_does() -> None:
+    service, failed = unit("keyheat-regress.service"), "keyheat-regress-failed.service"
+    assert unit("keyheat-regress.timer")["Install"]["WantedBy"] == "timers.target"
+    assert (SCHEDULES / "keyheat-regress.timer").stem == (SCHEDULES / "keyheat-regress.service").stem
+    assert service["Unit"]["OnFailure"] == failed
+    assert "${MONITOR_EXIT_STATUS}" in unit(failed)["Service"]["ExecStart"]
+    assert (service["Service"]["Type"], service["Service"]["KillSignal"]) == ("oneshot", "SIGINT")
+    assert service["Service"]["WorkingDirectory"] == f"%S/{service['Service']['StateDirectory']}"
+
+
+def test_the_workflow_lets_a_pull_request_read_the_history_and_not_write_it() -> None:
+    found, by_name = workflow(), steps()
+    assert found["permissions"] == {"contents": "read"}
+    assert "pull_request_target" not in found[True], "a fork's code would run with our rights"
+    restored, kept = by_name["The history of main"]["with"], by_name["Keep the history"]["with"]
+    assert restored["path"] == kept["path"]
+    assert restored["key"] == kept["key"], "each run keeps its own; the newest one is restored"
+    assert kept["key"].startswith(restored["restore-keys"])
+    assert "refs/heads/main" in by_name["Keep the history"]["if"]
+    assert "head.repo.full_name == github.repository" in by_name["Say it in the pull request"]["if"]
+    assert all(re.search(r"@v\d+$", step["uses"]) for step in by_name.values() if "uses" in step)
+    _verb, said = parsed(dict(COMMANDS)["github-actions.yml"])
+    assert str(said["history"]) == kept["path"]
+    uploaded = by_name["Keep the runs"]["with"]["path"].split()
+    assert {str(said[name]) for name in ("junit", "json_file", "markdown")} <= set(uploaded)
+    assert said["github"]
+    assert said["markdown"].name in by_name["Say it in the pull request"]["run"]
+
+
+def test_the_cronjob_never_runs_twice_and_keeps_what_it_writes() -> None:
+    spec, job, template = cronjob()["spec"], cronjob()["spec"]["jobTemplate"]["spec"], pod()
+    assert spec["concurrencyPolicy"] == "Forbid"
+    assert (job["backoffLimit"], template["restartPolicy"]) == (0, "Never")
+    (container,) = template["containers"]
+    assert template["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
+    }  # fmt: skip
+    assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+    mounts = {one["mountPath"]: one["name"] for one in container["volumeMounts"]}
+    assert set(mounts.values()) == {one["name"] for one in template["volumes"]}
+    claims = {
+        one["persistentVolumeClaim"]["claimName"] for one in template["volumes"] if one["name"] == "history"
+    }
+    objects = {one["metadata"]["name"]: one for one in yaml.safe_load_all(text_of("kubernetes-cronjob.yaml"))}
+    assert [objects[name]["kind"] for name in claims] == ["PersistentVolumeClaim"]
+    _verb, said = parsed(dict(COMMANDS)["kubernetes-cronjob.yaml"])
+    written = [said[name] for name in ("history", "junit", "json_file", "markdown", "prometheus")]
+    assert {mounts[str(path.parent)] for path in written} == {"history"}
+    deployed = yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8"))
+    images = {
+        c["image"]
+        for o in deployed
+        if o["kind"] == "Deployment"
+        for c in o["spec"]["template"]["spec"]["containers"]
+    }
+    assert {container["image"]} == images
+
+
+def test_task_and_schedule_are_requests_that_the_sdk_would_send() -> None:
+    made = resources()
+    check("ecs", "RegisterTaskDefinition", lower_first(made["Task"]["Properties"]))
+    nightly = made["Nightly"]["Properties"]
+    network = nightly["Target"]["EcsParameters"]["NetworkConfiguration"]
+    network["awsvpcConfiguration"] = network.pop("AwsvpcConfiguration")  # the one name that differs
+    check("scheduler", "CreateSchedule", nightly)
+    check("scheduler", "CreateScheduleGroup", made["Group"]["Properties"])
+    rule = made["EndedBadly"]["Properties"]
+    check("events", "PutRule", {"Name": "some", "EventPattern": json.dumps(rule["EventPattern"])})
+    check("events", "PutTargets", {"Rule": "some", "Targets": rule["Targets"]})
+    check("cloudwatch", "PutMetricAlarm", {"AlarmName": "some", **made["DidNotBegin"]["Properties"]})
+    with pytest.raises(Exception, match="TaskDefinitions"):
+        check("scheduler", "CreateSchedule", {**nightly, "TaskDefinitions": 1})
+
+
+def check(service: str, operation: str, request: dict[str, Any]) -> None:
+    """Raises `ParamValidationError`, also for a member that there is none of."""
+    model = botocore.session.get_session().get_service_model(service).operation_model(operation)
+    validate_parameters(request, model.input_shape)
+
+
+def lower_first(value: Any) -> Any:
+    """The members of a request, which CloudFormation spells with a capital; names in a map stay."""
+    if isinstance(value, list):
+        return [lower_first(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name[0].lower() + name[1:]: lower_first(one) for name, one in value.items()}
+
+
+def test_each_role_may_do_what_it_needs_and_no_more() -> None:
+    made = resources()
+    run = json.loads((ROOT / "configs" / "iam" / "run.json").read_text(encoding="utf-8"))
+    allowed = {action for one in run["Statement"] for action in listed(one["Action"])}
+    tables = made["Tables"]
+    assert tables["Condition"] == "Loads"
+    for statement in tables["Properties"]["PolicyDocument"]["Statement"]:
+        assert set(listed(statement["Action"])) <= allowed
+        for arn in listed(statement["Resource"]):
+            assert arn == "*" or re.search(r":111122223333:table/keyheat-\*", arn), arn
+    loading = {
+        a
+        for one in run["Statement"]
+        if one["Sid"][:12] in ("TablesOfKeyh", "ItemsOfKeyhe")
+        for a in one["Action"]
+    }
+    has = {a for one in tables["Properties"]["PolicyDocument"]["Statement"] for a in one["Action"]}
+    assert loading <= has
+    (history,) = made["TaskRole"]["Properties"]["Policies"]
+    assert {a for one in history["PolicyDocument"]["Statement"] for a in listed(one["Action"])} == {
+        "s3:GetObject", "s3:ListBucket", "s3:PutObject",
+    }  # fmt: skip
+    (begin,) = made["SchedulerRole"]["Properties"]["Policies"]
+    for statement in begin["PolicyDocument"]["Statement"]:
+        assert "*" not in statement["Resource"]
+        assert statement["Condition"]
+
+
+def listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def test_what_is_written_by_the_task_is_on_volumes_of_the_image() -> None:
+    made = resources()["Task"]["Properties"]
+    (container,) = made["ContainerDefinitions"]
+    mounted = {one["ContainerPath"] for one in container["MountPoints"]}
+    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
+    volumes = re.search(r"^VOLUME (.*)$", dockerfile, re.MULTILINE)
+    assert volumes is not None
+    assert mounted == set(json.loads(volumes[1])), "else they belong to root, and the user writes nothing"
+    assert {one["SourceVolume"] for one in container["MountPoints"]} == {
+        one["Name"] for one in made["Volumes"]
+    }
+    history = Path(container["Command"][3])
+    assert str(history.parent) in mounted
+    assert f"--history={history}" in container["Command"]
+    assert "COPY deploy/schedules/kept.py ./" in dockerfile
+    assert container["ReadonlyRootFilesystem"]
+
+
+@pytest.mark.skipif(shutil.which("cfn-lint") is None, reason="no cfn-lint on this machine")
+def test_the_template_is_what_cloudformation_takes() -> None:
+    done = subprocess.run(
+        ["cfn-lint", "eventbridge-ecs.yaml"], cwd=SCHEDULES, capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Bucket:
+    """An S3 bucket with one object, whose ETag is its content."""
+
+    def __init__(self, content: bytes | None) -> None:
+        self.content = content
+
+    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:
+        if self.content is None:
+            raise ClientError({"Error": {"Code": "NoSuchKey"}}, "GetObject")
+        return {"Body": BytesIO(self.content), "ETag": self.content.hex()}
+
+    def put_object(self, *, Bucket: str, Key: str, Body: bytes, **only: str) -> None:
+        there = None if self.content is None else self.content.hex()
+        if only not in ({"IfMatch": there}, {"IfNoneMatch": "*"} if there is None else {}):
+            raise ClientError({"Error": {"Code": "PreconditionFailed"}}, "PutObject")
+        self.content = Body
+
+
+@pytest.fixture(scope="module")
+def kept() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("kept", SCHEDULES / "kept.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ADD_ROW = """
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as history:
+    history.execute("create table if not exists sessions (at)")
+    history.execute("insert into sessions values (1)")
+sys.exit(int(sys.argv[2]))
+"""
+
+
+def test_the_history_is_kept_whatever_the_exit_code(
+    kept: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept.signal, "signal", lambda *_: None)  # this process keeps its own
+    bucket = Bucket(None)
+    for night, code in enumerate((0, 1, 130), 1):
+        file = tmp_path / f"{night}.sqlite"
+        told = [
+            "s3://bucket/history.sqlite",
+            str(file),
+            "--",
+            sys.executable,
+            "-c",
+            ADD_ROW,
+            str(file),
+            str(code),
+        ]
+        assert kept.main(told, bucket) == code
+        assert bucket.content == file.read_bytes()
+        assert sqlite3.connect(file).execute("select count(*) from sessions").fetchone() == (night,)
+
+
+def test_a_history_that_somebody_else_has_written_is_not_overwritten(
+    kept: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kept.signal, "signal", lambda *_: None)
+    bucket, file = Bucket(b""), tmp_path / "history.sqlite"
+    real = kept.ran
+
+    def meanwhile(command: list[str]) -> int:
+        bucket.content = b"somebody else's"
+        return int(real(command))
+
+    monkeypatch.setattr(kept, "ran", meanwhile)
+    told = ["s3://bucket/history.sqlite", str(file), "--", sys.executable, "-c", ADD_ROW, str(file), "0"]
+    assert kept.main(told, bucket) == codes.INVALID
+    assert bucket.content == b"somebody else's"
+    assert "was changed by somebody else" in capfd.readouterr().err
+    assert kept.main(["s3://bucket/history.sqlite", str(file)], bucket) == codes.WRONG_USE
+
+
+def test_the_page_says_what_there_is() -> None:
+    files = {path.name for path in SCHEDULES.iterdir() if path.is_file()}
+    linked = set(re.findall(r"\.\./deploy/schedules/([\w.-]+)", PAGE))
+    assert linked <= files
+    assert files - linked == {"keyheat-regress-failed.service"}
+    rows = dict(re.findall(r"^\| (\d+) \| (\w+)", PAGE, re.MULTILINE))
+    ours = (codes.DONE, codes.BROKEN, codes.WRONG_USE, codes.INVALID, codes.REFUSED, codes.INTERRUPTED)
+    assert list(map(int, rows)) == list(ours)
+    for name in re.findall(r"(?:\s|/opt/keyheat/)(deploy/[\w./-]+\w)", PAGE):
+        assert list(ROOT.glob(f"{name}*")), name
+    for suite in re.findall(r"^\| \[.*?\| .*? \| `(\w+)`", PAGE, re.MULTILINE):
+        assert (ROOT / "configs" / "suites" / f"{suite}.toml").exists(), suite
