@@ -5,10 +5,10 @@ from typing import Final
 
 from analyzers.measures import MEASURES
 from regression.finding import Gate
+from regression.suite_spec import LABELS as LABELS
 from regression.suite_spec import GateSpec
 from tablemodel.runfiles import SIMULATED
 
-LABELS: Final = "labels"
 REPETITIONS: Final = 5  # where a gate is statistical and nobody says how many
 LEAST_REPETITIONS: Final = 2  # one run has no spread
 

@@ -4,9 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from analyzers.measures import MEASURES
 from tablemodel.spec.part import IN_WORDS, Name, Part
 
 FORMAT = "keyheat.suite/1"
+LABELS = "labels"  # the gate that is no number
 TARGET = r"^(simulated|local|aws|https?://[^\s/]+/?)$"
 PATTERNS = {
     **IN_WORDS,
@@ -21,7 +23,10 @@ Seeds = Literal["each", "same"]
 class GateSpec(Part):
     """One thing that is held on to."""
 
-    measure: Annotated[str, Field(description="a measure's name, or labels: what was limited")]
+    measure: str = Field(
+        description="a measure's name, or labels: what was limited",
+        json_schema_extra={"enum": [LABELS, *MEASURES]},  # for editors; a person is told more than that
+    )
     least_effect: Annotated[float, Field(ge=0, lt=1)] | None = Field(
         None,
         description="the smallest relative change that anybody cares for, 0.05 is five percent; absent: the "
