@@ -55,6 +55,7 @@ MENU: Menu = {
     },
     "Is it still as good as it was?": {
         "regress": ("regress", "run a suite, and hold it against the last good time"),
+        "history": ("history", "every session that there was, baselines, trends"),
     },
     "Tidying up": {
         "clean": ("clean", "delete what a run wrote to a table of somebody else's"),

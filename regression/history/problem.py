@@ -17,9 +17,13 @@ class HistoryProblem(ValueError):
     """A history that cannot be read or written as asked, and what can be done about it."""
 
 
-def damaged(path: Path, why: str) -> str:
+class Damaged(HistoryProblem):
+    """A file that is a history, and of which something is lost or changed."""
+
+
+def damaged(path: Path, why: str) -> Damaged:
     """That a file is damaged, and how it is mended."""
-    return f"{path} is damaged or cut short ({why}). {MEND.format(path=path)}"
+    return Damaged(f"{path} is damaged or cut short ({why}). {MEND.format(path=path)}")
 
 
 @contextmanager
@@ -28,18 +32,26 @@ def in_words(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise HistoryProblem(_said(path, error)) from error
+        raise _problem(path, error) from error
+
+
+def _problem(path: Path, error: sqlite3.Error) -> HistoryProblem:
+    if _kind(error) == sqlite3.SQLITE_CORRUPT:
+        return damaged(path, str(error))
+    return HistoryProblem(_said(path, error))
+
+
+def _kind(error: sqlite3.Error) -> int:
+    """https://www.sqlite.org/rescode.html; the low byte is the kind of error."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _said(path: Path, error: sqlite3.Error) -> str:
-    """https://www.sqlite.org/rescode.html; the low byte is the kind of error."""
-    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+    match _kind(error):
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return f"{path} is locked{_by(path)}. Wait until that has ended, and try again."
         case sqlite3.SQLITE_NOTADB:
             return f"{path} is no history: it is not an SQLite file. Name another with --history FILE."
-        case sqlite3.SQLITE_CORRUPT:
-            return damaged(path, str(error))
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return f"{path} cannot be written ({error}). Its folder has to be writable too."
         case sqlite3.SQLITE_CANTOPEN:

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from regression.finding import Finding
 from regression.history.makers import Maker
@@ -21,6 +21,8 @@ from regression.history.rows import (
 )
 
 Ref = Session | int
+NEWEST: Final = 20
+"""Sessions in which a case is looked for: one that is in none of them is not measured any more."""
 
 
 class Reading:
@@ -50,6 +52,10 @@ class Reading:
         )
         return tuple(map(kept_of, rows))
 
+    def count(self, session: Ref) -> int:
+        """How many runs of a session are kept, of both sides."""
+        return int(self._one("SELECT count(*) FROM runs WHERE session = ?", (id_of(session),))[0])
+
     def findings(self, session: Ref) -> tuple[Finding, ...]:
         """What the gates found when the session ended; nothing of one that has not."""
         row = self._one("SELECT findings FROM sessions WHERE id = ?", (id_of(session),))
@@ -77,15 +83,13 @@ class Reading:
         return tuple(row[0] for row in self._all("SELECT DISTINCT suite FROM sessions ORDER BY suite"))
 
     def measured(self, suite: str) -> tuple[tuple[str, str], ...]:
-        """Which measures there are of which cases, as (case, measure) sorted: each has a series."""
-        return tuple(
-            (case, measure)
-            for case, measure in self._all(
-                "SELECT DISTINCT case_name, measure FROM measures JOIN sessions ON sessions.id = session "
-                "WHERE suite = ? AND state <> 'running' ORDER BY case_name, measure",
-                (suite,),
-            )
+        """What the newest sessions of a suite measured, as (case, measure) sorted: each has a series."""
+        rows = self._all(
+            "SELECT DISTINCT case_name, measure FROM measures WHERE session IN (SELECT id FROM sessions "
+            "WHERE suite = ? AND state <> 'running' ORDER BY id DESC LIMIT ?) ORDER BY case_name, measure",
+            (suite, NEWEST),
         )
+        return tuple((case, measure) for case, measure in rows)
 
     def series(self, suite: str, case: str, measure: str) -> tuple[Point, ...]:
         """A measure of a case in every session that is over, the oldest first; of valid runs only."""

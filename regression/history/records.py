@@ -33,6 +33,11 @@ class Session:
     maker: Maker
 
     @property
+    def took_s(self) -> float | None:
+        """How long it lasted; None where it has not ended."""
+        return None if self.ended_at is None else (self.ended_at - self.started_at).total_seconds()
+
+    @property
     def good(self) -> bool:
         """Whether it may be a baseline."""
         return self.state == "ended" and self.verdict in GOOD

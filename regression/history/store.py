@@ -209,10 +209,10 @@ class History(Reading):
         )
 
     def _must_be_whole(self) -> None:
-        """Damage is found before hours of load, not after: 14 ms for 10,000 runs, more from a slow disk."""
+        """Damage is found before hours of load, not after: 0.1 s for 10,000 runs, more on a slow disk."""
         said = [row[0] for row in self._all("PRAGMA quick_check(3)") if row[0] != "ok"]
         if said:
-            raise HistoryProblem(damaged(self.path, "; ".join(said)))
+            raise damaged(self.path, "; ".join(said))
 
     def _must_run(self, number: int) -> None:
         """Nothing is added to a session that is over."""
