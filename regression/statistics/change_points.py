@@ -5,10 +5,10 @@
       900 |                 ^ xx x xx x
           |         o
 
-Divisive, as E-divisive is: the place is sought at which the ranks before and those of any stretch after it
+Divisive, as E-divisive is: the place is sought at which the values before and those of any stretch after it
 differ most; it is a change if so great a difference is rare among shuffled series; then both parts are
-searched in turn. Ranks make one outlier, however far out, no more than the largest value; and a level needs
-at least `LEAST` sessions to be one, so that two of them are none either.
+searched in turn. An outlier, however far out, counts as `FAR` deviations from the median, and a level needs
+`LEAST` sessions to be one: so that one or two bad sessions neither are a change nor hide one.
 
 Matteson, D. S. and James, N. A. (2014), Journal of the American Statistical Association 109, 334-345,
 doi:10.1080/01621459.2013.849605
@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 LEAST: Final = 3  # values on each side of a change
 SIGNIFICANCE: Final = 0.01  # how often a series without a change has one
 SHUFFLES: Final = 499
+FAR: Final = 4.0  # standard deviations from the median, beyond which values are alike
+DEVIATION: Final = 1.4826  # of normal numbers, in median absolute deviations
 Numbers = NDArray[np.float64]
 
 
@@ -82,10 +84,10 @@ def _split(
     """Changes between two places, each with its chance."""
     if end - start < 2 * LEAST:
         return
-    ranks = _ranks(values[start:end])
+    scores = _scores(values[start:end])
     shape = _Stretches.of(end - start)
-    index, greatest = shape.greatest(ranks)
-    chance = _chance(ranks, greatest, shape, significance, shuffles, rng)
+    index, greatest = shape.greatest(scores)
+    chance = _chance(scores, greatest, shape, significance, shuffles, rng)
     if chance > significance:
         return
     yield start + index, chance
@@ -93,28 +95,27 @@ def _split(
     yield from _split(values, start + index, end, significance, shuffles, rng)
 
 
-def _ranks(values: Numbers) -> Numbers:
-    """The place of each value among all, from -1 to 1; equal values share theirs."""
-    from scipy.stats import rankdata
-
-    count = len(values)
-    ranks: Numbers = (2 * rankdata(values) - count - 1) / count
-    return ranks
+def _scores(values: Numbers) -> Numbers:
+    """How far each value is from the median, in robust standard deviations, and none farther than `FAR`."""
+    apart = values - np.median(values)
+    deviation = DEVIATION * float(np.median(np.abs(apart)))
+    scores: Numbers = np.clip(apart / deviation, -FAR, FAR) if deviation else np.sign(apart) * FAR
+    return scores
 
 
 def _chance(
-    ranks: Numbers,
+    scores: Numbers,
     greatest: float,
     shape: "_Stretches",
     significance: float,
     shuffles: int,
     rng: np.random.Generator,
 ) -> float:
-    """How often shuffled ranks differ as much; searched only until it is certain that this is not rare."""
+    """How often shuffled scores differ as much; searched only until it is certain that this is not rare."""
     as_great = 1  # the series itself
     enough = significance * (shuffles + 1)
     for tried in range(1, shuffles + 1):
-        as_great += shape.greatest(rng.permutation(ranks))[1] >= greatest - 1e-9
+        as_great += shape.greatest(rng.permutation(scores))[1] >= greatest - 1e-9
         if as_great > enough:
             return as_great / (tried + 1)
     return as_great / (shuffles + 1)
@@ -140,9 +141,9 @@ class _Stretches:
         place, end = place[kept], end[kept]
         return cls(place, end, np.sqrt(place * (end - place) / end))
 
-    def greatest(self, ranks: Numbers) -> tuple[int, float]:
+    def greatest(self, scores: Numbers) -> tuple[int, float]:
         """The place of the greatest difference, and how great it is."""
-        sums = np.concatenate([[0.0], np.cumsum(ranks)])
+        sums = np.concatenate([[0.0], np.cumsum(scores)])
         first = sums[self.places] / self.places
         last = (sums[self.ends] - sums[self.places]) / (self.ends - self.places)
         differences = np.abs(first - last) * self.weights
