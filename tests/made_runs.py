@@ -1,0 +1,79 @@
+"""Run directories in a few numbers, written as a run leaves them, without any load."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from analyzers.setup import Setup
+from analyzers.summary import RunSummary
+from tablemodel import runfiles
+from tablemodel.runfiles import FILES, write_json
+
+FIRST = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def summary(
+    scenario: str = "hotkey",
+    *,
+    hours: float = 0,
+    constraint: str = "partition",
+    machine: str | None = "aaaa",
+    target: str = "local",
+    valid: bool = True,
+    accepted: float = 1_000.0,
+    share: float = 0.3,
+    p99_ms: float | None = 9.0,
+) -> RunSummary:
+    """A run that began so many hours after the first."""
+    limited = constraint != "none"
+    measures = {"accepted_units_per_s.write": accepted, "throttle_share": share}
+    return RunSummary.model_validate(
+        {
+            "run_id": f"{scenario}-{hours}",
+            "scenario": scenario,
+            "question": f"Does {scenario} throttle?",
+            "started_at": FIRST + timedelta(hours=hours),
+            "duration_s": 60.0,
+            "seed": 1,
+            "status": "finished",
+            "setup": Setup(
+                target=target, machine=machine, machine_says="2 cores, 8 GiB", scenario=scenario * 2
+            ),
+            "valid": valid,
+            "constraint": constraint,
+            "resource": "table" if limited else None,
+            "direction": "write" if limited else None,
+            "grade": "reason" if limited else "none",
+            "confidence": 0.98,
+            "labels": ("table write partition",) if constraint == "partition" else (),
+            "attempts": 1_000,
+            "throttled": round(1_000 * share),
+            "measures": measures | ({} if p99_ms is None else {"p99_ms": p99_ms}),
+        }
+    )
+
+
+def written(folder: Path, made: RunSummary, *, report: bool = True) -> Path:
+    """A run directory that was analyzed; its diagnosis is there and says nothing."""
+    started(folder, made.scenario, status="finished", at=made.started_at)
+    (folder / FILES[runfiles.DIAGNOSIS]).write_text("{}")
+    write_json(folder / FILES[runfiles.SUMMARY], runfiles.SUMMARY, made.model_dump(mode="json"))
+    if report:
+        (folder / "report.html").write_text("<!doctype html><title>a report</title>")
+    return folder
+
+
+def started(folder: Path, scenario: str, *, status: str = "running", at: datetime = FIRST) -> Path:
+    """A run directory that holds its manifest alone."""
+    content: dict[str, Any] = {
+        "run_id": folder.name,
+        "status": status,
+        "target": "local",
+        "scenario": {"name": scenario, "question": f"Does {scenario} throttle?"},
+        "started_at": at.isoformat(),
+        "ended_at": None if status == "running" else (at + timedelta(seconds=60)).isoformat(),
+        "table": {"name": f"table-of-{scenario}"},
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / FILES[runfiles.RUN], runfiles.RUN, content)
+    return folder
