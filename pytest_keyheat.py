@@ -66,9 +66,9 @@ def pytest_runtest_makereport(
     report = yield
     folder: Path | None = item.config.getoption(REPORTS)
     if folder is not None and call.excinfo is not None:
-        path = _written(call.excinfo.value, folder / _slug(item.nodeid))
-        if path is not None:
-            report.sections.append(("keyheat", f"report: {path}"))
+        said = _written(call.excinfo.value, folder / _slug(item.nodeid))
+        if said is not None:
+            report.sections.append(("keyheat", said))
     return report
 
 
@@ -88,13 +88,18 @@ def _turn_here(endpoint: "LocalDynamoDB", patch: pytest.MonkeyPatch) -> None:
         patch.setenv(name, value)
 
 
-def _written(error: BaseException, folder: Path) -> Path | None:
+def _written(error: BaseException, folder: Path) -> str | None:
+    """Where the report of a failing check is, or why there is none; None where nothing is to be reported."""
     from assertions.diagnosed import write_report_of
     from assertions.failing import CheckFailed
+    from tablemodel.runfiles import CannotWrite, FileProblem
 
     if not isinstance(error, CheckFailed) or error.sent is None or error.simulation is None:
         return None
-    return write_report_of(error.sent, error.simulation, folder)
+    try:
+        return f"report: {write_report_of(error.sent, error.simulation, folder)}"
+    except (CannotWrite, FileProblem, OSError) as problem:
+        return f"no report: {problem}"
 
 
 def _slug(nodeid: str) -> str:
