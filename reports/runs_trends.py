@@ -7,6 +7,7 @@ valid says nothing about the table, and is in none.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import median
 from typing import Final
 
@@ -18,8 +19,9 @@ from regression.statistics.change_points import change_points
 from reports.hero import PLACES
 from reports.runs_rows import Row
 
-MOST: Final = 200  # runs of a trend, the newest
+MOST: Final = 100  # runs of a trend, the newest: what changed before them is no news
 LEAST: Final = 2
+SHUFFLES: Final = 199
 LEAST_EFFECT: Final = 0.03  # relative: less is marked nowhere
 DRAWN: Final = (
     "accepted_units_per_s.write", "accepted_units_per_s.read", "throttle_share", "p99_ms",
@@ -142,7 +144,7 @@ def _series(rows: Sequence[Row]) -> Iterator[Series]:
             measure=MEASURES[name],
             values=values,
             baseline=_baseline(rows, values),
-            changes=tuple(_changes(MEASURES[name], values)),
+            changes=_changes(MEASURES[name], values),
             worse=tuple(place for place, row in enumerate(rows) if row.place and name in row.place.worse),
         )
 
@@ -166,10 +168,13 @@ def _baseline(rows: Sequence[Row], values: Sequence[float | None]) -> float | No
     return median(known) if known else None
 
 
-def _changes(measure: Measure, values: Sequence[float | None]) -> Iterator[Change]:
+@lru_cache(maxsize=1_000)  # a server finds most trends as they were
+def _changes(measure: Measure, values: tuple[float | None, ...]) -> tuple[Change, ...]:
     """Change points, at the places of the runs that have the measure; below its floor nothing changes."""
     places = [place for place, value in enumerate(values) if value is not None]
     known = [value for value in values if value is not None]
-    for found in change_points(known, least_effect=LEAST_EFFECT):
-        if max(found.before, found.after) >= measure.floor:
-            yield Change(at=places[found.index], before=found.before, after=found.after)
+    return tuple(
+        Change(at=places[found.index], before=found.before, after=found.after)
+        for found in change_points(known, least_effect=LEAST_EFFECT, shuffles=SHUFFLES)
+        if max(found.before, found.after) >= measure.floor
+    )

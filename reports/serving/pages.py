@@ -35,7 +35,7 @@ class Pages:
         """
         path, diagnosis = folder / REPORT, folder / FILES[DIAGNOSIS]
         try:
-            if path.stat().st_mtime_ns >= diagnosis.stat().st_mtime_ns:
+            if not path.is_symlink() and path.stat().st_mtime_ns >= diagnosis.stat().st_mtime_ns:
                 return path.read_bytes()
         except FileNotFoundError:
             pass  # then it is made
@@ -59,9 +59,9 @@ class Pages:
 
 
 def files_of(folder: Path) -> dict[str, int]:
-    """The run's files that may be had, with their sizes in bytes."""
-    names = sorted({*FILES.values()})
-    return {name: (folder / name).stat().st_size for name in names if (folder / name).is_file()}
+    """The run's own files that may be had, with their sizes in bytes; a link leads elsewhere, and is none."""
+    paths = [folder / name for name in sorted(FILES.values())]
+    return {path.name: path.stat().st_size for path in paths if path.is_file() and not path.is_symlink()}
 
 
 def has_key_values(folder: Path) -> bool:
