@@ -25,9 +25,10 @@ class Maker:
     began: str  # when the process began, as the system counts it; empty: nobody could tell
 
     @classmethod
-    def here(cls) -> "Maker":
-        """This process."""
-        return cls(host=socket.gethostname(), boot=_boot(), pid=os.getpid(), began=_began(os.getpid()) or "")
+    def here(cls, pid: int | None = None) -> "Maker":
+        """This process, or another one of this machine."""
+        pid = pid or os.getpid()
+        return cls(host=socket.gethostname(), boot=_boot(), pid=pid, began=_began(pid) or "")
 
     def fate(self, asker: "Maker") -> Fate:
         """What has become of it, as far as `asker` can tell: nobody sees the processes of another machine.
