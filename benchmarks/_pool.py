@@ -24,29 +24,35 @@ FIRST_SEED: Final = 1_000
 EVEN: Final = {"kind": "uniform", "keys": 10_000}
 
 
-def _scenario(name: str, write: float, keys: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def _scenario(name: str, table: Mapping[str, Any], keys: Mapping[str, Any], per_s: float) -> dict[str, Any]:
     return {
         "format": "keyheat.scenario/1",
         "name": name,
         "question": "Does it still take what it took?",
         "loadtest": "hotkey",
-        "table": {"name": f"keyheat-{name}", "sort_key": "sk", "provisioned": {"read": 30, "write": write}},
+        "table": {"name": f"keyheat-{name}", "sort_key": "sk", **table},
         "keys": keys,
-        "load": {"users": 20, "requests_per_s": 1_500, "duration_s": seconds, "item_bytes": 1_000},
+        "load": {"users": 20, "requests_per_s": per_s, "duration_s": 6, "item_bytes": 1_000},
     }
 
 
 def _hot(share: float) -> dict[str, Any]:
-    return {"kind": "hot_key", "share": share, "keys": 1_000}
+    keys = {"kind": "hot_key", "share": share, "keys": 1_000}
+    return _scenario("hotkey", {"provisioned": {"read": 500, "write": 4_000}}, keys, 1_500)
+
+
+def _limited(write: float) -> dict[str, Any]:
+    most = {"read": 1_000, "write": write}
+    return _scenario("limited", {"billing_mode": "PAY_PER_REQUEST", "max_on_demand": most}, EVEN, 1_300)
 
 
 MADE: Final = {
-    (SAME, "capped"): _scenario("capped", 30, EVEN, 8),  # its burst is spent before the load ends
-    (SAME, "hotkey"): _scenario("hotkey", 4_000, _hot(0.9), 6),  # its hot key's partition is the limit
-    (LESS, "capped"): _scenario("capped", 27, EVEN, 8),
-    (LESS, "hotkey"): _scenario("hotkey", 4_000, _hot(0.993), 6),
+    (SAME, "limited"): _limited(1_000),  # its own maximum is the limit, without a burst
+    (SAME, "hotkey"): _hot(0.9),  # its hot key's partition is the limit
+    (LESS, "limited"): _limited(900),
+    (LESS, "hotkey"): _hot(0.993),
 }
-ROUND: Final = ((SAME, "capped"), (SAME, "hotkey")) * 2 + ((LESS, "capped"), (LESS, "hotkey"))
+ROUND: Final = ((SAME, "limited"), (SAME, "hotkey")) * 2 + ((LESS, "limited"), (LESS, "hotkey"))
 
 KEPT: Final = {"scenario", "started_at", "duration_s", "seed", "valid", "throttled", "measures", "absent"}
 NOT_KEPT: Final = {
@@ -94,7 +100,7 @@ def keep(folder: Path, path: Path) -> None:
 def of_folder(folder: Path) -> list[tuple[str, RunSummary]]:
     """The runs of a folder by name, as far as they came to a summary."""
     found = []
-    for run in sorted(folder.iterdir()):
+    for run in sorted(path for path in folder.iterdir() if path.is_dir()):
         with suppress(FileProblem):
             found.append((run.name, read_summary(run)))
     return found

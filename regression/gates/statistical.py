@@ -8,6 +8,12 @@
 The interval's level is that of the whole suite: with a confidence of 99 % and ten intervals, each is one of
 99.9 %, so that one suite in a hundred, not one gate in a hundred, changes by chance (Bonferroni).
 
+Runs that were made in turns are judged as two groups and pair by pair, each with half of the error, and the
+narrower interval counts: pairs share what the machine does meanwhile, but of five there are only five.
+
+Service times of a local endpoint are those of the machine that it shares with the load and everything else: a
+baseline that was measured earlier says nothing about them, and only runs in turns decide.
+
 Values below a measure's floor are raised to it: 0 and 0.001 throttled are alike, and 0 has no logarithm.
 Where all runs of a side have no number for a reason that beats any (nothing was throttled), and those of the
 other side have one, no interval is needed: three runs on each side do so by chance once in 64 times at most.
@@ -25,12 +31,16 @@ from regression.statistics.detectable import effect_of, runs_to_tell
 from regression.statistics.intervals import LEAST_RUNS, Ratio, ratio_of
 from regression.words import relative, value
 
+LOCAL, MILLISECONDS = "local", "ms"
+OF_THE_MACHINE = "on a local endpoint that may be the machine: --paired runs the baseline again beside it"
 LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at all
 
 
 def is_tested(compared: Compared, *, paired: bool = False) -> bool:
     """Whether this is a gate that an interval decides: several numbers, and nothing but numbers."""
     if not suite_gates.statistical(compared.gate):
+        return False
+    if not paired and _is_the_machines(compared):
         return False
     known = sides(compared, paired=paired)
     return _all_numbers(known) and min(len(known.before), len(known.after)) >= LEAST_RUNS
@@ -53,12 +63,15 @@ def statistical(compared: Compared, *, tests: int, paired: bool = False) -> Find
     if min(len(known.before), len(known.after)) < LEAST_RUNS:
         why = "one repetition has no spread, and what differs from run to run cannot be decided by it"
         return compared.finding("undecided", f"{values}: {why}", **numbers)
-    level = 1 - (1 - compared.gate.confidence) / tests
+    level = 1 - (1 - compared.gate.confidence) / max(1, tests)
     ratio = _ratio(compared, known, level, paired)
     decision = decided(ratio, better=compared.measure.better, least=compared.gate.least_effect)
+    why = _why(compared, decision, ratio, level, known)
+    if not paired and _is_the_machines(compared):
+        decision, why = "undecided", f"; {OF_THE_MACHINE}"
     return compared.finding(
         decision,
-        f"{values}: {_in_words(ratio)}{_why(compared, decision, ratio, level, known)}",
+        f"{values}: {_in_words(ratio)}{why}",
         change=ratio.ratio - 1,
         low=ratio.low - 1,
         high=ratio.high - 1,
@@ -96,7 +109,19 @@ def _all_numbers(known: Sides) -> bool:
 def _ratio(compared: Compared, known: Sides, level: float, paired: bool) -> Ratio:
     first, last = (raised(compared.measure, side) for side in (known.before, known.after))
     unsure = max(least_spread(compared.measure, side) for side in (first, last))
-    return ratio_of(first, last, confidence=level, paired=paired, least_spread=unsure)
+    if not paired:
+        return ratio_of(first, last, confidence=level, least_spread=unsure)
+    each = (1 + level) / 2
+    both = [
+        ratio_of(first, last, confidence=each, paired=pairs, least_spread=unsure) for pairs in (False, True)
+    ]
+    return min(both, key=lambda ratio: ratio.high / ratio.low)
+
+
+def _is_the_machines(compared: Compared) -> bool:
+    """Whether it is a service time of the local endpoint."""
+    local = any(run.setup.target == LOCAL for run in (*compared.before, *compared.after))
+    return local and compared.measure.unit == MILLISECONDS
 
 
 def _by_kind(compared: Compared, known: Sides) -> tuple[Decision, str]:

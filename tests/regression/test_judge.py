@@ -8,7 +8,7 @@ import pytest
 from analyzers.summary import RunSummary
 from regression.finding import Finding, Gate
 from regression.gates.judge import judge
-from tests.regression.runs import MEASURES, PARTITION, SIMULATED, a_summary, with_measure
+from tests.regression.runs import MEASURES, PARTITION, SETUP, SIMULATED, a_summary, with_measure
 
 WRITES = "accepted_units_per_s.write"
 AMPLIFIED = "write_amplification"
@@ -163,7 +163,21 @@ def test_a_change_counts_beyond_the_noise_and_the_least_effect(factor: float, de
 
 
 def test_more_of_what_should_be_less_is_worse() -> None:
-    assert of_measure("p50_ms", [*STEADY], [value * 1.2 for value in STEADY]).decision == "worse"
+    shares: list[float | None] = [value / 5_000 for value in STEADY]
+    assert of_measure("throttle_share", shares, [0.24] * 5).decision == "worse"
+
+
+def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_turns() -> None:
+    times: list[float | None] = [value / 100 for value in STEADY]
+    slower: list[float | None] = [value / 50 for value in STEADY]
+    alone = of_measure("p99_ms", times, slower)
+    assert alone.decision == "undecided"
+    assert alone.because.endswith("that may be the machine: --paired runs the baseline again beside it.")
+    aws = SETUP.model_copy(update={"target": "aws"})
+    assert of_measure("p99_ms", times, slower, setup=aws).decision == "worse"
+    gate = Gate(measure="p99_ms", least_effect=0.25)
+    before, after = with_measure("p99_ms", times), with_measure("p99_ms", slower)
+    assert judged(gate, before, after, paired=True).decision == "worse"
 
 
 def test_noise_is_undecided_and_says_how_many_repetitions_would_do() -> None:
@@ -281,13 +295,20 @@ def test_a_case_without_valid_runs_fails_all_its_gates() -> None:
 
 def test_pairs_take_away_what_both_runs_share() -> None:
     drift = [1.0, 1.3, 0.8, 1.6, 0.7]
-    before = with_measure(WRITES, [1_000.0 * part for part in drift])
+    before = with_measure(WRITES, [1_000.0 * part for part in drift])  # what the machine does meanwhile
     after = with_measure(WRITES, [1_000.0 * 0.9 * part + place for place, part in enumerate(drift)])
     gate = Gate(measure=WRITES, least_effect=0.05)
     assert judged(gate, before, after).decision == "undecided"
     assert judged(gate, before, after, paired=True).decision == "worse"
     with pytest.raises(ValueError, match="paired runs, but 5 before and 4 after"):
         judged(gate, before, after[:4], paired=True)
+
+
+def test_runs_in_turns_without_drift_are_told_as_two_groups() -> None:
+    before = with_measure(WRITES, [1_000.0, 1_030.0, 970.0, 1_010.0, 990.0])
+    after = with_measure(WRITES, [870.0, 900.0, 905.0, 880.0, 920.0])
+    gate = Gate(measure=WRITES, least_effect=0.05)
+    assert judged(gate, before, after, paired=True).decision == "worse"
 
 
 def test_a_measure_that_there_is_not_is_refused_with_those_there_are() -> None:

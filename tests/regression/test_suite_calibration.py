@@ -50,7 +50,7 @@ def test_each_statistical_measure_has_its_noise_and_what_it_hides() -> None:
     units, p99 = row(found, WRITES), row(found, P99)
     assert units.noise == pytest.approx(0.02, rel=0.5)
     assert p99.noise == pytest.approx(0.3, rel=0.5)
-    assert units.confidence == pytest.approx(0.995)  # one of two that have numbers
+    assert units.confidence == pytest.approx(0.99)  # p99 of a local endpoint is not judged like that
     assert units.smallest_change is not None
     assert 0.06 < units.smallest_change < 0.13
     assert units.repetitions_for_10_percent is not None
