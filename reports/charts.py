@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from analyzers.formats import Constraint
 from analyzers.numbers import UNITS, measured, moment, rate, some, span, whole
 from reports.constraints import NAMES, SHOWN
-from reports.downsample import Floats
+from reports.downsample import Floats, width_for
 from reports.figures import (
     Chart,
     Mark,
@@ -30,24 +30,28 @@ MARKS: dict[str, Mark] = {"": "bar", "/": "stripe", "x": "cross", ".": "dots", "
 FAR_ABOVE = (
     8  # a limit this many times above the highest point would flatten the chart: it is said, not drawn
 )
+MOST_ROWS = 360
+"""Of a table in the page; a file that is saved has them all."""
 SPLIT = {"top": [0.42, 1.0], "bottom": [0.0, 0.3]}
 
 
 def second_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | None) -> Chart:
-    """What the client saw of one resource, second by second."""
+    """What the client saw of one resource: drawn in steps that can be seen, kept second by second."""
+    finest, timeline = timeline, timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s))
     made = _panels(timeline)
     if timeline.consumed is not None:
         made.add_trace(_area(timeline, timeline.consumed))
     for constraint in _occurring(timeline):
         made.add_trace(_throttled_area(timeline, constraint))
     _add_limits(made, timeline, ceiling_per_s)
-    each = "Each second" if timeline.step_s == 1 else f"Means of {span(timeline.step_s)}"
+    each = "Each second" if timeline.step_s == 1 else f"Means of {span(timeline.step_s)}, finer when zoomed"
     return Chart(
         id=chart_id,
         title=f"Second by second: {timeline.resource.title}",
-        summary=joined([f"{each}, as the client saw it.", *_said(timeline)]),
+        summary=joined([f"{each}, as the client saw it.", *_said(finest)]),
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
+        sheet=finest.sheet("seconds"),
     )
 
 
@@ -59,6 +63,7 @@ def minute_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | No
             go.Bar(
                 **_bars(timeline),
                 y=compact(timeline.consumed),
+                meta=_column(timeline, "consumed"),
                 marker={"color": LIGHT["soft"], "line": {"color": LIGHT["accent"], "width": 1.5}},
                 hovertemplate="%{x}<br>%{y:,} consumed a second<extra></extra>",
             )
@@ -73,7 +78,8 @@ def minute_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | No
         summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(timeline)]),
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
-        table=rate_table(timeline),
+        table=rate_table(timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s, MOST_ROWS))),
+        sheet=timeline.sheet("minutes"),
     )
 
 
@@ -127,6 +133,7 @@ def _area(timeline: Timeline, values: Floats) -> go.Scatter:
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
         y=held(values),
+        meta=_column(timeline, "consumed"),
         mode="lines",
         line={"color": LIGHT["accent"], "width": 1.5, "shape": "hv"},
         fill="tozeroy",
@@ -139,6 +146,7 @@ def _throttled_area(timeline: Timeline, constraint: Constraint) -> go.Scatter:
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
         y=held(timeline.throttled[constraint]),
+        meta=f"throttled_{constraint}_per_s",
         yaxis="y2",
         mode="lines",
         stackgroup="throttled",
@@ -153,6 +161,7 @@ def _throttled_bars(timeline: Timeline, constraint: Constraint) -> go.Bar:
     return go.Bar(
         **_bars(timeline),
         y=compact(timeline.throttled[constraint]),
+        meta=f"throttled_{constraint}_per_s",
         yaxis="y2",
         marker={
             "color": colour_of(constraint),
@@ -160,6 +169,11 @@ def _throttled_bars(timeline: Timeline, constraint: Constraint) -> go.Bar:
         },
         hovertemplate=f"%{{x}}<br>%{{y:,}} throttled a second: {NAMES[constraint].lower()}<extra></extra>",
     )
+
+
+def _column(timeline: Timeline, what: str) -> str:
+    """The column of its sheet that a trace shows."""
+    return f"{what}_{timeline.resource.direction}_units_per_s"
 
 
 def _bars(timeline: Timeline) -> dict[str, object]:
@@ -194,6 +208,7 @@ def _provisioned_line(timeline: Timeline, provisioned: Floats) -> go.Scatter:
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
         y=held(provisioned),
+        meta=_column(timeline, "provisioned"),
         mode="lines",
         line={"color": LIGHT["ink"], "width": 1.5, "dash": "dash", "shape": "hv"},
         hovertemplate="%{x}<br>%{y:,} provisioned<extra></extra>",

@@ -35,3 +35,13 @@ def mean_rates(
     lengths = np.full(count, width_s, dtype=np.float64)
     lengths[-1] = (end_s - start_s) - (count - 1) * width_s
     return np.asarray(sums / lengths, dtype=np.float64)
+
+
+def joined_up(values: Floats, each: int) -> Floats:
+    """The mean of every `each` values, at last of those that are left; NaN where none is known."""
+    count = -(-len(values) // each)
+    padded = np.full(count * each, np.nan)
+    padded[: len(values)] = values
+    known = np.isfinite(padded).reshape(count, each).sum(axis=1)
+    sums = np.nan_to_num(padded, nan=0.0).reshape(count, each).sum(axis=1)
+    return np.asarray(np.where(known > 0, sums / np.maximum(known, 1), np.nan), np.float64)

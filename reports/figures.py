@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
+from reports.sheets import Sheet
 from reports.style import LIGHT
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -44,6 +45,7 @@ class Chart:
     figure: go.Figure
     legend: tuple[Swatch, ...] = ()
     table: Table | None = field(default=None)
+    sheet: Sheet | None = None  # what it shows, in full; a trace's `meta` says which columns are its own
 
 
 def figure(*, height: int, **layout: Any) -> go.Figure:
@@ -135,6 +137,11 @@ def level(value: float, role: str, dash: str) -> dict[str, Any]:
 def iso(epoch_s: float) -> str:
     """A moment as plotly takes it; dates without a zone are shown as they are, and ours are UTC."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+
+
+def epoch(moment: str) -> float:
+    """Epoch seconds of what `iso` made."""
+    return datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp()
 
 
 def steps(start_s: float, step_s: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from analyzers.manifest import GeneratorHealth
 from analyzers.numbers import measured, milliseconds, percent, rate, some, span, whole
-from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
+from reports.downsample import MOST_POINTS, Floats, joined_up, mean_rates, width_for
 from reports.figures import (
     Chart,
     Swatch,
@@ -24,6 +24,7 @@ from reports.figures import (
 )
 from reports.load import Run
 from reports.record import Record
+from reports.sheets import Sheet
 from reports.style import LIGHT
 from tablemodel.scenario import ScenarioError, scenario_from_dict
 from tablemodel.shape import Shape
@@ -39,9 +40,9 @@ def generator_chart(run: Run, record: Record, chart_id: str) -> Chart | None:
     step_s = width_for(end_s - start_s, MOST_POINTS)
     health = run.health
     made = figure(height=280)
-    outcomes = _outcomes(run, start_s, end_s, step_s)
+    outcomes = _outcomes(run, start_s, end_s)
     for name, role, values in outcomes:
-        made.add_trace(_stacked(name, role, values, start_s, step_s))
+        made.add_trace(_stacked(name, role, joined_up(values, step_s), start_s, step_s))
     made.update_layout(
         annotations=[heading("attempts per second", 1.0)],
         xaxis=times(start_s, end_s),
@@ -61,6 +62,13 @@ def generator_chart(run: Run, record: Record, chart_id: str) -> Chart | None:
                 for name, role, _ in outcomes
             ),
             *_asked_for(health),
+        ),
+        sheet=Sheet(
+            name="generator",
+            columns={f"{name}_requests_per_s": values for name, _, values in outcomes},
+            start_s=float(start_s),
+            step_s=1.0,
+            end_s=float(end_s),
         ),
     )
 
@@ -152,13 +160,13 @@ def _counted(counted: Mapping[str, float]) -> list[str]:
     return said
 
 
-def _outcomes(run: Run, start_s: int, end_s: int, step_s: int) -> list[tuple[str, str, Floats]]:
+def _outcomes(run: Run, start_s: int, end_s: int) -> list[tuple[str, str, Floats]]:
     assert run.seconds is not None
     own = run.seconds.filter(run.seconds["index"].is_null())
     second = own["second"].cast("int64").to_numpy()
     found = []
     for name, role in (("accepted", "accent"), ("throttled", "partition"), ("errors", "error")):
-        values = mean_rates(second, own[name].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s)
+        values = mean_rates(second, own[name].to_numpy(), start_s=start_s, end_s=end_s, width_s=1)
         if values.any():
             found.append((name, role, values))
     return found
@@ -168,6 +176,7 @@ def _stacked(name: str, role: str, values: Floats, start_s: int, step_s: int) ->
     return go.Scatter(
         **steps(start_s, step_s),
         y=held(values),
+        meta=f"{name}_requests_per_s",
         mode="lines",
         stackgroup="attempts",
         line={"color": LIGHT[role], "width": 1, "shape": "hv"},

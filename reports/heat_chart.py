@@ -7,12 +7,14 @@ from analyzers.formats import Direction
 from analyzers.manifest import KeyWindow
 from analyzers.numbers import UNITS, clock, measured, rate, some
 from analyzers.words import key_name
-from reports.downsample import Floats
+from reports.downsample import Floats, joined_up
 from reports.figures import Chart, Swatch, Table, compact, figure, iso, joined, safe, shortened, times
 from reports.load import Run
+from reports.sheets import Sheet
 from reports.style import LIGHT
 
 ROWS = 12
+MOST_ROWS = 360  # of the table below it
 MOST_WINDOWS = 720
 COLD = 0.02  # of what one partition admits: below it there is no heat to show
 HEAT = [[0.0, LIGHT["heat0"]], [0.35, LIGHT["heat1"]], [0.7, LIGHT["heat2"]], [1.0, LIGHT["heat3"]]]
@@ -30,7 +32,10 @@ def heat_chart(run: Run, direction: Direction, ceiling_per_s: float, chart_id: s
     keys = _rows(windows)
     if not keys or len(windows) < 2:
         return None
-    rates, starts, width_s = _grid(windows, keys)
+    finest, first_s, finest_s = _grid(windows, keys)
+    each = _joined(finest.shape[1])
+    rates, width_s = np.array([joined_up(row, each) for row in finest]), finest_s * each
+    starts = [first_s + column * width_s for column in range(rates.shape[1])]
     if rates.max() < COLD * ceiling_per_s:
         return None
     highest = max(float(rates.max()), ceiling_per_s)  # so that an even load looks as cool as it is
@@ -47,10 +52,10 @@ def heat_chart(run: Run, direction: Direction, ceiling_per_s: float, chart_id: s
             zmax=highest,
             showscale=False,
             ygap=3,
-            customdata=[[safe(name, 40)] * len(starts) for name in names] if len(starts) <= 60 else None,
+            meta={"z": [[_column(key)] for key in keys]},
             hovertemplate="%{x}<br>%{z:,} units a second<extra></extra>",
         )
-    )  # fmt: skip
+    )
     made.update_layout(
         margin={"l": 8, "r": 12, "t": 8, "b": 8},
         xaxis=times(starts[0], starts[-1] + width_s),
@@ -73,7 +78,28 @@ def heat_chart(run: Run, direction: Direction, ceiling_per_s: float, chart_id: s
         figure=made,
         legend=(Swatch(name=f"0 to {rate(highest, UNITS[direction])}", role="accent", mark="heat"),),
         table=_heat_table(rates, starts, names, direction),
+        sheet=Sheet(
+            name=f"heat-of-keys-{direction}",
+            columns={_column(key): row for key, row in zip(keys, finest, strict=True)},
+            start_s=first_s,
+            step_s=float(finest_s),
+            end_s=first_s + finest.shape[1] * finest_s,
+            titles={_column(key): shortened(name, 40) for key, name in zip(keys, names, strict=True)},
+        ),
     )
+
+
+def _column(key: str) -> str:
+    """The column of a key: always its digest."""
+    return f"{key}_units_per_s"
+
+
+def _joined(windows: int) -> int:
+    """How many windows one column is drawn for."""
+    each = 1
+    while windows / each > MOST_WINDOWS:
+        each *= 2
+    return each
 
 
 def _names_of(run: Run) -> dict[str, str | None]:
@@ -106,21 +132,19 @@ def _first_hot(key: str, windows: list[KeyWindow], peak_per_s: float) -> tuple[f
     return float("inf"), key
 
 
-def _grid(windows: list[KeyWindow], keys: list[str]) -> tuple[Floats, list[float], float]:
-    """Units per second: a row for each key, a column for each window, or for several where there are many."""
-    first, last = windows[0].start.timestamp(), windows[-1].start.timestamp() + windows[-1].seconds
-    width_s = windows[0].seconds
-    while (last - first) / width_s > MOST_WINDOWS:
-        width_s *= 2
-    columns = max(1, round((last - first) / width_s))
+def _grid(windows: list[KeyWindow], keys: list[str]) -> tuple[Floats, float, float]:
+    """Units per second, a row for each key, a column for each window; when they begin; how long one is."""
+    first_s, last_s = windows[0].start.timestamp(), windows[-1].start.timestamp() + windows[-1].seconds
+    width_s = float(windows[0].seconds)
+    columns = max(1, round((last_s - first_s) / width_s))
     units = np.zeros((len(keys), columns))
     row_of = {key: row for row, key in enumerate(keys)}
     for window in windows:
-        column = min(int((window.start.timestamp() - first) // width_s), columns - 1)
+        column = min(int((window.start.timestamp() - first_s) // width_s), columns - 1)
         for load in window.top:
             if load.key in row_of:
                 units[row_of[load.key], column] += load.units
-    return units / width_s, [first + column * width_s for column in range(columns)], width_s
+    return units / width_s, first_s, width_s
 
 
 def _heat_summary(rates: Floats, starts: list[float], width_s: float, names: list[str]) -> str:
@@ -146,10 +170,12 @@ def _listed(moments: list[str]) -> str:
 
 
 def _heat_table(rates: Floats, starts: list[float], names: list[str], direction: Direction) -> Table:
+    each = -(-len(starts) // MOST_ROWS)
+    rates = np.array([joined_up(row, each) for row in rates])
     hottest_row = rates.argmax(axis=0)
     rows = tuple(
         (clock(start), shortened(names[hottest_row[c]], 40), measured(float(rates[:, c].max())))
-        for c, start in enumerate(starts)
+        for c, start in enumerate(starts[::each])
     )
     return Table(
         caption="Hottest key of each window",

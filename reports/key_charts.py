@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import plotly.graph_objects as go
 
 from analyzers.formats import Direction
@@ -18,8 +19,11 @@ from reports.figures import (
     shortened,
 )  # fmt: skip
 from reports.load import Run
+from reports.sheets import Sheet
 from reports.style import LIGHT
 
+SHOWN = "key_shown"
+"""The one column with values of keys, where the run recorded them."""
 BARS, FEWEST_BARS = 10, 3
 
 
@@ -115,6 +119,16 @@ def key_chart(
         figure=made,
         legend=_legend(top, f"{whole(ceiling_per_s)} {unit}/s" if drawn else None),
         table=_key_table(keys, unit),
+        sheet=Sheet(
+            name=f"hottest-keys-{direction}",
+            columns={
+                "key": [key.key for key in keys],
+                f"asked_{direction}_units_per_s": np.array([key.units_per_s for key in keys]),
+                "share": np.array([key.share for key in keys]),
+                "throttles": np.array([key.throttles for key in keys], np.float64),
+                **({SHOWN: [key.shown or "" for key in keys]} if any(key.shown for key in keys) else {}),
+            },
+        ),
     )
 
 

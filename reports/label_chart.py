@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
 from analyzers.formats import Constraint, Direction, Label
@@ -11,9 +12,11 @@ from analyzers.rules import RULES
 from reports.charts import swatch
 from reports.constraints import NAMES
 from reports.figures import Chart, Table, figure, iso, joined, safe, shortened, times
+from reports.sheets import Sheet
 from reports.style import colour_of, pattern
 
 SAID = 4
+MOST_ROWS = 200  # of the table below it; a file that is saved has them all
 FINEST = 600  # a gap narrower than this part of the run cannot be seen, so spans across it are drawn as one
 
 
@@ -23,7 +26,7 @@ def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
         return None
     owners = sorted({(label.resource != "table", label.resource, label.direction) for label in labels})
     rows = {owner[1:]: len(owners) - 1 - place for place, owner in enumerate(owners)}
-    made = figure(height=64 + 46 * len(owners), barmode="overlay")
+    made = figure(height=64 + 52 * len(owners), barmode="overlay")
     for constraint in sorted({label.constraint for label in labels}):
         made.add_trace(_spans(_drawn(labels, constraint), rows, constraint))
     start, end = min(label.start for label in labels), max(label.end for label in labels)
@@ -31,7 +34,7 @@ def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
         xaxis=times(start.timestamp(), end.timestamp()),
         yaxis={
             "tickvals": list(rows.values()),
-            "ticktext": [safe(f"{name}, {direction}s", 24) for name, direction in rows],
+            "ticktext": [_row_name(owner, labels) for owner in rows],
             "range": [-0.6, len(owners) - 0.4],
             "automargin": True,
             "ticklabelstandoff": 6,
@@ -43,11 +46,60 @@ def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
     found = sorted({label.constraint for label in labels})
     return Chart(
         id=chart_id,
-        title="What limited the table, and when",
+        title="Constraints over time",
         summary=_summary(labels),
         figure=made,
         legend=tuple(swatch(constraint) for constraint in found),
+        table=_span_table(labels),
+        sheet=_sheet(labels),
     )
+
+
+def _row_name(owner: tuple[str, Direction], labels: Sequence[Label]) -> str:
+    """A resource and direction, and below it how often it throttled."""
+    name, direction = owner
+    throttles = sum(label.throttles for label in labels if (label.resource, label.direction) == owner)
+    return f"{safe(f'{name}, {direction}s', 24)}<br>{some(throttles, 'throttle') if throttles else 'none'}"
+
+
+def _sheet(labels: Sequence[Label]) -> Sheet:
+    """Every label, those with throttles or none, in order of time."""
+    ordered = sorted(labels, key=lambda one: (one.start, one.resource, one.direction))
+    return Sheet(
+        name="constraints",
+        columns={
+            "from_utc": np.array([label.start.timestamp() for label in ordered]),
+            "to_utc": np.array([label.end.timestamp() for label in ordered]),
+            "resource": [label.resource for label in ordered],
+            "direction": [label.direction for label in ordered],
+            "constraint": [label.constraint for label in ordered],
+            "throttles": np.array([label.throttles for label in ordered], np.float64),
+            "confidence": np.array([label.confidence for label in ordered], np.float64),
+            "rule": [label.rule or "" for label in ordered],
+        },
+        moments=frozenset({"from_utc", "to_utc"}),
+    )
+
+
+def _span_table(labels: Sequence[Label]) -> Table:
+    """The spans with most throttles, in order of time; without any, all of them."""
+    found = [label for label in labels if label.throttles] or list(labels)
+    most = sorted(found, key=lambda one: -one.throttles)[:MOST_ROWS]
+    rows = tuple(
+        (
+            clock(label.start.timestamp()),
+            clock(label.end.timestamp()),
+            shortened(label.resource, 60),
+            f"{label.direction}s",
+            NAMES[label.constraint],
+            whole(label.throttles),
+            percent(label.confidence),
+        )
+        for label in sorted(most, key=lambda one: (one.start, one.resource, one.direction))
+    )
+    columns = ("from (UTC)", "to", "resource", "direction", "constraint", "throttles", "confidence")
+    caption = "Spans with throttles" if most[0].throttles else "Spans"
+    return Table(caption=caption, columns=columns, rows=rows, numeric=frozenset((5, 6)))
 
 
 def rule_table(labels: Sequence[Label]) -> Table | None:
@@ -104,6 +156,11 @@ def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], const
         x=[(label.end - label.start).total_seconds() * 1000 for label in labels],
         y=[rows[label.resource, label.direction] for label in labels],
         width=0.6,
+        meta={
+            "spans": constraint,
+            "name": NAMES[constraint],
+            "rows": {" ".join(owner): row for owner, row in rows.items()},
+        },
         marker={
             "color": colour_of(constraint),
             "pattern": pattern(constraint),

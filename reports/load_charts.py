@@ -1,7 +1,9 @@
 """How long requests took: curves and percentiles."""
 
 import math
+from collections.abc import Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
 from analyzers.numbers import milliseconds, whole
@@ -18,6 +20,7 @@ from reports.figures import (
     safe,
 )  # fmt: skip
 from reports.latency import RESPONSE, TABLE_PERCENTILES, Latency
+from reports.sheets import Sheet
 from reports.style import LIGHT
 
 DASHES: tuple[tuple[str, Mark], ...] = (("solid", "line"), ("dash", "dash"), ("dot", "dot"))
@@ -55,6 +58,21 @@ def latency_chart(latencies: tuple[Latency, ...], chart_id: str) -> Chart | None
             for one in drawn
         ),
         table=latency_table(latencies),
+        sheet=_sheet(drawn),
+    )
+
+
+def _sheet(latencies: Sequence[Latency]) -> Sheet:
+    """Every point of every curve."""
+    points = [(one, percentile, value) for one in latencies for percentile, value in one.curve]
+    return Sheet(
+        name="latency",
+        columns={
+            "operation": [one.operation for one, _, _ in points],
+            "outcome": [one.words for one, _, _ in points],
+            "percentile": np.array([percentile for _, percentile, _ in points]),
+            "latency_ms": np.array([value for _, _, value in points]),
+        },
     )
 
 

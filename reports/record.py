@@ -33,6 +33,12 @@ class Resource:
         return f"{self.place.removeprefix('the ')}, {self.direction}s"
 
     @property
+    def slug(self) -> str:
+        """What a file about it is called: `table-write`, `index-by-country-read`."""
+        whose = "table" if self.index is None else f"index-{self.index}"
+        return f"{whose}-{self.direction}"
+
+    @property
     def place(self) -> str:
         """What a sentence calls it, without its direction: `the table`."""
         return whose(self.index)

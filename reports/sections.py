@@ -1,9 +1,11 @@
 """What a report shows where: the charts by section, the raw tables, the details of the run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from analyzers.facts import partition_ceiling
+from analyzers.formats import Direction
 from analyzers.partitions import words
 from reports.changes import marked, said_of
 from reports.charts import minute_chart, rate_table, second_chart
@@ -18,11 +20,15 @@ from reports.key_charts import hottest, key_chart, throttled_key_table
 from reports.label_chart import label_chart, rule_table
 from reports.load import Run
 from reports.load_charts import latency_chart
+from reports.partition_chart import partition_chart
+from reports.partitions import resources_of
 from reports.reasons import reason_table
 from reports.record import Record, Resource
 from reports.timeline import by_client_minute, by_minute, by_second, published_resources, table_facts
 
-MOST_RESOURCES = 6
+MOST_RESOURCES = 42  # a table and twenty indexes, reads and writes
+EVERY = 10**9  # seconds: as fine as they are
+NOT_TOLD = "Which partition served what is not known: DynamoDB does not tell."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +46,17 @@ class Section:
 
 def charts_of(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
     """Every chart that the files allow, the verdict's resource first."""
+    capacity = _capacity(run, record, facts)
     if run.alone:  # others sent the load: nothing is known of its keys, its latencies and its generator
-        return (_capacity(run, record, facts), _labels(run))
+        return (*capacity, _labels(run))
     return (
-        _capacity(run, record, facts),
+        *capacity,
+        _labels(run),
         _keys(run, facts),
+        _partitions(run, facts),
         *_counted(run),
         _latency(run),
         _generator(run, record),
-        _labels(run),
     )
 
 
@@ -56,21 +64,39 @@ def _ordered(found: list[Resource], first: Resource) -> list[Resource]:
     return sorted(found, key=lambda r: (r != first, r.index or "", r.direction != first.direction))
 
 
-def _capacity(run: Run, record: Record, facts: Facts) -> Section:
+def _capacity(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
+    """The table, and each of its indexes; first what the verdict is about."""
+    seen, published = record.resources(), published_resources(run)
+    resources = _ordered(list({*seen, *published}), facts.resource)
+    charts: dict[bool, list[Chart]] = {True: [], False: []}
+    for place, resource in enumerate(resources[:MOST_RESOURCES]):
+        charts[resource.index is None] += _of_resource(run, record, facts, resource, place)
+    table = _section(
+        "capacity", "Consumed against provisioned", "Capacity", charts[True],
+        _capacity_notes(run, resources, seen=bool(seen), published=bool(published)),
+    )  # fmt: skip
+    if not charts[False]:
+        return (table,)
+    notes = ["An index is a resource of its own: it has its own capacity, partitions and throttles."]
+    indexes = _section("indexes", "Index by index", "Indexes", charts[False], notes)
+    return (table, indexes) if facts.resource.index is None else (indexes, table)
+
+
+def _of_resource(run: Run, record: Record, facts: Facts, resource: Resource, place: int) -> Iterator[Chart]:
+    """Its seconds, as the client saw them, and its minutes, as CloudWatch published them."""
+    partition = run.diagnosis.verdict.constraint == "partition" and resource == facts.resource
+    ceiling = facts.ceiling_per_s if partition else None
+    seconds = by_second(run, record, resource, most=EVERY) if resource in record.resources() else None
+    if seconds is not None:
+        chart = second_chart(seconds, f"chart-seconds-{place}", ceiling_per_s=ceiling)
+        yield marked(chart, run, resource)
+    minutes = by_minute(run, resource) if resource in published_resources(run) else None
+    if minutes is not None:
+        yield minute_chart(minutes, f"chart-minutes-{place}", ceiling_per_s=ceiling)
+
+
+def _capacity_notes(run: Run, resources: list[Resource], *, seen: bool, published: bool) -> list[str]:
     notes: list[str] = []
-    charts: list[Chart | None] = []
-    ceiling = facts.ceiling_per_s if run.diagnosis.verdict.constraint == "partition" else None
-    seen = _ordered(record.resources(), facts.resource)
-    published = _ordered(published_resources(run), facts.resource)
-    for place, resource in enumerate(_ordered(list({*seen, *published}), facts.resource)[:MOST_RESOURCES]):
-        mine = ceiling if resource == facts.resource else None
-        seconds = by_second(run, record, resource) if resource in seen else None
-        if seconds is not None:
-            chart = second_chart(seconds, f"chart-seconds-{place}", ceiling_per_s=mine)
-            charts.append(marked(chart, run, resource))
-        minutes = by_minute(run, resource) if resource in published else None
-        if minutes is not None:
-            charts.append(minute_chart(minutes, f"chart-minutes-{place}", ceiling_per_s=mine))
     if not seen and not run.alone:
         notes.append("No second-by-second chart: seconds.parquet and throttles.parquet are missing.")
     if not published:
@@ -82,34 +108,61 @@ def _capacity(run: Run, record: Record, facts: Facts) -> Section:
             else "CloudWatch published nothing for this time"
         )
         notes.append(f"No minute-by-minute chart: {why}.")
-    if len({*seen, *published}) > MOST_RESOURCES:
+    if len(resources) > MOST_RESOURCES:
         notes.append(f"The {MOST_RESOURCES} first resources are drawn; the tables below have them all.")
     if run.evidence and run.evidence.partitions and (said := words(run.evidence.partitions)):
         notes.append(said)
-    notes += said_of(run)
-    return _section("capacity", "Consumed against provisioned", "Capacity", charts, notes)
+    return notes + said_of(run)
 
 
 def _keys(run: Run, facts: Facts) -> Section:
-    direction = facts.resource.direction
-    keys = hottest(run, direction)
-    charts = [
-        key_chart(keys, direction, facts.ceiling_per_s, "chart-keys"),
-        heat_chart(run, direction, facts.ceiling_per_s, "chart-heat"),
-    ]
+    """The hottest keys and where the heat was, writes and reads; first those of the verdict."""
+    first = facts.resource.direction
+    charts: list[Chart | None] = []
+    for direction in (first, _other(first)):
+        of = "" if direction == first else f"-{direction}"
+        ceiling = facts.ceiling_per_s if direction == first else partition_ceiling(direction, run.scale)
+        charts += [
+            heat_chart(run, direction, ceiling, f"chart-heat{of}"),
+            key_chart(hottest(run, direction), direction, ceiling, f"chart-keys{of}"),
+        ]
     notes = []
-    if facts.resource.index is not None and direction == "write":
+    if facts.resource.index is not None and first == "write":
         notes.append(
             "These are the table's keys. "
             f"Which keys of {facts.resource.place} the writes met on is not recorded."
         )
-    if run.keys is not None and charts[1] is None:
+    if run.keys is not None and charts[0] is None:
         notes.append("No key came near what one partition admits in any window, so there is no heat to show.")
     if run.keys is None:
         notes.append("keys.json is missing, so where the heat was over time cannot be shown.")
-    if not keys:
+    if charts[1] is None:
         notes.append("No keys were recorded.")
-    return _section("keys", "Keys", "Keys", charts, notes)
+    return _section("keys", "Keys over time", "Keys", charts, notes)
+
+
+def _other(direction: Direction) -> Direction:
+    return "read" if direction == "write" else "write"
+
+
+def _partitions(run: Run, facts: Facts) -> Section:
+    """What each partition served and refused, where it is known."""
+    charts: list[Chart | None] = []
+    notes: list[str] = []
+    if run.partitions is None:
+        local = run.manifest is not None and (run.manifest.local or run.manifest.simulated)
+        notes.append("partitions.parquet is missing." if local else NOT_TOLD)
+    else:
+        resources = _ordered(resources_of(run.partitions), facts.resource)
+        charts += [
+            partition_chart(
+                run.partitions, one, partition_ceiling(one.direction, run.scale), f"chart-partitions-{place}"
+            )
+            for place, one in enumerate(resources[:MOST_RESOURCES])
+        ]
+        if not charts:
+            notes.append("No partition was asked for anything.")
+    return _section("partitions", "Partitions over time", "Partitions", charts, notes)
 
 
 def _counted(run: Run) -> tuple[Section, ...]:
@@ -146,7 +199,7 @@ def _generator(run: Run, record: Record) -> Section:
 def _labels(run: Run) -> Section:
     chart, table = label_chart(run.diagnosis.labels, "chart-labels"), rule_table(run.diagnosis.labels)
     return Section(
-        id="labels", title="Labels over time", short="Labels",
+        id="labels", title="What limited, and when", short="Constraints",
         charts=(chart,) if chart else (), notes=() if chart else ("The diagnosis has no labels.",),
         tables=(table,) if table else (),
     )  # fmt: skip

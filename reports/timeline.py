@@ -10,11 +10,13 @@ from analyzers.formats import Capacity, Constraint, TableFacts
 from analyzers.settings import Steps
 from analyzers.timeline import Cells, Track
 from reports.constraints import labelled_at, labels_of
-from reports.downsample import MOST_POINTS, Floats, mean_rates, width_for
+from reports.downsample import MOST_POINTS, Floats, joined_up, mean_rates, width_for
 from reports.load import Run
 from reports.record import Record, Resource, rows_of
+from reports.sheets import Sheet
 
 MINUTE_S = 60
+MOST_ROWS = 360  # of a table in the page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,6 +53,41 @@ class Timeline:
         """Throttles per second, whatever the constraint."""
         total: Floats = np.sum([np.zeros(self.points), *self.throttled.values()], axis=0)
         return total
+
+
+    def in_steps_of(self, step_s: int) -> "Timeline":
+        """The same in longer steps; `step_s` is a multiple of what they are."""
+        if step_s <= self.step_s:
+            return self
+        each = step_s // self.step_s
+
+        def joined(values: Floats | None) -> Floats | None:
+            return None if values is None else joined_up(values, each)
+
+        return replace(
+            self,
+            step_s=each * self.step_s,
+            consumed=joined(self.consumed),
+            attempts=joined(self.attempts),
+            provisioned=joined(self.provisioned),
+            throttled={name: joined_up(values, each) for name, values in self.throttled.items()},
+        )
+
+    def sheet(self, what: str) -> Sheet:
+        """What a chart of it shows."""
+        of = self.resource.direction
+        columns = {
+            f"consumed_{of}_units_per_s": self.consumed,
+            f"provisioned_{of}_units_per_s": self.provisioned,
+            **{f"throttled_{name}_per_s": values for name, values in self.throttled.items()},
+        }
+        return Sheet(
+            name=f"{what}-{self.resource.slug}",
+            columns={name: values for name, values in columns.items() if values is not None},
+            start_s=float(self.start_s),
+            step_s=float(self.step_s),
+            end_s=float(self.end_s),
+        )
 
 
 def table_facts(run: Run) -> TableFacts | None:
@@ -103,7 +140,7 @@ def by_client_minute(run: Run, record: Record, resource: Resource) -> Timeline |
     if limits is None:
         return None
     start_s = limits[0] // MINUTE_S * MINUTE_S
-    step_s = max(MINUTE_S, width_for(limits[1] - start_s, most=1_440))
+    step_s = max(MINUTE_S, width_for(limits[1] - start_s, most=MOST_ROWS))
     return _client_timeline(run, record, resource, start_s, limits[1], step_s)
 
 

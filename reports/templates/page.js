@@ -1,11 +1,25 @@
-// Draws the page's figures in the reader's colours: light, dark, and light again on paper.
+// Draws the page's figures in the reader's colours: light, dark, and light again on paper. Those that come into
+// view first; each in the steps that can be seen of the chosen range.
 (() => {
   "use strict";
-  const content = JSON.parse(document.getElementById("figures").textContent);
+  const { content, column, overlaid, steps, joined, utc } = window.keyheat;
+  const sheets = content.sheets ?? {};
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const canZoom = matchMedia("(pointer: fine)").matches;
-  const config = { displayModeBar: false, displaylogo: false, responsive: true, doubleClick: "reset" };
+  const config = { displayModeBar: false, displaylogo: false, responsive: true, showTips: false };
   const PAPER_WIDTH_PX = 660;
+  const MOST = { line: 3600, bar: 1440, heat: 720 };
+  const FINEST = 600; // spans nearer to each other than this part of what is seen are drawn as one
+  const ids = Object.keys(content.figures);
+  const stale = new Set(ids);
+  const near = new Set();
+  let range = null;
+  let chosen = () => {};
+
+  const isTimed = (id) => content.figures[id].layout.xaxis?.type === "date";
+  const iso = (second) => utc(second).slice(0, -1);
+  const epoch = (text) => Date.parse(`${String(text).replace(" ", "T")}Z`) / 1000;
+  const clock = (second) => utc(second).slice(11, 19);
 
   function recoloured(value) {
     if (typeof value === "string") return content.dark[value] ?? value;
@@ -14,22 +28,141 @@
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, recoloured(inner)]));
   }
 
-  function draw(onPaper) {
-    for (const [id, made] of Object.entries(content.figures)) {
-      const place = document.getElementById(id);
-      const { data, layout } = dark.matches && !onPaper ? recoloured(made) : structuredClone(made);
-      layout.dragmode = canZoom ? "zoom" : false;
-      layout.autosize = !onPaper;
-      if (onPaper) layout.width = PAPER_WIDTH_PX;
-      Plotly.react(place, data, layout, config);
+  function fill(trace, sheet) {
+    if (trace.meta.spans) return fillSpans(trace, sheet);
+    const heat = trace.type === "heatmap";
+    const at = steps(sheet, range, MOST[heat ? "heat" : trace.type === "bar" ? "bar" : "line"]);
+    const begin = sheet.start_s + at.first * sheet.step_s;
+    const width = at.each * sheet.step_s;
+    trace.x0 = iso(heat ? begin + width / 2 : begin);
+    trace.dx = width * 1000;
+    if (heat) {
+      trace.z = trace.meta.z.map((names) => joined(overlaid(sheet, names), at));
+      if (trace.meta.positive) trace.z = trace.z.map((row) => row.map((value) => (value > 0 ? value : null)));
+      return;
+    }
+    trace.y = joined(column(sheet, trace.meta), at);
+    if (trace.type === "bar") trace.width = width * 940;
+    else trace.y.push(trace.y.at(-1)); // so that the last step has a width too
+  }
+
+  function fillSpans(trace, sheet) {
+    const names = ["from_utc", "to_utc", "resource", "direction", "constraint", "throttles", "confidence", "rule"];
+    const [from, to, resource, direction, constraint, throttles, confidence, rule] =
+      names.map((name) => column(sheet, name));
+    const last = {};
+    const spans = [];
+    const [first, past] = range ?? [from[0], to.reduce((most, each) => Math.max(most, each), 0)];
+    for (let row = 0; row < from.length; row++) {
+      if (constraint[row] !== trace.meta.spans || from[row] >= past || to[row] <= first) continue;
+      const owner = `${resource[row]} ${direction[row]}`;
+      const before = last[owner];
+      if (before && from[row] - before.to < (past - first) / FINEST) {
+        before.to = Math.max(before.to, to[row]);
+        before.throttles += throttles[row];
+        before.confidence = Math.min(before.confidence, confidence[row]);
+      } else {
+        last[owner] = { from: from[row], to: to[row], throttles: throttles[row], owner,
+                        confidence: confidence[row], rule: rule[row] };
+        spans.push(last[owner]);
+      }
+    }
+    trace.base = spans.map((one) => iso(one.from));
+    trace.x = spans.map((one) => (one.to - one.from) * 1000);
+    trace.y = spans.map((one) => trace.meta.rows[one.owner]);
+    trace.customdata = spans.map((one) => [trace.meta.name, one.throttles.toLocaleString("en-US"),
+      `${Math.round(one.confidence * 100)} %`, clock(one.from), clock(one.to), one.rule || "–"]);
+  }
+
+  // Where a limit is drawn, the axis reaches to it; finer steps may reach higher than those that were drawn.
+  function heighten(data, layout) {
+    if (!layout.yaxis?.range || !layout.shapes?.length) return;
+    const heights = data.filter((one) => one.y && !one.yaxis && one.type !== "heatmap" && !one.base);
+    const highest = Math.max(0, ...heights.map((one) => one.y.reduce((most, each) => Math.max(most, each ?? 0), 0)),
+      ...layout.shapes.filter((one) => one.xref === "paper").map((one) => one.y0));
+    if (heights.length && highest) layout.yaxis.range = [0, highest * 1.08];
+  }
+
+  function figure(id, onPaper) {
+    const made = structuredClone(content.figures[id]);
+    const sheet = sheets[id];
+    if (sheet) for (const trace of made.data) if (trace.meta) fill(trace, sheet);
+    if (range && isTimed(id)) {
+      made.layout.xaxis.range = range.map(iso);
+      made.layout.xaxis.tickformat = range[1] - range[0] < 600 ? "%H:%M:%S" : "%H:%M";
+      if (sheet) heighten(made.data, made.layout);
+    }
+    const { data, layout } = dark.matches && !onPaper ? recoloured(made) : made;
+    layout.dragmode = canZoom ? "zoom" : false;
+    layout.autosize = !onPaper;
+    if (onPaper) layout.width = PAPER_WIDTH_PX;
+    return { data, layout };
+  }
+
+  function draw(id, onPaper = false) {
+    const place = document.getElementById(id);
+    const first = !place.data;
+    const { data, layout } = figure(id, onPaper);
+    Plotly.react(place, data, layout, { ...config, doubleClick: isTimed(id) && sheets[id] ? false : "reset" });
+    stale.delete(id);
+    if (first && isTimed(id) && sheets[id]) {
+      place.on("plotly_relayout", (change) => {
+        const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+        if (from !== undefined) chosen([epoch(from), epoch(to)]);
+      });
+      place.on("plotly_doubleclick", () => chosen(null));
     }
   }
 
-  dark.addEventListener("change", () => draw(false));
-  addEventListener("beforeprint", () => draw(true));
-  addEventListener("afterprint", () => {
-    draw(false);
-    Object.keys(content.figures).forEach((id) => Plotly.Plots.resize(document.getElementById(id)));
+  const drawNear = () => near.forEach((id) => stale.has(id) && draw(id));
+
+  function drawIdle() {
+    const id = ids.find((each) => stale.has(each));
+    if (id === undefined) return;
+    draw(id);
+    later(drawIdle);
+  }
+  const later = (work) => (window.requestIdleCallback ? requestIdleCallback(work) : setTimeout(work, 50));
+
+  function redraw(which = ids) {
+    which.forEach((id) => stale.add(id));
+    requestAnimationFrame(drawNear);
+  }
+
+  dark.addEventListener("change", () => {
+    redraw();
+    later(drawIdle);
   });
-  draw(false);
+  addEventListener("beforeprint", () => ids.forEach((id) => draw(id, true)));
+  addEventListener("afterprint", () => ids.forEach((id) => {
+    draw(id);
+    Plotly.Plots.resize(document.getElementById(id));
+  }));
+
+  if (Object.keys(sheets).length) {
+    const watch = new IntersectionObserver((entries) => {
+      entries.forEach((one) => near[one.isIntersecting ? "add" : "delete"](one.target.id));
+      drawNear();
+    }, { rootMargin: "300px" });
+    ids.forEach((id) => watch.observe(document.getElementById(id)));
+    later(drawIdle);
+  } else {
+    ids.forEach((id) => {
+      near.add(id);
+      draw(id);
+    });
+  }
+
+  window.keyheat.charts = {
+    timed: ids.filter((id) => sheets[id] && isTimed(id)),
+    ranges: () => ids.filter((id) => sheets[id] && isTimed(id))
+      .map((id) => content.figures[id].layout.xaxis.range.map(epoch)),
+    show: (next) => {
+      range = next;
+      redraw(window.keyheat.charts.timed);
+    },
+    onChosen: (tell) => (chosen = tell),
+    undrawn: () => stale.size,
+    isStale: (id) => stale.has(id),
+  };
 })();

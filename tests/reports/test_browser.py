@@ -36,7 +36,8 @@ def reports(samples, tmp_path_factory):
 
 
 def drawn(page):
-    """Chart id -> (traces drawn, width of its drawing, width of its place)."""
+    """Chart id -> (traces drawn, width of its drawing, width of its place), once all are drawn."""
+    page.wait_for_function("() => window.keyheat.charts.undrawn() === 0")
     return page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll('.chart')].map(place => [place.id, [
             place.querySelectorAll('.trace, .hm').length,
@@ -149,6 +150,7 @@ def test_hostile_words_do_not_run(visit, a_run, generated_at):
         text = path.read_text().replace('"shown": null', f'"shown": "{hostile}"')
         path.write_text(text.replace('"question": "One', f'"question": "{hostile}One'))
     page = visit(write_report(run_dir, generated_at).as_uri())
+    assert drawn(page)
     assert page.wrong == []
     assert page.locator("img").count() == 0
     assert "<img src=x" in page.locator("#chart-keys").text_content()
