@@ -5,6 +5,9 @@
                 by the same limit          not fixed
                 by another limit only      moved
 
+A fixed one that consumes more than is provisioned lives on what was saved: once that is spent it is throttled
+by that capacity, and so it is taken to be.
+
 Both sides are sent the same demand with the same seeds, one after the other by turns, so that neither has the
 quieter machine.
 """
@@ -15,7 +18,9 @@ from pathlib import Path
 from statistics import median
 from typing import Final, Literal
 
+from analyzers.client import second_counts
 from analyzers.formats import Constraint, Diagnosis, Direction, read_diagnosis
+from analyzers.knee_step import beyond_provisioned
 from analyzers.manifest import Manifest, read_manifest
 from analyzers.measured import Measured, measure
 from tablemodel import runfiles
@@ -42,6 +47,7 @@ class Tried:
     manifest: Manifest
     measured: Measured
     dollars_per_month: float | None
+    on_burst: tuple[str, Direction, str] | None = None  # who consumes more than is provisioned, in words
 
     @property
     def valid(self) -> bool:
@@ -89,6 +95,7 @@ class Proof:
     before: tuple[Tried, ...]
     after: tuple[Tried, ...]
     now: Limit | None = None
+    on_burst: str | None = None  # nothing throttles yet, and why it will
     invalid: tuple[Path, ...] = ()
 
 
@@ -102,13 +109,24 @@ def tried(folder: Path, scenario: Scenario, prices: Prices) -> Tried:
         manifest=manifest,
         measured=numbers,
         dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, prices),
+        on_burst=None if _changes(scenario) else _on_burst(folder, manifest),
     )
+
+
+def _changes(scenario: Scenario) -> bool:
+    """Whether its capacity changes on the way."""
+    return scenario.table.scaled or bool(scenario.timeline)
+
+
+def _on_burst(folder: Path, manifest: Manifest) -> tuple[str, Direction, str] | None:
+    seconds = second_counts(folder / FILES[SECONDS], manifest.rows_ahead_s)
+    return beyond_provisioned(seconds, manifest.table, manifest.scale)
 
 
 def dollars_per_month(scenario: Scenario, numbers: Measured, scale: float, prices: Prices) -> float | None:
     """A month of the table with its indexes, if the load went on: by what is provisioned, else by what was
     consumed. None where capacity changes on the way."""
-    if scenario.table.scaled or scenario.timeline:
+    if _changes(scenario):
         return None
     reserved = provisioned_month(scenario.table, prices)
     if reserved is not None:
@@ -131,12 +149,18 @@ def once_dollars(scenario: Scenario, prices: Prices) -> float | None:
 def proof_of(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> Proof:
     """Hold both sides against each other; every repetition has to say the same of a fix."""
     kind, now = _judged(limit, before, after)
+    on_burst = None
+    if kind == "fixed" and (beyond := [one.on_burst for one in after if one.on_burst]):
+        resource, direction, on_burst = beyond[0]
+        now = ("table", resource, direction)
+        kind = "not_fixed" if now == limit else "moved"
     return Proof(
         kind=kind,
         limit=limit,
         before=tuple(before),
         after=tuple(after),
         now=now,
+        on_burst=on_burst,
         invalid=tuple(one.folder for one in (*before, *after) if not one.valid),
     )
 

@@ -52,6 +52,7 @@ def fix_json(fix: Fix, page: Path) -> dict[str, Any]:
         "tried": fix.remedy.says,
         "limit": _limit(proof.limit),
         "now": None if proof.now is None else _limit(proof.now),
+        "on_burst": proof.on_burst,
         "changes": [{"path": one.path, "before": one.before, "after": one.after} for one in fix.changes],
         "notes": warnings_of(fix),
         "measures": [

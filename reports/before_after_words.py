@@ -84,6 +84,12 @@ def sentence_of(fix: Fix) -> str:
         )
     if proof.kind == "fixed":
         return f"Fixed: with {says}, throttles {counts}; {_accepted(fix)}."
+    if proof.on_burst is not None and proof.now is not None:
+        verdict = "Moved" if proof.kind == "moved" else "Not fixed"
+        return (
+            f"{verdict}: with {says}, nothing throttles yet, but it lives on what was saved; once that is "
+            f"spent, {limit_words(proof.now)} throttles. {proof.on_burst}"
+        )
     if proof.kind == "moved" and proof.now is not None:
         return (
             f"Moved: with {says}, {limit_words(proof.limit)} throttles no longer, but now "

@@ -58,6 +58,8 @@ TESTED_ELSEWHERE = {
     "evidence.md": "test_evidence_page.py",
     "guards.md": "test_guards.py",
     "existing-tables.md": "test_existing_page.py",
+    "fix.md": "test_fix_docs.py",
+    "knee.md": "test_knee_docs.py",
     "local-table.md": "test_control_docs.py",
     "plan.md": "test_plan_page.py",
     "pytest.md": "test_pytest_page.py",
