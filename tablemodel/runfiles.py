@@ -181,7 +181,9 @@ def write_table(path: Path, format_name: str, table: pa.Table) -> None:
 def read_table(path: Path, format_name: str) -> pa.Table:
     """Read a Parquet file of the stated format. Raises `FileProblem`."""
     try:
-        table = pq.read_table(pa.BufferReader(_bytes_of(path)))
+        # Without threads: one that still reads when the interpreter ends aborts the process, now and then
+        # (https://github.com/apache/arrow/issues/34314).
+        table = pq.read_table(pa.BufferReader(_bytes_of(path)), use_threads=False, pre_buffer=False)
     except pa.ArrowException as error:
         raise FileProblem(
             f"{path} is not a whole Parquet file ({error}); make it again or restore it"
