@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
 
 from analyzers.formats import Diagnosis, read_diagnosis
 from analyzers.summary import RunSummary, read_summary
@@ -20,6 +21,9 @@ from tablemodel.runfiles import DIAGNOSIS, FILES
 
 Keep = Callable[[Planned, RunSummary], tuple[str, str | None]]
 """Keeps a run that was made; gives the address of its directory, and why it is not where it was asked for."""
+
+
+BOUND: Final = "The load generator was the limit"
 
 
 def make_runs(plan: Sequence[Planned], hows: Mapping[str, How], keep: Keep) -> Made:
@@ -84,9 +88,11 @@ def _problem(planned: Planned, summary: RunSummary | None) -> str | None:
 
 
 def _why(diagnosis: Diagnosis) -> str:
-    """Where the generator was the limit, by what it shows."""
-    because = diagnosis.verdict.because[: 2 if diagnosis.generator.bound else 1]
-    return " ".join(map(sentence, because)) or "Its evidence is missing."
+    """In two sentences at most. That the generator was the limit is said first, and what shows it next."""
+    because = diagnosis.verdict.because
+    if diagnosis.generator.bound:
+        because = (BOUND, *(line for line in because if not line.startswith(BOUND)))[:2]
+    return " ".join(map(sentence, because[:2])) or "Its evidence is missing."
 
 
 @contextmanager

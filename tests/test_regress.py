@@ -1,0 +1,393 @@
+"""keyheat regress: what it keeps, what it is held against, and every way in which it ends."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import commands.suite_runs
+from commands.making import How
+from generator.run.jobs import Job
+from regression.history import History, Session
+from regression.history.archive import fetch
+from reports.samples.cases import CASES
+from reports.samples.make import make_run as make_sample
+
+Verb = Callable[..., Any]
+Fake = Callable[[Job, How], int]
+REAL = commands.suite_runs.make_run
+SUITE = """
+format = "keyheat.suite/1"
+name = "short"
+question = "Is it as good as it was?"
+repetitions = 2
+
+[[gates]]
+measure = "labels"
+
+[[gates]]
+measure = "units_per_operation.write"
+
+[[cases]]
+scenario = "too-small"
+set = ["load.duration_s=3", "table.provisioned.write=2", "keys.keys=10"{more}]
+"""
+DEARER = ', "load.item_bytes=2_000"'
+CALM = ', "table.provisioned.write=3"'
+STRICT = ', "thresholds.throttle_share_max=0.0001"'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader stands in an empty folder, with nobody's history and no GitHub around."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("KEYHEAT_HISTORY", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def suite(more: str = "", *, cases: str = "") -> Path:
+    """The suite's file, with more settings in its case, and more cases."""
+    path = Path("short.toml")
+    path.write_text(SUITE.format(more=more) + cases)
+    return path
+
+
+def sessions() -> tuple[Session, ...]:
+    with History.open(Path("reports/history.sqlite")) as history:
+        return history.sessions()
+
+
+def outcome(folder: Path | str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((Path(folder) / "regression.json").read_text())
+    return read
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Replaces the making of runs, one after the other; the last one goes on."""
+
+    def replace(*fakes: Fake) -> None:
+        left = list(fakes)
+
+        def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
+            return (left.pop(0) if len(left) > 1 else left[0])(job, how)
+
+        monkeypatch.setattr(commands.suite_runs, "make_run", make_run)
+
+    return replace
+
+
+def a_sample(name: str, code: int) -> Fake:
+    """A made-up run with all its files, and the exit code that it ends with."""
+
+    def make(job: Job, _how: How) -> int:
+        case = next(case for case in CASES if case.name == name)
+        make_sample(case, job.folder, seconds=40)
+        return code
+
+    return make
+
+
+def real(job: Job, how: How) -> int:
+    return REAL(job, how)
+
+
+def test_the_first_session_is_the_baseline_and_the_next_is_held_against_it(verb: Verb) -> None:
+    first = verb("regress", suite(), "--out", "first")
+    assert first.code == 0
+    assert first.out.startswith("short has a new baseline: 2 valid runs.\n")
+    assert "1 of 2  too-small, repetition 1: table" in first.err
+    assert {path.name for path in Path("first").iterdir()} == {
+        "too-small", "regression.json", "regression.html",
+    }  # fmt: skip
+    assert (Path("first") / "too-small" / "2" / "summary.json").exists()
+    second = verb("regress", suite(), "--out", "second")
+    assert second.code == 0
+    assert second.out.startswith("short is as good as it was: all 2 gates held.\nHeld against session 1 of ")
+    assert "All of it: second/regression.html" in second.out
+    assert [one.verdict for one in sessions()] == ["good", "baseline"]
+    told = outcome("second")
+    assert (told["baseline"]["session"], told["verdict"], told["exit_code"]) == ("1", "good", 0)
+    (case,) = told["cases"]
+    assert [run["url"] for run in case["after"]] == [
+        (Path("second") / "too-small" / str(number)).absolute().as_uri() for number in (1, 2)
+    ]
+    assert all(run["report"] is None for run in case["after"]), "nobody needs to look at them"
+
+
+def test_a_gate_that_fails_is_exit_code_1_and_its_runs_have_reports(verb: Verb) -> None:
+    verb("regress", suite())
+    said = verb("regress", suite(DEARER), "--force", "--out", "dear")
+    assert said.code == 1
+    assert said.out.splitlines()[0] == "short regressed: 1 of 2 gates failed."
+    assert said.says("too-small: units_per_operation.write 1 units before, 2 units now: +100 %")
+    assert said.says("FORCED: the setups differ")
+    assert said.says("too-small: scenario load.item_bytes was")
+    assert [one.verdict for one in sessions()] == ["regressed", "baseline"]
+    (case,) = outcome("dear")["cases"]
+    assert all(run["report"].endswith("/report.html") for run in case["after"])
+    assert (Path("dear") / "too-small" / "1" / "report.html").exists()
+    assert "<b>Forced.</b>" in (Path("dear") / "regression.html").read_text()
+
+
+def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any) -> None:
+    verb("regress", suite())
+    runs(lambda _job, _how: pytest.fail("something was sent"))
+    said = verb("regress", suite(DEARER + CALM), "--out", "other")
+    assert said.code == 2
+    for words in (
+        "the baseline, session 1 of ",
+        "too-small: scenario load.item_bytes was ",
+        "too-small: table.provisioned.write was 2, is 3",
+        "--new-baseline",
+        "--paired",
+        "--force",
+    ):
+        assert words in said.err
+    assert len(sessions()) == 1
+    assert not Path("other").exists()
+
+
+def test_what_is_meant_has_changed(verb: Verb) -> None:
+    verb("regress", suite())
+    said = verb("regress", suite(DEARER), "--new-baseline")
+    assert (said.code, "has a new baseline" in said.out) == (0, True)
+    assert verb("regress", suite(DEARER)).code == 0
+    assert outcome(next(Path("reports/out").glob("short-*Z")))["suite"] == "short"
+
+
+def test_the_baselines_own_scenario_is_run_again_beside_the_new_one(verb: Verb) -> None:
+    nothing_yet = verb("regress", suite(), "--paired")
+    assert (nothing_yet.code, "no good session yet" in nothing_yet.err) == (2, True)
+    verb("regress", suite(), "--out", "first")
+    said = verb("regress", suite(DEARER), "--paired", "--out", "pairs")
+    assert said.code == 1
+    assert said.says("2 runs beside 2 runs of the baseline's scenarios")
+    order = [line.split(": ")[0].split("  ")[1] for line in said.err.splitlines() if " of 4  " in line]
+    first, second = "too-small, repetition 1", "too-small, repetition 2"
+    assert order == [f"{first} (baseline)", first, second, f"{second} (baseline)"]
+    told = outcome("pairs")
+    assert (told["paired"], told["forced"]) == (True, False)
+    assert {one["what"] for one in told["differences"]} == {"scenario load.item_bytes"}
+    with History.open(Path("reports/history.sqlite")) as history:
+        assert [run.side for run in history.runs(2, side=None)].count("baseline") == 2
+        assert history.last_good("short") == history.session(1)
+
+
+def test_a_baseline_whose_files_are_gone_cannot_be_run_again(verb: Verb) -> None:
+    verb("regress", suite(), "--out", "first")
+    Path("first").rename("elsewhere")
+    said = verb("regress", suite(), "--paired")
+    assert said.code == 2
+    assert "first/too-small/1/run.json is missing" in said.err
+    assert "--archive" in said.err
+
+
+def test_a_broken_threshold_is_exit_code_1_and_no_baseline(verb: Verb) -> None:
+    said = verb("regress", suite(STRICT))
+    assert said.code == 1
+    assert said.out.startswith("short regressed: thresholds are broken.")
+    assert said.says("too-small, repetition 1: throttle_share_max:")
+    with History.open(Path("reports/history.sqlite")) as history:
+        assert history.last_good("short") is None
+
+
+def test_a_run_that_says_nothing_about_its_table_is_exit_code_3(verb: Verb, runs: Any) -> None:
+    verb("regress", suite())
+    runs(real, a_sample("generator-bound", 3))
+    said = verb("regress", suite(), "--out", "bound", "--force")
+    assert said.code == 3
+    assert said.out.startswith("short says too little: 1 of 2 runs say nothing about their tables.")
+    assert said.says("too-small, repetition 2 says nothing about its table: The load generator was the limit")
+    assert "NOT VALID" in said.err
+    assert sessions()[0].verdict == "invalid"
+    run = outcome("bound")["cases"][0]["after"][1]
+    assert (run["valid"], run["report"] is not None) == (False, True)
+
+
+def test_a_run_without_a_diagnosis_is_exit_code_3(verb: Verb, runs: Any) -> None:
+    runs(real, lambda _job, _how: 3)
+    said = verb("regress", suite(), "--out", "broken")
+    assert said.code == 3
+    assert said.says("too-small, repetition 2 says nothing about its table: It came to no diagnosis")
+
+
+def test_a_run_that_is_refused_ends_the_session_with_its_code(verb: Verb, runs: Any) -> None:
+    runs(real, lambda _job, _how: 4)
+    said = verb("regress", suite(), "--out", "refused")
+    assert said.code == 4
+    assert said.out.startswith("short was refused after 1 run.")
+    assert sessions()[0].verdict == "refused"
+
+
+def interrupt(_job: Job, _how: How) -> int:
+    raise KeyboardInterrupt
+
+
+def terminate(_job: Job, _how: How) -> int:
+    os.kill(os.getpid(), signal.SIGTERM)
+    return pytest.fail("it went on")
+
+
+@pytest.mark.parametrize("stop", [interrupt, terminate, lambda _job, _how: 130])
+def test_what_was_made_before_an_interrupt_is_kept(verb: Verb, runs: Any, stop: Fake) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    runs(real, stop)
+    said = verb("regress", suite(), "--out", "stopped")
+    assert said.code == 130
+    assert said.out.startswith("short was interrupted: 1 run kept, nothing decided.")
+    (session,) = sessions()
+    assert session.verdict == "interrupted"
+    with History.open(Path("reports/history.sqlite")) as history:
+        assert [(run.case, run.repetition) for run in history.runs(session)] == [("too-small", 0)]
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_session_is_ended_whatever_happens_in_it(verb: Verb, runs: Any) -> None:
+    def full_disk(_job: Job, _how: How) -> int:
+        raise OSError(28, "No space left on device")
+
+    runs(real, full_disk)
+    said = verb("regress", suite())
+    assert (said.code, "No space left" in said.err) == (2, True)
+    assert sessions()[0].verdict == "invalid"
+
+
+def test_two_at_once_on_one_history_are_both_fine(verb: Verb, runs: Any) -> None:
+    codes = []
+
+    def another_one_first(job: Job, how: How) -> int:
+        codes.append(verb("regress", "short.toml", "--out", "inner").code)
+        return REAL(job, how)
+
+    runs(another_one_first, real)
+    assert verb("regress", suite(), "--out", "outer").code == 0
+    assert codes == [0]
+    assert [one.verdict for one in sessions()] == ["baseline", "baseline"]
+    with History.open(Path("reports/history.sqlite")) as history:
+        assert {len(history.runs(one)) for one in history.sessions()} == {2}
+
+
+def test_it_can_be_held_against_any_session(verb: Verb) -> None:
+    assert verb("regress", suite(), "--pin", "gold").out.count("pinned as 'gold'") == 1
+    verb("regress", suite(DEARER), "--new-baseline")
+    for named, said in (("gold", "pinned as 'gold'"), ("1", "which was asked for")):
+        held = verb("regress", suite(), "--baseline", named)
+        assert held.code == 0
+        assert held.says("Held against session 1 of")
+        assert held.says(said)
+    wrong = verb("regress", suite(), "--baseline", "silver")
+    assert wrong.code == 2
+    assert "Pinned names: gold. Good sessions of short: 4, 3, 2, 1." in wrong.err
+
+
+def test_only_a_good_session_is_pinned(verb: Verb) -> None:
+    said = verb("regress", suite(STRICT), "--pin", "gold")
+    assert said.code == 1
+    with History.open(Path("reports/history.sqlite")) as history:
+        assert history.pins() == ()
+
+
+def test_a_case_that_is_new_is_held_against_nothing_yet(verb: Verb) -> None:
+    verb("regress", suite())
+    new = '[[cases]]\nname = "new"\nscenario = "sharded"\nset = ["load.duration_s=2", "keys.keys=10"]\n'
+    said = verb("regress", suite(cases=new))
+    assert said.code == 0
+    assert said.says("new is not in the baseline: it is held against nothing yet")
+    assert verb("regress", suite(cases=new)).out.startswith("short is as good as it was: all 4 gates held.")
+
+
+def test_calibration_says_what_can_be_told_and_is_never_a_baseline(verb: Verb) -> None:
+    noisy = '[[cases.gates]]\nmeasure = "throttle_share"\nleast_effect = 0.1\n'
+    said = verb("regress", suite(cases=noisy), "--calibrate", "--json", "--out", "alike")
+    assert said.code == 0
+    told = json.loads(said.out)
+    assert told == json.loads((Path("alike") / "calibration.json").read_text())
+    (measure,) = told["measures"]
+    assert (measure["case"], measure["measure"], measure["runs"]) == ("too-small", "throttle_share", 4)
+    assert measure["smallest_change"] >= measure["least_effect"]
+    (session,) = sessions()
+    assert (session.command, session.verdict) == ("calibrate", "calibrated")
+    with History.open(Path("reports/history.sqlite")) as history:
+        assert history.last_good("short") is None
+    said = verb("regress", suite(cases=noisy), "--calibrate")
+    assert said.out.startswith("short can tell changes of ")
+    assert said.says("Session 2, never a baseline.")
+
+
+def test_every_export_is_written(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
+    files = {"--junit": "a.xml", "--json-file": "a.json", "--markdown": "a.md", "--prometheus": "a.prom"}
+    said = verb("regress", suite(), "--github", *(word for pair in files.items() for word in pair))
+    assert said.code == 0
+    assert "::notice title=keyheat regress short::" in said.out
+    for name, words in (
+        ("a.xml", "<testsuites"),
+        ("a.json", '"keyheat.regression/1"'),
+        ("a.md", "### Keyheat"),
+        ("a.prom", "keyheat_regress_exit_code"),
+        ("step.md", "### Keyheat"),
+    ):
+        assert words in Path(name).read_text(), name
+
+
+def test_an_export_that_fails_changes_no_verdict_and_hides_none(verb: Verb) -> None:
+    Path("file").write_text("")
+    said = verb("regress", suite(), "--junit", "file/a.xml", "--markdown", "a.md")
+    assert said.code == 3
+    assert "cannot write file/a.xml" in said.err
+    assert Path("a.md").exists()
+    assert sessions()[0].verdict == "baseline"
+    assert verb("regress", suite(STRICT), "--junit", "file/a.xml").code == 1
+
+
+def test_json_is_the_outcome_and_nothing_else(verb: Verb) -> None:
+    said = verb("regress", suite(), "--json", "--github", "--out", "told", "--quiet")
+    assert json.loads(said.out) == outcome("told")
+    assert said.err.startswith("::notice ")
+
+
+def test_run_directories_are_archived(verb: Verb, tmp_path: Path) -> None:
+    assert verb("regress", suite(), "--archive", "kept", "--out", "first").code == 0
+    with History.open(Path("reports/history.sqlite")) as history:
+        url = history.runs(1)[0].folder_url
+    assert url == (tmp_path / "kept" / "short" / "1" / "too-small" / "1").as_uri()
+    assert (fetch(url, tmp_path / "back") / "run.json").exists()
+
+
+def test_an_archive_that_cannot_be_written_loses_nothing(verb: Verb, tmp_path: Path) -> None:
+    Path("file").write_text("")
+    said = verb("regress", suite(), "--archive", "file", "--out", "first")
+    assert said.code == 3
+    assert said.err.count("it stays in first/too-small/") == 2
+    with History.open(Path("reports/history.sqlite")) as history:
+        assert history.runs(1)[0].folder_url == (tmp_path / "first" / "too-small" / "1").as_uri()
+
+
+WRONG = {
+    "no such suite": (["nix"], "neither a file nor one of: "),
+    "a folder of others": (["short.toml", "--out", "others"], "is not an empty folder"),
+    "an address that is none": (["short.toml", "--otlp", "localhost"], "such as http://localhost:4318"),
+    "an archive that nobody knows": (["short.toml", "--archive", "nix://a"], "nix"),
+    "both": (["short.toml", "--calibrate", "--paired"], "say either --calibrate or --paired"),
+    "new and old": (["short.toml", "--new-baseline", "--baseline", "1"], "say either --new-baseline or"),
+    "an export of nothing": (["short.toml", "--calibrate", "--junit", "a.xml"], "an export of a comparison"),
+    "a folder as a file": (["short.toml", "--junit", "others"], "others is a folder"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_before_anything_is_made(verb: Verb, runs: Any, name: str) -> None:
+    runs(lambda _job, _how: pytest.fail("a run was made"))
+    suite()
+    Path("others").mkdir()
+    (Path("others") / "run.json").write_text("{}")
+    arguments, words = WRONG[name]
+    said = verb("regress", *arguments)
+    assert said.code == 2
+    assert words in said.err
+    assert not Path("reports/history.sqlite").exists() or sessions() == ()
