@@ -2,7 +2,7 @@
 
 python -m benchmarks.regression                    on the simulator, each run made for its comparison
 python -m benchmarks.regression collect DIR [N]    N runs on the local endpoint into DIR, one after the other
-python -m benchmarks.regression pool DIR|FILE      comparisons drawn from such runs; FILE: what `keep` wrote
+python -m benchmarks.regression pool [DIR|FILE]    comparisons drawn from such runs, else from recorded ones
 python -m benchmarks.regression keep DIR FILE      the numbers of such runs in one file
 
 Without noise there would be nothing to measure: on the simulator each run has a seed of its own, arrivals and
@@ -25,17 +25,19 @@ AA, LOSSES = 200, 100
 MOST_ALARMS, LEAST_FOUND = 2, 95
 SEED: Final = 7
 RUNS: Final = 180
+RECORDED: Final = Path("benchmarks/recorded/regression.jsonl")
 CASES: Final = ("limited", "hotkey")  # of the pool
 
 
 def simulated(alarms: int = AA, losses: int = LOSSES) -> list[Row]:
     """Every run made for its comparison; each side has seeds of its own."""
-    same = (_simulated_sides(_simulated.SAME, number) for number in range(alarms))
-    less = (_simulated_sides(_simulated.LESS, alarms + number) for number in range(losses))
+    first, last = _simulated.SAME, _simulated.LESS
+    same = (simulated_sides(first, first, number) for number in range(alarms))
+    less = (simulated_sides(first, last, alarms + number) for number in range(losses))
     return _rows("simulated", counted(same), counted(less))
 
 
-def drawn(path: Path) -> list[Row]:
+def drawn(path: Path, alarms: int = AA, losses: int = LOSSES) -> list[Row]:
     """Comparisons drawn from runs on the local endpoint, in turns and with an earlier baseline."""
     runs, invalid = _pool.pool(path)
     for (kind, case), of_kind in runs.items():
@@ -46,21 +48,21 @@ def drawn(path: Path) -> list[Row]:
         for case in CASES
         if len(runs["same", case]) >= 2 * REPETITIONS and len(runs["less", case]) >= REPETITIONS
     ]
-    less = list(_drawn(LOSSES, cases, lambda rng, case: lost(runs["same", case], runs["less", case], rng)))
-    turns = list(_drawn(AA, cases, lambda rng, case: interleaved(runs["same", case], rng)))
-    earlier = list(_drawn(AA, cases, lambda rng, case: apart(runs["same", case], rng)))
+    less = list(_drawn(losses, cases, lambda rng, case: lost(runs["same", case], runs["less", case], rng)))
+    turns = list(_drawn(alarms, cases, lambda rng, case: interleaved(runs["same", case], rng)))
+    earlier = list(_drawn(alarms, cases, lambda rng, case: apart(runs["same", case], rng)))
     return [
         *_rows("in turns", counted(turns, paired=True), counted(less, paired=True)),
         *_rows("earlier baseline", counted(earlier), counted(less)),
     ]
 
 
-def _simulated_sides(last: _simulated.Raws, number: int) -> Sides:
+def simulated_sides(first: _simulated.Raws, last: _simulated.Raws, number: int) -> Sides:
     """A comparison whose runs nobody else has: its seeds are its own."""
     seeds = range(2 * REPETITIONS * number, 2 * REPETITIONS * (number + 1))
     before, after = (
         {case: [_simulated.summary(raw, seed) for seed in seeds[side::2]] for case, raw in raws.items()}
-        for side, raws in enumerate((_simulated.SAME, last))
+        for side, raws in enumerate((first, last))
     )
     return before, after
 
@@ -97,8 +99,9 @@ def main() -> int:
             _pool.collect(Path(folder), int(count[0]) if count else RUNS)
         case ["keep", folder, file]:
             _pool.keep(Path(folder), Path(file))
-        case ["pool", path]:
-            return 0 if show("Suites on the local endpoint, five runs on each side", drawn(Path(path))) else 1
+        case ["pool", *paths]:
+            path = Path(paths[0]) if paths else RECORDED
+            return 0 if show("Suites on the local endpoint, five runs on each side", drawn(path)) else 1
         case _:
             print(__doc__)
             return 2
