@@ -48,6 +48,7 @@ MENU: Menu = {
         "collect": ("evidence", "what CloudWatch says of a run, or of any table"),
         "analyze": ("evidence", "label the throttles: partition, table, or what else it was"),
         "report": ("show", "write the page of a run from its files"),
+        "export": ("export", "what each chart of a run shows, as CSV or Parquet"),
         "compare": ("show", "several runs side by side on one page"),
         "runs": ("runs", "all runs on one page: search, order, trends"),
         "serve": ("runs", "the same on a local page, while runs are going on"),

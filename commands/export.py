@@ -1,0 +1,28 @@
+"""The verb `export`: what each chart of a run's page shows, as files."""
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from commands.codes import DONE
+from commands.common import a_folder, a_path
+from reports.console import out, shown
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=a_folder)
+@click.option("--format", "kind", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True)
+@click.option("--out", "place", type=a_path, help="where the files go  [default: RUN/export]")
+@click.option("--show-keys", is_flag=True, help="with the values of keys, where the run recorded them")
+def export(folder: Path, kind: Literal["csv", "parquet"], place: Path | None, show_keys: bool) -> int:
+    """Write what each chart of a run shows as a file: second by second, units in the names of the columns."""
+    from reports.exports import KeysNotRecorded, write_exports
+
+    try:
+        written = write_exports(folder, place or folder / "export", kind, show_keys=show_keys)
+    except KeysNotRecorded as problem:
+        raise click.UsageError(str(problem)) from problem
+    for path, rows in written:
+        out.print(f"{shown(path)}  {rows:,} {'row' if rows == 1 else 'rows'}", markup=False)
+    return DONE
