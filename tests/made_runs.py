@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from analyzers.setup import Setup
 from analyzers.summary import RunSummary
 from tablemodel import runfiles
-from tablemodel.runfiles import FILES, write_json
+from tablemodel.runfiles import FILES
 
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -57,7 +59,7 @@ def written(folder: Path, made: RunSummary, *, report: bool = True) -> Path:
     """A run directory that was analyzed; its diagnosis is there and says nothing."""
     started(folder, made.scenario, status="finished", at=made.started_at)
     (folder / FILES[runfiles.DIAGNOSIS]).write_text("{}")
-    write_json(folder / FILES[runfiles.SUMMARY], runfiles.SUMMARY, made.model_dump(mode="json"))
+    _json(folder, runfiles.SUMMARY, made.model_dump(mode="json"))
     if report:
         (folder / "report.html").write_text("<!doctype html><title>a report</title>")
     return folder
@@ -75,5 +77,10 @@ def started(folder: Path, scenario: str, *, status: str = "running", at: datetim
         "table": {"name": f"table-of-{scenario}"},
     }
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / FILES[runfiles.RUN], runfiles.RUN, content)
+    _json(folder, runfiles.RUN, content)
     return folder
+
+
+def _json(folder: Path, name: str, content: dict[str, Any]) -> None:
+    """As `write_json` writes it, without waiting for the disk."""
+    (folder / FILES[name]).write_bytes(orjson.dumps({"format": name, **content}))

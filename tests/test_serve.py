@@ -202,9 +202,9 @@ def test_files_that_are_not_a_runs_own_are_not_given(client, clock, tmp_path):
     assert re.findall(r'href="files/([^"]+)"', listed) == ["diagnosis.json", "run.json", "summary.json"]
     assert client.get(f"/run/{key}/files/notes.txt").status_code == 404
     assert client.get(f"/run/{key}/files/keys.json").status_code == 404
-    got = client.get(f"/run/{key}/files/run.json")
-    assert json.loads(got.data)["format"] == "keyheat.run/1"
-    assert got.headers["Content-Disposition"] == "attachment; filename=one-run.json"
+    with client.get(f"/run/{key}/files/run.json") as got:
+        assert json.loads(got.data)["format"] == "keyheat.run/1"
+        assert got.headers["Content-Disposition"] == "attachment; filename=one-run.json"
 
 
 def test_key_values_stay_on_this_machine(site, clock, tmp_path):
