@@ -118,7 +118,9 @@ def test_a_read_costs_what_has_been_written_by_then() -> None:
     """50 items of 1,000 bytes are 13 read units, half of them eventually; a new key has fewer."""
     seconds = of(scenario("audit-log", keys__share=1.0, load__requests_per_s=90), 3)
     units = [next(flow.units for flow in flows if flow.operation == "Query") for flows in seconds]
-    assert units[0] < read_units(50_000, consistent=False) == units[1] == units[2]
+    full = read_units(50_000, consistent=False)
+    assert units[0] < 0.9 * full
+    assert units[1:] == pytest.approx([full, full])
 
 
 def test_a_query_for_one_client_reads_only_that_part() -> None:
