@@ -13,7 +13,8 @@ from analyzers.numbers import NOTHING, measured, percent, some, span
 from regression.finding import Finding
 from regression.history import Kept, Pin, Session
 from regression.history.trend import Trend
-from regression.words import DECISIONS, relative, value
+from regression.outcome import is_idle
+from regression.words import decision, relative, value
 from reports.constraints import NAMES
 from reports.regression_text import DECIDED, STYLES
 from reports.terminal import Paragraph
@@ -126,14 +127,15 @@ def _runs(runs: Sequence[Kept]) -> Table:
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[RenderableType]:
-    told = [one for one in findings if one.decision != "same"]
-    if findings:
-        held = len(findings) - len(told)
-        yield Text(f"\n{held} of {some(len(findings), 'gate')} held", style="bold")
+    told = [one for one in findings if not is_idle(one)]
+    if told:
+        held = sum(one.decision in ("same", "better") for one in told)
+        yield Text(f"\n{held} of {some(len(told), 'gate')} held", style="bold")
     for one in told:
-        word = Text(f"  {DECISIONS[one.decision]}  ", style=DECIDED[one.decision])
-        yield Text.assemble(word, (f"{one.case}: {one.gate.measure}", "bold"))
-        yield Paragraph(one.because, "    ", "    ")
+        if one.decision != "same":
+            word = Text(f"  {decision(one)}  ", style=DECIDED[one.decision])
+            yield Text.assemble(word, (f"{one.case}: {one.gate.measure}", "bold"))
+            yield Paragraph(one.because, "    ", "    ")
 
 
 def _folders(runs: Sequence[Kept]) -> Iterator[RenderableType]:
@@ -159,7 +161,10 @@ def _case(case: str, trends: Sequence[Trend]) -> Iterator[RenderableType]:
     if table.row_count:
         yield table
     yield from (Paragraph(line, "  - ", "    ", style) for trend in trends for line, style in _changes(trend))
-    if still := [trend.measure.name for trend in trends if trend.constant]:
+    still = [
+        f"{one.measure.name} {value(one.values[-1], one.measure.name)}" for one in trends if one.constant
+    ]
+    if still:
         yield Paragraph(f"The same in every session: {', '.join(still)}.", style="dim")
     yield Text("")
 
