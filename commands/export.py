@@ -7,7 +7,8 @@ import click
 
 from commands.codes import DONE
 from commands.common import a_folder, a_path
-from reports.console import out, shown
+from commands.telling import in_json
+from reports.console import out, print_json, shown
 
 
 @click.command()
@@ -15,7 +16,10 @@ from reports.console import out, shown
 @click.option("--format", "kind", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True)
 @click.option("--out", "place", type=a_path, help="where the files go  [default: RUN/export]")
 @click.option("--show-keys", is_flag=True, help="with the values of keys, where the run recorded them")
-def export(folder: Path, kind: Literal["csv", "parquet"], place: Path | None, show_keys: bool) -> int:
+@in_json("which files were written, with their rows,")
+def export(
+    folder: Path, kind: Literal["csv", "parquet"], place: Path | None, show_keys: bool, as_json: bool
+) -> int:
     """Write what each chart of a run shows as a file: second by second, units in the names of the columns."""
     from reports.exports import KeysNotRecorded, write_exports
 
@@ -23,6 +27,9 @@ def export(folder: Path, kind: Literal["csv", "parquet"], place: Path | None, sh
         written = write_exports(folder, place or folder / "export", kind, show_keys=show_keys)
     except KeysNotRecorded as problem:
         raise click.UsageError(str(problem)) from problem
+    if as_json:
+        print_json({"files": [{"path": str(path), "rows": rows} for path, rows in written]})
+        return DONE
     for path, rows in written:
         out.print(f"{shown(path)}  {rows:,} {'row' if rows == 1 else 'rows'}", markup=False)
     return DONE
