@@ -10,7 +10,7 @@ from analyzers.numbers import some, span
 from analyzers.words import capital
 from regression.finding import Finding
 from regression.outcome import Outcome, Verdict, worst_first
-from regression.words import DECISIONS, against, changed, headline, value
+from regression.words import DECISIONS, against, headline
 from reports.terminal import Paragraph
 
 STYLES: Final[dict[Verdict, str]] = {
@@ -60,15 +60,10 @@ def _gates(outcome: Outcome) -> Iterator[RenderableType]:
 
 
 def _gate(one: Finding) -> Iterator[RenderableType]:
-    name = one.gate.measure
-    before, after = value(one.before, name), value(one.after, name)
     word = Text(f"{DECISIONS[one.decision]:<{WIDEST}}", style=DECIDED[one.decision])
-    yield Text.assemble(INDENT, word, "  ", (f"{one.case}: {name}", "bold"))
+    yield Text.assemble(INDENT, word, "  ", (f"{one.case}: {one.gate.measure}", "bold"))
     indent = INDENT + " " * (WIDEST + 2)
-    change = f": {changed(one)}" if one.change is not None else ""
-    yield Paragraph(f"{before} before, {after} now{change}", indent, indent)
-    if one.failed or one.decision == "undecided":
-        yield Paragraph(one.because, indent, indent, "dim")
+    yield Paragraph(one.because, indent, indent)
 
 
 def _lines(heading: str, lines: Sequence[str]) -> Iterator[RenderableType]:

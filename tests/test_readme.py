@@ -64,6 +64,7 @@ TESTED_ELSEWHERE = {
     "local-table.md": "test_control_docs.py",
     "plan.md": "test_plan_page.py",
     "pytest.md": "test_pytest_page.py",
+    "regress.md": "test_regress_page.py",
     "rules.md": "test_rules_page.py",
     "runs.md": "test_runs_page.py",
     "simulate.md": "test_simulate.py",

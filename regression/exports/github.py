@@ -14,7 +14,7 @@ from typing import Final, Literal
 from regression.exports.markdown import markdown
 from regression.finding import Finding
 from regression.outcome import Outcome
-from regression.words import changed, headline, value
+from regression.words import headline
 from tablemodel.runfiles import CannotWrite
 
 MOST: Final = 10  # of a kind, in a step
@@ -64,10 +64,7 @@ def _lines(level: Level, notes: Sequence[Note], file: str) -> Iterator[str]:
 
 
 def _note(finding: Finding) -> Note:
-    measure = finding.gate.measure
-    before, after = value(finding.before, measure), value(finding.after, measure)
-    title = f"{finding.case}: {measure} {finding.decision}"
-    return title, f"{before} before, {after} now, {changed(finding)}. {finding.because}"
+    return f"{finding.case}: {finding.gate.measure} {finding.decision}", finding.because
 
 
 def _invalid(outcome: Outcome) -> list[Note]:
