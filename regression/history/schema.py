@@ -104,8 +104,8 @@ def migrate(
 ) -> None:
     """Bring a file to the newest version, each step whole or not at all; another process may do the same."""
     while version_of(connection) < len(migrations):
-        connection.execute("BEGIN IMMEDIATE")
         with connection:  # commits, or rolls back
+            connection.execute("BEGIN IMMEDIATE")
             if (version := version_of(connection)) < len(migrations):
                 _step(connection, version + 1, migrations[version], now, keyheat)
 

@@ -141,13 +141,6 @@ class History(Reading):
                 (self._at(), verdict, findings_text(findings), number),
             )
 
-    def moved(self, folder_url: str, to: str) -> int:
-        """Say that a run directory is somewhere else now; gives how many runs referred to it."""
-        with self._writing():
-            return self._connection.execute(
-                "UPDATE runs SET folder_url = ? WHERE folder_url = ?", (to, folder_url)
-            ).rowcount
-
     def lose(self, session: Ref) -> None:
         """Say of a session that it will not go on: its process is gone, where nobody here can see it."""
         number = id_of(session)
@@ -227,7 +220,6 @@ class History(Reading):
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """One transaction, in which nobody else writes."""
-        with in_words(self.path):
+        with in_words(self.path), self._connection:  # which commits, or rolls back, also when interrupted
             self._connection.execute("BEGIN IMMEDIATE")
-            with self._connection:  # commits, or rolls back
-                yield
+            yield

@@ -200,9 +200,3 @@ def test_old_sessions_are_pruned_and_what_is_needed_stays(history: History) -> N
     assert len(history.series("nightly", "hotkey", "throttle_share")) == 3
     assert history.begin("nightly", "sha256:0").id == running.id + 1, "numbers are never used again"
     assert history.faults() == ()
-
-
-def test_a_run_directory_that_went_somewhere_else_is_found_there(history: History) -> None:
-    session = a_session(history)
-    assert history.moved(f"file:///runs/{session}-0", "s3://bucket/0") == 1
-    assert [run.folder_url for run in history.runs(session)] == ["s3://bucket/0", f"file:///runs/{session}-1"]
