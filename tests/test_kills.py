@@ -175,7 +175,7 @@ def test_the_process_that_watches_is_killed(start: Start, verb: Verb, tmp_path: 
     eventually(lambda: all(not one.is_running() or one.status() == psutil.STATUS_ZOMBIE for one in family))
     assert files_in(run) >= {"run.json"} | RECORDS
     assert not [name for name in files_in(run) if name.endswith(".tmp")]
-    assert verb("analyze", run).code == 0
+    assert verb("analyze", run).code in (0, 3)  # 3: killed so early, the load may not have got going
 
 
 def test_ctrl_c_keeps_what_there_is(start: Start, tmp_path: Path) -> None:
