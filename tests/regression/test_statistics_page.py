@@ -1,0 +1,60 @@
+"""docs/regression-statistics.md: its commands are ones that we have, and its numbers those of the code."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from analyzers.measures import MEASURES
+from benchmarks import _pool, regression
+from commands.regress import regress
+from regression.statistics import change_points
+from regression.statistics.detectable import POWER
+from regression.suite import load_suite
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/regression-statistics.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line]
+BENCHMARKS = {
+    "python -m benchmarks.intervals",
+    "python -m benchmarks.regression",
+    "python -m benchmarks.regression pool",
+    "python -m benchmarks.regression collect reports/out/noise 180",
+    "python -m benchmarks.regression pool reports/out/noise",
+}
+
+
+def test_its_benchmarks_are_there() -> None:
+    assert {command for command in COMMANDS if command.startswith("python")} == BENCHMARKS
+    said = regression.__doc__ or ""
+    for kind in ("collect DIR [N]", "pool [DIR|FILE]"):
+        assert f"python -m benchmarks.regression {kind}" in said
+    assert (ROOT / regression.RECORDED).is_file()
+
+
+def test_its_suite_is_calibrated_by_an_option_that_there_is() -> None:
+    (command,) = [command for command in COMMANDS if command.startswith("keyheat")]
+    _, verb, suite, option = shlex.split(command)
+    assert verb == regress.name
+    assert load_suite(ROOT / suite).name == "nightly"
+    assert option in {word for one in regress.params for word in one.opts}
+
+
+@pytest.mark.parametrize("measure", sorted(set(re.findall(r"^\| `([a-z0-9_.]+)` \|", PAGE, re.MULTILINE))))
+def test_measures_that_it_names_are_in_the_catalogue(measure: str) -> None:
+    assert measure in MEASURES
+
+
+def test_the_rules_that_it_states_are_those_of_the_code() -> None:
+    assert f"found {POWER * 100:.0f} times in 100" in PAGE
+    assert change_points.SIGNIFICANCE == 0.01, "one shuffled series in a hundred"
+    assert (change_points.FAR, change_points.LEAST) == (4.0, 3), "four deviations, three sessions"
+
+
+def test_the_recorded_runs_are_as_many_as_it_says() -> None:
+    runs, _ = _pool.pool(ROOT / regression.RECORDED)
+    same, less = len(runs["same", "hotkey"]), len(runs["less", "hotkey"])
+    assert f"{same + less} valid runs of 6 s of `hotkey`" in PAGE
+    assert f"{same} alike and {less} whose hot key" in PAGE
