@@ -6,7 +6,19 @@ installed (`npm ci --prefix benchmarks`).
 
 import sys
 
-from benchmarks import admit, arrivals, checks, endpoint, fanout, load, memory, report, simulate, store
+from benchmarks import (
+    admit,
+    arrivals,
+    checks,
+    endpoint,
+    fanout,
+    load,
+    memory,
+    report,
+    runs_index,
+    simulate,
+    store,
+)
 
 PARTS = (
     admit.main,
@@ -16,6 +28,7 @@ PARTS = (
     fanout.main,
     memory.main,
     report.main,
+    runs_index.main,
     simulate.main,
     checks.main,
     lambda: endpoint.main([]),

@@ -6,8 +6,10 @@ import re
 import signal
 import sys
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from platform import node
+from zipfile import ZipFile
 
 import psutil
 import pytest
@@ -243,6 +245,21 @@ def test_a_report_that_is_not_there_is_made_and_kept_in_memory(client, clock, sa
     assert client.get(f"/run/{key}/report").data == made  # it is the one that was made, not another
     os.utime(run / "diagnosis.json", (clock(), clock()))
     assert client.get(f"/run/{key_of(client, clock)}/report").data != made
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_what_its_charts_show_can_be_had(client, clock, sample, tmp_path, kind):
+    run = sample("hotkey").rename(tmp_path / "runs" / "hotkey")
+    key = key_of(client, clock)
+    before = {path.name for path in run.iterdir()}
+    assert f'href="export/{kind}"' in client.get(f"/run/{key}/files").get_data(as_text=True)
+    answer = client.get(f"/run/{key}/export/{kind}")
+    with ZipFile(BytesIO(answer.data)) as zipped:
+        names = zipped.namelist()
+        assert len(names) > 3
+        assert all(name.endswith(f".{kind}") and zipped.read(name) for name in names)
+    assert {path.name for path in run.iterdir()} == before
+    assert client.get(f"/run/{key}/export/exe").status_code == 404
 
 
 def test_a_report_that_is_older_than_the_diagnosis_is_not_shown(clock, sample):

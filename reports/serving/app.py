@@ -14,6 +14,7 @@ from flask import Flask, Response, abort, request, send_file
 from markupsafe import escape
 from werkzeug.exceptions import HTTPException
 
+from reports.exports import Kind
 from reports.runs_index import render_runs
 from reports.serving.hosts import Hosts
 from reports.serving.look import Look
@@ -30,6 +31,7 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
+KINDS: Final[dict[Kind, str]] = {"csv": "CSV", "parquet": "Parquet"}
 WITHHELD: Final = (
     "This run was told to show key values, and this server is reached from other machines: "
     "keyheat serve --show-keys gives them, too."
@@ -57,6 +59,9 @@ def app_of(site: Site) -> Flask:
     app.add_url_rule("/runs.json", "runs", lambda: _runs(site))
     app.add_url_rule("/now.json", "now", lambda: _now(site))
     app.add_url_rule("/run/<key>/report", "report", lambda key: _report(site, key))
+    app.add_url_rule(
+        "/run/<key>/export/<any(csv, parquet):kind>", "export", lambda key, kind: _export(site, key, kind)
+    )
     app.add_url_rule("/run/<key>/files", "files", lambda key: _files(site, key))
     app.add_url_rule("/run/<key>/files/<name>", "file", lambda key, name: _file(site, key, name))
     return app
@@ -85,13 +90,25 @@ def _report(site: Site, key: str) -> Response:
         abort(404, str(problem))
 
 
+def _export(site: Site, key: str, kind: Kind) -> Response:
+    folder = _folder(site, key)
+    try:
+        body = site.pages.exported(folder, kind)
+    except FileProblem as problem:
+        abort(404, str(problem))
+    name = {"Content-Disposition": f'attachment; filename="charts-{key}-{kind}.zip"'}
+    return Response(body, mimetype="application/zip", headers=name)
+
+
 def _files(site: Site, key: str) -> Response:
     folder = _folder(site, key)
     lines = "".join(
         f'<li><a href="files/{escape(name)}">{escape(name)}</a> {size:,} bytes</li>'
         for name, size in files_of(folder).items()
     )
-    return Response(_page(f"Files of {folder.name}", f"<ul>{lines}</ul>"))
+    charts = "".join(f'<li><a href="export/{kind}">{name}</a>, zipped</li>' for kind, name in KINDS.items())
+    said = f"<h2>What each chart shows</h2><ul>{charts}</ul><h2>The run's own files</h2><ul>{lines}</ul>"
+    return Response(_page(f"Files of {folder.name}", said))
 
 
 def _file(site: Site, key: str, name: str) -> Response:

@@ -5,10 +5,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Final
+from zipfile import ZIP_DEFLATED, ZipFile
 
+from reports.exports import Kind, write_exports
 from reports.load import load_run
 from reports.page import REPORT, render
 from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, FileProblem
@@ -43,6 +47,15 @@ class Pages:
             raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
         with self._lock:
             return self._rendered(folder)
+
+    def exported(self, folder: Path, kind: Kind) -> bytes:
+        """What every chart shows, as a ZIP of files, keys as digests. Raises `FileProblem`."""
+        with self._lock, TemporaryDirectory() as place:
+            archive = BytesIO()
+            with ZipFile(archive, "w", ZIP_DEFLATED) as zipped:
+                for path, _rows in write_exports(folder, Path(place), kind):
+                    zipped.write(path, path.name)
+            return archive.getvalue()
 
     def _rendered(self, folder: Path) -> bytes:
         stamp = tuple(
