@@ -20,7 +20,7 @@ other side have one, no interval is needed: three runs on each side do so by cha
 """
 
 from collections.abc import Sequence
-from math import isfinite
+from math import inf, isfinite
 
 from analyzers.numbers import percent, some
 from regression import suite_gates
@@ -115,7 +115,7 @@ def _ratio(compared: Compared, known: Sides, level: float, paired: bool) -> Rati
     both = [
         ratio_of(first, last, confidence=each, paired=pairs, least_spread=unsure) for pairs in (False, True)
     ]
-    return min(both, key=lambda ratio: ratio.high / ratio.low)
+    return min(both, key=lambda ratio: ratio.high / ratio.low if ratio.low else inf)
 
 
 def _is_the_machines(compared: Compared) -> bool:

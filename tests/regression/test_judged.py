@@ -1,0 +1,150 @@
+"""A session held against its baseline: what is compared with what, and what is left alone."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.setup import Setup
+from analyzers.summary import RunSummary
+from regression.baseline import Baseline
+from regression.history import Kept
+from regression.judged import Held
+from regression.made import Made, run_made
+from regression.outcome import BaselineUsed, Side
+from regression.planned import planned
+from regression.suite import Suite, load_suite
+
+AT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
+SUITE = """
+format = "keyheat.suite/1"
+name = "two"
+question = "Is it as good as it was?"
+repetitions = {repetitions}
+target = "http://127.0.0.1:8000"
+
+[[gates]]
+measure = "accepted_units_per_s.write"
+least_effect = 0.05
+
+[[cases]]
+scenario = "hotkey"
+
+[[cases]]
+scenario = "sharded"
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Any:
+    def load(repetitions: int = 3) -> Suite:
+        path = tmp_path / "two.toml"
+        path.write_text(SUITE.format(repetitions=repetitions))
+        return load_suite(path)
+
+    return load
+
+
+def a_summary(accepted: float, machine: str = "this one") -> RunSummary:
+    return RunSummary(
+        run_id=f"run-{accepted}", scenario="hotkey", started_at=AT, duration_s=60.0, status="finished",
+        setup=Setup(target="http://127.0.0.1:8000", region="eu-west-1", scenario="s", machine=machine),
+        valid=True, constraint="partition", grade="reason", confidence=0.9,
+        measures={"accepted_units_per_s.write": accepted},
+    )  # fmt: skip
+
+
+def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> Made:
+    """The runs of a session, by case and side."""
+    all_made = Made()
+    paired = any("before" in sides for sides in numbers.values())
+    for one in planned(suite, Path("runs"), before={} if paired else None):
+        of_side = numbers.get(one.case.name, {}).get(one.side, [])
+        if one.repetition < len(of_side):
+            summary = a_summary(of_side[one.repetition])
+            all_made.summaries.append((one, summary))
+            all_made.runs.append(run_made(one, summary, url="file:///runs", took_s=1.0, problem=None))
+    return all_made
+
+
+def baseline(runs: dict[str, list[float]], machine: str = "this one") -> Baseline:
+    kept = {
+        case: tuple(
+            Kept(case=case, repetition=number, side="candidate", summary=a_summary(accepted, machine),
+                 folder_url="file:///gone", at=AT)
+            for number, accepted in enumerate(numbers)
+        )
+        for case, numbers in runs.items()
+    }  # fmt: skip
+    return Baseline(used=BaselineUsed(session="1", started_at=AT), kept=kept)
+
+
+LIKE = [1_000.0, 1_001.0, 999.0]
+LESS = [800.0, 801.0, 799.0]
+
+
+def test_a_case_that_got_worse_is_found(suite: Any) -> None:
+    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}))
+    judged = held.judged(made(held.suite, {"hotkey": {"after": LESS}, "sharded": {"after": LIKE}}))
+    assert [(one.case, one.decision) for one in judged["findings"]] == [
+        ("hotkey", "worse"), ("sharded", "same"),
+    ]  # fmt: skip
+    assert judged["verdict"] == "regressed"
+
+
+def test_a_new_case_is_held_against_nothing(suite: Any) -> None:
+    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE}))
+    judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
+    assert [one.case for one in judged["findings"]] == ["hotkey"]
+    assert (judged["verdict"], "sharded is not in" in judged["because"][0]) == ("good", True)
+
+
+def test_another_machine_forbids_what_is_not_forced(suite: Any) -> None:
+    after: dict[str, dict[Side, list[float]]] = {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}
+    kept = baseline({"hotkey": LIKE, "sharded": LIKE}, machine="another")
+    held = Held(suite=suite(), baseline=kept)
+    refused = held.judged(made(held.suite, after))
+    assert (refused["verdict"], refused["findings"], refused["forced"]) == ("invalid", (), False)
+    assert {one.what for one in refused["differences"]} == {"machine"}
+    forced = Held(suite=held.suite, baseline=kept, force=True).judged(made(held.suite, after))
+    assert (forced["verdict"], forced["forced"], len(forced["findings"])) == ("good", True, 2)
+
+
+def test_force_without_a_difference_forces_nothing(suite: Any) -> None:
+    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), force=True)
+    judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
+    assert (judged["verdict"], judged["forced"], judged["differences"]) == ("good", False, ())
+
+
+def test_pairs_are_held_against_each_other_and_not_against_what_was_kept(suite: Any) -> None:
+    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
+    both: dict[Side, list[float]] = {"before": LESS, "after": LESS}
+    judged = held.judged(made(held.suite, {"hotkey": both, "sharded": both}))
+    assert judged["verdict"] == "good"
+    cases = held.cases(made(held.suite, {"hotkey": both, "sharded": both}))
+    assert [len(case.before) for case in cases] == [3, 3]
+
+
+def test_a_run_that_left_its_partner_alone_is_no_defect(suite: Any) -> None:
+    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
+    short = {"hotkey": {"before": LIKE, "after": LIKE[:2]}, "sharded": {"before": LIKE, "after": LIKE}}
+    assert held.judged(made(held.suite, short))["verdict"] == "good"  # type: ignore[arg-type]
+
+
+def test_two_noisy_pairs_are_undecided(suite: Any) -> None:
+    """So few pairs have an interval from nothing to without end."""
+    held = Held(suite=suite(2), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
+    wild: dict[Side, list[float]] = {"before": [10.0, 1e6], "after": [1e6, 10.0]}
+    judged = held.judged(made(held.suite, {"hotkey": wild, "sharded": wild}))
+    assert {one.decision for one in judged["findings"]} == {"undecided"}
+
+
+@pytest.mark.parametrize(("code", "verdict"), [(130, "interrupted"), (4, "refused"), (2, "invalid")])
+def test_a_session_that_was_ended_early_decides_nothing(suite: Any, code: int, verdict: str) -> None:
+    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}))
+    stopped = made(held.suite, {"hotkey": {"after": LESS}})
+    stopped.code = code
+    judged = held.judged(stopped)
+    assert judged["verdict"] == verdict
+    assert "findings" not in judged
