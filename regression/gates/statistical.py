@@ -21,6 +21,7 @@ other side have one, no interval is needed: three runs on each side do so by cha
 
 from collections.abc import Sequence
 from math import inf, isfinite
+from urllib.parse import urlsplit
 
 from analyzers.numbers import percent, some
 from regression import suite_gates
@@ -30,6 +31,7 @@ from regression.gates.known import Known, Sides, in_words, least_spread, raised,
 from regression.statistics.detectable import effect_of, runs_to_tell
 from regression.statistics.intervals import LEAST_RUNS, Ratio, ratio_of
 from regression.words import relative, value
+from tablemodel.addresses import on_this_machine
 
 LOCAL, MILLISECONDS = "local", "ms"
 OF_THE_MACHINE = "on a local endpoint that may be the machine: --paired runs the baseline again beside it"
@@ -119,8 +121,9 @@ def _ratio(compared: Compared, known: Sides, level: float, paired: bool) -> Rati
 
 
 def _is_the_machines(compared: Compared) -> bool:
-    """Whether it is a service time of the local endpoint."""
-    local = any(run.setup.target == LOCAL for run in (*compared.before, *compared.after))
+    """Whether it is a service time of an endpoint on this machine."""
+    targets = {run.setup.target for run in (*compared.before, *compared.after)}
+    local = any(target == LOCAL or on_this_machine(urlsplit(target).hostname or "") for target in targets)
     return local and compared.measure.unit == MILLISECONDS
 
 

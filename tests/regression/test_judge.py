@@ -170,6 +170,8 @@ def test_more_of_what_should_be_less_is_worse() -> None:
 def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_turns() -> None:
     times: list[float | None] = [value / 100 for value in STEADY]
     slower: list[float | None] = [value / 50 for value in STEADY]
+    here = SETUP.model_copy(update={"target": "http://127.0.0.1:8000"})
+    assert of_measure("p99_ms", times, slower, setup=here).decision == "undecided"
     alone = of_measure("p99_ms", times, slower)
     assert alone.decision == "undecided"
     assert alone.because.endswith("that may be the machine: --paired runs the baseline again beside it.")
