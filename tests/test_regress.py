@@ -319,6 +319,37 @@ def test_calibration_says_what_can_be_told_and_is_never_a_baseline(verb: Verb) -
     assert said.says("Session 2, never a baseline.")
 
 
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials that no service has to know, for nothing is sent."""
+    for name, value in (("ACCESS_KEY_ID", "AKID"), ("SECRET_ACCESS_KEY", "secret"), ("REGION", "eu-west-1")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+
+
+@pytest.mark.usefixtures("account")
+def test_a_suite_on_an_account_is_agreed_to_once_before_anything_is_sent(verb: Verb, runs: Any) -> None:
+    asked: list[How] = []
+
+    def answer(job: Job, how: How) -> int:
+        asked.append(how)
+        return a_sample("hotkey", 0)(job, how)
+
+    runs(answer)
+    on_aws = '\n[[cases]]\nname = "real"\nscenario = "hotkey"\ntarget = "aws"\n'
+    nobody = verb("regress", suite(cases=on_aws))
+    assert (nobody.code, "--yes" in nobody.err) == (4, True)
+    assert (asked, sessions()) == ([], ())
+    assert not Path("reports/out").exists()
+    dear = verb("regress", suite(cases=on_aws), "--yes", "--max-dollars", "0.000001")
+    assert (dear.code, asked) == (4, [])
+    assert verb("regress", suite(cases=on_aws), "--yes", "--max-units", "100_000_000").code == 0
+    assert [how.target for how in asked] == ["simulated", "aws", "simulated", "aws"]
+    options = asked[1].options
+    assert "--yes" in options
+    assert options[options.index("--max-units") + 1] == "100000000.0"
+    assert asked[0].options == ()
+
+
 def test_every_export_is_written(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
     files = {"--junit": "a.xml", "--json-file": "a.json", "--markdown": "a.md", "--prometheus": "a.prom"}
