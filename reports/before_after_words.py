@@ -9,8 +9,8 @@ from analyzers.measured import Traffic
 from analyzers.numbers import NOTHING, UNITS, measured, milliseconds, percent, rate, some, whole
 from analyzers.proof import Limit, Proof, Tried, middle
 from analyzers.remedies import Remedy
-from analyzers.words import whose
 from reports.columns import SERVICE, Column, dollars
+from reports.constraints import limit_of
 from reports.latency import TABLE_PERCENTILES
 from tablemodel.differences import Change
 from tablemodel.scenario import Scenario
@@ -18,14 +18,6 @@ from tablemodel.scenario import Scenario
 BEFORE, AFTER = "before", "after"
 OTHER_DEMAND: Final = 0.1
 """By how much the attempts of both sides may differ before it is said."""
-LIMITS: Final = {
-    "partition": "one partition",
-    "table": "the provisioned capacity",
-    "max_on_demand": "the on-demand maximum",
-    "account": "the account's quota",
-    "undetermined": "a limit that the evidence does not tell",
-    "none": "no limit",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +59,7 @@ class Measure:
 def limit_words(limit: Limit) -> str:
     """A limit in a sentence: `one partition of the table (writes)`."""
     constraint, resource, direction = limit
-    whom = "" if constraint == "account" else f" of {whose(resource)}"
-    return f"{LIMITS[constraint]}{whom} ({direction}s)"
+    return f"{limit_of(constraint, resource)} ({direction}s)"
 
 
 def sentence_of(fix: Fix) -> str:

@@ -5,6 +5,7 @@ from typing import get_args
 
 from analyzers.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
 from analyzers.formats import Constraint, Diagnosis, Label
+from analyzers.words import whose
 from reports.record import Resource
 
 SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")
@@ -31,7 +32,23 @@ MEANINGS: dict[Constraint, str] = {
     "none": "nothing was throttled",
 }
 
-assert set(get_args(Constraint)) == set(NAMES)
+LIMITS: dict[Constraint, str] = {
+    "partition": "one partition",
+    "table": "the provisioned capacity",
+    "max_on_demand": "the on-demand maximum",
+    "account": "the account's quota for one table",
+    "undetermined": "a limit that the evidence does not tell",
+    "none": "no limit",
+}
+"""What throttled, as the subject of a sentence."""
+
+assert set(get_args(Constraint)) == set(NAMES) == set(LIMITS)
+
+
+def limit_of(constraint: Constraint, resource: str | None) -> str:
+    """A limit with whose it is: `one partition of index by-country`."""
+    limit = LIMITS[constraint]
+    return limit if constraint == "account" else f"{limit} of {whose(resource)}"
 
 
 def labels_of(diagnosis: Diagnosis, resource: Resource) -> list[Label]:

@@ -9,13 +9,12 @@ from typing import Final
 import plotly.offline
 from markupsafe import Markup
 
-from analyzers.formats import Constraint
 from analyzers.knee_limits import Use
 from analyzers.knee_search import Knee, Step
 from analyzers.knee_step import SHARE_MOST
 from analyzers.numbers import NOTHING, UNITS, exact_percent, measured, percent, rate, some, span, whole
-from analyzers.words import capital, whose
-from reports.constraints import NAMES
+from analyzers.words import capital
+from reports.constraints import NAMES, limit_of
 from reports.figures import Table
 from reports.hero import PLACES, Stat
 from reports.knee_charts import accepted_chart, throttled_chart
@@ -30,13 +29,6 @@ from tablemodel.scenario import Scenario
 NAME: Final = "knee.html"
 KEY_SHARE: Final = 0.5
 """Part of a partition's demand from which it is one key that is its limit."""
-LIMITS: Final[dict[Constraint, str]] = {
-    "partition": "one partition",
-    "table": "the provisioned capacity",
-    "max_on_demand": "the on-demand maximum",
-    "account": "the account's quota for one table",
-    "undetermined": "a limit that the answers do not tell",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +108,7 @@ def _small(text: str) -> str:
 
 def _above(found: Found, step: Step) -> str:
     """What happens at the lowest demand that is not carried."""
-    limit = LIMITS[step.constraint]
-    which = f"{limit} of {whose(step.resource)}" if step.constraint != "account" else limit
+    which = limit_of(step.constraint, step.resource)
     if step.on_burst:
         return f"{found.demand(step)} live on what was saved, beyond {which} ({step.direction}s)"
     by = f"{percent(step.throttled_share)} of the attempts are throttled"
@@ -178,10 +169,8 @@ def _throttled(step: Step) -> str:
 
 def _of(use: Use) -> str:
     """A limit in words, with what is asked of it."""
-    unit = UNITS[use.direction]
-    limit = LIMITS[use.constraint]
-    whom = "" if use.constraint == "account" else f" of {whose(use.resource)}"
-    return f"of {limit}{whom}: {whole_or_not(use.asked_per_s)} of {whole(use.limit_per_s)} {unit}/s"
+    asked = f"{whole_or_not(use.asked_per_s)} of {whole(use.limit_per_s)} {UNITS[use.direction]}/s"
+    return f"of {limit_of(use.constraint, use.resource)}: {asked}"
 
 
 def notes_of(found: Found) -> list[str]:
@@ -271,7 +260,7 @@ def uses_table(uses: Sequence[Use]) -> Table:
     """The limits, the most used one first."""
     rows = tuple(
         (
-            f"{LIMITS[use.constraint]}{'' if use.constraint == 'account' else f' of {whose(use.resource)}'}",
+            limit_of(use.constraint, use.resource),
             f"{use.direction}s", whole_or_not(use.asked_per_s), whole(use.limit_per_s), percent(use.share),
             NOTHING if use.key_per_s is None else measured(use.key_per_s),
         )

@@ -11,8 +11,8 @@ from analyzers.formats import Direction
 from analyzers.knee_limits import Use
 from analyzers.knee_search import Step
 from analyzers.numbers import UNITS, measured, percent, whole
-from analyzers.words import whose
-from reports.knee import LIMITS, Found, chip_of, limited_by, notes_of, sentence_of, whole_or_not
+from reports.constraints import limit_of
+from reports.knee import Found, chip_of, limited_by, notes_of, sentence_of, whole_or_not
 from reports.terminal import COLOURS, Paragraph
 
 FORMAT: Final = "keyheat.knee/1"
@@ -81,12 +81,11 @@ def _uses(found: Found) -> list[RenderableType]:
 
 
 def _use(use: Use) -> str:
-    whom = "" if use.constraint == "account" else f" of {whose(use.resource)}"
     unit = UNITS[use.direction]
     notable = use.key_per_s is not None and use.key_per_s >= NOTABLE * use.asked_per_s
     key = f"; its hottest key {whole_or_not(use.key_per_s or 0.0)}" if notable else ""
     return (
-        f"{percent(use.share)} of {LIMITS[use.constraint]}{whom}, {use.direction}s: "
+        f"{percent(use.share)} of {limit_of(use.constraint, use.resource)}, {use.direction}s: "
         f"{whole_or_not(use.asked_per_s)} of {whole(use.limit_per_s)} {unit}/s{key}"
     )
 
