@@ -6,7 +6,7 @@ What cannot be read is a problem with its place, and never the end of the search
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from platform import node
 from typing import Final, Literal
@@ -54,6 +54,7 @@ class Found:
     underway: Underway | None = None
     table: str | None = None
     report: bool = False
+    made_s: float | None = None  # when its manifest was written, in seconds since 1970
 
 
 Places = list[tuple[Path, Stamp]]
@@ -80,7 +81,8 @@ class Search:
         }
         for place, stamp in self.tell([one for one in places.items() if one[0] not in known]):
             try:
-                known[place] = stamp, _found(place, {name for name, *_ in stamp}, now_s)
+                found = _found(place, {name for name, *_ in stamp}, now_s)
+                known[place] = stamp, replace(found, made_s=_made_s(stamp))
             except (FileProblem, OSError) as problem:
                 problems.append(Problem(place=place, why=str(problem).replace(f"{place}/", "")))
         self._known = known
@@ -116,6 +118,12 @@ def _stamp(entry: "os.DirEntry[str]") -> tuple[str, int, int]:
     """What tells that a file is another one than before."""
     there = entry.stat()
     return entry.name, there.st_mtime_ns, there.st_size
+
+
+def _made_s(stamp: Stamp) -> float:
+    """When the run's first file was written."""
+    times = {name: time_ns / 1e9 for name, time_ns, _size in stamp}
+    return times.get(MARKS[0]) or times[MARKS[1]]
 
 
 def _found(folder: Path, names: set[str], now_s: float) -> Found:

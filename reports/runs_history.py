@@ -63,6 +63,7 @@ def _of_session(history: History, session: Session, *, baseline: bool) -> Iterat
         yield Remembered(
             summary=kept.summary,
             url=kept.folder_url,
+            at_s=kept.at.timestamp(),
             place=Place(
                 suite=session.suite,
                 case=kept.case,

@@ -12,6 +12,7 @@ from analyzers.setup import target_of
 from analyzers.summary import RunSummary
 from reports.constraints import NAMES, SHORT
 from reports.runs_found import Found, State
+from tablemodel.runfiles import SIMULATED
 
 KEY_DIGITS: Final = 12
 WORDS: Final[Mapping[State, str]] = {
@@ -42,11 +43,16 @@ class Remembered:
     summary: RunSummary
     url: str | None
     place: Place
+    at_s: float | None = None  # when it was kept, in seconds since 1970
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One run. `key` names it, and says nothing about where it is; no key of an item is in it."""
+    """One run. `key` names it, and says nothing about where it is; no key of an item is in it.
+
+    `started_s` is when it was made, in seconds since 1970: the clock of a simulated run is a virtual one,
+    the same each time.
+    """
 
     key: str
     scenario: str
@@ -121,7 +127,12 @@ def key_of(name: str) -> str:
 def _of_found(found: Found) -> Row:
     key, summary = key_of(str(found.folder.absolute())), found.summary
     if summary is not None:
-        return replace(_of_summary(key, summary), folder=found.folder, table=found.table, report=found.report)
+        return replace(
+            _of_summary(key, summary, found.made_s),
+            folder=found.folder,
+            table=found.table,
+            report=found.report,
+        )
     assert found.manifest is not None, "a run without a summary has a manifest"
     manifest = found.manifest
     return Row(
@@ -146,17 +157,18 @@ def _lasted_s(manifest: Manifest) -> float | None:
 def _of_remembered(one: Remembered) -> Row:
     place = one.place
     name = f"{place.suite}\n{place.session}\n{place.case}\n{place.side}\n{place.repetition}"
-    return replace(_of_summary(key_of(name), one.summary), url=one.url, place=place)
+    return replace(_of_summary(key_of(name), one.summary, one.at_s), url=one.url, place=place)
 
 
-def _of_summary(key: str, summary: RunSummary) -> Row:
+def _of_summary(key: str, summary: RunSummary, made_s: float | None) -> Row:
+    simulated = summary.setup.target == SIMULATED
     return Row(
         key=key,
         scenario=summary.scenario,
         question=summary.question,
         target=summary.setup.target,
         table=None,
-        started_s=summary.started_at.timestamp(),
+        started_s=made_s if simulated and made_s is not None else summary.started_at.timestamp(),
         duration_s=summary.duration_s,
         status=summary.status,
         state="done",

@@ -143,6 +143,24 @@ def test_a_run_that_the_history_knows_too_is_there_once(tmp_path):
     assert [(row.folder, row.url) for row in both] == [(None, "s3://runs/0"), (folder, None)]
 
 
+def test_simulated_runs_stand_in_the_order_in_which_they_were_made(tmp_path):
+    """Their own clock begins at the same moment each time."""
+    for number, name in enumerate(("second", "first", "third")):
+        folder = written(tmp_path / name, summary(target="simulated", accepted=1_000 + number))
+        made_s = {"first": 1e9, "second": 2e9, "third": 3e9}[name]
+        os.utime(folder / "run.json", (made_s, made_s))
+    known = [replace(remembered(summary(target="simulated"), place=9), at_s=2.5e9)]
+    found_ones = rows_of(found(tmp_path)[0].values(), known)
+    assert [row.started_s for row in found_ones] == [3e9, 2.5e9, 2e9, 1e9]
+    (trend,) = trends_of(found_ones)
+    assert [row.folder.name if row.folder else "kept" for row in trend.rows] == [
+        "first",
+        "second",
+        "kept",
+        "third",
+    ]
+
+
 def history_of(path, verdicts):
     with History.open(path, lambda: FIRST) as history:
         for number, verdict in enumerate(verdicts):
@@ -264,7 +282,8 @@ def test_the_sentence_says_what_became_worse(tmp_path):
 def test_two_thousand_runs_are_half_a_megabyte(tmp_path):
     names = [f"scenario-{number}" for number in range(12)]
     everything = made(
-        [summary(names[hour % 12], hours=hour, accepted=1_000 + hour % 7 / 3) for hour in range(2_000)], tmp_path
+        [summary(names[hour % 12], hours=hour, accepted=1_000 + hour % 7 / 3) for hour in range(2_000)],
+        tmp_path,
     )
     text = render_runs(content(everything), "here", FIRST)
     assert len(text) < 600_000
