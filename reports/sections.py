@@ -132,11 +132,11 @@ def _keys(run: Run, facts: Facts) -> Section:
             "These are the table's keys. "
             f"Which keys of {facts.resource.place} the writes met on is not recorded."
         )
-    if run.keys is not None and charts[0] is None:
+    if run.keys is not None and not any(charts[::2]):
         notes.append("No key came near what one partition admits in any window, so there is no heat to show.")
     if run.keys is None:
         notes.append("keys.json is missing, so where the heat was over time cannot be shown.")
-    if charts[1] is None:
+    if not any(charts[1::2]):
         notes.append("No keys were recorded.")
     return _section("keys", "Keys over time", "Keys", charts, notes)
 

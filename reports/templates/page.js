@@ -8,7 +8,8 @@
   const canZoom = matchMedia("(pointer: fine)").matches;
   const config = { displayModeBar: false, displaylogo: false, responsive: true, showTips: false };
   const PAPER_WIDTH_PX = 660;
-  const MOST = { line: 3600, bar: 1440, heat: 720 };
+  const NARROW_PX = 480; // so narrow, times would stand aslant
+  const MOST = { line: 1800, bar: 1440, heat: 720 };
   const FINEST = 600; // spans nearer to each other than this part of what is seen are drawn as one
   const ids = Object.keys(content.figures);
   const stale = new Set(ids);
@@ -94,6 +95,9 @@
     }
     const { data, layout } = dark.matches && !onPaper ? recoloured(made) : made;
     layout.dragmode = canZoom ? "zoom" : false;
+    if (isTimed(id) && !onPaper && document.getElementById(id).clientWidth < NARROW_PX) {
+      Object.assign(layout.xaxis, { nticks: 4, tickangle: 0 });
+    }
     layout.autosize = !onPaper;
     if (onPaper) layout.width = PAPER_WIDTH_PX;
     return { data, layout };
@@ -114,7 +118,16 @@
     }
   }
 
-  const drawNear = () => near.forEach((id) => stale.has(id) && draw(id));
+  // One chart a frame, so that the page answers in between.
+  let drawing = false;
+  function drawNear() {
+    const id = [...near].find((each) => stale.has(each));
+    drawing = id !== undefined;
+    if (!drawing) return;
+    draw(id);
+    requestAnimationFrame(drawNear);
+  }
+  const drawSoon = () => drawing || requestAnimationFrame(drawNear);
 
   function drawIdle() {
     const id = ids.find((each) => stale.has(each));
@@ -126,7 +139,7 @@
 
   function redraw(which = ids) {
     which.forEach((id) => stale.add(id));
-    requestAnimationFrame(drawNear);
+    drawSoon();
   }
 
   dark.addEventListener("change", () => {
@@ -142,8 +155,8 @@
   if (Object.keys(sheets).length) {
     const watch = new IntersectionObserver((entries) => {
       entries.forEach((one) => near[one.isIntersecting ? "add" : "delete"](one.target.id));
-      drawNear();
-    }, { rootMargin: "300px" });
+      drawSoon();
+    }, { rootMargin: "200px" });
     ids.forEach((id) => watch.observe(document.getElementById(id)));
     later(drawIdle);
   } else {

@@ -131,7 +131,7 @@ def test_a_long_run_with_many_labels_stays_small(tmp_path, generated_at):
     run = load_run(make_run(case, tmp_path / "run", seconds=10_000))
     assert len(run.diagnosis.labels) > 2_000
     text = text_of(run, generated_at)
-    assert "Means of 5 s" in text
+    assert "Means of 10 s" in text
     assert len(text) < 450_000
 
 

@@ -18,7 +18,7 @@ DX = "id => document.getElementById(id).data[0].dx"
 
 @pytest.fixture(scope="module")
 def opened(browser, tmp_path_factory):
-    """The page of 4,000 seconds, at rest drawn in steps of two: opened once, for it takes its time."""
+    """The page of 4,000 seconds, at rest drawn in steps of five: opened once, for it takes its time."""
     case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)
     run_dir = make_run(case, tmp_path_factory.mktemp("zoom") / "run", seconds=4_000)
     context = browser.new_context(viewport={"width": 1100, "height": 900})
@@ -83,7 +83,7 @@ def test_a_drag_zooms_every_chart_and_the_whole_run_comes_back(page):
 
 
 def test_zooming_in_shows_finer_steps(page):
-    assert page.evaluate(DX, "chart-seconds-0") == 2_000
+    assert page.evaluate(DX, "chart-seconds-0") == 5_000
     assert page.evaluate(DX, "chart-heat") == 10_000
     drag(page, "chart-heat", 0.2, 0.4)
     assert page.evaluate(DX, "chart-seconds-0") == 1_000

@@ -1,0 +1,42 @@
+"""The commands of docs/report.md do what the page says."""
+
+import csv
+import re
+from pathlib import Path
+
+from reports.downsample import MOST_POINTS
+from reports.packing import BUDGET_BYTES
+from tablemodel.partition_file import MOST_ROWS
+from tablemodel.partition_log import MOST_CELLS
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "report.md").read_text(encoding="utf-8")
+COMMANDS = [
+    "keyheat simulate hotkey --out reports/out/hotkey",
+    "keyheat export reports/out/hotkey",
+    "keyheat export reports/out/hotkey --format parquet --out reports/out/hotkey-parquet",
+]
+FILES = re.compile(r"`([a-z][a-z-]*?)-?(?:RESOURCE|DIRECTION|\.\.\.|`)")
+
+
+def test_its_commands(verb, tmp_path, monkeypatch):
+    assert re.findall(r"^```sh\n(.*?)\n^```$", PAGE, re.DOTALL | re.MULTILINE) == ["\n".join(COMMANDS)]
+    monkeypatch.chdir(tmp_path)
+    for command in COMMANDS:
+        assert verb(*command.split()[1:]).code == 0, command
+    out = tmp_path / "reports" / "out"
+    written = {path.stem for path in (out / "hotkey" / "export").glob("*.csv")}
+    assert {path.stem for path in (out / "hotkey-parquet").glob("*.parquet")} == written
+    table = PAGE[PAGE.index("| file | a row is") : PAGE.index("Columns that were nothing")]
+    told = tuple(name for row in table.splitlines() for name in FILES.findall(row.split("|")[1]))
+    assert [name for name in written if not name.startswith(told)] == []
+    with (out / "hotkey" / "export" / "generator.csv").open(newline="") as file:
+        assert all(f"`{name}`" in PAGE for name in next(csv.reader(file)))
+
+
+def test_its_numbers():
+    assert (MOST_POINTS, BUDGET_BYTES) == (1_800, 2_600_000)
+    assert "longer than half an hour" in PAGE
+    assert "less than 2.6 MB" in PAGE
+    files = (DOCS / "files.md").read_text(encoding="utf-8")
+    assert f"at most {MOST_CELLS:,} rows of a resource, the file has at most {MOST_ROWS:,}" in files
