@@ -23,6 +23,8 @@ import psutil
 import zmq
 from gevent import monkey
 
+from tablemodel.underway import forget_underway
+
 INTERRUPTED: Final = 130
 TOLD_WITHIN_S: Final = 0.2  # what is sent to workers is on its way by then, and killed children are gone
 
@@ -74,7 +76,8 @@ class KillSwitch:
             self.leave(INTERRUPTED)
 
     def say_and_kill(self) -> None:
-        """Say what is left behind, stop all workers, end all children, and take half-written files away."""
+        """Say what is left behind, stop all workers, end all children, and take half-written files away, and
+        the one that says that the run is under way."""
         left = self.leaving.left_behind() if self.leaving else []
         for line in ("left at once; what was written is kept", *left):
             os.write(2, f"keyheat: {line}\n".encode())
@@ -90,6 +93,7 @@ class KillSwitch:
         if folder is not None:
             for unfinished in folder.glob(".*.tmp"):
                 unfinished.unlink(missing_ok=True)
+            forget_underway(folder)
 
 
 def _nothing_new(_signal: int, _frame: FrameType | None) -> None:
