@@ -81,7 +81,7 @@ PARTITIONS_SCHEMA = pa.schema(
         ("parent", pa.int64()),  # the partition that it was split from; null: there from the beginning
         ("since", pa.timestamp("s", tz="UTC")),  # when it came to be
         ("from_share", pa.float64()),  # where its hashes begin, from 0 up to 1
-        ("read_units", pa.float64()),  # as the partition counts: an eventually consistent read takes a third less
+        ("read_units", pa.float64()),  # as the partition counts: eventual reads take a third less
         ("write_units", pa.float64()),
         ("throttled_reads", pa.int64()),  # refused by this partition; what the table refuses is nobody's
         ("throttled_writes", pa.int64()),
