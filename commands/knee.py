@@ -77,8 +77,9 @@ def knee(
     from analyzers.knee_limits import used_by
     from analyzers.knee_search import search
     from analyzers.knee_step import seconds_for
-    from reports.knee import NAME, Found, write_knee
+    from reports.knee import NAME, write_knee
     from reports.knee_text import FORMAT, knee_json, knee_text
+    from reports.knee_words import Found
 
     loaded, path = find_scenario(scenario)
     within = _range(loaded, start, most, precision)

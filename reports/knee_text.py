@@ -12,7 +12,7 @@ from analyzers.knee_limits import Use
 from analyzers.knee_search import Step
 from analyzers.numbers import UNITS, measured, percent, whole
 from reports.constraints import limit_of
-from reports.knee import Found, chip_of, limited_by, notes_of, sentence_of, whole_or_not
+from reports.knee_words import Found, chip_of, limited_by, notes_of, sentence_of, whole_or_not
 from reports.terminal import COLOURS, Paragraph
 
 FORMAT: Final = "keyheat.knee/1"

@@ -11,7 +11,8 @@ from analyzers.remedies import Remedy
 from reports.before_after import write_fix
 from reports.before_after_words import Fix
 from reports.columns import Column
-from reports.knee import Found, write_knee
+from reports.knee import write_knee
+from reports.knee_words import Found
 from tablemodel.differences import changes
 from tablemodel.prices import load_prices
 from tablemodel.scenario import Scenario, load_scenario
