@@ -1,6 +1,5 @@
 """A regress in words and numbers, the same in a terminal, on a page, in a comment and for machines."""
 
-import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,6 +8,7 @@ from analyzers.numbers import NOTHING, measured, some
 from regression.finding import Decision, Finding
 from regression.outcome import Outcome, Verdict, is_idle
 
+MOST_TIMES: Final = 1_000  # beyond, nobody cares how many
 SHOWN: Final[Mapping[Verdict, str]] = {
     "good": "As good as it was",
     "baseline": "New baseline",
@@ -91,8 +91,8 @@ def relative(change: float | None) -> str:
     """A relative change with its sign: +12 %, -0.5 %, 0 %; many times as `x 12`."""
     if change is None:
         return NOTHING
-    if math.isinf(change):
-        return "without end"
+    if change > MOST_TIMES:
+        return f"over x {MOST_TIMES:,}"
     if change > 10:
         return f"x {measured(1 + change)}"
     return f"{'+' if change > 0 else ''}{measured(change * 100)} %" if abs(change) >= 5e-5 else "0 %"

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
+from markupsafe import Markup
+
 from analyzers.measures import MEASURES
 from analyzers.numbers import some, span
 from regression.finding import Decision, Finding
 from regression.outcome import CaseMade, Outcome, RunMade, Verdict, is_idle, worst_first
-from regression.words import SHOWN, against, decision, headline, interval, relative, value
+from regression.words import DECISIONS, SHOWN, against, headline, interval, relative, value
 from reports.hero import Stat
 from reports.interval_chart import HEIGHT, STRIP_WIDTH, WIDTH, Interval, Strip, interval_of, strip_of
 from reports.page import page, said_at
@@ -64,6 +66,7 @@ class CaseShown:
     case: CaseMade
     tone: str
     rows: tuple[Row, ...]
+    idle: tuple[str, ...]  # gates that have nothing to measure
     runs: tuple[Linked, ...]
 
 
@@ -87,6 +90,7 @@ def render(outcome: Outcome, out_dir: Path, generated_at: datetime) -> str:
         against=against(outcome),
         stats=tuple(_stats(outcome)),
         cases=shown,
+        wbr=Markup(".<wbr>"),
         width=WIDTH,
         height=HEIGHT,
         strip_width=STRIP_WIDTH,
@@ -111,12 +115,14 @@ def _stats(outcome: Outcome) -> Iterator[Stat]:
 
 
 def _shown(outcome: Outcome, case: CaseMade, out_dir: Path) -> CaseShown:
-    rows = tuple(_row(finding, case) for finding in worst_first(outcome.of_case(case.name)))
+    found = outcome.of_case(case.name)
+    rows = tuple(_row(finding, case) for finding in worst_first(found) if not is_idle(finding))
     sides = (("before", case.before), ("now", case.after))
     return CaseShown(
         case=case,
         tone=rows[0].tone if rows else "muted",
         rows=rows,
+        idle=tuple(finding.gate.measure for finding in found if is_idle(finding)),
         runs=tuple(_linked(run, side, out_dir) for side, runs in sides for run in runs),
     )
 
@@ -127,8 +133,8 @@ def _row(finding: Finding, case: CaseMade) -> Row:
     return Row(
         measure=name,
         says=measure.says if measure else "what was limited, at any time",
-        decision=decision(finding),
-        tone="muted" if is_idle(finding) else TONES[finding.decision],
+        decision=DECISIONS[finding.decision],
+        tone=TONES[finding.decision],
         before=_unbroken(value(finding.before, name)),
         after=_unbroken(value(finding.after, name)),
         change=_unbroken(relative(finding.change)),

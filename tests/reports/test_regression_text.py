@@ -62,7 +62,7 @@ def test_what_was_forced_is_said() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [(None, "–"), (0.0, "0 %"), (1e-9, "0 %"), (0.12, "+12 %"), (-0.005, "-0.5 %"), (11.0, "x 12"),
-     (float("inf"), "without end")],
+     (1_001.0, "over x 1,000"), (float("inf"), "over x 1,000")],
 )  # fmt: skip
 def test_relative_changes(change: float | None, said: str) -> None:
     assert relative(change) == said
