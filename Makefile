@@ -19,7 +19,7 @@ help:
 	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
 	@echo "make rules     docs/rules.md: every labelling rule with an example"
 	@echo "make lock      bring requirements.lock up to date with pyproject.toml"
-	@echo "make schema    write configs/scenario.schema.json from the code"
+	@echo "make schema    write configs/*.schema.json from the code"
 
 demo: install
 	$(BIN)/keyheat demo
@@ -71,6 +71,8 @@ lock: install
 
 schema: install
 	$(BIN)/keyheat schema > configs/scenario.schema.json
+	$(BIN)/keyheat schema suite > configs/suite.schema.json
+	$(BIN)/keyheat schema regression > configs/regression.schema.json
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
