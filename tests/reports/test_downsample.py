@@ -7,7 +7,7 @@ from reports.downsample import MOST_POINTS, mean_rates, width_for
 
 
 @pytest.mark.parametrize(
-    ("length_s", "width_s"), [(1, 1), (3600, 1), (3601, 2), (18_000, 5), (86_400, 30), (604_800, 300)]
+    ("length_s", "width_s"), [(1, 1), (1800, 1), (1801, 2), (18_000, 10), (86_400, 60), (604_800, 600)]
 )
 def test_widths_are_ones_that_a_person_can_name(length_s, width_s):
     assert width_for(length_s) == width_s
