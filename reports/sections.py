@@ -151,7 +151,7 @@ def _partitions(run: Run, facts: Facts) -> Section:
     notes: list[str] = []
     if run.partitions is None:
         local = run.manifest is not None and (run.manifest.local or run.manifest.simulated)
-        notes.append("partitions.parquet is missing." if local else NOT_TOLD)
+        notes.append("partitions.parquet is missing or damaged." if local else NOT_TOLD)
     else:
         resources = _ordered(resources_of(run.partitions), facts.resource)
         charts += [
