@@ -20,8 +20,13 @@ MOST_ROWS = 200  # of the table below it; a file that is saved has them all
 FINEST = 600  # a gap narrower than this part of the run cannot be seen, so spans across it are drawn as one
 
 
-def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
-    """Every label as a span of time, one row for each resource and direction."""
+def label_chart(
+    labels: tuple[Label, ...], chart_id: str, whole: tuple[int, int] | None = None
+) -> Chart | None:
+    """Every label as a span of time, one row for each resource and direction.
+
+    `whole` is when the run began and ended, epoch seconds, where that is known.
+    """
     if not labels:
         return None
     owners = sorted({(label.resource != "table", label.resource, label.direction) for label in labels})
@@ -29,9 +34,11 @@ def label_chart(labels: tuple[Label, ...], chart_id: str) -> Chart | None:
     made = figure(height=64 + 52 * len(owners), barmode="overlay")
     for constraint in sorted({label.constraint for label in labels}):
         made.add_trace(_spans(_drawn(labels, constraint), rows, constraint))
-    start, end = min(label.start for label in labels), max(label.end for label in labels)
+    first = min(label.start for label in labels).timestamp()
+    last = max(label.end for label in labels).timestamp()
+    start_s, end_s = whole or (first, last)
     made.update_layout(
-        xaxis=times(start.timestamp(), end.timestamp()),
+        xaxis=times(min(start_s, first), max(end_s, last)),
         yaxis={
             "tickvals": list(rows.values()),
             "ticktext": [_row_name(owner, labels) for owner in rows],

@@ -48,10 +48,10 @@ def charts_of(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
     """Every chart that the files allow, the verdict's resource first."""
     capacity = _capacity(run, record, facts)
     if run.alone:  # others sent the load: nothing is known of its keys, its latencies and its generator
-        return (*capacity, _labels(run))
+        return (*capacity, _labels(run, record))
     return (
         *capacity,
-        _labels(run),
+        _labels(run, record),
         _keys(run, facts),
         _partitions(run, facts),
         *_counted(run),
@@ -196,8 +196,9 @@ def _generator(run: Run, record: Record) -> Section:
     return replace(section, tables=(failures,)) if failures else section
 
 
-def _labels(run: Run) -> Section:
-    chart, table = label_chart(run.diagnosis.labels, "chart-labels"), rule_table(run.diagnosis.labels)
+def _labels(run: Run, record: Record) -> Section:
+    chart = label_chart(run.diagnosis.labels, "chart-labels", record.range())
+    table = rule_table(run.diagnosis.labels)
     return Section(
         id="labels", title="What limited, and when", short="Constraints",
         charts=(chart,) if chart else (), notes=() if chart else ("The diagnosis has no labels.",),
