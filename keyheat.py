@@ -17,7 +17,7 @@ import click
 
 from commands.codes import DONE, INTERRUPTED, INVALID, WRONG_USE
 from commands.menu import Menu, Verbs
-from reports.console import err
+from reports.terminal.console import err
 
 if TYPE_CHECKING:
     from assertions import CheckFailed as CheckFailed

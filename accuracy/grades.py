@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, Literal
 
-from analyzers import metrics
+from analyzers.collecting import metrics
 from analyzers.formats import Direction, Evidence, SecondCount, ThrottleCount
 from tablemodel.resources import Cause
 

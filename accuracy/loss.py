@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Final, TypeVar
 
-from analyzers import metrics
+from analyzers.collecting import metrics
 from analyzers.formats import Evidence, SecondCount, Series, ThrottleCount, Window
 from tablemodel import limits
 

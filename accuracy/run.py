@@ -15,7 +15,7 @@ from accuracy.grades import BEST, Best
 from accuracy.score import Answered, Judged
 from accuracy.truth import Record, TrueSpan, Whose
 from analyzers.formats import Evidence, Label
-from analyzers.growth import with_growth
+from analyzers.labelling.growth import with_growth
 from analyzers.labels import label
 from analyzers.simulated import evidence_of
 from analyzers.thresholds import Thresholds, load_thresholds

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Final
 
+from analyzers.collecting.metrics import CONSTRAINT_OF_CAUSE
 from analyzers.formats import Constraint, Direction
-from analyzers.metrics import CONSTRAINT_OF_CAUSE
 from tablemodel.resources import Cause
 
 GAP_S: Final = 60  # seconds without a throttle that end a span, as for labels

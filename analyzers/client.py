@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from analyzers.formats import SecondCount, ThrottleCount
-from analyzers.latency import accepted_p99_ms
 from analyzers.manifest import Keys, Manifest, read_keys, read_manifest
+from analyzers.measures.latency import accepted_p99_ms
 from tablemodel import runfiles
 from tablemodel.checked import mistakes
 from tablemodel.runfiles import FileProblem

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyzers.advice import advise
-from analyzers.checks import check
+from analyzers.advising.advice import advise
 from analyzers.client import ClientFiles, read_client_files, read_records
 from analyzers.evidence import run_window
 from analyzers.formats import (
@@ -15,13 +14,14 @@ from analyzers.formats import (
     Recommendation,
     read_evidence,
 )
-from analyzers.growth import with_growth
-from analyzers.heat import Heat, heat
-from analyzers.insights import insight_heats
+from analyzers.labelling.checks import check
+from analyzers.labelling.growth import with_growth
+from analyzers.labelling.heat import Heat, heat
+from analyzers.labelling.insights import insight_heats
+from analyzers.labelling.reads import with_reads
+from analyzers.labelling.verdict import verdict
 from analyzers.labels import label
-from analyzers.reads import with_reads
 from analyzers.thresholds import Thresholds, load_thresholds
-from analyzers.verdict import verdict
 from analyzers.words import sentence
 from tablemodel import runfiles
 from tablemodel.runfiles import FileProblem

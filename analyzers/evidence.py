@@ -6,17 +6,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from analyzers import partitions, waiting
-from analyzers.answers import Answers, series_of
 from analyzers.client import NO_RECORDS, Records, read_records
-from analyzers.clients import ClientFactory, boto3_clients, is_local
-from analyzers.cloudwatch import Source, at_once, published
-from analyzers.contributors import Found, Reader
-from analyzers.described import describe, with_indexes
+from analyzers.collecting import partitions, waiting
+from analyzers.collecting.answers import Answers, series_of
+from analyzers.collecting.clients import ClientFactory, boto3_clients, is_local
+from analyzers.collecting.cloudwatch import Source, at_once, published
+from analyzers.collecting.contributors import Found, Reader
+from analyzers.collecting.described import describe, with_indexes
+from analyzers.collecting.plausible import within
+from analyzers.collecting.waiting import Clock, Progress, Sleep
 from analyzers.formats import Evidence, TableFacts, Window
 from analyzers.manifest import Manifest, read_manifest
-from analyzers.plausible import within
-from analyzers.waiting import Clock, Progress, Sleep
 from tablemodel.checked import Mistakes
 
 MINUTE: Final = timedelta(minutes=1)

@@ -278,7 +278,7 @@ class Diagnosis(_Part):
 
 def read_evidence(path: Path) -> Evidence:
     """Evidence from a file. Raises `FileProblem` with every mistake and contradiction in it."""
-    from analyzers.plausible import sound  # which is about these formats
+    from analyzers.collecting.plausible import sound  # which is about these formats
 
     found = _read(path, runfiles.EVIDENCE, Evidence)
     try:

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from analyzers.attribution import attributed
-from analyzers.candidates import Candidate, candidates
+from analyzers.collecting.metrics import DIRECTIONS
 from analyzers.formats import Constraint, Evidence, Label
-from analyzers.inferred import Inference, inference
-from analyzers.metrics import DIRECTIONS
+from analyzers.labelling.attribution import attributed
+from analyzers.labelling.candidates import Candidate, candidates
+from analyzers.labelling.inferred import Inference, inference
+from analyzers.labelling.stories import with_stories
+from analyzers.labelling.weighing import Others, cells_of, metric_of, weigh
 from analyzers.numbers import of_provisioned, some, span
-from analyzers.stories import with_stories
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, Track, timeline
-from analyzers.weighing import Others, cells_of, metric_of, weigh
 
 RULE_WORDS: Final[dict[Constraint, str]] = {
     "partition": "key-range",

@@ -11,10 +11,10 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-ke
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from analyzers import capacity_advice
-from analyzers.cases import Case, meeting_chance
+from analyzers.advising import capacity_advice
+from analyzers.advising.cases import Case, meeting_chance
 from analyzers.formats import Constraint, HotKey, Recommendation
-from analyzers.growth import RULE as NOT_GROWN
+from analyzers.labelling.growth import RULE as NOT_GROWN
 from analyzers.numbers import percent, some, units, whole
 from analyzers.words import key_name
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from analyzers.answers import Points, series_of
 from analyzers.client import seconds_summed, throttles_counted
+from analyzers.collecting.answers import Points, series_of
+from analyzers.collecting.metrics import series_keys
 from analyzers.evidence import run_window
 from analyzers.formats import AccountFacts, Evidence, SecondCount, TableFacts, ThrottleCount
 from analyzers.manifest import Manifest
-from analyzers.metrics import series_keys
 from tablemodel.minutes import Datapoint, Dimensions
 from tablemodel.runfiles import SIMULATED
 from tablemodel.simulator.folder import table_facts, throttles_table

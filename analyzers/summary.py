@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 from analyzers.formats import Confidence, Constraint, Diagnosis, Direction, Grade, Label, read_diagnosis
 from analyzers.manifest import Manifest, read_manifest
-from analyzers.measures import Absence
-from analyzers.setup import Setup as Setup
-from analyzers.setup import setup_of
+from analyzers.measures.catalogue import Absence
+from analyzers.measures.setup import Setup as Setup
+from analyzers.measures.setup import setup_of
 from analyzers.values import Quantity, Time
 from tablemodel import runfiles
 from tablemodel.masking import masked
@@ -48,7 +48,7 @@ class RunSummary(BaseModel):
     attempts: int | None = None
     throttled: int | None = None
     broken: tuple[str, ...] = ()  # thresholds that did not hold, in words
-    measures: Mapping[str, float] = {}  # by name in `analyzers.measures.MEASURES`
+    measures: Mapping[str, float] = {}  # by name in `analyzers.measures.catalogue.MEASURES`
     absent: Mapping[str, Absence] = {}  # why it lacks the others of the catalogue
 
 
@@ -57,7 +57,9 @@ def summarize(folder: Path) -> RunSummary:
 
     No account, no key of an item and no ARN is in it.
     """
-    from analyzers.measuring import measures_of  # which simulates; a summary that is there is read without it
+    from analyzers.measures.taking import (
+        measures_of,  # which simulates; a summary that is there is read without it
+    )
 
     diagnosis = read_diagnosis(folder / runfiles.FILES[runfiles.DIAGNOSIS])
     manifest = read_manifest(folder)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from analyzers.rules import MEASURED
+from analyzers.labelling.rules import MEASURED
 from tablemodel.checked import checked_toml
 
 DEFAULT = Path(__file__).parents[1] / "configs" / "thresholds.toml"

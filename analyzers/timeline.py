@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from analyzers import metrics
-from analyzers.endpoint import units_hold
+from analyzers.collecting import metrics
+from analyzers.collecting.settings import LARGEST, Steps, steps
 from analyzers.formats import AccountFacts, Capacity, Constraint, Direction, Evidence, SecondCount, Series
+from analyzers.labelling.endpoint import units_hold
 from analyzers.numbers import span
-from analyzers.settings import LARGEST, Steps, steps
 from tablemodel import limits
 from tablemodel.resources import Cause, parse_reason
 

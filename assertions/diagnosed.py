@@ -10,7 +10,7 @@ from analyzers.manifest import Keys, Manifest
 from analyzers.simulated import evidence_of
 from analyzers.thresholds import load_thresholds
 from assertions.asked import Sent
-from reports.load import Run
+from reports.run.load import Run
 from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES
 from tablemodel.simulator.folder import keys_of, manifest_of, throttles_table, write_run
 from tablemodel.simulator.simulate import Simulation
@@ -42,7 +42,7 @@ def diagnosed(sent: Sent, simulation: Simulation) -> Run:
 def write_report_of(sent: Sent, simulation: Simulation, folder: Path, now: datetime | None = None) -> Path:
     """Write the run directory of a simulated check, and give its report. Raises `CannotWrite`."""
     from analyzers.summary import keep_summary
-    from reports.page import write_report
+    from reports.run.page import write_report
 
     run = diagnosed(sent, simulation)
     assert run.evidence is not None, "a simulated run has evidence"

@@ -60,9 +60,9 @@ def text_of(head: str, rows: Rows) -> str:
 
 def _verdict(sent: Sent, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
     """The verdict in a sentence, and what goes with it."""
-    from reports.facts import facts_of
-    from reports.record import read_record
-    from reports.sentences import sureness, verdict_sentence
+    from reports.run.facts import facts_of
+    from reports.run.record import read_record
+    from reports.run.sentences import sureness, verdict_sentence
 
     run = diagnosed(sent, simulation)
     verdict = run.diagnosis.verdict
@@ -103,6 +103,6 @@ def _key(key: HotKey) -> str:
 
 
 def _advice(advice: Recommendation) -> str:
-    from reports.outlook import outlook
+    from reports.run.outlook import outlook
 
     return f"{title_of(advice.action)}. {advice.why} {advice.expected} {outlook(advice)}".strip()

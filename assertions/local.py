@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Unpack
 
-from analyzers.facts import table_facts
+from analyzers.advising.rerun import scenario_of_table
+from analyzers.collecting.facts import table_facts
 from analyzers.formats import Constraint
 from analyzers.numbers import percent, whole
-from analyzers.rerun import scenario_of_table
 from analyzers.words import LIMITS, key_name, title_of
 from assertions.asked import Chances, Sent
 from assertions.checks import assert_no_hot_partition

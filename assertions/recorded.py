@@ -8,7 +8,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from analyzers.demanded import OPERATIONS, Demanded
+from analyzers.advising.demanded import OPERATIONS, Demanded
 from analyzers.formats import Direction as Side
 from tablemodel.resources import Direction
 from tablemodel.simulator.flow import Flow, IndexFlow

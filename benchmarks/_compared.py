@@ -7,7 +7,7 @@ from random import Random
 from analyzers.summary import RunSummary
 from regression.finding import Finding, Gate
 from regression.gates.judge import judge
-from regression.suite_gates import DEFAULT_GATES, statistical
+from regression.suites.gates import DEFAULT_GATES, statistical
 
 WRITES = "accepted_units_per_s.write"
 REPETITIONS = 5

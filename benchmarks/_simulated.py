@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from analyzers.formats import TableFacts
 from analyzers.manifest import Manifest
-from analyzers.measures import MEASURES
-from analyzers.measuring import TAKEN, Run
-from analyzers.setup import Setup
-from analyzers.sides import sides_of
+from analyzers.measures.catalogue import MEASURES
+from analyzers.measures.setup import Setup
+from analyzers.measures.sides import sides_of
+from analyzers.measures.taking import TAKEN, Run
 from analyzers.summary import RunSummary
 from tablemodel.runfiles import SIMULATED
 from tablemodel.scenario import scenario_from_dict

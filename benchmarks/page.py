@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks._table import Row, show
-from reports.page import write_report
+from reports.run.page import write_report
 from reports.samples.cases import HOT_KEY
 from reports.samples.make import make_run
 from tablemodel import runfiles

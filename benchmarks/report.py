@@ -29,7 +29,7 @@ ANALYZE = (
 )
 REPORT = (
     "import sys; from datetime import UTC, datetime; from pathlib import Path;"
-    "from reports.page import write_report;"
+    "from reports.run.page import write_report;"
     "write_report(Path(sys.argv[1]), datetime.now(UTC))"
 )
 

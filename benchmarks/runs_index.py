@@ -17,9 +17,9 @@ from typing import Any, Final
 import orjson
 
 from benchmarks._table import Row, show
-from reports.runs_found import Search
-from reports.runs_index import NAME, Runs, write_runs
-from reports.runs_rows import rows_of
+from reports.runs.found import Search
+from reports.runs.index import NAME, Runs, write_runs
+from reports.runs.rows import rows_of
 from tablemodel.runfiles import DIAGNOSIS, FILES, RUN, SUMMARY
 
 RUNS: Final = 2_000

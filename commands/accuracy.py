@@ -8,7 +8,7 @@ import click
 from commands.codes import BROKEN, DONE
 from commands.common import a_path
 from commands.telling import in_json
-from reports.console import bars, err, out, print_json, shown
+from reports.terminal.console import bars, err, out, print_json, shown
 from tablemodel.runfiles import write_atomically
 
 
@@ -29,9 +29,9 @@ def accuracy(
     from accuracy.goals import missed
     from accuracy.run import outcomes, together
     from accuracy.tally import score_all
-    from reports import accuracy as shown_as
-    from reports.accuracy_page import markdown
-    from reports.progress import counted
+    from reports.accuracy import table as shown_as
+    from reports.accuracy.page import markdown
+    from reports.terminal.progress import counted
 
     if only is not None:
         if page is not None or as_json:
@@ -60,7 +60,7 @@ def _explain(seed: int, number: int) -> int:
     from accuracy.grades import BEST
     from accuracy.run import labels_of, play
     from analyzers.thresholds import load_thresholds
-    from reports import accuracy as shown_as
+    from reports.accuracy import table as shown_as
 
     played, numbers = play(draw(seed, number)), load_thresholds()
     labels = {best: labels_of(played, best, numbers) for best in BEST}

@@ -10,7 +10,7 @@ import click
 from commands.codes import DONE, INTERRUPTED, INVALID, REFUSED
 from commands.common import a_folder, price_list, some_prices
 from commands.telling import in_json
-from reports.console import bars, err, out, print_json, shown
+from reports.terminal.console import bars, err, out, print_json, shown
 from tablemodel.prices import Prices
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _clean(
     from generator.existing.leftovers import cost_in_words, usual_pace
     from generator.existing.pacing import UnitPace
     from generator.tables.waiting import described
-    from reports.progress import CleaningBar
+    from reports.terminal.progress import CleaningBar
 
     description = described(client, left.table)
     if description is None:

@@ -9,8 +9,8 @@ import click
 from commands.codes import DONE
 from commands.common import a_file, a_folder, a_path, a_time, diagnosed, exit_code_of, in_utc
 from commands.telling import in_json
-from reports.bar import Working
-from reports.console import bars, err, out, print_json, shown
+from reports.terminal.bar import Working
+from reports.terminal.console import bars, err, out, print_json, shown
 from tablemodel.runfiles import EVIDENCE, FILES, FileProblem
 
 an_index = click.option(
@@ -25,8 +25,8 @@ an_index = click.option(
 @click.option("--end", type=a_time, help="with --start: print the whole request, with its times")
 def queries(table: str, indexes: tuple[str, ...], start: datetime | None, end: datetime | None) -> int:
     """The GetMetricData queries as JSON, for somebody who runs the AWS CLI in our place."""
-    from analyzers.asked import check_start, window_of
-    from analyzers.metrics import QUERIES_PER_CALL, queries_for, request_for, series_keys
+    from analyzers.collecting.asked import check_start, window_of
+    from analyzers.collecting.metrics import QUERIES_PER_CALL, queries_for, request_for, series_keys
 
     start, end, now = in_utc(start), in_utc(end), datetime.fromtimestamp(time.time(), UTC)
     if start is None and end is not None:
@@ -84,9 +84,9 @@ def collect(
     as_json: bool,
 ) -> int:
     """What the metrics say of a run, or of any table: waits until its minutes are published."""
-    from analyzers.asked import Asked, evidence_for
+    from analyzers.collecting.asked import Asked, evidence_for
     from analyzers.formats import write_evidence
-    from reports.progress import Countdown
+    from reports.terminal.progress import Countdown
 
     asked = Asked(
         folder=folder, table=table, indexes=indexes, start=in_utc(start), end=in_utc(end), region=region,
@@ -114,8 +114,8 @@ def collect(
 @in_json("the diagnosis")
 def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
-    from reports import terminal
-    from reports.load import load_evidence, load_run
+    from reports.run.load import load_evidence, load_run
+    from reports.terminal import diagnosis as terminal
 
     if (folder is None) == (evidence is None):
         raise click.UsageError("say which: a run directory, or --evidence FILE")

@@ -8,7 +8,7 @@ import click
 from commands.codes import DONE
 from commands.common import a_folder, a_path
 from commands.telling import in_json
-from reports.console import out, print_json, shown
+from reports.terminal.console import out, print_json, shown
 
 
 @click.command()
@@ -21,7 +21,7 @@ def export(
     folder: Path, kind: Literal["csv", "parquet"], place: Path | None, show_keys: bool, as_json: bool
 ) -> int:
     """Write what each chart of a run shows as a file: second by second, units in the names of the columns."""
-    from reports.exports import KeysNotRecorded, write_exports
+    from reports.run.exports import KeysNotRecorded, write_exports
 
     try:
         written = write_exports(folder, place or folder / "export", kind, show_keys=show_keys)

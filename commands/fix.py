@@ -15,14 +15,14 @@ from commands.load import no_collect
 from commands.making import NOT_STARTED, How, make_run, simulated
 from commands.telling import in_json
 from generator.run.jobs import Job, made, new_folder, only_ours
-from reports.console import out, print_json, shown
+from reports.terminal.console import out, print_json, shown
 from tablemodel.derived import with_own_tables, write_scenario
 from tablemodel.runfiles import SIMULATED, write_json
 from tablemodel.scenario import Scenario
 
 if TYPE_CHECKING:
-    from analyzers.proof import Limit
-    from analyzers.remedies import Remedy
+    from analyzers.advising.proof import Limit
+    from analyzers.advising.remedies import Remedy
     from commands.fixing import Start
     from tablemodel.prices import Prices
 
@@ -102,7 +102,7 @@ def fix(
 
 def _remedy(start: "Start", action: str | None) -> "Remedy":
     """The recommendation as a scenario; where no rerun can show it, what can be done by hand."""
-    from analyzers.remedies import Remedy, chosen
+    from analyzers.advising.remedies import Remedy, chosen
     from analyzers.thresholds import load_thresholds
 
     found = chosen(
@@ -154,11 +154,11 @@ class Made:
 
 def _told(tried_: Made, turns: Sequence[Turn], prices: "Prices", *, as_json: bool) -> int:
     """Hold both sides against each other, write the page, say what came out; gives the exit code."""
-    from analyzers.proof import once_dollars, proof_of, tried
-    from reports.before_after import NAME, write_fix
-    from reports.before_after_text import FORMAT, fix_json, fix_text
-    from reports.before_after_words import Fix
-    from reports.columns import Column
+    from analyzers.advising.proof import once_dollars, proof_of, tried
+    from reports.fix.page import NAME, write_fix
+    from reports.fix.text import FORMAT, fix_json, fix_text
+    from reports.fix.words import Fix
+    from reports.series.columns import Column
     from tablemodel.differences import changes
 
     sides = {

@@ -12,9 +12,9 @@ from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, File
 from tablemodel.scenario import Scenario, scenario_from_dict
 
 if TYPE_CHECKING:
+    from analyzers.advising.proof import Limit
+    from analyzers.advising.remedies import Remedy
     from analyzers.manifest import Manifest
-    from analyzers.proof import Limit
-    from analyzers.remedies import Remedy
     from tablemodel.simulator.flow import Traffic
 
 
@@ -41,7 +41,7 @@ class Start:
 
     def limit_of(self, remedy: "Remedy") -> "Limit":
         """The limit that a remedy is for."""
-        from analyzers.verdict import groups
+        from analyzers.labelling.verdict import groups
 
         about = remedy.resource, remedy.direction
         found = groups(self.diagnosis.labels)
@@ -81,12 +81,12 @@ def _manifest(folder: Path) -> "Manifest | None":
 
 def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
     """The demand that the evidence shows, on the simulator: nobody else can send it again."""
+    from analyzers.advising.rerun import rerun_of
     from analyzers.client import read_client_files
     from analyzers.diagnosis import heats_of
     from analyzers.formats import read_evidence
-    from analyzers.rerun import rerun_of
+    from analyzers.labelling.verdict import groups
     from analyzers.timeline import timeline
-    from analyzers.verdict import groups
     from tablemodel.prices import load_prices
 
     if target not in (None, SIMULATED):

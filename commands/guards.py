@@ -16,7 +16,7 @@ from generator.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, an
 from generator.run.jobs import Job
 from generator.tables.errors import TableError
 from generator.transport.target import Target, aws_target, credentials_for, target_at
-from reports.console import err
+from reports.terminal.console import err
 from tablemodel.planned import Planned
 
 OPTIONS = (
@@ -130,7 +130,7 @@ def agreed(
 
 def _ask(plans: Sequence[Planned], undertakings: Sequence[Undertaking]) -> None:
     """Show what is going to be done, and ask. Raises `Refusal` unless somebody says yes."""
-    from reports.plan import plan_text
+    from reports.plan.text import plan_text
 
     if not sys.stdin.isatty():
         raise Refusal(NEEDS_YES)
@@ -150,7 +150,7 @@ def target_of(word: str) -> Target | None:
 
 def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled_keys: bool) -> Planned:
     """One run in numbers, as `keyheat plan` has it, on the table that it is going to load."""
-    from analyzers.polling import most_metrics
+    from analyzers.collecting.polling import most_metrics
     from analyzers.thresholds import load_thresholds
     from tablemodel.planned import planned
 

@@ -10,7 +10,7 @@ from analyzers.numbers import some
 from commands.codes import DONE, INVALID
 from commands.common import a_path
 from commands.telling import in_json
-from reports.console import err, out, print_json, shown
+from reports.terminal.console import err, out, print_json, shown
 
 if TYPE_CHECKING:
     from regression.history import History, Session
@@ -60,7 +60,7 @@ def list_sessions(file: Path, as_json: bool, suite: str | None, last: int) -> in
     if not file.exists():
         return _none(file, as_json=as_json)
     from regression.history import Maker
-    from reports.history_text import Listed, list_text
+    from reports.regress.history import Listed, list_text
 
     with _opened(file) as kept:
         found = kept.sessions(suite, last)
@@ -97,7 +97,7 @@ def _none(file: Path, *, as_json: bool) -> int:
 @click.argument("session")
 def show(file: Path, as_json: bool, session: str) -> int:
     """Show SESSION, by its number or the name it is pinned by: its runs, and what the gates found."""
-    from reports.history_text import session_text
+    from reports.regress.history import session_text
 
     with _opened(file) as kept:
         found = _named(kept, session)
@@ -158,7 +158,7 @@ def trend(file: Path, as_json: bool, suite: str, case: str | None, measure: str 
     A change is where a measure moved to another level and stayed there.
     """
     from regression.history.trend import trends_of
-    from reports.history_text import trend_text, trends_text
+    from reports.regress.history import trend_text, trends_text
 
     with _opened(file) as kept:
         trends = trends_of(kept, suite, last, case, measure)
@@ -176,7 +176,7 @@ def trend(file: Path, as_json: bool, suite: str, case: str | None, measure: str 
 @click.option("--otava", "folder", type=a_path, required=True, metavar="DIR", help="where the files go")
 def export(file: Path, as_json: bool, suite: str, folder: Path) -> int:
     """Write the series of SUITE for another program: for Apache Otava, CSV files and their configuration."""
-    from analyzers.measures import MEASURES
+    from analyzers.measures.catalogue import MEASURES
     from regression.otava import write_otava
 
     with _opened(file) as kept:

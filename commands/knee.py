@@ -13,14 +13,14 @@ from commands.guards import Guards, agreed, guarded
 from commands.making import NOT_STARTED, How, make_run
 from commands.telling import in_json
 from generator.run.jobs import Job, find_scenario, made, new_folder, only_ours
-from reports.console import bars, out, print_json, shown
+from reports.terminal.console import bars, out, print_json, shown
 from tablemodel.derived import with_demand, with_own_tables, with_trace_of, write_scenario
 from tablemodel.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
 
 if TYPE_CHECKING:
-    from analyzers.knee_search import Range, Step
+    from analyzers.knees.search import Range, Step
     from analyzers.thresholds import Thresholds
-    from reports.trying import Trying
+    from reports.terminal.trying import Trying
     from tablemodel.scenario import Scenario
 
 WIDE: Final = 64  # times the scenario's own demand, up and down, unless somebody says otherwise
@@ -74,12 +74,12 @@ def knee(
     Demand is doubled until a step is not carried, then halved between. On the simulator the table has spent
     its burst. Exit code 3: the load generator was the limit before the table was.
     """
-    from analyzers.knee_limits import used_by
-    from analyzers.knee_search import search
-    from analyzers.knee_step import seconds_for
-    from reports.knee import NAME, write_knee
-    from reports.knee_text import FORMAT, knee_json, knee_text
-    from reports.knee_words import Found
+    from analyzers.knees.limits import used_by
+    from analyzers.knees.search import search
+    from analyzers.knees.step import seconds_for
+    from reports.knee.page import NAME, write_knee
+    from reports.knee.text import FORMAT, knee_json, knee_text
+    from reports.knee.words import Found
 
     loaded, path = find_scenario(scenario)
     within = _range(loaded, start, most, precision)
@@ -110,7 +110,7 @@ def knee(
 
 
 def _range(scenario: "Scenario", start: float | None, most: float | None, precision: float) -> "Range":
-    from analyzers.knee_search import Range
+    from analyzers.knees.search import Range
 
     if scenario.load.arrivals == "trace":
         raise click.UsageError(
@@ -178,7 +178,7 @@ class _Simulated:
     _bar: "Trying" = field(init=False)
 
     def __enter__(self) -> Self:
-        from reports.trying import Trying
+        from reports.terminal.trying import Trying
 
         self._bar = Trying(f"{self.scenario.name}: knee", bars).__enter__()
         return self
@@ -191,7 +191,7 @@ class _Simulated:
         return self.scenario.local.scale
 
     def measure(self, demand: float, again: int) -> "Step":
-        from analyzers.knee_step import simulated_step
+        from analyzers.knees.step import simulated_step
 
         self._bar.trying(round(demand))
         one = with_demand(self.scenario, demand, self.step_s)
@@ -221,7 +221,7 @@ class _Loaded:
     def measure(self, demand: float, again: int) -> "Step":
         from analyzers.client import second_counts
         from analyzers.formats import read_diagnosis
-        from analyzers.knee_step import loaded_step
+        from analyzers.knees.step import loaded_step
         from analyzers.manifest import read_manifest
 
         self.number += 1

@@ -21,7 +21,7 @@ from generator.run.jobs import (
     only_ours,
     shard_jobs,
 )
-from reports.console import out, shown
+from reports.terminal.console import out, shown
 from tablemodel.derived import shard_counts, with_shards
 
 DEMO = ("hotkey", "datekey", "sharded", "too-small")
@@ -44,7 +44,7 @@ no_collect = click.option(
 @in_json("the runs and what came out")
 def demo(folder: Path, as_json: bool) -> int:
     """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
-    from reports.index import Entry, write_index
+    from reports.series.index import Entry, write_index
 
     jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
     for job in jobs:
@@ -98,8 +98,8 @@ def run(
 
     Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
     """
-    from reports.index import INDEX
-    from reports.side_by_side import write_comparison
+    from reports.series.index import INDEX
+    from reports.series.side_by_side import write_comparison
 
     loaded = find_scenarios(scenarios)
     if throttled_keys and quick:
@@ -150,7 +150,7 @@ def sweep(
 ) -> int:
     """Run SCENARIO once for each number of shards: how many are enough, and what do they cost to read?"""
     from analyzers.thresholds import load_thresholds
-    from reports.sweep import NAME, write_sweep
+    from reports.series.sweep import NAME, write_sweep
 
     loaded, path = find_scenario(scenario)
     listed, margin = price_list(prices), load_thresholds().recommend.shard_margin

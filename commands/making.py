@@ -12,7 +12,7 @@ from commands.codes import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_US
 from commands.common import diagnosed, exit_code_of
 from generator.run import launch
 from generator.run.jobs import REPORT, Job, clear, made
-from reports.console import bars, err, out, shown
+from reports.terminal.console import bars, err, out, shown
 from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     """Load as the scenario says, in a process of its own, to the report; gives the exit code."""
     from analyzers.formats import read_diagnosis
     from analyzers.manifest import read_manifest
-    from reports.page import write_report
-    from reports.progress import LoadBar
-    from reports.terminal import outcome
+    from reports.run.page import write_report
+    from reports.terminal.diagnosis import outcome
+    from reports.terminal.progress import LoadBar
 
     options = [
         *(["--show-keys"] if how.show_keys else []),
@@ -92,9 +92,9 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     """
     from analyzers.formats import write_evidence
     from analyzers.simulated import evidence_of
-    from reports.page import write_report
-    from reports.simulating import Simulating
-    from reports.terminal import outcome, undecided
+    from reports.run.page import write_report
+    from reports.terminal.diagnosis import outcome, undecided
+    from reports.terminal.simulating import Simulating
     from tablemodel.simulator.folder import write_run
     from tablemodel.simulator.simulate import simulate
     from tablemodel.simulator.spread import spread_traffic

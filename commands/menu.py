@@ -5,7 +5,7 @@ from importlib import import_module
 
 import click
 
-from reports.console import be_quiet
+from reports.terminal.console import be_quiet
 
 Menu = Mapping[str, Mapping[str, tuple[str, str]]]
 """Sections of verbs: title -> name -> (module in `commands`, what it does in a line)."""

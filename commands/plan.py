@@ -11,7 +11,7 @@ from commands.codes import DONE
 from commands.common import a_scenario, price_list, some_prices
 from commands.telling import in_json
 from generator.run.jobs import find_scenario
-from reports.console import out, print_json
+from reports.terminal.console import out, print_json
 
 if TYPE_CHECKING:
     from tablemodel.quotas import Quotas
@@ -42,9 +42,9 @@ def plan(
     prices: Path,
 ) -> int:
     """What SCENARIO is going to ask for, throttle on and cost, before anything is sent."""
-    from analyzers.polling import most_metrics
+    from analyzers.collecting.polling import most_metrics
     from analyzers.thresholds import load_thresholds
-    from reports.plan import plan_json, plan_text
+    from reports.plan.text import plan_json, plan_text
     from tablemodel.planned import planned
     from tablemodel.quotas import DEFAULT_QUOTAS
 
@@ -83,8 +83,8 @@ class _Told:
 
 def _ask(target: str, region: str | None, profile: str | None) -> _Told:
     """Ask a target. Raises `ValueError` for a target or a profile that cannot be."""
-    from analyzers.clients import boto3_clients
-    from analyzers.quotas import account_quotas, region_of
+    from analyzers.collecting.clients import boto3_clients
+    from analyzers.collecting.quotas import account_quotas, region_of
     from generator.transport.target import scale_at, target_at
 
     if target == "aws":

@@ -7,7 +7,7 @@ import click
 
 from commands.codes import DONE, INVALID, REFUSED
 from commands.telling import in_json
-from reports.console import err, out, print_json
+from reports.terminal.console import err, out, print_json
 
 if TYPE_CHECKING:
     from generator.transport.target import Target
@@ -56,7 +56,7 @@ def _agreed(target: "Target") -> bool:
 
 
 def _show(target: "Target", found: "Capabilities", *, as_json: bool) -> None:
-    from reports.endpoint import endpoint_json, endpoint_text
+    from reports.run.endpoint import endpoint_json, endpoint_text
 
     if as_json:
         print_json(endpoint_json(target.url, found))

@@ -74,7 +74,7 @@ def regress(
     from commands.suite_session import Asked, Work
     from commands.suite_told import tell, tell_calibration
     from regression.history import History
-    from regression.suite import find_suite
+    from regression.suites.suite import find_suite
 
     wanted = _wanted(said, github=github)
     asked = Asked(**{part.name: said[part.name] for part in fields(Asked)})

@@ -14,10 +14,10 @@ from analyzers.numbers import some
 from commands.codes import DONE
 from commands.common import OUT, a_file, a_path
 from commands.telling import in_json
-from reports.console import bars, err, out, print_json, shown
+from reports.terminal.console import bars, err, out, print_json, shown
 
 if TYPE_CHECKING:
-    from reports.runs_history import Recall
+    from reports.runs.history import Recall
 
 PORT = 8400
 Thing = TypeVar("Thing")
@@ -41,9 +41,9 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None, as_
 
     It lists, filters and orders them, and draws the trends of every scenario, with what became worse.
     """
-    from reports.runs_found import Search
-    from reports.runs_index import NAME, Runs, for_programs, write_runs
-    from reports.runs_rows import rows_of
+    from reports.runs.found import Search
+    from reports.runs.index import NAME, Runs, for_programs, write_runs
+    from reports.runs.rows import rows_of
 
     searched = _there(folders)
     found, problems = Search(_told).look(searched, time.time())
@@ -76,7 +76,7 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None, as_
 @click.option("--show-keys", is_flag=True, help="with --host: also runs whose files hold key values")
 def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str, show_keys: bool) -> int:
     """Show all runs below FOLDER (reports/out) on a local page, also while they are going on."""
-    from reports.runs_found import Search
+    from reports.runs.found import Search
     from reports.serving.app import Site, app_of
     from reports.serving.hosts import Hosts, is_loopback
     from reports.serving.look import Look
@@ -115,13 +115,13 @@ def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:
 
 def _recall(history: Path | None) -> "Recall":
     from regression.history.store import default_path, utc_now
-    from reports.runs_history import Recall
+    from reports.runs.history import Recall
 
     return Recall(history or default_path(), utc_now)
 
 
 def _told(places: Sequence[Thing]) -> Iterable[Thing]:
     """The places one by one, with a bar where there are many."""
-    from reports.progress import counted
+    from reports.terminal.progress import counted
 
     return counted(places, len(places), "runs are read", bars) if len(places) > MANY else places

@@ -8,8 +8,8 @@ import click
 from commands.codes import DONE, INVALID
 from commands.common import OUT, a_file, a_folder, a_path, price_list, some_prices
 from commands.telling import in_json
-from reports.bar import Working
-from reports.console import bars, out, print_json, shown
+from reports.terminal.bar import Working
+from reports.terminal.console import bars, out, print_json, shown
 from tablemodel.scenario import json_schema
 
 
@@ -20,7 +20,7 @@ from tablemodel.scenario import json_schema
 @in_json("where the page is")
 def report(folder: Path | None, evidence: Path | None, file: Path | None, as_json: bool) -> int:
     """Write report.html from the files of a run, or a page about an evidence file."""
-    from reports.page import write_evidence_report, write_report
+    from reports.run.page import write_evidence_report, write_report
 
     now = datetime.now(UTC)
     if folder is not None and evidence is None and file is None:
@@ -45,7 +45,7 @@ def report(folder: Path | None, evidence: Path | None, file: Path | None, as_jso
 @some_prices
 def compare(folders: tuple[Path, ...], file: Path, as_json: bool, prices: Path) -> int:
     """One page over several run directories: verdicts, throughput, latency, cost and counts side by side."""
-    from reports.side_by_side import write_comparison
+    from reports.series.side_by_side import write_comparison
 
     listed = price_list(prices)
     with Working(f"drawing {len(folders)} runs", bars):
@@ -70,7 +70,7 @@ def schema(what: str) -> int:
     Of a scenario's file, of a suite's, or of what `keyheat regress` says in JSON.
     """
     from regression.exports.summary import json_schema as of_regression
-    from regression.suite_spec import json_schema as of_suite
+    from regression.suites.spec import json_schema as of_suite
 
     schemas = {"scenario": json_schema, "suite": of_suite, "regression": of_regression}
     print_json(schemas[what]())

@@ -9,7 +9,7 @@ from commands.common import OUT, a_path, a_scenario, exit_code_of, price_list, s
 from commands.making import How, simulated
 from commands.telling import in_json
 from generator.run.jobs import Job, find_scenarios, new_folder, only_ours
-from reports.console import out, print_json, shown
+from reports.terminal.console import out, print_json, shown
 from tablemodel.overrides import overridden
 from tablemodel.runfiles import SIMULATED
 
@@ -43,8 +43,8 @@ def simulate(
 
     Minutes take a second or so. Several scenarios end in one page, each in a folder of its own in --out.
     """
-    from reports.index import INDEX
-    from reports.side_by_side import write_comparison
+    from reports.series.index import INDEX
+    from reports.series.side_by_side import write_comparison
 
     loaded = find_scenarios(scenarios)
     made = [(overridden(scenario, settings, str(path)), path) for scenario, path in loaded]

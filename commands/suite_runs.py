@@ -15,8 +15,8 @@ from commands.making import NOT_STARTED, How, make_run
 from generator.run.jobs import REPORT, Job, made
 from regression.made import Made, run_made
 from regression.outcome import RunMade
-from regression.planned import Planned
-from reports.console import bars
+from regression.suites.planned import Planned
+from reports.terminal.console import bars
 from tablemodel.runfiles import DIAGNOSIS, FILES
 
 Keep = Callable[[Planned, RunSummary], tuple[str, str | None]]

@@ -20,8 +20,8 @@ from regression.history.places import place_of
 from regression.judged import Held, outcome_of, verdict_of_code
 from regression.made import Made
 from regression.outcome import Outcome
-from regression.planned import Planned, planned
-from regression.suite import Suite
+from regression.suites.planned import Planned, planned
+from regression.suites.suite import Suite
 from tablemodel.runfiles import SIMULATED
 from tablemodel.scenario import Scenario
 

@@ -19,12 +19,12 @@ from regression.history import Session
 from regression.judged import verdict_of_code
 from regression.made import Made
 from regression.outcome import EXIT_CODES, Outcome, RunMade
-from regression.suite import Suite
-from reports.calibration_text import calibration_text
-from reports.console import err, out, print_json, shown
-from reports.page import write_report
-from reports.regression import NAME, write_regression
-from reports.regression_text import regression_text
+from regression.suites.suite import Suite
+from reports.regress.calibration import calibration_text
+from reports.regress.page import NAME, write_regression
+from reports.regress.text import regression_text
+from reports.run.page import write_report
+from reports.terminal.console import err, out, print_json, shown
 from tablemodel.runfiles import DIAGNOSIS, FILES, FileProblem, write_json
 
 SUMMARY: Final = "regression.json"

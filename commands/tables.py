@@ -13,7 +13,7 @@ import click
 from commands.codes import DONE, INVALID, REFUSED
 from commands.common import price_list, some_prices
 from commands.telling import in_json
-from reports.console import bars, err, out, print_json
+from reports.terminal.console import bars, err, out, print_json
 from tablemodel.runfiles import FileProblem
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def sweep_orphans(
 def _search(target: str, region: str | None, profile: str | None, prices: Path) -> "Search":
     from botocore.exceptions import BotoCoreError, NoRegionError
 
-    from analyzers.clients import boto3_clients
+    from analyzers.collecting.clients import boto3_clients
     from generator.tables.orphans import PACE_S, Search
     from generator.transport.target import target_at
 
@@ -91,7 +91,7 @@ def _found(search: "Search") -> "Found":
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
     from generator.tables.ownership import why_unread
-    from reports.progress import counted
+    from reports.terminal.progress import counted
 
     try:
         names = search.names()
@@ -149,7 +149,7 @@ def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[l
 def _delete(search: "Search", wanted: "list[Orphan]", *, said: bool) -> dict[str, str]:
     """Delete them all, then wait until they are gone; gives what was not done, by name of the table."""
     from generator.tables.waiting import Patience
-    from reports.progress import Countdown
+    from reports.terminal.progress import Countdown
 
     failed = {orphan.name: why for orphan in wanted if (why := search.delete(orphan)) is not None}
     with Countdown(bars, "deleting") as countdown:

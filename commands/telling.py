@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from generator.run.jobs import REPORT, Job, made
-from reports.console import print_json
+from reports.terminal.console import print_json
 from tablemodel.runfiles import EVIDENCE, FILES
 
 FORMAT = "keyheat.runs/1"

@@ -9,7 +9,7 @@ from commands.codes import BROKEN, DONE
 from commands.common import a_scenario, price_list, some_prices
 from commands.telling import in_json
 from generator.run.jobs import find_scenario
-from reports.console import bars, out, print_json
+from reports.terminal.console import bars, out, print_json
 
 QUESTIONS = ("shards", "write-capacity", "read-capacity")
 
@@ -46,8 +46,8 @@ def whatif(
 
     Every number is tried on the simulator. Exit code 1: not even the largest one is enough.
     """
-    from reports.trying import Trying
-    from reports.whatif import whatif_json, whatif_text
+    from reports.plan.whatif import whatif_json, whatif_text
+    from reports.terminal.trying import Trying
     from tablemodel.forecast import forecast
     from tablemodel.resources import Direction
     from tablemodel.simulator.search import SHARDS_MOST, Question, smallest_capacity, smallest_shards

@@ -17,7 +17,7 @@ from regression.gates.comparable import differences
 from regression.history import History, Kept, Session
 from regression.history.records import GOOD
 from regression.outcome import BaselineUsed, Verdict
-from regression.suite import Suite
+from regression.suites.suite import Suite
 from tablemodel.runfiles import FileProblem
 from tablemodel.scenario import Scenario, scenario_from_dict
 

@@ -28,7 +28,7 @@ from regression.statistics.detectable import (
     smallest_detectable,
 )
 from regression.statistics.intervals import LEAST_RUNS
-from regression.suite_gates import statistical
+from regression.suites.gates import statistical
 
 RESAMPLES: Final = 400
 LEAST_NUMBERS: Final = 4  # two on each side

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from analyzers.setup import NOT_SENT
+from analyzers.measures.setup import NOT_SENT
 from regression.finding import Difference
 from tablemodel.scenario import Scenario
 

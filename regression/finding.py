@@ -10,9 +10,9 @@ Decision = Literal["same", "better", "worse", "undecided", "missing"]
 class Gate:
     """One thing that a suite holds on to, for one case.
 
-    `measure` is a name in `analyzers.measures.MEASURES`, or `labels` (the set of constraints that were seen).
-    `least_effect` is the smallest relative change that anybody cares for (0.05: five percent); an exact gate
-    has 0.
+    `measure` is the name of one in the catalogue of measures, or `labels` (the set of constraints that were
+    seen). `least_effect` is the smallest relative change that anybody cares for (0.05: five percent); an
+    exact gate has 0.
     """
 
     measure: str

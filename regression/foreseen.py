@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from analyzers.manifest import Manifest
-from analyzers.setup import Flat, Setup, setup_of
+from analyzers.measures.setup import Flat, Setup, setup_of
 from analyzers.summary import RunSummary
 from tablemodel.runfiles import SIMULATED
 from tablemodel.scenario import Scenario

@@ -13,7 +13,7 @@ from regression.gates.judge import judge
 from regression.history import Session
 from regression.made import Made, runs_kept
 from regression.outcome import CaseMade, Outcome, Verdict
-from regression.suite import Suite
+from regression.suites.suite import Suite
 from regression.verdict import verdict_of
 
 INTERRUPTED, REFUSED = 130, 4

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from analyzers.summary import RunSummary
 from regression.history import Kept
 from regression.outcome import RunMade, Side
-from regression.planned import Planned
+from regression.suites.planned import Planned
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import orjson
 
-from analyzers.measures import MEASURES, Better
+from analyzers.measures.catalogue import MEASURES, Better
 from regression.history.records import Point
 from tablemodel.runfiles import write_atomically
 

@@ -1,6 +1,6 @@
 """What came of one `keyheat regress`: verdict, cases with their runs, findings, differences; frozen.
 
-Texts, pages and exports are made from it (`regression.exports`, `reports.regression`).
+Texts, pages and exports are made from it (`regression.exports`, `reports.regress.page`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from analyzers.measures import MEASURES
+from analyzers.measures.catalogue import MEASURES
 from analyzers.numbers import NOTHING, measured, some
 from regression.finding import Decision, Finding
 from regression.outcome import Outcome, Verdict, is_idle

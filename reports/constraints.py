@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import get_args
 
-from analyzers.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
 from analyzers.formats import Constraint, Diagnosis, Label
+from analyzers.labelling.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
 from analyzers.words import whose
-from reports.record import Resource
+from reports.run.record import Resource
 
 SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from analyzers.setup import Setup
+from analyzers.measures.setup import Setup
 from analyzers.summary import RunSummary
 from tablemodel import runfiles
 from tablemodel.runfiles import FILES

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.remedies import ACTIONS
+from analyzers.advising.remedies import ACTIONS
 from commands import fix as verb_of_fix
 from generator.run.jobs import Job
 from tablemodel.scenario import load_scenario

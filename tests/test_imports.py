@@ -56,7 +56,7 @@ def test_only_evidence_talks_to_cloudwatch() -> None:
         for path in modules_of(package)
         if "boto3" in set(imported_roots(path.read_text()))
     }
-    assert with_boto3 <= {"analyzers/clients.py"}
+    assert with_boto3 <= {"analyzers/collecting/clients.py"}
 
 
 def test_the_checker_sees_nested_imports() -> None:

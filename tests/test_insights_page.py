@@ -14,11 +14,11 @@ import pytest
 
 from analyzers.diagnosis import analyze_evidence
 from analyzers.formats import read_evidence
-from analyzers.insights import key_spread
+from analyzers.labelling.insights import key_spread
 from generator.run.insights import Before
 from keyheat import main
-from reports.key_charts import throttled_key_table
-from reports.load import load_evidence
+from reports.charts.keys import throttled_key_table
+from reports.run.load import load_evidence
 from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.server import build_router
 from tablemodel.endpoint.service import Service

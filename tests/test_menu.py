@@ -13,8 +13,8 @@ import click
 import pytest
 
 import keyheat
-from reports import console
-from reports.bar import Working
+from reports.terminal import console
+from reports.terminal.bar import Working
 
 Verb = Callable[..., Any]
 NAMES = [name for verbs in keyheat.MENU.values() for name in verbs]

@@ -4,8 +4,8 @@ import csv
 import re
 from pathlib import Path
 
-from reports.downsample import MOST_POINTS
-from reports.packing import BUDGET_BYTES
+from reports.run.downsample import MOST_POINTS
+from reports.run.packing import BUDGET_BYTES
 from tablemodel.partition_file import MOST_ROWS
 from tablemodel.partition_log import MOST_CELLS
 

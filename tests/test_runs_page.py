@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from commands.runs import PORT
-from reports.runs_found import DEPTH
-from reports.runs_trends import LEAST_EFFECT, MOST
+from reports.runs.found import DEPTH
+from reports.runs.trends import LEAST_EFFECT, MOST
 from tests.made_runs import summary, written
 
 PAGE = (Path(__file__).parents[1] / "docs" / "runs.md").read_text(encoding="utf-8")

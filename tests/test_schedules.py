@@ -31,7 +31,7 @@ from botocore.validate import validate_parameters
 
 import keyheat
 from commands import codes
-from regression.suite import find_suite
+from regression.suites.suite import find_suite
 
 ROOT = Path(__file__).parents[1]
 SCHEDULES = ROOT / "deploy" / "schedules"

@@ -14,9 +14,9 @@ from zipfile import ZipFile
 import psutil
 import pytest
 
-from reports.page import write_report
-from reports.runs_found import Search
-from reports.runs_history import Recall
+from reports.run.page import write_report
+from reports.runs.found import Search
+from reports.runs.history import Recall
 from reports.serving.app import HEADERS, Site, app_of
 from reports.serving.hosts import Hosts, is_loopback
 from reports.serving.look import Look

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from analyzers.measures import MEASURES
+from analyzers.measures.catalogue import MEASURES
 from regression.outcome import Outcome, medians
 
 PREFIX: Final = "keyheat"

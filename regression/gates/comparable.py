@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from analyzers.summary import RunSummary, Setup
 from regression.finding import Difference, Gate
-from regression.suite_gates import statistical
+from regression.suites.gates import statistical
 
 Runs = Mapping[str, Sequence[RunSummary]]
 Words = Callable[[Setup], str]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analyzers.measures import MEASURES, Measure
+from analyzers.measures.catalogue import MEASURES, Measure
 from analyzers.numbers import some
 from analyzers.summary import RunSummary
 from regression.finding import Decision, Finding, Gate

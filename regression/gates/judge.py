@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from analyzers.measures import MEASURES
+from analyzers.measures.catalogue import MEASURES
 from analyzers.summary import RunSummary
 from regression.finding import Finding, Gate
 from regression.gates.compared import Compared
 from regression.gates.exact import exact
 from regression.gates.labels import labelled
 from regression.gates.statistical import is_tested, statistical
-from regression.suite_gates import LABELS
+from regression.suites.gates import LABELS
 
 Runs = Mapping[str, Sequence[RunSummary]]
 

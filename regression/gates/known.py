@@ -1,8 +1,8 @@
 """What each run says of a measure: a number, or that there can be none, which may say more than a number.
 
 A run that never throttled stands above any number of seconds before the first throttle, and one that never
-recovered stands below any. `analyzers.measures.ABSENCES` says which reasons stand where; of all others nobody
-knows anything, and such a run says nothing.
+recovered stands below any. `analyzers.measures.catalogue.ABSENCES` says which reasons stand where; of all
+others nobody knows anything, and such a run says nothing.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from statistics import fmean, median
 
-from analyzers.measures import ABSENCES, Absence, Measure
+from analyzers.measures.catalogue import ABSENCES, Absence, Measure
 from analyzers.summary import RunSummary
 from regression.gates.compared import Compared
 

@@ -24,12 +24,12 @@ from math import inf, isfinite
 from urllib.parse import urlsplit
 
 from analyzers.numbers import percent, some
-from regression import suite_gates
 from regression.finding import Decision, Finding
 from regression.gates.compared import Compared
 from regression.gates.known import Known, Sides, in_words, least_spread, raised, reason, shown, sides
 from regression.statistics.detectable import effect_of, runs_to_tell
 from regression.statistics.intervals import LEAST_RUNS, Ratio, ratio_of
+from regression.suites import gates as suite_gates
 from regression.words import relative, value
 from tablemodel.addresses import on_this_machine
 

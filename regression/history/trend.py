@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from analyzers.measures import MEASURES, Measure
+from analyzers.measures.catalogue import MEASURES, Measure
 from regression.history.problem import HistoryProblem
 from regression.history.reading import Reading
 from regression.history.records import Point

@@ -15,7 +15,7 @@ from math import expm1, log1p, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzers.measures import Better
+from analyzers.measures.catalogue import Better
 from regression.statistics.intervals import LEAST_RUNS
 
 POWER = 0.95  # how often a change that is there should be found

@@ -4,7 +4,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from reports.page import write_report
+from reports.run.page import write_report
 from reports.samples.cases import CASES
 from reports.samples.make import make_run
 

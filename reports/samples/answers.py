@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzers import formats
-from analyzers.rules import RULES
+from analyzers.labelling.rules import RULES
 from reports.samples.cases import Case
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

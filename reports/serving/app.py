@@ -14,8 +14,8 @@ from flask import Flask, Response, abort, request, send_file
 from markupsafe import escape
 from werkzeug.exceptions import HTTPException
 
-from reports.exports import Kind
-from reports.runs_index import render_runs
+from reports.run.exports import Kind
+from reports.runs.index import render_runs
 from reports.serving.hosts import Hosts
 from reports.serving.look import Look
 from reports.serving.pages import Pages, files_of, has_key_values

@@ -15,14 +15,14 @@ from typing import Any, Final
 
 import orjson
 
-from reports.hero import PLACES
-from reports.progress import PHASES
-from reports.runs_content import content_of
-from reports.runs_found import Found, Problem, Search
-from reports.runs_history import NOTHING, Memory, Recall
-from reports.runs_index import Runs, place_of
-from reports.runs_rows import Row, rows_of
-from reports.runs_trends import trends_of
+from reports.run.hero import PLACES
+from reports.runs.content import content_of
+from reports.runs.found import Found, Problem, Search
+from reports.runs.history import NOTHING, Memory, Recall
+from reports.runs.index import Runs, place_of
+from reports.runs.rows import Row, rows_of
+from reports.runs.trends import trends_of
+from reports.terminal.progress import PHASES
 from tablemodel.runfiles import FileProblem
 from tablemodel.underway import Underway, read_underway
 

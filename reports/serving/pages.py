@@ -12,9 +12,9 @@ from threading import Lock
 from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from reports.exports import Kind, write_exports
-from reports.load import load_run
-from reports.page import REPORT, render
+from reports.run.exports import Kind, write_exports
+from reports.run.load import load_run
+from reports.run.page import REPORT, render
 from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, FileProblem
 
 KEPT: Final = 8  # pages that were made, some 5 MB each

@@ -6,7 +6,7 @@ import pytest
 
 from accuracy.grades import CAUSES, left
 from accuracy.loss import Loss
-from analyzers import metrics
+from analyzers.collecting import metrics
 from analyzers.formats import Evidence, SecondCount, Series, TableFacts, ThrottleCount, Window
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

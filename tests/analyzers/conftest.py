@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from analyzers.client import Records
+from analyzers.collecting.facts import table_facts
+from analyzers.collecting.waiting import LOCAL
 from analyzers.evidence import Source, _gather
-from analyzers.facts import table_facts
 from analyzers.formats import Evidence, SecondCount, ThrottleCount, Window
 from analyzers.manifest import Keys
 from analyzers.thresholds import Thresholds, load_thresholds
-from analyzers.waiting import LOCAL
 from tablemodel.keys import random_suffix
 from tablemodel.keyspace import position
 from tablemodel.minutes import Series

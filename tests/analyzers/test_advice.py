@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzers.cases import Case, meeting_chance
+from analyzers.advising.cases import Case, meeting_chance
+from analyzers.advising.demand import Demand
 from analyzers.client import ClientFiles
-from analyzers.demand import Demand
 from analyzers.diagnosis import diagnose
 from analyzers.formats import HotKey, Recommendation
-from analyzers.heat import Heat, heat
+from analyzers.labelling.heat import Heat, heat
 from analyzers.manifest import Keys, Manifest
 from analyzers.recommendations import recommend
 from analyzers.thresholds import Thresholds

@@ -14,12 +14,13 @@ from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
-from analyzers import evidence, metrics
-from analyzers.asked import Asked, evidence_for, window_of
-from analyzers.described import facts_then
+from analyzers import evidence
+from analyzers.collecting import metrics
+from analyzers.collecting.asked import Asked, evidence_for, window_of
+from analyzers.collecting.described import facts_then
+from analyzers.collecting.plausible import sound
+from analyzers.collecting.waiting import silent
 from analyzers.formats import Evidence, IndexFacts, TableFacts, Window
-from analyzers.plausible import sound
-from analyzers.waiting import silent
 from tests.tablemodel.endpoint.asking import START, with_orders
 from tests.tablemodel.endpoint.clients import Body, Direct, ServiceApp, service_app_at
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from analyzers.checks import check
 from analyzers.client import ClientFiles
 from analyzers.formats import Evidence, Verdict
+from analyzers.labelling.checks import check
+from analyzers.labelling.reads import with_reads
 from analyzers.manifest import Manifest
-from analyzers.reads import with_reads
 from analyzers.thresholds import DEFAULT, load_thresholds
 from tablemodel.runfiles import FileProblem
 from tablemodel.scenario import ThresholdsSpec

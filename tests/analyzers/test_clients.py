@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzers.clients import boto3_clients, is_aws
+from analyzers.collecting.clients import boto3_clients, is_aws
 
 
 @pytest.fixture(autouse=True)

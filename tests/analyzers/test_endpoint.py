@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from analyzers.checks import check
 from analyzers.client import ClientFiles
-from analyzers.endpoint import SAYS
 from analyzers.formats import Evidence, Verdict
+from analyzers.labelling.checks import check
+from analyzers.labelling.endpoint import SAYS
 from analyzers.manifest import Manifest
 from analyzers.thresholds import Thresholds
 from tablemodel.capabilities import Capabilities, Finding, not_probed

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from analyzers import evidence, metrics
+from analyzers import evidence
+from analyzers.collecting import metrics
 from analyzers.diagnosis import analyze_evidence, analyze_run
 from analyzers.formats import TableFacts, Window, read_evidence, write_evidence
 from tablemodel import runfiles

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzers.cases import Case
+from analyzers.advising.cases import Case
+from analyzers.advising.foreseen import with_outlooks
+from analyzers.advising.rerun import Rerun
 from analyzers.diagnosis import diagnose
-from analyzers.foreseen import with_outlooks
 from analyzers.formats import Diagnosis, Evidence, HotKey, Recommendation
-from analyzers.heat import Heat
+from analyzers.labelling.heat import Heat
 from analyzers.recommendations import recommend
-from analyzers.rerun import Rerun
 from analyzers.thresholds import Thresholds
-from reports.outlook import outlook
+from reports.run.outlook import outlook
 from tablemodel.prices import load_prices
 from tablemodel.resources import Direction
 from tablemodel.scenario import Scenario, parse_scenario

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.endpoint import SAYS
 from analyzers.formats import Evidence
-from analyzers.rules import MEASURED, RULES
+from analyzers.labelling.endpoint import SAYS
+from analyzers.labelling.rules import MEASURED, RULES
 from analyzers.thresholds import Thresholds
 from tests.analyzers.handwritten import (
     ON_DEMAND,
@@ -273,7 +273,7 @@ def test_every_rule_that_code_names_is_in_the_table() -> None:
     """Ids are written where they are decided: none is misspelt, and none is left that nothing decides."""
     kinds = "seconds|minutes|on-demand|undetermined|table|auto|key|no-capacity|capacity"
     code = "".join(
-        path.read_text() for path in ANALYZERS.glob("*.py") if path.name not in ("rules.py", "rule.py")
+        path.read_text() for path in ANALYZERS.rglob("*.py") if path.name not in ("rules.py", "rule.py")
     )
     named = set(re.findall(rf'"((?:{kinds})-[a-z-]+)"', code))
     assert named - set(RULES) == {"key-range"}  # a part of `reason-key-range`

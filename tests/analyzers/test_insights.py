@@ -9,9 +9,9 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from analyzers.contributors import Found, Reader
+from analyzers.collecting.contributors import Found, Reader
 from analyzers.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
-from analyzers.insights import insight_heats, key_spread
+from analyzers.labelling.insights import insight_heats, key_spread
 from tablemodel.keynames import digest_of
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzers.knee import Point, knee_of
+from analyzers.knees.sweep import Point, knee_of
 
 
 def points(*given: tuple[int, float, float]) -> list[Point]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzers.knee_search import Knee, Range, State, Step, search
+from analyzers.knees.search import Knee, Range, State, Step, search
 
 WITHIN = Range(start=100, least=1, most=10_000, precision=0.05)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from analyzers.formats import Capacity, Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
-from analyzers.knee_limits import used_by
-from analyzers.knee_search import Range, Step, search
-from analyzers.knee_step import beyond_provisioned, loaded_step, seconds_for, simulated_step, step_of
+from analyzers.knees.limits import used_by
+from analyzers.knees.search import Range, Step, search
+from analyzers.knees.step import beyond_provisioned, loaded_step, seconds_for, simulated_step, step_of
 from analyzers.manifest import Manifest
 from analyzers.thresholds import Thresholds
 from tablemodel.derived import with_demand

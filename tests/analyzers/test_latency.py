@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from analyzers.latency import accepted_p99_ms, read_latencies
+from analyzers.measures.latency import accepted_p99_ms, read_latencies
 from generator.record.latency import Latency, write_log
 from tablemodel.runfiles import FileProblem, write_atomically
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from analyzers.manifest import Manifest
-from analyzers.measured import Measured, measure
+from analyzers.measures.measured import Measured, measure
 from tablemodel.prices import load_prices
 from tablemodel.runfiles import SECONDS_SCHEMA
 

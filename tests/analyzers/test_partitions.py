@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from analyzers import evidence
+from analyzers.collecting.partitions import by_estimate, words
 from analyzers.diagnosis import analyze_run, diagnosed
 from analyzers.formats import (
     Capacity,
@@ -21,11 +22,10 @@ from analyzers.formats import (
     write_evidence,
 )
 from analyzers.manifest import read_manifest
-from analyzers.partitions import by_estimate, words
-from reports.facts import facts_of
-from reports.load import Run, load_run
-from reports.record import read_record
-from reports.sections import charts_of
+from reports.run.facts import facts_of
+from reports.run.load import Run, load_run
+from reports.run.record import read_record
+from reports.run.sections import charts_of
 from tests.analyzers.runs import collect, write_run
 from tests.tablemodel.endpoint.streamed import Streamed
 

@@ -1,8 +1,8 @@
 """How many metrics a collection asks for at the most."""
 
-from analyzers.metrics import series_keys
-from analyzers.polling import most_metrics
-from analyzers.waiting import Pace
+from analyzers.collecting.metrics import series_keys
+from analyzers.collecting.polling import most_metrics
+from analyzers.collecting.waiting import Pace
 
 
 def test_every_series_is_asked_for_in_every_poll() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsError
 
-from analyzers import metrics
-from analyzers.cloudwatch import Answer, Source, published
+from analyzers.collecting import metrics
+from analyzers.collecting.cloudwatch import Answer, Source, published
+from analyzers.collecting.refusals import failure_of
+from analyzers.collecting.waiting import CLOUD, Pace
 from analyzers.formats import TableFacts, Window
-from analyzers.refusals import failure_of
-from analyzers.waiting import CLOUD, Pace
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 WINDOW = Window(start=START, end=START + timedelta(minutes=2))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from analyzers.advising.proof import HARDLY, Limit, Tried, dollars_per_month, once_dollars, proof_of
 from analyzers.formats import Diagnosis
 from analyzers.manifest import Manifest
-from analyzers.measured import Measured, Traffic
-from analyzers.proof import HARDLY, Limit, Tried, dollars_per_month, once_dollars, proof_of
+from analyzers.measures.measured import Measured, Traffic
 from tablemodel.overrides import overridden
 from tablemodel.prices import WarmPrices, load_prices
 from tablemodel.scenario import Scenario, load_scenario

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzers import metrics
 from analyzers.client import ClientFiles
+from analyzers.collecting import metrics
 from analyzers.diagnosis import diagnose
 from analyzers.formats import Diagnosis, Evidence
 from analyzers.manifest import Keys

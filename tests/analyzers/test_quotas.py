@@ -7,7 +7,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from analyzers.quotas import account_quotas
+from analyzers.collecting.quotas import account_quotas
 from tablemodel.resources import Throughput
 
 ANSWER = {
@@ -57,7 +57,7 @@ def test_quotas_that_are_not_told_are_unknown_and_why(
 
 
 def test_an_endpoint_that_nobody_reaches_is_said() -> None:
-    from analyzers.clients import boto3_clients
+    from analyzers.collecting.clients import boto3_clients
 
     factory = boto3_clients(endpoint_url="http://127.0.0.1:9", local=True)
     found = account_quotas(factory)

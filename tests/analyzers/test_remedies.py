@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from analyzers import capacity_advice, recommendations
+from analyzers import recommendations
+from analyzers.advising import capacity_advice
+from analyzers.advising.remedies import ACTIONS, Asked, ByHand, Remedy, chosen, remedy_of
 from analyzers.formats import Diagnosis, Foreseen, Recommendation
-from analyzers.remedies import ACTIONS, Asked, ByHand, Remedy, chosen, remedy_of
 from analyzers.words import TITLES
 from tablemodel.differences import changes
 from tablemodel.overrides import overridden

@@ -12,7 +12,7 @@ import pytest
 import keyheat
 from analyzers import summary
 from analyzers.formats import read_diagnosis, write_diagnosis
-from analyzers.measures import MEASURES
+from analyzers.measures.catalogue import MEASURES
 from analyzers.summary import RunSummary, keep_summary, labels_of, read_summary, summarize, write_summary
 from tablemodel.runfiles import RUN, CannotWrite, FileProblem, read_json, write_json
 

@@ -11,9 +11,9 @@ from hdrh.histogram import HdrHistogram
 
 from analyzers.formats import TableFacts
 from analyzers.manifest import Manifest
-from analyzers.measures import ABSENCES, MEASURES, Absence
-from analyzers.measuring import TAKEN, Measured, Run
-from analyzers.sides import sides_of
+from analyzers.measures.catalogue import ABSENCES, MEASURES, Absence
+from analyzers.measures.sides import sides_of
+from analyzers.measures.taking import TAKEN, Measured, Run
 from tablemodel.capabilities import Capabilities, Finding
 from tablemodel.overrides import overridden
 from tablemodel.runfiles import SECONDS_SCHEMA

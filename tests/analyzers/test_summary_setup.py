@@ -8,7 +8,7 @@ import pytest
 
 from analyzers.formats import Capacity, IndexFacts, TableFacts
 from analyzers.manifest import Machine, Manifest
-from analyzers.setup import in_words, scenario_digest, setup_of
+from analyzers.measures.setup import in_words, scenario_digest, setup_of
 from tablemodel.overrides import overridden
 from tablemodel.scenario import load_scenario
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzers import capacity_advice, recommendations
+from analyzers import recommendations
+from analyzers.advising import capacity_advice
 from analyzers.words import TITLES, capital, glued, key_name, sentence, title_of, whose
 
 DIGEST = "sha256:7f5d1618e7d28cc7"

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from analyzers.asked import described_by
+from analyzers.collecting.asked import described_by
+from analyzers.collecting.plausible import sound
 from analyzers.diagnosis import diagnosed
 from analyzers.evidence import from_cli_output
 from analyzers.formats import Diagnosis, Evidence, TableFacts, Window, read_evidence
-from analyzers.plausible import sound
 from analyzers.thresholds import load_thresholds
 from tablemodel.runfiles import FileProblem, parsed_json
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from analyzers.formats import read_diagnosis
-from analyzers.latency import read_latencies
+from analyzers.measures.latency import read_latencies
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.runfiles import FileProblem

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.latency import read_latencies
+from analyzers.measures.latency import read_latencies
 from tablemodel import runfiles
 
 Locust = Callable[..., "tuple[int, str, str]"]

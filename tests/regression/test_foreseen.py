@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunSummary, Scenario]
 
 def on(found: RunSummary, **setup: object) -> RunSummary:
     """The run as if it had been made somewhere else."""
-    from analyzers.setup import in_words
+    from analyzers.measures.setup import in_words
 
     here = in_words(Machine.model_validate(HERE))
     known = {"machine": here, "machine_says": here, **setup}

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from analyzers.setup import Setup
+from analyzers.measures.setup import Setup
 from analyzers.summary import RunSummary
 from regression.baseline import Baseline
 from regression.history import Kept
 from regression.judged import Held
 from regression.made import Made, run_made
 from regression.outcome import BaselineUsed, Side
-from regression.planned import planned
-from regression.suite import Suite, load_suite
+from regression.suites.planned import planned
+from regression.suites.suite import Suite, load_suite
 
 AT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 SUITE = """

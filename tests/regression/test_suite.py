@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analyzers.measures import MEASURES
-from regression import suite
+from analyzers.measures.catalogue import MEASURES
 from regression.finding import Gate
 from regression.gates.judge import judge
-from regression.suite import SCENARIOS, SUITES, Suite, SuiteError, find_suite, load_suite
-from regression.suite_gates import DEFAULT_GATES, LABELS, LEAST_EFFECTS, statistical
-from regression.suite_spec import CaseSpec, SuiteSpec, json_schema
+from regression.suites import suite
+from regression.suites.gates import DEFAULT_GATES, LABELS, LEAST_EFFECTS, statistical
+from regression.suites.spec import CaseSpec, SuiteSpec, json_schema
+from regression.suites.suite import SCENARIOS, SUITES, Suite, SuiteError, find_suite, load_suite
 from tablemodel.scenario import load_scenario
 
 ROOT = Path(__file__).parents[2]

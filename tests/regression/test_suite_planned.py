@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from regression.planned import planned
-from regression.suite import SCENARIOS, Case, Suite
+from regression.suites.planned import planned
+from regression.suites.suite import SCENARIOS, Case, Suite
 from tablemodel.derived import with_shards
 from tablemodel.scenario import load_scenario
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from analyzers.measures import ABSENCES, MEASURES
-from regression.suite import SUITES, find_suite, load_suite
-from regression.suite_gates import LABELS, LEAST_EFFECTS
-from regression.suite_spec import CaseSpec, GateSpec, SuiteSpec
+from analyzers.measures.catalogue import ABSENCES, MEASURES
+from regression.suites.gates import LABELS, LEAST_EFFECTS
+from regression.suites.spec import CaseSpec, GateSpec, SuiteSpec
+from regression.suites.suite import SUITES, find_suite, load_suite
 
 PAGE = Path(__file__).parents[2] / "docs" / "suites.md"
 Verb = Callable[..., Any]

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.knee_search import Range, Step, search
-from analyzers.proof import proof_of, tried
-from analyzers.remedies import Remedy
-from reports.before_after import write_fix
-from reports.before_after_words import Fix
-from reports.columns import Column
-from reports.knee import write_knee
-from reports.knee_words import Found
+from analyzers.advising.proof import proof_of, tried
+from analyzers.advising.remedies import Remedy
+from analyzers.knees.search import Range, Step, search
+from reports.fix.page import write_fix
+from reports.fix.words import Fix
+from reports.knee.page import write_knee
+from reports.knee.words import Found
+from reports.series.columns import Column
 from tablemodel.differences import changes
 from tablemodel.prices import load_prices
 from tablemodel.scenario import Scenario, load_scenario

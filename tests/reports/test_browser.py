@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reports.index import Entry, write_index
-from reports.page import write_report
+from reports.run.page import write_report
 from reports.samples.cases import CASES
-from reports.side_by_side import write_comparison
-from reports.sweep import write_sweep
+from reports.series.index import Entry, write_index
+from reports.series.side_by_side import write_comparison
+from reports.series.sweep import write_sweep
 from tablemodel.prices import load_prices
 from tablemodel.scenario import load_scenario
 from tests.reports.axe import violations

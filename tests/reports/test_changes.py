@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from analyzers.manifest import CapacityChange
-from reports.changes import marked, said_of
-from reports.charts import second_chart
-from reports.figures import Chart
-from reports.load import Run, load_run
-from reports.record import Resource, read_record
-from reports.timeline import by_second
+from reports.charts.capacity import second_chart
+from reports.charts.figures import Chart
+from reports.run.changes import marked, said_of
+from reports.run.load import Run, load_run
+from reports.run.record import Resource, read_record
+from reports.run.timeline import by_second
 
 TABLE, READS, INDEX = Resource(None, "write"), Resource(None, "read"), Resource("by-day", "write")
 

@@ -8,8 +8,8 @@ import pytest
 
 from analyzers.formats import Diagnosis, Evidence, TableFacts
 from analyzers.manifest import Manifest
-from reports.load import Run, load_run
-from reports.page import render
+from reports.run.load import Run, load_run
+from reports.run.page import render
 from reports.samples.cases import HOT_KEY
 from reports.samples.make import make_run
 from tablemodel.runfiles import SECONDS_SCHEMA, THROTTLES_SCHEMA

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reports.load import Run, load_evidence
-from reports.page import render
-from reports.rules import EXAMPLES
+from reports.run.load import Run, load_evidence
+from reports.run.page import render
+from reports.run.rules import EXAMPLES
 
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from commands.export import export
-from reports.exports import KeysNotRecorded, sheets_of, write_exports
-from reports.load import load_run
-from reports.packing import packed
+from reports.run.exports import KeysNotRecorded, sheets_of, write_exports
+from reports.run.load import load_run
+from reports.run.packing import packed
 
 SEVERAL = {"seconds-table-write", "minutes-table-write", "constraints", "heat-of-keys-write",
            "hottest-keys-write", "partitions-table-write", "latency", "generator"}  # fmt: skip

@@ -4,9 +4,9 @@ import json
 
 from analyzers.numbers import percent
 from generator.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
-from reports.failures import MEANINGS, failure_table
-from reports.load import load_run
-from reports.page import write_report
+from reports.run.failures import MEANINGS, failure_table
+from reports.run.load import load_run
+from reports.run.page import write_report
 
 
 def with_failures(run_dir, kinds):

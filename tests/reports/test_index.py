@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from reports.index import Entry, write_index
+from reports.series.index import Entry, write_index
 from tablemodel.runfiles import CannotWrite
 
 NAMES = ("hotkey", "datekey", "sharded", "too-small")

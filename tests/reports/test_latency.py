@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from reports.latency import percentile_grid, read_latency
+from reports.run.latency import percentile_grid, read_latency
 
 
 def write(path, lines):

@@ -3,7 +3,7 @@ import pytest
 
 from analyzers.diagnosis import analyze_run
 from analyzers.formats import write_diagnosis
-from reports.load import load_run
+from reports.run.load import load_run
 from tablemodel.runfiles import FileProblem
 
 OPTIONAL = ["evidence.json", "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"]

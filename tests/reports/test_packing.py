@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from reports.packing import FEW, encoded, packed
-from reports.sheets import Sheet
+from reports.run.packing import FEW, encoded, packed
+from reports.run.sheets import Sheet
 
 
 def unpacked(content):

@@ -9,8 +9,8 @@ import pytest
 
 from analyzers.formats import read_diagnosis, read_evidence
 from reports import style
-from reports.load import Run, load_run
-from reports.page import render, write_report
+from reports.run.load import Run, load_run
+from reports.run.page import render, write_report
 from reports.samples.cases import CASES
 from tablemodel.runfiles import CannotWrite, FileProblem
 

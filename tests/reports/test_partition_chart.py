@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reports.load import load_run
-from reports.page import render
-from reports.partition_chart import partition_chart
-from reports.partitions import leaves, read_ones, resources_of
-from reports.record import Resource
+from reports.charts.partitions import partition_chart
+from reports.run.load import load_run
+from reports.run.page import render
+from reports.run.partitions import leaves, read_ones, resources_of
+from reports.run.record import Resource
 from tablemodel.runfiles import PARTITIONS_SCHEMA
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from reports.plan import picture, plan_json, plan_text
+from reports.plan.text import picture, plan_json, plan_text
 from tablemodel.planned import Planned, planned
 from tablemodel.prices import load_prices
 from tablemodel.quotas import quotas_of, unknown_quotas

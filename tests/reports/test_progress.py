@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from reports.progress import Countdown, LoadBar
+from reports.terminal.progress import Countdown, LoadBar
 
 
 @dataclass(frozen=True)

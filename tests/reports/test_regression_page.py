@@ -9,8 +9,8 @@ import pytest
 from regression.finding import Gate
 from regression.outcome import Outcome
 from regression.words import headline
-from reports.interval_chart import EDGE, WIDTH, interval_of, strip_of
-from reports.regression import link_to, render, write_regression
+from reports.charts.intervals import EDGE, WIDTH, interval_of, strip_of
+from reports.regress.page import link_to, render, write_regression
 from tests.regression.outcomes import FORCED, OUTCOMES, REGRESSED, a_case, a_finding, an_outcome
 from tests.reports.axe import violations
 

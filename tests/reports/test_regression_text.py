@@ -6,7 +6,7 @@ from rich.console import Console
 from regression.finding import Gate
 from regression.outcome import Outcome
 from regression.words import headline, relative, value
-from reports.regression_text import regression_text
+from reports.regress.text import regression_text
 from tests.regression.outcomes import BROKEN, FORCED, GOOD, OUTCOMES, REGRESSED, a_finding, an_outcome
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from analyzers.diagnosis import analyze_evidence
 from analyzers.formats import Label, Verdict
-from analyzers.rules import RULES
-from reports import label_chart
-from reports.rules import EXAMPLES, LEANING, families, rules_page
+from analyzers.labelling.rules import RULES
+from reports.charts import labels as label_chart
+from reports.run.rules import EXAMPLES, LEANING, families, rules_page
 from tests.outside import PATIENCE_S, a_readers_environment
 
 ROOT = Path(__file__).parents[2]

@@ -11,12 +11,12 @@ import pytest
 
 from regression.finding import Finding, Gate
 from regression.history import History
-from reports.runs_content import content_of
-from reports.runs_found import Found, Problem, Search
-from reports.runs_history import Recall
-from reports.runs_index import Runs, render_runs, write_runs
-from reports.runs_rows import Place, Remembered, rows_of
-from reports.runs_trends import MOST, trends_of
+from reports.runs.content import content_of
+from reports.runs.found import Found, Problem, Search
+from reports.runs.history import Recall
+from reports.runs.index import Runs, render_runs, write_runs
+from reports.runs.rows import Place, Remembered, rows_of
+from reports.runs.trends import MOST, trends_of
 from tablemodel.underway import Underway, write_underway
 from tests.made_runs import FIRST, started, summary, written
 

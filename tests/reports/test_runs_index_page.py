@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from reports.runs_content import content_of
-from reports.runs_found import Search
-from reports.runs_index import Runs, place_of, render_runs, write_runs
-from reports.runs_rows import rows_of
-from reports.runs_trends import trends_of
+from reports.runs.content import content_of
+from reports.runs.found import Search
+from reports.runs.index import Runs, place_of, render_runs, write_runs
+from reports.runs.rows import rows_of
+from reports.runs.trends import trends_of
 from tests.made_runs import FIRST, summary, written
 from tests.reports.axe import violations
 

@@ -1,9 +1,9 @@
 import pytest
 
 from analyzers.formats import HotKey, Verdict
-from reports.facts import Facts
-from reports.record import Resource
-from reports.sentences import verdict_sentence
+from reports.run.facts import Facts
+from reports.run.record import Resource
+from reports.run.sentences import verdict_sentence
 
 KEY = HotKey(key="sha256:1f3a", share=0.9, throttles=2460, units_per_s=1803.0)
 

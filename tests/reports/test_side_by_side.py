@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from reports.columns import Column, dollars, groups_of
-from reports.multiples import multiples
-from reports.side_by_side import answer_of, render, write_comparison
+from reports.charts.multiples import multiples
+from reports.series.columns import Column, dollars, groups_of
+from reports.series.side_by_side import answer_of, render, write_comparison
 from tablemodel.prices import load_prices
 from tablemodel.runfiles import CannotWrite
 

@@ -8,7 +8,7 @@ import pytest
 
 from reports.samples.cases import CASES
 from reports.samples.make import make_run
-from reports.sweep import write_sweep
+from reports.series.sweep import write_sweep
 from tablemodel.prices import load_prices
 from tablemodel.scenario import load_scenario
 

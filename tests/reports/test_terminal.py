@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from analyzers.formats import Diagnosis, Label
-from reports.load import load_run
-from reports.terminal import outcome, summary
+from reports.run.load import load_run
+from reports.terminal.diagnosis import outcome, summary
 from tablemodel.scenario import scenario_from_dict
 
 LABEL = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resource": "table",

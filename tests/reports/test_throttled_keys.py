@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from reports.key_charts import throttled_key_table
-from reports.load import load_run
-from reports.page import write_report
+from reports.charts.keys import throttled_key_table
+from reports.run.load import load_run
+from reports.run.page import write_report
 
 
 def use(key: str, throttles: int, **more: Any) -> dict[str, Any]:

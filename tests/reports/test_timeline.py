@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from analyzers.formats import Diagnosis, Evidence
-from reports.load import Run, load_run
-from reports.record import Resource, read_record
-from reports.timeline import by_client_minute, by_minute, by_second
+from reports.run.load import Run, load_run
+from reports.run.record import Resource, read_record
+from reports.run.timeline import by_client_minute, by_minute, by_second
 
 TABLE = Resource(None, "write")
 DIAGNOSIS = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reports.whatif import notes_of, sentence_of, whatif_json
+from reports.plan.whatif import notes_of, sentence_of, whatif_json
 from tablemodel.prices import load_prices
 from tablemodel.resources import Cause, Direction
 from tablemodel.scenario import FORMAT, scenario_from_dict

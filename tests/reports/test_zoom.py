@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from reports.page import write_report
+from reports.run.page import write_report
 from reports.samples.cases import HOT_KEY
 from reports.samples.make import make_run
 from tests.reports.conftest import GENERATED_AT

@@ -1,0 +1,1 @@
+"""How much a table carries, or how many shards are enough."""

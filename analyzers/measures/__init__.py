@@ -1,0 +1,1 @@
+"""What of a run can be compared with another, and how each measure is taken."""

@@ -1,0 +1,1 @@
+"""How right the labels are, in a terminal and on a page."""

@@ -1,0 +1,1 @@
+"""Charts of a run: each a figure, and the numbers that it shows."""

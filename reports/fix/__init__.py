@@ -1,0 +1,1 @@
+"""A fix before and after, on a page and in a terminal."""

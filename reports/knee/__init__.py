@@ -1,0 +1,1 @@
+"""A knee on a page and in a terminal."""

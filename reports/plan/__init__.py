@@ -1,0 +1,1 @@
+"""A plan, or a what-if search, in a terminal and for programs."""

@@ -1,0 +1,1 @@
+"""A regress on a page and in a terminal, and the history of them."""

@@ -1,0 +1,147 @@
+"""The numbers that a verdict sentence needs, measured over the span that the verdict speaks of."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from analyzers.collecting.facts import partition_ceiling
+from analyzers.formats import HotKey, Label
+from reports.constraints import labels_of
+from reports.run.load import Run
+from reports.run.record import Record, Resource, rows_of
+from reports.run.timeline import by_minute, maximum, provisioned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """One resource in one direction over the span of the verdict. None is unknown."""
+
+    resource: Resource
+    start_s: float | None
+    end_s: float | None
+    consumed_per_s: float | None
+    asked_per_s: float | None  # consumed and refused units together
+    provisioned_per_s: float | None
+    max_on_demand_per_s: float | None
+    throttles: int  # in the whole run, whatever the constraint
+    of_constraint: int  # those that carry the verdict's constraint
+    attempts: int | None
+    ceiling_per_s: float  # what one partition admits
+    hot_key: HotKey | None
+    units_hold: bool = True  # False: the endpoint counts units in its own way
+
+    @property
+    def used_share(self) -> float | None:
+        """Consumed over provisioned."""
+        if self.consumed_per_s is None or not self.provisioned_per_s or not self.units_hold:
+            return None
+        return self.consumed_per_s / self.provisioned_per_s
+
+    @property
+    def throttled_share(self) -> float | None:
+        """Throttled attempts over all attempts."""
+        return self.throttles / self.attempts if self.attempts else None
+
+
+def facts_of(run: Run, record: Record) -> Facts:
+    """The numbers behind the verdict of a run."""
+    resource = verdict_resource(run, record)
+    labels = [
+        label
+        for label in labels_of(run.diagnosis, resource)
+        if label.constraint == run.diagnosis.verdict.constraint
+    ]
+    start_s, end_s = _span(run, record, labels)
+    consumed = _consumed(run, record, resource, start_s, end_s)
+    attempts, throttled = _attempts(run, record, resource)
+    keys = [key for key in run.diagnosis.hot_keys if key.direction in (None, resource.direction)]
+    hot_keys = sorted(keys, key=lambda key: -key.units_per_s)
+    return Facts(
+        resource=resource,
+        start_s=start_s,
+        end_s=end_s,
+        consumed_per_s=consumed,
+        asked_per_s=_asked(record, resource, start_s, end_s, consumed),
+        provisioned_per_s=provisioned(run, resource).at(start_s or 0),
+        max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
+        throttles=max(throttled, sum(label.throttles for label in labels_of(run.diagnosis, resource))),
+        of_constraint=sum(label.throttles for label in labels),
+        attempts=attempts,
+        ceiling_per_s=partition_ceiling(resource.direction, run.scale),
+        hot_key=hot_keys[0] if hot_keys else None,
+        units_hold=run.units_hold,
+    )
+
+
+def verdict_resource(run: Run, record: Record) -> Resource:
+    """The resource that the verdict speaks of; without one, the one that was asked for most."""
+    verdict = run.diagnosis.verdict
+    index = None if verdict.resource in (None, "table") else verdict.resource
+    if verdict.direction is not None:
+        return Resource(index, verdict.direction)
+    if record.seconds is not None and len(record.seconds):
+        consumed = {
+            r: pc.sum(rows_of(record.seconds, r)["consumed"]).as_py() or 0 for r in record.resources()
+        }
+        return max(consumed, key=lambda resource: (resource.index is None, consumed[resource]))
+    return Resource(index, "write")
+
+
+def _span(run: Run, record: Record, labels: list[Label]) -> tuple[float | None, float | None]:
+    if labels:
+        return labels[0].start.timestamp(), max(label.end for label in labels).timestamp()
+    seconds = record.range()
+    if seconds is not None:
+        return float(seconds[0]), float(seconds[1])
+    if run.evidence is not None:
+        return run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp()
+    return None, None
+
+
+def _consumed(
+    run: Run, record: Record, resource: Resource, start_s: float | None, end_s: float | None
+) -> float | None:
+    """Mean consumed units per second within the span: the client's record, else CloudWatch's minutes."""
+    if start_s is None or end_s is None:
+        return None
+    if record.seconds is not None and len(mine := rows_of(record.seconds, resource)):
+        second = mine["second"].to_numpy()
+        first, last = max(start_s, float(second.min())), min(end_s, float(second.max()) + 1)
+        inside = (second >= first) & (second < last)
+        return float(mine["consumed"].to_numpy()[inside].sum() / (last - first)) if last > first else None
+    minutes = by_minute(run, resource)
+    if minutes is None or minutes.consumed is None:
+        return None
+    moments = np.array(minutes.moments())
+    inside = (moments + minutes.step_s > start_s) & (moments < end_s) & ~np.isnan(minutes.consumed)
+    return float(minutes.consumed[inside].mean()) if inside.any() else None
+
+
+def _attempts(run: Run, record: Record, resource: Resource) -> tuple[int | None, int]:
+    """Attempts and throttles of the whole run."""
+    if record.seconds is not None:
+        mine = rows_of(record.seconds, resource)
+        attempts, throttled = pc.sum(mine["attempts"]).as_py(), pc.sum(mine["throttled"]).as_py()
+        return attempts or None, throttled or 0
+    if run.totals.attempts:
+        return run.totals.attempts, run.totals.throttled
+    return None, sum(label.throttles for label in labels_of(run.diagnosis, resource))
+
+
+def _asked(
+    record: Record,
+    resource: Resource,
+    start_s: float | None,
+    end_s: float | None,
+    consumed: float | None,
+) -> float | None:
+    """Units per second asked for: what was consumed, scaled up by attempts over accepted attempts."""
+    if record.seconds is None or consumed is None or start_s is None or end_s is None:
+        return None
+    mine = rows_of(record.seconds, resource)
+    second = mine["second"].to_numpy()
+    inside = (second >= start_s) & (second < end_s)
+    attempts = mine["attempts"].to_numpy()[inside].sum()
+    accepted = attempts - mine["throttled"].to_numpy()[inside].sum()
+    return float(consumed * attempts / accepted) if accepted > 0 else None

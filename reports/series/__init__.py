@@ -1,0 +1,1 @@
+"""Pages over several runs: side by side, or as a sweep."""

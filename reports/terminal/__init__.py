@@ -1,0 +1,1 @@
+"""What a terminal shows: bars, and a diagnosis in a few lines."""
