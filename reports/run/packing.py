@@ -22,6 +22,8 @@ FEW = 600
 BUDGET_BYTES = 2_600_000
 """What all columns together may take of a page, beside the 4.8 MB of the library that draws."""
 DIGITS = 4
+SMALLEST_POWER = -12
+"""Of ten: no rate or share that anybody measures is smaller, and it is zero where one is."""
 
 
 def packed(sheets: Mapping[str, Sheet], budget_bytes: int = BUDGET_BYTES) -> dict[str, Any]:
@@ -103,7 +105,7 @@ def _unit(values: Floats) -> float:
     known = values[np.isfinite(values)]
     if not highest or (known == np.round(known)).all():
         return 1.0
-    return float(10.0 ** min(0, floor(log10(highest)) + 1 - DIGITS))
+    return float(10.0 ** min(0, max(SMALLEST_POWER, floor(log10(highest)) + 1 - DIGITS)))
 
 
 def _gaps(known: npt.NDArray[np.bool_]) -> list[list[int]]:

@@ -4,7 +4,7 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -46,6 +46,7 @@ def unpacked(content):
 VALUES = st.one_of(st.just(float("nan")), st.just(0.0), st.floats(0, 1e7), st.integers(0, 40_000).map(float))
 
 
+@example([5e-324], False)
 @given(st.lists(VALUES, max_size=60), st.booleans())
 def test_what_is_packed_is_read_again(values, many):
     values = np.array(values * (40 if many else 1), np.float64)

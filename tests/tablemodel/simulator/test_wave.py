@@ -20,6 +20,7 @@ from tests.tablemodel.simulator.sent import (
     READ,
     T0,
     WRITE,
+    Counts,
     always,
     apart,
     by_minute,
@@ -162,12 +163,24 @@ def test_a_random_table_in_waves_as_one_by_one(set_up: tuple[TableCapacity, tupl
     capacity, flows = set_up
     alone = one_by_one(capacity, always(*flows), seconds=60, scale=SCALE)
     waves, _answers = in_waves(capacity, always(*flows), seconds=60, scale=SCALE)
-    one, other = (_causes_of_quota_together(by_minute(model, 60)) for model in (alone, waves))
-    assert not apart(one, other, share=0.03, units=300), (capacity, flows)
+    one, other = (by_minute(model, 60) for model in (alone, waves))
+    assert not apart(_causes_together(one), _causes_together(other), share=0.03, units=300), (capacity, flows)
+    told = (_causes_of_quota_together(counts) for counts in (one, other))
+    assert not apart(*told, share=0.1, units=300), (capacity, flows)
 
 
-def _causes_of_quota_together(counts: dict) -> dict:  # type: ignore[type-arg]
-    """Whether the table or its index is told of the quota that they share depends on what a moment left."""
+def _causes_together(counts: Counts) -> Counts:
+    """How much was served and how much refused, by whatever limit."""
+    merged: Counter[tuple[str | None, str, str]] = Counter()
+    for (name, direction, what), (number,) in counts.items():
+        served = what in ("accepted", "units")
+        merged[name if served else None, direction, what if served else "refused"] += number
+    return {key: [number] for key, number in merged.items()}
+
+
+def _causes_of_quota_together(counts: Counts) -> Counts:
+    """What a request is told that several limits refuse depends on what a moment left of each; whether the
+    table or its index is told of the quota that they share does, too."""
     merged: Counter[tuple[str | None, str, str]] = Counter()
     for (name, direction, what), (number,) in counts.items():
         merged[None if what == Cause.ACCOUNT else name, direction, what] += number
