@@ -8,7 +8,8 @@ import click
 from commands.codes import DONE
 from commands.common import a_folder, a_path
 from commands.telling import in_json
-from reports.terminal.console import out, print_json, shown
+from reports.terminal.bar import Working
+from reports.terminal.console import bars, out, print_json, shown
 
 
 @click.command()
@@ -24,7 +25,8 @@ def export(
     from reports.run.exports import KeysNotRecorded, write_exports
 
     try:
-        written = write_exports(folder, place or folder / "export", kind, show_keys=show_keys)
+        with Working("writing what the charts show", bars):
+            written = write_exports(folder, place or folder / "export", kind, show_keys=show_keys)
     except KeysNotRecorded as problem:
         raise click.UsageError(str(problem)) from problem
     if as_json:
