@@ -35,7 +35,8 @@ def _headline(suite: str, found: Calibration) -> str:
         return f"{suite} holds on to nothing that has noise: every change can be told."
     if not known:
         return f"{suite}: nothing can be said of its noise from these runs."
-    return f"{suite} can tell changes of {percent(min(known))} to {percent(max(known))} here."
+    least, most = percent(min(known)), percent(max(known))
+    return f"{suite} can tell changes of {least if least == most else f'{least} to {most}'} here."
 
 
 def _reading(found: Calibration) -> str:
@@ -59,12 +60,12 @@ def _case(case: str, rows: Sequence[Noise]) -> Iterator[RenderableType]:
 
 def _table(rows: Sequence[Noise]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("  measure", no_wrap=True)
-    for name in ("typical", "noise", "smallest change", "for 10 %", "for 5 %"):
+    table.add_column("measure", no_wrap=True)
+    for name in ("typical", "noise", "smallest\nchange", "runs for\n10 %", "runs for\n5 %"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in rows:
         table.add_row(
-            f"  {one.measure}", value(one.typical, one.measure), _share(one.noise),
+            one.measure, value(one.typical, one.measure), _share(one.noise),
             _share(one.smallest_change), _count(one.repetitions_for_10_percent),
             _count(one.repetitions_for_5_percent),
         )  # fmt: skip
