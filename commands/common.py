@@ -8,10 +8,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from commands.codes import BROKEN, DONE, INVALID
-from generator.run.jobs import SCENARIOS
 from tablemodel.prices import DEFAULT as PRICES
 from tablemodel.prices import Prices, load_prices
 from tablemodel.runfiles import DIAGNOSIS, FILES, FileProblem
+from tablemodel.scenario import SCENARIOS
 
 if TYPE_CHECKING:
     from analyzers.formats import Diagnosis

@@ -7,7 +7,7 @@ every mistake at once as `message @ $.path`; nothing downstream checks a field a
 import json
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationError
 
@@ -23,6 +23,8 @@ from tablemodel.spec.table import TableSpec
 from tablemodel.spec.timeline import ChangeSpec
 
 FORMAT = "keyheat.scenario/1"
+SCENARIOS: Final = Path(__file__).resolve().parents[1] / "configs" / "scenarios"
+"""Where the scenarios are that can be named."""
 
 Constraint = Literal["partition", "table", "max_on_demand", "account", "undetermined", "none"]
 

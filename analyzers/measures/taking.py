@@ -76,16 +76,21 @@ def measures_of(folder: Path, manifest: Manifest) -> tuple[dict[str, float], dic
     )
 
 
+def _counted(run: Run, side: Direction) -> Side | Absence:
+    """One side of the load, where the units that its endpoint counts are DynamoDB's."""
+    if isinstance(run.sides, str):
+        return run.sides
+    return "wrong_units" if run.counts_wrongly(side) else run.sides[side]
+
+
 def exact_units(run: Run, side: Direction) -> Measured:
     """Units for each accepted operation, if each second of the run gives the same.
 
     Of a simulated run it is the mean over the run, for nothing in it is left to chance.
     """
-    if isinstance(run.sides, str):
-        return run.sides
-    if run.counts_wrongly(side):
-        return "wrong_units"
-    one = run.sides[side]
+    one = _counted(run, side)
+    if isinstance(one, str):
+        return one
     if not one.accepted.any():
         return "none_accepted"
     return _exactly(one.units, one.accepted, simulated=run.manifest.simulated)
@@ -93,21 +98,17 @@ def exact_units(run: Run, side: Direction) -> Measured:
 
 def mean_units(run: Run, side: Direction) -> Measured:
     """Units for each accepted operation, of the table and its indexes, over the whole run."""
-    if isinstance(run.sides, str):
-        return run.sides
-    if run.counts_wrongly(side):
-        return "wrong_units"
-    one = run.sides[side]
+    one = _counted(run, side)
+    if isinstance(one, str):
+        return one
     return float(one.units.sum() / one.accepted.sum()) if one.accepted.any() else "none_accepted"
 
 
 def write_amplification(run: Run) -> Measured:
     """Write units of the table and its indexes over those of the table; 1 without indexes."""
-    if isinstance(run.sides, str):
-        return run.sides
-    if run.counts_wrongly("write"):
-        return "wrong_units"
-    one = run.sides["write"]
+    one = _counted(run, "write")
+    if isinstance(one, str):
+        return one
     if not one.own_units.any():
         return "none_accepted"
     return _exactly(one.units, one.own_units, simulated=run.manifest.simulated)
@@ -154,11 +155,9 @@ def _smallest_shards(scenario: bytes) -> Measured:
 
 def accepted_units_per_s(run: Run, side: Direction) -> Measured:
     """Units of the table and its indexes per second, over the whole seconds of the load."""
-    if isinstance(run.sides, str):
-        return run.sides
-    if run.counts_wrongly(side):
-        return "wrong_units"
-    one = run.sides[side]
+    one = _counted(run, side)
+    if isinstance(one, str):
+        return one
     if not one.attempts.any():
         return "not_sent"
     whole = one.units[1:-1]

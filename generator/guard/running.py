@@ -1,6 +1,6 @@
 """The watch of one run, made from its plan: in a master, in a process on its own, and in each worker."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import time
 from typing import Any, Final
 
@@ -8,13 +8,15 @@ import gevent
 
 from generator.guard.budget import MINUTE_S, Caps
 from generator.guard.meter import Source
-from generator.guard.watch import WORKERS_REACT_S, Watch, ends_at
+from generator.guard.watch import REACTION_S, WORKERS_REACT_S, Watch, ends_at
 from generator.record.consumed import Consumed
+from generator.record.record import Record
 from generator.run.arrived import PIECES_ARRIVE_S, Arrived
 from generator.run.load import Load
 from generator.run.options import Plan
 from tablemodel.bill import Tariff
 from tablemodel.prices import load_prices
+from tablemodel.spec.guards import AbortSpec
 
 MASTER_SILENT_S: Final = 10.0
 """A worker that hears nothing of its master for so long sends no more. Locust's master answers every worker's
@@ -39,15 +41,13 @@ def watch_here(
     plan: Plan, caps: Caps, load: Load, duration_s: float | None, stop: Callable[[], None]
 ) -> Watch:
     """The watch of a process that sends by itself: it knows everything at once."""
-    started_s = time()
-    return Watch(
-        caps=caps,
-        rules=plan.scenario.abort_on,
-        started_s=started_s,
-        ends_s=ends_at(started_s, duration_s),
+    return _watch(
+        caps,
+        plan.scenario.abort_on,
+        duration_s,
+        stop,
         record=lambda: load.record,
         sources=lambda: [source_here(load, Consumed())],
-        stop=stop,
     )
 
 
@@ -55,15 +55,13 @@ def watch_workers(
     plan: Plan, caps: Caps, gatherer: Any, duration_s: float | None, stop: Callable[[], None]
 ) -> Watch:
     """The watch of a master, which knows what its workers' pieces said."""
-    started_s = time()
-    return Watch(
-        caps=caps,
-        rules=plan.scenario.abort_on,
-        started_s=started_s,
-        ends_s=ends_at(started_s, duration_s),
+    return _watch(
+        caps,
+        plan.scenario.abort_on,
+        duration_s,
+        stop,
         record=lambda: gatherer.record,
         sources=lambda: _of_workers(gatherer.workers),
-        stop=stop,
         reaction_s=WORKERS_REACT_S,
         known_after_s=PIECES_ARRIVE_S,
     )
@@ -71,15 +69,39 @@ def watch_workers(
 
 def watch_alone(caps: Caps, load: Load, sent: Callable[[], Consumed], stop: Callable[[], None]) -> Watch:
     """The watch of a worker over itself: alone it never uses more than the whole run may."""
+    return _watch(
+        caps,
+        None,
+        None,
+        stop,
+        record=lambda: load.record,
+        sources=lambda: [source_here(load, sent())],
+    )
+
+
+def _watch(
+    caps: Caps,
+    rules: AbortSpec | None,
+    duration_s: float | None,
+    stop: Callable[[], None],
+    *,
+    record: Callable[[], Record],
+    sources: Callable[[], Iterable[Source]],
+    reaction_s: float = REACTION_S,
+    known_after_s: int = 0,
+) -> Watch:
+    """A watch that begins now."""
     started_s = time()
     return Watch(
         caps=caps,
-        rules=None,
+        rules=rules,
         started_s=started_s,
-        ends_s=ends_at(started_s, None),
-        record=lambda: load.record,
-        sources=lambda: [source_here(load, sent())],
+        ends_s=ends_at(started_s, duration_s),
+        record=record,
+        sources=sources,
         stop=stop,
+        reaction_s=reaction_s,
+        known_after_s=known_after_s,
     )
 
 

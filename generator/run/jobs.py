@@ -9,9 +9,8 @@ from pathlib import Path
 from generator.run import launch
 from tablemodel.derived import named, with_shards, write_scenario
 from tablemodel.runfiles import DIAGNOSIS, FILES
-from tablemodel.scenario import Scenario, ScenarioError, load_scenario
+from tablemodel.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
 
-SCENARIOS = Path(__file__).resolve().parents[2] / "configs" / "scenarios"
 REPORT = "report.html"
 
 

@@ -20,12 +20,10 @@ from tablemodel.capabilities import Capabilities
 from tablemodel.prices import DEFAULT as PRICES
 from tablemodel.prices import load_prices
 from tablemodel.runfiles import FileProblem
-from tablemodel.scenario import Scenario, ScenarioError, load_scenario
+from tablemodel.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
 from tablemodel.spec.guards import BudgetSpec
 from tablemodel.trace import check_trace
 
-ROOT = Path(__file__).resolve().parents[2]
-SCENARIOS = ROOT / "configs" / "scenarios"
 OUT = Path("reports") / "out"
 NOT_SCALED_HERE = (
     "auto scaling is simulated only (keyheat simulate); in AWS, register a policy for the table with "

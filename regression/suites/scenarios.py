@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from tablemodel.overrides import overridden
-from tablemodel.scenario import Scenario, ScenarioError, load_scenario
+from tablemodel.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
 
-SCENARIOS: Final = Path(__file__).resolve().parents[2] / "configs" / "scenarios"
 FILES: Final = (".toml", ".json")
 
 

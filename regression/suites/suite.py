@@ -28,7 +28,6 @@ from regression.suites.gates import (
     gate_of,
     statistical,
 )
-from regression.suites.scenarios import SCENARIOS as SCENARIOS
 from regression.suites.scenarios import scenario_of
 from regression.suites.spec import PATTERNS, CaseSpec, GateSpec, Seeds, SuiteSpec
 from tablemodel.checked import mistakes

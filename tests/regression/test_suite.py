@@ -16,8 +16,8 @@ from regression.gates.judge import judge
 from regression.suites import suite
 from regression.suites.gates import DEFAULT_GATES, LABELS, LEAST_EFFECTS, statistical
 from regression.suites.spec import CaseSpec, SuiteSpec, json_schema
-from regression.suites.suite import SCENARIOS, SUITES, Suite, SuiteError, find_suite, load_suite
-from tablemodel.scenario import load_scenario
+from regression.suites.suite import SUITES, Suite, SuiteError, find_suite, load_suite
+from tablemodel.scenario import SCENARIOS, load_scenario
 
 ROOT = Path(__file__).parents[2]
 Verb = Callable[..., Any]

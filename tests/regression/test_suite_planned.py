@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from regression.suites.planned import planned
-from regression.suites.suite import SCENARIOS, Case, Suite
+from regression.suites.suite import Case, Suite
 from tablemodel.derived import with_shards
-from tablemodel.scenario import load_scenario
+from tablemodel.scenario import SCENARIOS, load_scenario
 
 FOLDER = Path("runs")
 

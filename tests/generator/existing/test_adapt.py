@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from generator.existing.adapt import adapted, marked_if_foreign, noted, on_table
-from generator.run.options import SCENARIOS, InputError, Plan, does_not_fit
+from generator.run.options import InputError, Plan, does_not_fit
 from generator.run.preflight import preflight
 from generator.tables.creation import creation
 from generator.tables.errors import Refused, TableError
 from generator.transport.boto import make_client
 from generator.transport.target import Target, target_at
 from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.scenario import Scenario, load_scenario, scenario_from_dict
+from tablemodel.scenario import SCENARIOS, Scenario, load_scenario, scenario_from_dict
 from tablemodel.spec.table import CapacityPair, TableSpec
 
 THEIRS = {

@@ -11,10 +11,10 @@ import pytest
 from generator.guard.before import consented, lasting, planned_bill
 from generator.guard.consent import Undertaking, agrees, announced
 from generator.guard.running import caps_of
-from generator.run.options import SCENARIOS, Plan
+from generator.run.options import Plan
 from generator.tables.errors import Refused
 from generator.transport.target import target_at
-from tablemodel.scenario import load_scenario
+from tablemodel.scenario import SCENARIOS, load_scenario
 from tablemodel.spec.guards import BudgetSpec
 
 AWS = target_at("https://dynamodb.eu-west-1.amazonaws.com")
