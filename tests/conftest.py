@@ -1,4 +1,4 @@
-"""Options of the whole test suite, and made-up runs for the tests of the command line."""
+"""Options of the whole test suite, a browser, and made-up runs for the tests of the command line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 import keyheat
 from reports.samples.cases import CASES
 from reports.samples.make import make_run
+from tests.browsing import browser, visit  # noqa: F401  # fixtures of every folder below
 
 settings.register_profile(  # a busy machine is no failure
     "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -1,22 +1,14 @@
-"""Made-up runs, written once for the whole test session of a worker, and a browser to look at their pages."""
+"""Made-up runs, written once for the whole test session of a worker."""
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reports.samples.cases import CASES
 from reports.samples.make import make_run
 
-CHROMIUM = os.environ.get("KEYHEAT_CHROMIUM") or shutil.which("chromium")
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run", "--disable-quic",
-]  # fmt: skip
 GENERATED_AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 
 
@@ -44,39 +36,3 @@ def a_run(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture
 def generated_at() -> datetime:
     return GENERATED_AT
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A headless Chromium; a test that asks for one is skipped where there is none."""
-    if not CHROMIUM:
-        pytest.skip("no Chromium: neither KEYHEAT_CHROMIUM nor chromium on the path")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Open a page; it has `.wrong` (console and page errors) and `.fetched` (every address asked for)."""
-    contexts = []
-
-    def open_page(address: str, *, width: int = 1100, dark: bool = False) -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.wrong, page.fetched = [], []
-        page.on("console", lambda message: page.wrong.append(message.text))
-        page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.on("request", lambda request: page.fetched.append(request.url))
-        page.goto(address, wait_until="load")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()

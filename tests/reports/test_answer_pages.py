@@ -67,6 +67,7 @@ def step(demand: float, again: int) -> Step:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):
     page = visit(pages[name], dark=dark)
+    page.wait_for_function("() => window.keyheat.charts.undrawn() === 0")
     drawn = page.evaluate("document.querySelectorAll('.chart .trace').length")
     assert drawn >= (4 if name == "fix" else 3)
     assert page.fetched == [pages[name]]

@@ -3,12 +3,14 @@
 import json
 
 import pytest
+from playwright.sync_api import expect
 
 from reports.runs.content import content_of
 from reports.runs.found import Search
 from reports.runs.index import Runs, place_of, render_runs, write_runs
 from reports.runs.rows import rows_of
 from reports.runs.trends import trends_of
+from tests.browsing import PATIENCE_MS
 from tests.made_runs import FIRST, summary, written
 from tests.reports.axe import violations
 
@@ -52,21 +54,30 @@ def test_it_opens_from_a_file_and_asks_for_nothing(visit, address):
     assert (page.wrong, page.fetched) == ([], [address])
     assert page.locator("h1").inner_text() == "120 runs of 3 scenarios: alpha became worse."
     assert page.locator("#count").inner_text().startswith("120 runs")
-    page.locator("#problems summary").click()
-    assert "not whole JSON" in page.locator("#problem-list").inner_text()
+
+
+def test_what_could_not_be_read_stands_before_the_list(visit, address):
+    """Below it, it would be behind rows that come while one scrolls to it, and move away from a click."""
+    page = visit(address)
+    summary = page.locator("#problems summary")
+    assert summary.inner_text() == "What could not be read 1 place"
+    assert summary.bounding_box()["y"] < page.locator("#tools").bounding_box()["y"]
+    summary.press("Enter")
+    expect(page.locator("#problem-list")).to_contain_text("not whole JSON")
 
 
 def test_search_and_filters_stand_in_the_address(visit, address):
     page = visit(address)
     page.keyboard.press("/")
     page.keyboard.type("GAMMA partition 2026-11-01 05")
-    assert page.locator("#count").inner_text() == "1 of 120 runs"
+    expect(page.locator("#count")).to_have_text("1 of 120 runs")
     assert page.evaluate("location.hash") == "#q=GAMMA+partition+2026-11-01+05"
     page.keyboard.press("Escape")
     page.select_option("#verdict", "No throttles")
+    expect(page.locator("#count")).to_have_text("40 of 120 runs")
     assert set(names(page)) == {"beta"}
     page.select_option("#target", "aws")
-    assert page.locator("#count").inner_text() == "0 of 120 runs"
+    expect(page.locator("#count")).to_have_text("0 of 120 runs")
     page.get_by_role("button", name="Show all").click()
     page.wait_for_selector("#count:text('120 runs')")
     assert page.evaluate("location.hash") in ("", "#")
@@ -118,12 +129,12 @@ def test_every_column_orders_both_ways(visit, address):
 
 def test_a_run_says_more_by_keyboard(visit, address):
     page = visit(f"{address}#q=gamma")
-    page.locator("#rows .open").first.press("Enter")
-    about = page.locator("tr.about").inner_text()
-    assert "keyheat report" in about
-    assert page.locator("#rows .open").first.get_attribute("aria-expanded") == "true"
+    first = page.locator("#rows .open").first
+    first.press("Enter")
+    expect(page.locator("tr.about")).to_contain_text("keyheat report")
+    expect(first).to_have_attribute("aria-expanded", "true")
     page.keyboard.press("Enter")
-    assert page.locator("tr.about").count() == 0
+    expect(page.locator("tr.about")).to_have_count(0)
 
 
 def test_rows_come_as_they_are_needed_and_all_on_paper(visit, address):
@@ -149,10 +160,10 @@ def test_a_trend_marks_what_changed(visit, address):
     art = first.locator("svg").first
     assert "Worse since" in art.get_attribute("aria-label")
     art.hover(position={"x": 1, "y": 20})
-    assert "2026-11-01 00:00: 1,000" in first.inner_text()
+    expect(first).to_contain_text("2026-11-01 00:00: 1,000")
     art.click(position={"x": 1, "y": 20})
     page.wait_for_selector("tr.about")
-    assert page.locator("#scenario").input_value() == "alpha"
+    expect(page.locator("#scenario")).to_have_value("alpha")
 
 
 @pytest.mark.parametrize("view", ["#q=2026-11-02+15", "#view=trends"])
@@ -186,7 +197,7 @@ def served(browser, found):
     """The page of a server, whose answers a test makes up: `page.says(name, content)`, None: it is gone."""
     context = browser.new_context(viewport={"width": 1100, "height": 900})
     page = context.new_page()
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(PATIENCE_MS)
     said = {}
 
     def answer(route):
@@ -250,6 +261,7 @@ def test_what_somebody_looks_at_stays_when_runs_come(served, found):
     served.says("now.json", {"version": "second", "underway": []})
     served.wait_for_selector("#rows tr")
     served.fill("#q", "gamma")
+    expect(served.locator("#count")).to_have_text("40 of 120 runs")
     served.locator("#rows .open").first.press("Enter")
     served.says("runs.json", {**content(found, "third"), "sentence": "More."})
     served.says("now.json", {"version": "third", "underway": []})

@@ -8,6 +8,7 @@ import pytest
 from reports.run.page import write_report
 from reports.samples.cases import HOT_KEY
 from reports.samples.make import make_run
+from tests.browsing import PATIENCE_MS
 from tests.reports.conftest import GENERATED_AT
 
 pytestmark = pytest.mark.browser
@@ -22,6 +23,7 @@ def opened(browser, tmp_path_factory):
     case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)
     run_dir = make_run(case, tmp_path_factory.mktemp("zoom") / "run", seconds=4_000)
     context = browser.new_context(viewport={"width": 1100, "height": 900})
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     page.wrong = []
     page.on("console", lambda message: page.wrong.append(message.text))
