@@ -1,6 +1,5 @@
 """The verb clean: the items that a run left on somebody else's table are found by their mark, and deleted."""
 
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,7 +111,9 @@ def _clean(
 
 def _agreed() -> bool:
     """Whether somebody who can be asked says yes."""
-    return sys.stdin.isatty() and click.confirm("Delete them?", err=True)
+    from generator.guard.consent import somebody_there
+
+    return somebody_there() and click.confirm("Delete them?", err=True)
 
 
 def _json(cleaned: "Cleaned") -> dict[str, object]:

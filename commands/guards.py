@@ -1,7 +1,6 @@
 """What `run` and `sweep` may be allowed and forbidden, and the question whether to go on."""
 
 import functools
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 from commands.codes import REFUSED
 from commands.common import price_list
 from generator.guard.budget import WrongBudget, budget_of, over_budget
-from generator.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced
+from generator.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from generator.run.jobs import Job
 from generator.tables.errors import TableError
 from generator.transport.target import Target, aws_target, credentials_for, target_at
@@ -85,7 +84,7 @@ class Guards:
                 said.append(flag)
             elif isinstance(value, tuple):
                 said += [word for name in value for word in (flag, name)]
-            elif value not in (None, False):
+            elif value is not None and value is not False:  # a cap of 0 is wrong use, and said to be
                 said += [flag, str(value)]
         return said
 
@@ -132,7 +131,7 @@ def _ask(plans: Sequence[Planned], undertakings: Sequence[Undertaking]) -> None:
     """Show what is going to be done, and ask. Raises `Refusal` unless somebody says yes."""
     from reports.plan.text import plan_text
 
-    if not sys.stdin.isatty():
+    if not somebody_there():
         raise Refusal(NEEDS_YES)
     for plan in plans:
         err.print(plan_text(plan))

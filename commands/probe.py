@@ -1,6 +1,5 @@
 """The verb probe: what an endpoint can do, and what a run there can prove."""
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -45,7 +44,9 @@ def probe(url: str, yes: bool, as_json: bool) -> int:
 
 def _agreed(target: "Target") -> bool:
     """Whether somebody agrees to a table on another machine; asked on a terminal alone."""
-    if not sys.stdin.isatty():
+    from generator.guard.consent import somebody_there
+
+    if not somebody_there():
         _say(
             f"{target.url} is not on this machine: the probe makes a table there, sends a few hundred "
             "requests to it and deletes it. Say --yes to go on"

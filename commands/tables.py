@@ -1,7 +1,6 @@
 """The verb sweep-orphans: tables that runs left behind are found by their tags, shown, and deleted."""
 
 import os
-import sys
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -137,10 +136,13 @@ def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[l
     """What is going to be deleted, and the exit code where somebody has to say so first."""
     if not removable or dry_run:
         return [], DONE
+    from generator.guard.consent import somebody_there
+
     tables = f"{len(removable)} table{'s' if len(removable) > 1 else ''}"
-    if yes or (sys.stdin.isatty() and click.confirm(f"Delete {tables}?", err=True)):
+    asked = not yes and somebody_there()
+    if yes or (asked and click.confirm(f"Delete {tables}?", err=True)):
         return removable, DONE
-    if sys.stdin.isatty():
+    if asked:
         return [], DONE
     err.print(f"keyheat: {tables} not deleted, since nobody can be asked here: say --yes, or --dry-run")
     return [], REFUSED

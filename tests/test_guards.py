@@ -59,6 +59,30 @@ def test_nobody_can_be_asked(verb: Verb, started: list[list[str]]) -> None:
     assert started == []
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "hotkey", "--target", AWS],
+        ["knee", "hotkey", "--target", AWS],
+        ["probe", "http://nobody.example"],
+    ],
+)
+def test_a_service_without_any_input_is_refused_too(
+    verb: Verb,
+    started: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: list[str],
+) -> None:
+    """A process that was started with its standard input closed has no `sys.stdin`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", None)
+    said = verb(*arguments)
+    assert said.code == 4
+    assert "--yes" in said.err
+    assert started == []
+
+
 def test_yes_goes_on_and_is_passed_on_with_everything_else(verb: Verb, started: list[list[str]]) -> None:
     options = ["--allow-table", "a", "--allow-table", "b", "--max-units", "5e9", "--keep-table", "--no-align"]
     assert verb("run", "hotkey", "--target", AWS, "--yes", *options).code == 130
@@ -118,11 +142,18 @@ def test_everything_that_is_over_budget_is_said_at_once(verb: Verb, started: lis
     assert started == []
 
 
-def test_a_cap_that_is_none_is_wrong_use(verb: Verb, started: list[list[str]]) -> None:
-    said = verb("run", "hotkey", "--target", AWS, "--max-dollars", "-1")
+@pytest.mark.parametrize("cap", ["-1", "0", "nan", "inf"])
+def test_a_cap_that_is_none_is_wrong_use(verb: Verb, started: list[list[str]], cap: str) -> None:
+    said = verb("run", "hotkey", "--target", AWS, "--yes", "--max-dollars", cap)
     assert said.code == 2
     assert "--max-dollars" in said.err
     assert started == []
+
+
+def test_a_cap_of_nothing_is_passed_on_and_not_forgotten(verb: Verb, started: list[list[str]]) -> None:
+    """On this machine it is the load that says that there is no such cap."""
+    assert verb("run", "hotkey", "--max-units", "0").code == 130
+    assert "--max-units 0.0" in " ".join(started[0])
 
 
 RUNS = [

@@ -7,7 +7,7 @@ from typing import TextIO
 from gevent.socket import wait_read
 
 from generator.guard.budget import over_budget
-from generator.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced
+from generator.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from generator.run.options import Plan
 from generator.tables.errors import Refused
 from generator.transport.target import Target
@@ -29,9 +29,9 @@ def consented(plan: Plan, stdin: TextIO | None = None) -> Plan:
         raise Refused(*reasons)
     if plan.yes:
         return plan
-    person = stdin or sys.stdin
-    if not person.isatty():
+    if not somebody_there(stdin):
         raise Refused(NEEDS_YES)
+    person = stdin or sys.stdin
     print(announced([undertaking(plan, target, bill)]), file=sys.stderr)
     if not agrees(lambda question: _answer(question, person)):
         raise Refused(DECLINED)

@@ -1,8 +1,9 @@
 """Consent: what a run on an account does and costs, said to a person who agrees to it, or does not."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TextIO
 
 from generator.probe.known import is_aws
 from generator.transport.target import Target
@@ -81,6 +82,12 @@ def announced(undertakings: Sequence[Undertaking]) -> str:
         dollars = sum(one.bill.dollars for one in undertakings)
         parts.append(f"  {len(undertakings)} runs, together at most {_money(dollars)}")
     return "\n\n".join(parts)
+
+
+def somebody_there(person: TextIO | None = None) -> bool:
+    """Whether there is a terminal to ask on. A service or a scheduler may give a process no input at all."""
+    person = person or sys.stdin
+    return person is not None and person.isatty()
 
 
 def agrees(ask: Callable[[str], str]) -> bool:

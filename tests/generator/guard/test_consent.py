@@ -50,6 +50,14 @@ def test_a_run_elsewhere_needs_a_yes(nobody: TextIO) -> None:
     assert consented(plan_of(yes=True), nobody).yes
 
 
+def test_a_process_without_any_input_has_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts it with a closed standard input, such as a scheduler, leaves it none."""
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(Refused, match="--yes"):
+        consented(plan_of())
+    assert consented(plan_of(yes=True)).yes
+
+
 def test_a_yes_is_no_leave_to_exceed_the_budget(nobody: TextIO) -> None:
     with pytest.raises(Refused) as caught:
         consented(plan_of(yes=True, budget=BudgetSpec(dollars=1e-9, units=1, minutes=0.01)), nobody)
