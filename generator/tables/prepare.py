@@ -18,7 +18,7 @@ from generator.tables import costs
 from generator.tables.checking import Allowed, check_tables, obstacles
 from generator.tables.creating import create
 from generator.tables.errors import TableError
-from generator.tables.removal import by_hand, remove
+from generator.tables.removal import by_hand, made_by, remove
 from generator.tables.tags import EXPIRES, RUN, as_text, expiry_of, tags_for, tags_of, user_name
 from generator.tables.waiting import Patience, described, until_active
 from generator.transport.boto import make_client
@@ -144,10 +144,14 @@ class RunTables:
         return now + timedelta(seconds=self.lasts_s, hours=spec.expires_h)
 
     def _make(self, client: Any, spec: TableSpec) -> bool:
-        """Ask for the table; False where somebody else did a moment before."""
+        """Ask for the table; False where somebody else did a moment before.
+
+        It is this run's as well where the answer was lost, and the request sent again by the SDK was refused.
+        """
         expires = self._expires(spec)
         self._made[spec.name] = Made(spec, expires)
         made = create(client, spec, tags_for(self.run_id, owner=user_name(), expires=expires))
+        made = made or made_by(client, spec.name, self.run_id, self._patience)
         if not made:
             del self._made[spec.name]
         return made

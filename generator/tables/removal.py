@@ -38,6 +38,20 @@ def remove(client: Any, name: str, run_id: str, patience: Patience, *, new: bool
         return str(error)
 
 
+def made_by(client: Any, name: str, run_id: str, patience: Patience) -> bool:
+    """Whether the table that is there was made by the run: its tag says so, a few seconds later perhaps."""
+
+    def look() -> dict[str, str] | None:
+        try:
+            description = described(client, name)
+            return description and _tagged(tags_of(client, description["TableArn"]))
+        except ClientError:
+            return None
+
+    tags = _several_looks(look, patience, LOOKS)
+    return tags is not None and tags[RUN] == run_id
+
+
 def by_hand(name: str, region: str) -> str:
     """The command that deletes a table, for somebody who has to."""
     return f"aws dynamodb delete-table --table-name {name} --region {region}"

@@ -211,6 +211,22 @@ def test_a_table_whose_answer_was_lost_is_deleted_too() -> None:
     assert account.names() == []
 
 
+def test_a_table_that_the_sdk_asked_for_twice_is_deleted_too() -> None:
+    """The first answer was lost, so the SDK asks again, and is told that there is such a table by now."""
+    account = ours(create_s=20.0)
+
+    def create_table(**request: Any) -> Any:
+        account.ddb.create_table(**request)
+        return account.ddb.create_table(**request)
+
+    tables = run_of(account)
+    tables.connect = lambda _target: without(account.ddb, create_table=create_table)
+    assert tables.prepare(spec_of())["TableStatus"] == "ACTIVE"
+    assert "delete-table --table-name made" in "".join(tables.left_behind())
+    tables.leave()
+    assert account.names() == []
+
+
 def test_a_table_that_somebody_made_a_moment_before_is_not_ours() -> None:
     account = ours()
     heard = Heard()
