@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from generator.probe.known import is_aws
 from generator.transport.target import Target
 from tablemodel.bill import Bill
 from tablemodel.scenario import Scenario
@@ -36,7 +35,7 @@ class Undertaking:
 
     def lines(self) -> Iterator[str]:
         """What is done, and what it costs, a line each."""
-        if self.probe and not is_aws(self.target):
+        if self.probe and not self.target.aws:
             yield "a small table is made there first, to find out what the endpoint can do, and deleted"
         table = self.existing or self.scenario.table.name
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"

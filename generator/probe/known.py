@@ -7,19 +7,13 @@ from urllib.request import urlopen
 from generator.transport.target import HEALTH_WITHIN_S, Target
 from tablemodel.capabilities import QUESTIONS, Capabilities, Finding
 
-AWS_HOSTS: Final = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 DOCUMENTED: Final = Finding(answer="yes", seen="as AWS documents it")
 OURS: Final = Finding(answer="yes", seen="as its own tests hold it to")
 
 
-def is_aws(target: Target) -> bool:
-    """Whether the host is one of AWS's."""
-    return target.host.endswith(AWS_HOSTS)
-
-
 def known(target: Target) -> Capabilities | None:
     """What is known of the target without asking its tables; None where it is another one."""
-    if is_aws(target):
+    if target.aws:
         findings = dict.fromkeys(QUESTIONS, DOCUMENTED)
         return Capabilities(source="known", product="DynamoDB in AWS", dynamodb=True, findings=findings)
     if _is_ours(target):

@@ -64,7 +64,7 @@ def make_client(
         parameter_validation=False,
     )
     session = boto3.session.Session(**_local_keys(target))
-    elsewhere = service != "dynamodb" and target.host.endswith((".amazonaws.com", ".amazonaws.com.cn"))
+    elsewhere = service != "dynamodb" and target.aws
     url = None if elsewhere else target.url
     verify = ca_bundle() or True
     client = session.client(

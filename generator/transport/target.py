@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -15,13 +14,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from generator.transport.failures import NoCredentials
 from generator.transport.signer import Keys
 from generator.transport.trust import BundleError, ca_bundle
-from tablemodel.addresses import in_aws, on_this_machine
+from tablemodel.addresses import in_aws, on_this_machine, region_of, without_account
 
 LOCAL_REGION = "us-east-1"
-OF_REGION = re.compile(r"dynamodb(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)")
-"""Hosts of DynamoDB: https://docs.aws.amazon.com/general/latest/gr/ddb.html"""
-OF_ACCOUNT = re.compile(r"\d{12}\.ddb\.([a-z0-9-]+\.amazonaws\.com(?:\.cn)?)")
-"""Hosts of one account: https://docs.aws.amazon.com/sdkref/latest/guide/feature-account-endpoints.html"""
 HEALTH_WITHIN_S = 2.0
 LOCAL_KEYS = Keys("keyheat", "keyheat")
 
@@ -69,8 +64,8 @@ def target_at(url: str, *, region: str | None = None) -> Target:
         raise TargetError(f"{url!r} is not an endpoint's URL: {error}") from error
     if parts.username is not None or parts.password is not None:
         raise TargetError("a target's URL holds no user and no password: the AWS configuration does")
-    if of_account := OF_ACCOUNT.fullmatch(parts.hostname or ""):
-        return target_at(f"{parts.scheme}://dynamodb.{of_account[1]}", region=region)
+    if parts.hostname and (host := without_account(parts.hostname)) != parts.hostname:
+        return target_at(f"{parts.scheme}://{host}", region=region)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise TargetError(f"{url!r} is not an endpoint's URL such as http://127.0.0.1:8000")
     if parts.path not in ("", "/") or parts.query:
@@ -78,10 +73,10 @@ def target_at(url: str, *, region: str | None = None) -> Target:
     tls = parts.scheme == "https"
     if tls:
         _check_bundle()
-    named = OF_REGION.fullmatch(parts.hostname)
+    named = region_of(parts.hostname)
     if named and not tls:
         raise TargetError(f"{url} would send signed requests over plain HTTP: say https://{parts.hostname}")
-    region = region or (named and named[1]) or _configured_region() or LOCAL_REGION
+    region = region or named or _configured_region() or LOCAL_REGION
     return Target(url.rstrip("/"), parts.hostname, port or (443 if tls else 80), tls, region)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from generator.transport.boto import make_client
 from generator.transport.target import (
     LOCAL_KEYS,
     TargetError,
@@ -32,6 +33,10 @@ def _no_aws_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         ("http://[::1]:8000", True, "[::1]:8000", "us-east-1"),
         ("http://0.0.0.0:8000", False, "0.0.0.0:8000", "us-east-1"),
         ("https://dynamodb.eu-west-1.amazonaws.com", False, "dynamodb.eu-west-1.amazonaws.com", "eu-west-1"),
+        (
+            *("https://vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", False),
+            *("vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", "eu-west-1"),
+        ),
         ("https://db.example:443", False, "db.example", "us-east-1"),
         ("http://db.example", False, "db.example", "us-east-1"),
     ],
@@ -103,9 +108,18 @@ def test_the_endpoint_of_an_account_is_that_of_its_region() -> None:
         ("http://me:secret@db.example", "no password"),
         ("http://dynamodb.eu-west-1.amazonaws.com", "plain HTTP"),
         ("http://dynamodb.eu-west-1.api.aws", "plain HTTP"),
+        ("http://vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", "plain HTTP"),
     ],
 )
 def test_a_url_that_would_give_something_away_is_refused(url: str, why: str) -> None:
     with pytest.raises(TargetError, match=why) as caught:
         target_at(url)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["dynamodb.eu-west-1.amazonaws.com", "dynamodb.eu-west-1.api.aws"])
+def test_in_aws_each_service_has_an_address_of_its_own(host: str) -> None:
+    target = target_at(f"https://{host}")
+    assert make_client(target).meta.endpoint_url == f"https://{host}"
+    streams = make_client(target, service="dynamodbstreams")
+    assert streams.meta.endpoint_url == "https://streams.dynamodb.eu-west-1.amazonaws.com"

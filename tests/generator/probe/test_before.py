@@ -12,7 +12,7 @@ from analyzers.diagnosis import analyze_run
 from analyzers.manifest import read_manifest
 from generator.guard.before import planned_bill, undertaking
 from generator.probe.before import with_endpoint
-from generator.probe.known import is_aws, known
+from generator.probe.known import known
 from generator.run.manifest import manifest_of
 from generator.run.options import Plan, check_options
 from generator.tables.errors import TableError
@@ -91,13 +91,17 @@ def test_an_endpoint_that_does_not_answer_is_said_before_anything_starts() -> No
         ("dynamodb.eu-west-1.amazonaws.com", True),
         ("dynamodb.cn-north-1.amazonaws.com.cn", True),
         ("dynamodb.eu-west-1.api.aws", True),
-        ("amazonaws.com.example.org", False),
-        ("notamazonaws.com", False),
+        ("vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", True),
+        ("dynamodb.eusc-de-east-1.amazonaws.eu", True),
+        ("dynamodb.eu-west-1.amazonaws.com.example.org", False),
+        ("dynamodb.eu-west-1.notamazonaws.com", False),
+        ("ec2-203-0-113-25.eu-west-1.compute.amazonaws.com", False),
+        ("dynamodb-local-1.eu-west-1.elb.amazonaws.com", False),
     ],
 )
 def test_dynamodb_in_aws_is_known_by_its_host(host: str, aws: bool) -> None:
     target = replace(target_at(NOWHERE), host=host)
-    assert is_aws(target) == aws
+    assert target.aws == aws
     if aws:
         found = known(target)
         assert found is not None
