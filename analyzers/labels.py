@@ -25,6 +25,7 @@ RULE_WORDS: Final[dict[Constraint, str]] = {
     "max_on_demand": "max-on-demand",
     "account": "account",
 }
+MANY: Final = 10  # throttles from which two counts are not the same by chance
 LATEST_S: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
 
@@ -53,13 +54,16 @@ def _of_track(arranged: Timeline, track: Track, numbers: Thresholds) -> list[Lab
 def _refused_by_index(arranged: Timeline, track: Track) -> Callable[[int], bool]:
     """Whether the writes throttled in a cell were refused for an index that could not keep up.
 
-    The signature of index back-pressure: throttle events on the index, none on the table itself.
+    The signature of index back-pressure: throttle events on the index, none on the table itself, or those of
+    its indexes once more, where what printed the table's count adds theirs to it.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
     """
     indexes = arranged.indexes("write") if track.index is None and track.direction == "write" else ()
 
     def refused(cell: int) -> bool:
-        return track.known_zero(track.events, cell) and any((i.events or {}).get(cell) for i in indexes)
+        of_indexes = sum((index.events or {}).get(cell, 0.0) for index in indexes)
+        again = of_indexes >= MANY and (track.events or {}).get(cell) == of_indexes
+        return again or (of_indexes > 0 and track.known_zero(track.events, cell))
 
     return refused
 

@@ -91,7 +91,11 @@ def _by_inference(
         for cell, count in _unexplained(inference.track).items()
         if cell not in covered and count and not explained(cell)
     }
-    by_second = {cell: seconds for cell in throttles if (seconds := inference.seconds(cell))}
+    by_second = {
+        cell: seconds
+        for cell in throttles
+        if not _of_unasked_index(inference, cell) and (seconds := inference.seconds(cell))
+    }
     seconds = [second for cell in sorted(by_second) for second in by_second[cell]]
     whole = {cell: count for cell, count in throttles.items() if cell not in by_second}
     return [*_by_second(inference, seconds), *_by_cell(inference, whole)]
@@ -158,6 +162,14 @@ def _unexplained(track: Track) -> dict[int, int]:
         if count:
             found[cell] = round(count) or 1
     return dict(found)
+
+
+def _of_unasked_index(inference: Inference, cell: int) -> bool:
+    """Whether CloudWatch counts no throttled write on the table, and was not asked about all its indexes."""
+    track = inference.track
+    if track.index is not None or track.direction != "write" or not track.known_zero(track.events, cell):
+        return False
+    return any(index.events is None for index in inference.timeline.indexes("write"))
 
 
 def _opinion(inference: Inference, cell: int) -> Opinion:

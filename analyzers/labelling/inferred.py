@@ -1,15 +1,16 @@
 """The inferred grade: what consumption says of a throttled cell where no cause was stated."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from analyzers.collecting.facts import partition_ceiling
 from analyzers.labelling import burst, on_demand, provisioned
 from analyzers.labelling.burst import Bank, Extra
+from analyzers.labelling.held import held_cells, of_whole_partitions
 from analyzers.labelling.opinions import Opinion, decided, undecided
-from analyzers.labelling.provisioned import NEAR, Reading
+from analyzers.labelling.provisioned import Reading
 from analyzers.labelling.rates import Rates, rates
 from analyzers.labelling.rules import RULES
 from analyzers.labelling.seconds import CHANGED, Around, Second, by_seconds, little, pinned, rule_of, smoothed
@@ -36,6 +37,8 @@ class Inference:
     readings: tuple[Reading, ...]
     banks: tuple[Mapping[int, Bank], ...]  # by second
     pinned: tuple[frozenset[int], ...]  # throttled seconds at which the burst was at its lowest for minutes
+    held: tuple[frozenset[int], ...]  # cells in which consumption was held to just what is provisioned
+    full_indexes: tuple[str, ...]  # those at what is provisioned while it throttled, their events not known
     rates: Rates
     throttled: Mapping[int, Sequence[tuple[int, int]]]  # by cell: (second, throttles)
 
@@ -72,6 +75,8 @@ class Inference:
         # A write refused for an index looks like the table's unless CloudWatch counts events there.
         indexes = self.timeline.indexes(track.direction)
         if track.index is None and track.direction == "write" and indexes and track.events is None:
+            if self.full_indexes and opinion.constraint == "partition":
+                return undecided("undetermined-resource", _full(self.full_indexes))
             opinion = opinion.weaker(
                 MAYBE_INDEX, "An index may be the cause: its throttle events are not known."
             )
@@ -116,7 +121,6 @@ class Inference:
             return None
         ceiling = partition_ceiling(self.track.direction, self.timeline.scale)
         rate = self.rates.around(at, self._half_s, capacity)
-        partitions = round(rate / ceiling)
         total = (self.track.consumed or {}).get(cell)
         minute = self.readings[way].minute(cell)
         steady = minute is not None and minute.at and len(self.throttled[cell]) > 0.8 * self.track.step_s
@@ -127,7 +131,8 @@ class Inference:
             others=self.rates.others.get(cell, 0.0),
             flat=steady or self.rates.flat(at, capacity),
             pinned=at in self.pinned[way],
-            whole_partitions=partitions > 0 and abs(rate - partitions * ceiling) <= NEAR * rate,
+            held=cell in self.held[way],
+            whole_partitions=of_whole_partitions(rate, ceiling),
             too_few=total is not None and total < provisioned.FEW * ceiling,
         )
 
@@ -154,8 +159,34 @@ def inference(timeline: Timeline, track: Track, numbers: Thresholds) -> Inferenc
         ),
         banks=banks,
         pinned=tuple(_pinned(track, throttled, held, by_second) for held in banks),
+        held=tuple(held_cells(throttled, by_second.by_second, way, ceiling) for way in ways),
+        full_indexes=_full_indexes(timeline, track, throttled, numbers),
         rates=by_second,
         throttled=throttled,
+    )
+
+
+def _full_indexes(
+    timeline: Timeline, track: Track, throttled: Iterable[int], numbers: Thresholds
+) -> tuple[str, ...]:
+    """Indexes without known throttle events that used up what is provisioned in a cell that throttled."""
+    if track.index is not None or track.direction != "write":
+        return ()
+    least, cells = numbers.inferred.at_provisioned_low, tuple(throttled)
+
+    def full(index: Track, cell: int) -> bool:
+        rate, capacity = index.consumed_per_s(cell), index.provisioned.at(cell)
+        return rate is not None and bool(capacity) and rate >= least * (capacity or 0.0)
+
+    unknown = (index for index in timeline.indexes("write") if index.events is None)
+    return tuple(index.resource for index in unknown if any(full(index, cell) for cell in cells))
+
+
+def _full(indexes: Sequence[str]) -> str:
+    which = f"index {indexes[0]}" if len(indexes) == 1 else f"the indexes {' and '.join(indexes)}"
+    return (
+        f"All that is provisioned for {which} was consumed, and the throttle events of the table and its "
+        "indexes are not known: perhaps an index refused the writes."
     )
 
 

@@ -7,7 +7,7 @@ What throttled a minute? Its average, consumed against provisioned, and the burs
     above      certainly left    a partition: the table was still giving more than is provisioned
     above      run out           the table, from then on
     equal      none              the table
-    equal      left              a partition, that holds the load to the same rate by chance
+    equal      left              a partition, that holds the load to the same rate by chance (but see held.py)
     below      none, before      the table: a minute that is only partly loaded
     below      saved up          a partition: the table had room all the time
 
@@ -20,6 +20,7 @@ from typing import Final
 
 from analyzers.collecting.settings import Steps
 from analyzers.labelling.burst import Bank
+from analyzers.labelling.held import exact, lowered, of_whole_partitions
 from analyzers.labelling.opinions import Opinion, opinion_of, undecided
 from analyzers.numbers import of_provisioned, units, whole
 from analyzers.thresholds import Thresholds
@@ -27,7 +28,6 @@ from analyzers.timeline import Track
 
 FEW: Final = 0.9  # of the units that one partition serves in a second: fewer can hardly have emptied one
 UNSEEN: Final = 0.6  # factor: nothing shows what the burst was before the first known minute
-NEAR: Final = 0.03  # share by which a rate may miss that of whole partitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,17 @@ class Minute:
     @property
     def whole_partitions(self) -> bool:
         """Whether the rate is what a number of partitions serves at their ceiling."""
-        ceiling = self.reading.ceiling
-        count = round(self.rate / ceiling)
-        return count > 0 and abs(self.rate - count * ceiling) <= NEAR * self.rate
+        return of_whole_partitions(self.rate, self.reading.ceiling)
+
+    @property
+    def held(self) -> bool:
+        """Whether it was held to what is provisioned, minute after minute, whatever burst was saved."""
+        if self.at and lowered(self.reading.provisioned, self.cell):
+            return True
+        if self.whole_partitions or not exact(self.rate, self.capacity):
+            return False
+        beside = (self.near(-1), self.near(1))
+        return any(minute is not None and exact(minute.rate, minute.capacity) for minute in beside)
 
     @property
     def events(self) -> float:
@@ -160,7 +168,7 @@ def _too_few(minute: Minute) -> Opinion | None:
 
 
 def _saved(minute: Minute) -> Opinion | None:
-    if not minute.saved:
+    if not minute.saved or minute.held:
         return None
     rule = "minutes-below-provisioned" if minute.share < 1 else "minutes-burst-in-hand"
     least = min(minute.bank.least, minute.bank.least_after)
@@ -172,7 +180,7 @@ def _at(minute: Minute) -> Opinion | None:
         return None
     if minute.spent_after:
         return minute.says("minutes-at-provisioned", ", and the burst was spent.")
-    if minute.whole_partitions:
+    if minute.whole_partitions and not minute.held:
         held = ". Burst is left by estimate, and whole partitions serve just as much"
         opinion = minute.says("minutes-at-ceiling", f"{held}.")
         first = minute.reading.minute(minute.cell - minute.track.step_s) is None

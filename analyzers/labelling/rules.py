@@ -44,7 +44,8 @@ _BY_SECONDS: Final = (
     ),
     a_rule(
         "seconds-at-provisioned", "table", "inferred",
-        "Just what is provisioned was consumed, second after second, and no burst is certain.", SECONDS,
+        "Just what is provisioned was consumed, second after second, and no burst is certain, or none came "
+        "although it should.", SECONDS,
     ),
     a_rule(
         "seconds-burst-spent", "table", "inferred",
@@ -85,7 +86,8 @@ _BY_MINUTES: Final = (
     ),
     a_rule(
         "minutes-at-provisioned", "table", "inferred",
-        "A minute's average is what is provisioned, within 3 %.", MINUTES,
+        "A minute's average is what is provisioned, within 3 %, and no burst is certain, or none came "
+        "although it should.", MINUTES,
     ),
     a_rule(
         "minutes-at-ceiling", "partition", "inferred",
@@ -236,7 +238,8 @@ _LACKING: Final = (
     ),
     a_rule(
         "undetermined-resource", "undetermined", "none",
-        "Writes throttled, none on the table by CloudWatch, and nothing known of its indexes.",
+        "Writes throttled, perhaps for an index: none on the table by CloudWatch, or an index at its limit, "
+        "and the throttle events of the indexes not known.",
         "The client's throttles and the table's throttle events.",
         cure="Collect `WriteThrottleEvents` of each index.",
     ),

@@ -53,6 +53,7 @@ class Around:
     others: float  # units that somebody else consumed within the minute, nobody knows when
     flat: bool  # whether the seconds around are at what is provisioned, each by itself, or their minute is
     pinned: bool  # whether the burst was at its lowest at every throttled second of minutes around
+    held: bool  # whether nearly all throttled seconds of the minute are at just what is provisioned
     whole_partitions: bool  # whether the rate is what a number of partitions serves at their ceiling
     too_few: bool  # whether the minute's units are fewer than one partition serves in a second
 
@@ -66,6 +67,8 @@ def rule_of(around: Around, numbers: Thresholds) -> str:
     room = "seconds-below-provisioned" if share < 1 else "seconds-burst-in-hand"
     if around.too_few:
         return "seconds-too-few-units"
+    if around.held:
+        return "seconds-at-provisioned"
     if least > none:
         return room
     if inferred.at_second_low <= share <= inferred.at_second_high:

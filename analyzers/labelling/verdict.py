@@ -1,7 +1,7 @@
 """The run in one label: the constraint that dominates by throttles, or why there is none to name."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -136,7 +136,7 @@ def _sprinkle(
     throttles = sum(group.throttles for group in found)
     share = throttle_share(evidence, client)
     if share is None:
-        share = _share_by_units(throttles, evidence)
+        share = _share_by_units(throttles, {group.direction for group in found}, evidence)
     if not throttles or share is None or throttles > numbers.noise.throttles or share > numbers.noise.share:
         return None
     few = f"more than {numbers.noise.throttles:,} throttles or {percent(numbers.noise.share)} of the attempts"
@@ -145,10 +145,14 @@ def _sprinkle(
     )
 
 
-def _share_by_units(throttles: int, evidence: Evidence) -> float | None:
-    """Throttles per request as CloudWatch alone tells: it counts units, so requests are taken to be large."""
+def _share_by_units(throttles: int, throttled: Set[Direction], evidence: Evidence) -> float | None:
+    """Throttles per request as CloudWatch alone tells: it counts units, so requests are taken to be large.
+
+    None where what was consumed in a throttled direction is not known.
+    """
     arranged = timeline(evidence)
-    if any(track.consumed is None for track in arranged.tracks if track.index is None):
+    tables = [track for track in arranged.tracks if track.index is None]
+    if any(track.consumed is None for track in tables if track.direction in throttled):
         return None
     units = sum(_units(arranged, direction) for direction in metrics.DIRECTIONS)
     return throttles / (throttles + units / LARGE_UNITS) if units else None

@@ -195,6 +195,60 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "table-scaled-down", "table",
     ),
     (
+        "Scaled down to what one partition serves as well, with burst saved before that never comes",
+        evidence(
+            consumed(*[1_500] * 5, *[1_000] * 5), events(*[None] * 5, *[9_000] * 5),
+            capacity(4_000, 1_000), minutes=10,
+        ),
+        "table-scaled-down", "table",
+    ),
+    (
+        "A flat line at what is provisioned, after minutes that saved burst: no partition stops just there",
+        evidence(consumed(300, 300, *[500] * 4), events(0, 0, *[9_000] * 4), provisioned(500), minutes=6),
+        "minutes-at-provisioned", "table",
+    ),
+    (
+        "One minute at what is provisioned is by chance there, with burst saved",
+        evidence(consumed(*[700] * 4, 1_300), events(*[0] * 4, 9_000), provisioned(1_300)),
+        "minutes-burst-in-hand", "partition",
+    ),
+    (
+        "Bursts of 20 s at just what is provisioned, in minutes far below it: the keys are even",
+        evidence(
+            consumed(*[500 / 3] * 6), events(*[4_000] * 6), provisioned(500), minutes=6,
+            throttles=[row for m in range(6) for row in throttled(None, range(60 * m, 60 * m + 20), 200)],
+            seconds=client_seconds(*((range(60 * m, 60 * m + 20), 500, 200) for m in range(6))),
+        ),
+        "seconds-at-provisioned", "table",
+    ),
+    (
+        "The same at what a partition serves: by the burst in hand, the table had room",
+        evidence(
+            consumed(*[1_000 / 3] * 6), events(*[4_000] * 6), provisioned(1_000), minutes=6,
+            throttles=[row for m in range(6) for row in throttled(None, range(60 * m, 60 * m + 20), 200)],
+            seconds=client_seconds(*((range(60 * m, 60 * m + 20), 1_000, 200) for m in range(6))),
+        ),
+        "seconds-burst-in-hand", "partition",
+    ),
+    (
+        "An index used up what it has, and nobody asked for throttle events: the table had room",
+        evidence(
+            consumed(400), consumed(100, index="by_0"), provisioned(4_000), provisioned(100, index="by_0"),
+            throttles=throttled(None, range(60), 30), seconds=client_seconds((range(60), 400, 30)),
+            minutes=1, indexes=1,
+        ),
+        "undetermined-resource", "undetermined",
+    ),
+    (
+        "CloudWatch counts none on the table, and was not asked about its index: the table had room",
+        evidence(
+            consumed(400), events(None), consumed(100, index="by_0"), provisioned(4_000),
+            throttles=throttled(None, range(60), 30), seconds=client_seconds((range(60), 400, 30)),
+            minutes=1, indexes=1,
+        ),
+        "undetermined-resource", "undetermined",
+    ),
+    (
         "Auto scaling answers after minutes at the table's limit",
         evidence(
             consumed(1_700, *[300] * 9, *[600] * 5), events(None, *[9_000] * 9, *[None] * 5),

@@ -150,6 +150,23 @@ def test_a_sprinkle_by_cloudwatch_alone(per_s: float, constraint: str, numbers: 
     assert [label.constraint for label in diagnosis.labels] == ["table"]
 
 
+def test_a_sprinkle_where_only_writes_are_known(numbers: Thresholds) -> None:
+    found = evidence(consumed(*[900] * 10), events(*[None] * 8, 3, 3), provisioned(1_000), minutes=10)
+    assert diagnosed(found, numbers).verdict.constraint == "none"
+
+
+@pytest.mark.parametrize(("of_table", "resources"), [(900, {"by_0"}), (1_000, {"table", "by_0"})])
+def test_throttles_of_an_index_that_are_counted_at_its_table_as_well(
+    of_table: int, resources: set[str], numbers: Thresholds
+) -> None:
+    found = evidence(
+        consumed(*[400] * 5), events(*[of_table] * 5), provisioned(4_000),
+        consumed(*[100] * 5, index="by_0"), events(*[900] * 5, index="by_0"), provisioned(100, index="by_0"),
+        indexes=1,
+    )  # fmt: skip
+    assert {label.resource for label in diagnosed(found, numbers).labels} == resources
+
+
 def test_a_mode_switched_in_mid_window(numbers: Thresholds) -> None:
     """Provisioned until 12:05, on-demand with a maximum from then on: each time is read by its own mode."""
     found = evidence(
