@@ -33,7 +33,6 @@ def test_the_pages_command_prints_both_lists_first(verb: Verb, foreign: str) -> 
     parts = [
         "A run there can prove",
         "It cannot prove",
-        "(no capacity model)",
         "What it can do",
         *QUESTIONS.values(),
     ]
@@ -74,6 +73,6 @@ def test_another_machine_needs_consent(verb: Verb, foreign: str, monkeypatch: py
     assert "Say --yes to go on" in said.line
     found = json.loads(verb("probe", elsewhere, "--yes", "--json").out)
     assert (found["url"], found["source"]) == (elsewhere, "probed")
-    assert found["findings"]["throttles"]["answer"] == "no"
     assert set(found["findings"]) == set(QUESTIONS)
-    assert "partition or table: there are no throttles to label" in found["cannot_prove"]
+    never = found["findings"]["throttles"]["answer"] == "no"  # "unknown" where this machine is too slow
+    assert ("partition or table: there are no throttles to label" in found["cannot_prove"]) == never
