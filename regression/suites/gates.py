@@ -1,6 +1,6 @@
 """What a case of a suite is held to, where its file says nothing else, and what a file may say."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from analyzers.measures.catalogue import MEASURES
@@ -57,12 +57,17 @@ def gate_of(spec: GateSpec) -> Gate:
     return Gate(measure=spec.measure, least_effect=least, confidence=spec.confidence)
 
 
-def gate_mistakes(specs: Sequence[GateSpec], place: str) -> Iterator[str]:
-    """What is wrong with the gates at a place of the file, each as `message @ $.path`."""
+def is_known(measure: str) -> bool:
+    """Whether there is something of that name to hold on to."""
+    return measure == LABELS or measure in MEASURES
+
+
+def gate_mistakes(specs: Iterable[tuple[int, GateSpec]], place: str) -> Iterator[str]:
+    """What is wrong with the gates at a place of the file, each as `message @ $.path`, by their numbers."""
     seen: set[str] = set()
-    for number, spec in enumerate(specs):
+    for number, spec in specs:
         here = f"{place}.gates[{number}]"
-        if spec.measure != LABELS and spec.measure not in MEASURES:
+        if not is_known(spec.measure):
             accepted = ", ".join((LABELS, *sorted(MEASURES)))
             yield f"no measure {spec.measure!r}; there are: {accepted} @ {here}.measure"
             continue

@@ -26,6 +26,7 @@ from regression.suites.gates import (
     default_gates,
     gate_mistakes,
     gate_of,
+    is_known,
     statistical,
 )
 from regression.suites.scenarios import scenario_of
@@ -123,11 +124,11 @@ def load_suite(path: Path) -> Suite:
     cases = listed if isinstance(listed, list) else []
     scenarios = [scenario_of(case, path, f"$.cases[{number}]", errors) for number, case in enumerate(cases)]
     errors += _gates_mistakes(raw, cases)
-    if spec is not None and not errors:
-        made = _cases(spec, [found for found in scenarios if found is not None])
+    if spec is not None:
+        made = _cases(spec, scenarios)
         errors += _broken(made, spec)
         if not errors:
-            return Suite(name=spec.name, question=spec.question, path=path, cases=made)
+            return Suite(name=spec.name, question=spec.question, path=path, cases=tuple(filter(None, made)))
     raise SuiteError(str(path), errors)
 
 
@@ -146,32 +147,32 @@ def _gates_mistakes(raw: Mapping[str, Any], cases: Sequence[object]) -> Iterator
     places = [("$", raw), *((f"$.cases[{number}]", case) for number, case in enumerate(cases))]
     for place, owner in places:
         listed = owner.get("gates") if isinstance(owner, Mapping) else None
-        specs = [
-            gate for one in (listed if isinstance(listed, list) else []) if (gate := _read(GateSpec, one))
-        ]
-        if not isinstance(listed, list) or len(specs) == len(listed):
-            yield from gate_mistakes(specs, place)
+        specs = map(_read, listed if isinstance(listed, list) else [])
+        yield from gate_mistakes(((number, one) for number, one in enumerate(specs) if one), place)
 
 
-def _read(model: type[GateSpec], raw: object) -> GateSpec | None:
+def _read(raw: object) -> GateSpec | None:
     try:
-        return model.model_validate(raw)
+        return GateSpec.model_validate(raw)
     except ValidationError:
         return None  # said with the other fields
 
 
-def _cases(spec: SuiteSpec, scenarios: Sequence[tuple[Scenario, Path]]) -> tuple[Case, ...]:
-    names = _names(spec, [scenario.name for scenario, _path in scenarios])
-    return tuple(
-        _case(name, one, spec, *found) for name, one, found in zip(names, spec.cases, scenarios, strict=True)
-    )
+def _cases(spec: SuiteSpec, found: Sequence[tuple[Scenario, Path] | None]) -> list[Case | None]:
+    """Every case; None for one whose scenario cannot be read."""
+    names = _names(spec, [None if one is None else one[0].name for one in found])
+    return [
+        None if read is None else _case(name, one, spec, *read)
+        for name, one, read in zip(names, spec.cases, found, strict=True)
+    ]
 
 
 def _case(name: str, one: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> Case:
     target = one.target or spec.target
     said = spec.repetitions if one.repetitions is None else one.repetitions
     stated = spec.gates if one.gates is None else one.gates
-    gates = default_gates(target, said) if stated is None else tuple(map(gate_of, stated))
+    known = (gate_of(gate) for gate in stated or () if is_known(gate.measure))
+    gates = default_gates(target, said) if stated is None else tuple(known)
     return Case(
         name=name,
         scenario=scenario,
@@ -183,9 +184,12 @@ def _case(name: str, one: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: P
     )
 
 
-def _names(spec: SuiteSpec, scenarios: Sequence[str]) -> list[str]:
-    """Each case's own name, else its scenario's, with its target where several would be called so."""
-    called = [one.name or name for one, name in zip(spec.cases, scenarios, strict=True)]
+def _names(spec: SuiteSpec, scenarios: Sequence[str | None]) -> list[str]:
+    """Each case's own name, else its scenario's, with its target where several would be called so.
+
+    Empty where neither is known.
+    """
+    called = [one.name or name or "" for one, name in zip(spec.cases, scenarios, strict=True)]
     often = Counter(called)
     return [
         name if one.name or often[name] == 1 else f"{name}-{_slug(one.target or spec.target)}"
@@ -197,10 +201,12 @@ def _slug(target: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", target.lower().split("//")[-1]).strip("-")
 
 
-def _broken(cases: Sequence[Case], spec: SuiteSpec) -> Iterator[str]:
-    """Rules of several fields together."""
-    often = Counter(case.name for case in cases)
+def _broken(cases: Sequence[Case | None], spec: SuiteSpec) -> Iterator[str]:
+    """Rules of several fields together, for each case that can be read."""
+    often = Counter(case.name for case in cases if case is not None)
     for number, case in enumerate(cases):
+        if case is None:
+            continue
         here = f"$.cases[{number}]"
         if often[case.name] > 1:
             yield f"{often[case.name]} cases are named {case.name!r} @ {here}.name"

@@ -124,6 +124,25 @@ def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
     assert found[10] == "labels is exact: any change of it counts @ $.cases[2].gates[0].least_effect"
 
 
+def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
+    text = (
+        '[[gates]]\nmeasure = "labels"\nsurprise = 1\n[[gates]]\nmeasure = "p98"\n'
+        + case("hotkeys", gates=[])
+        + case("sharded", name="mine")
+        + '[[cases.gates]]\nmeasure = "p99"\n'
+        + case(name="mine", repetitions=1)
+        + '[[cases.gates]]\nmeasure = "p99_ms"\n'
+    )
+    assert [line.rpartition(" @ ")[2] for line in mistakes(tmp_path, text)] == [
+        "$.gates[0].surprise", "$.cases[0].scenario", "$.gates[1].measure", "$.cases[1].gates[0].measure",
+    ]  # fmt: skip
+    text = text.replace("surprise = 1\n", "")
+    assert [line.rpartition(" @ ")[2] for line in mistakes(tmp_path, text)] == [
+        "$.cases[0].scenario", "$.gates[1].measure", "$.cases[1].gates[0].measure",
+        "$.cases[1].name", "$.cases[2].name", "$.cases[2].repetitions",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
