@@ -95,7 +95,7 @@ def calibrate(
         for case, of_case in gates.items()
         for gate in of_case
     ]
-    tests = sum(map(is_tested, held))
+    tests = max(1, sum(map(is_tested, held)))  # of service times that only --paired judges, none is
     alarms, any_alarm = _false_alarms(gates, valid, sizes, rng, splits)
     return Calibration(
         splits=splits,

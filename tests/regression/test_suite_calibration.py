@@ -61,6 +61,14 @@ def test_each_statistical_measure_has_its_noise_and_what_it_hides() -> None:
     assert found.false_alarms <= 2
 
 
+def test_a_suite_of_nothing_but_local_service_times_is_calibrated() -> None:
+    found = calibrate(
+        {"hotkey": GATES[2:3]}, {"hotkey": noisy_runs()}, repetitions={"hotkey": 5}, rng=Random(2), splits=1
+    )
+    assert row(found, P99).confidence == pytest.approx(0.99)
+    assert row(found, P99).smallest_change is not None
+
+
 def test_more_repetitions_tell_smaller_changes() -> None:
     runs = noisy_runs()
     few, many = (row(calibrated(runs, count, splits=1), WRITES).smallest_change for count in (3, 10))
