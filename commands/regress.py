@@ -98,7 +98,11 @@ def _wanted(said: dict[str, Any], *, github: bool) -> "Wanted":
 
 
 def _check(asked: Any, *, calibrate: bool, compares: bool) -> None:
-    """Options that exclude each other. Raises `UsageError`."""
+    """Options that exclude each other, and a name that is none. Raises `ValueError` or `UsageError`."""
+    from regression.history.records import check_pin
+
+    if asked.pin is not None:
+        check_pin(asked.pin)
     pairs = (
         (calibrate, asked.paired, "--calibrate", "--paired"),
         (calibrate, asked.baseline or asked.new_baseline, "--calibrate", "a baseline"),

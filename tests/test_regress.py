@@ -404,6 +404,8 @@ WRONG = {
     "a folder of others": (["short.toml", "--out", "others"], "is not an empty folder"),
     "an address that is none": (["short.toml", "--otlp", "localhost"], "such as http://localhost:4318"),
     "an archive that nobody knows": (["short.toml", "--archive", "nix://a"], "nix"),
+    "a session's number as a name": (["short.toml", "--pin", "3"], "3 is a number, as sessions have"),
+    "an empty name": (["short.toml", "--pin", ""], "not by an empty one"),
     "both": (["short.toml", "--calibrate", "--paired"], "say either --calibrate or --paired"),
     "new and old": (["short.toml", "--new-baseline", "--baseline", "1"], "say either --new-baseline or"),
     "an export of nothing": (["short.toml", "--calibrate", "--junit", "a.xml"], "an export of a comparison"),

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from analyzers.summary import RunSummary
 from regression.history.makers import Maker
+from regression.history.problem import HistoryProblem
 from regression.outcome import Verdict
 
 Side = Literal["candidate", "baseline"]
@@ -62,6 +63,14 @@ class Pin:
     name: str
     session: int
     at: datetime
+
+
+def check_pin(name: str) -> None:
+    """Raise `HistoryProblem` for a name that a session cannot be called by."""
+    if not name.strip():
+        raise HistoryProblem("a session is pinned by a name, such as release-2, and not by an empty one")
+    if name.isdecimal():
+        raise HistoryProblem(f"{name} is a number, as sessions have; take a name such as release-2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

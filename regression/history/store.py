@@ -19,8 +19,8 @@ from regression.history.makers import Maker
 from regression.history.opening import opened
 from regression.history.problem import HistoryProblem, damaged, in_words
 from regression.history.reading import Reading, Ref, id_of
-from regression.history.records import GOOD, Pruned, Session, Side
-from regression.history.rows import SESSION, findings_text, session_of, time_text
+from regression.history.records import GOOD, Pruned, Session, Side, check_pin
+from regression.history.rows import SESSION, findings_text, time_text
 from regression.outcome import Verdict
 
 DEFAULT: Final = Path("reports/history.sqlite")
@@ -151,8 +151,10 @@ class History(Reading):
     def pin(self, name: str, session: Ref) -> Session | None:
         """Give a session a name; gives the session that had it before.
 
-        Raises `HistoryProblem` for one that cannot be a baseline: it has not ended, or says nothing.
+        Raises `HistoryProblem` for one that cannot be a baseline: it has not ended, or says nothing; and for
+        a name that is none.
         """
+        check_pin(name)
         with self._writing():
             found, before = self.session(id_of(session)), self.pinned(name)
             if found.verdict not in (*GOOD, "regressed"):
@@ -195,8 +197,8 @@ class History(Reading):
 
     def _mark_lost(self) -> None:
         """Those that run by the file, and whose process is gone; of other machines nobody here can tell."""
-        running = self._all(f"{SESSION} WHERE state = 'running'")
-        lost = [one for row in running if (one := session_of(row, self._me)).state == "lost"]
+        running = map(self._session, self._all(f"{SESSION} WHERE state = 'running'"))
+        lost = [one for one in running if one.state == "lost"]
         self._connection.executemany(
             "UPDATE sessions SET state = 'lost' WHERE id = ?", [(one.id,) for one in lost]
         )
