@@ -121,8 +121,6 @@ def show(file: Path, as_json: bool, session: str) -> int:
 @click.argument("session")
 def pin(file: Path, as_json: bool, name: str, session: str) -> int:
     """Give SESSION a NAME: keyheat regress --baseline NAME holds a suite against it, and it is not pruned."""
-    if name.isdecimal():
-        raise click.UsageError(f"{name} is a number, as sessions have; take a name such as release-2")
     with _opened(file) as kept:
         found = _named(kept, session)
         before = kept.pin(name, found)
@@ -237,7 +235,7 @@ def check(file: Path, as_json: bool) -> int:
         with _opened(file) as kept:
             faults = kept.faults()
             sessions = kept.sessions()
-            runs = sum(len(kept.runs(one, side=None)) for one in sessions)
+            runs = sum(map(kept.count, sessions))
     except Damaged as problem:
         faults, sessions, runs = (str(problem),), (), 0
     if as_json:

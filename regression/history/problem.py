@@ -33,11 +33,15 @@ def in_words(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _problem(path, error) from error
+    except UnicodeDecodeError as error:  # of SQLite's own words, which quote what is damaged
+        raise damaged(path, "text that cannot be read") from error
 
 
 def _problem(path: Path, error: sqlite3.Error) -> HistoryProblem:
     if _kind(error) == sqlite3.SQLITE_CORRUPT:
         return damaged(path, str(error))
+    if str(error).startswith("Could not decode"):  # Python's own, and with the text in it
+        return damaged(path, "text that cannot be read")
     return HistoryProblem(_said(path, error))
 
 

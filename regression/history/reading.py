@@ -1,18 +1,20 @@
 """What a history can be asked."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from regression.finding import Finding
 from regression.history.makers import Maker
-from regression.history.problem import HistoryProblem, in_words
+from regression.history.problem import Damaged, HistoryProblem, damaged, in_words
 from regression.history.records import GOOD, Kept, Pin, Point, Session, Side
 from regression.history.rows import (
     KEPT,
     PIN,
     SESSION,
+    Row,
     findings_of,
     kept_of,
     pin_of,
@@ -34,7 +36,7 @@ class Reading:
     def session(self, number: int) -> Session:
         """One session. Raises `HistoryProblem` where there is none of that number."""
         if row := self._one(f"{SESSION} WHERE id = ?", (number,)):
-            return session_of(row, self._me)
+            return self._session(row)
         raise HistoryProblem(f"{self.path} has no session {number}; keyheat history lists those it has")
 
     def sessions(self, suite: str | None = None, limit: int | None = None) -> tuple[Session, ...]:
@@ -43,14 +45,15 @@ class Reading:
             f"{SESSION} WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2",
             (suite, -1 if limit is None else limit),
         )
-        return tuple(session_of(row, self._me) for row in rows)
+        return tuple(map(self._session, rows))
 
     def runs(self, session: Ref, side: Side | None = "candidate") -> tuple[Kept, ...]:
         """The runs of a session in the order in which they were made; of both sides where `side` is None."""
         rows = self._all(
             f"{KEPT} WHERE session = ?1 AND (?2 IS NULL OR side = ?2) ORDER BY id", (id_of(session), side)
         )
-        return tuple(map(kept_of, rows))
+        with self._readable(f"a run of session {id_of(session)}"):
+            return tuple(map(kept_of, rows))
 
     def count(self, session: Ref) -> int:
         """How many runs of a session are kept, of both sides."""
@@ -59,7 +62,8 @@ class Reading:
     def findings(self, session: Ref) -> tuple[Finding, ...]:
         """What the gates found when the session ended; nothing of one that has not."""
         row = self._one("SELECT findings FROM sessions WHERE id = ?", (id_of(session),))
-        return findings_of(row[0]) if row else ()
+        with self._readable(f"what the gates of session {id_of(session)} found"):
+            return findings_of(row[0]) if row else ()
 
     def last_good(self, suite: str) -> Session | None:
         """The newest session of a suite that ended and was good."""
@@ -67,7 +71,7 @@ class Reading:
             f"{SESSION} WHERE suite = ? AND state = 'ended' AND verdict IN (?, ?) ORDER BY id DESC LIMIT 1",
             (suite, *GOOD),
         )
-        return session_of(row, self._me) if row else None
+        return self._session(row) if row else None
 
     def pinned(self, name: str) -> Session | None:
         """The session of that name."""
@@ -76,7 +80,9 @@ class Reading:
 
     def pins(self) -> tuple[Pin, ...]:
         """Every name, sorted."""
-        return tuple(map(pin_of, self._all(f"{PIN} ORDER BY name")))
+        rows = self._all(f"{PIN} ORDER BY name")
+        with self._readable("a pin"):
+            return tuple(map(pin_of, rows))
 
     def suites(self) -> tuple[str, ...]:
         """The suites that have sessions, sorted."""
@@ -93,15 +99,15 @@ class Reading:
 
     def series(self, suite: str, case: str, measure: str) -> tuple[Point, ...]:
         """A measure of a case in every session that is over, the oldest first; of valid runs only."""
-        return points_of(
-            self._all(
-                "SELECT sessions.id, started_at, verdict, label, value "
-                "FROM measures JOIN sessions ON sessions.id = session "
-                "WHERE suite = ? AND case_name = ? AND measure = ? AND state <> 'running' "
-                "ORDER BY session, repetition",
-                (suite, case, measure),
-            )
+        rows = self._all(
+            "SELECT sessions.id, started_at, verdict, label, value "
+            "FROM measures JOIN sessions ON sessions.id = session "
+            "WHERE suite = ? AND case_name = ? AND measure = ? AND state <> 'running' "
+            "ORDER BY session, repetition",
+            (suite, case, measure),
         )
+        with self._readable(f"{measure} of {case}"):
+            return points_of(rows)
 
     def faults(self) -> tuple[str, ...]:
         """What is wrong with the file, after reading all of it: nothing, unless something damaged it."""
@@ -110,7 +116,28 @@ class Reading:
             f"row {number} of {table} refers to nothing"
             for table, number, *_ in self._all("PRAGMA foreign_key_check")
         ]
-        return (*said, *strays)
+        return (*said, *strays, *self._unreadable())
+
+    def _unreadable(self) -> Iterator[str]:
+        """Rows that are there and cannot be read; the first of each session."""
+        for session in self.sessions():
+            try:
+                self.runs(session, side=None)
+                self.findings(session)
+            except Damaged as problem:
+                yield str(problem)
+
+    def _session(self, row: Row) -> Session:
+        with self._readable(f"session {row[0]}"):
+            return session_of(row, self._me)
+
+    @contextmanager
+    def _readable(self, what: str) -> Iterator[None]:
+        """A row that SQLite gives, and that does not say what it should, is damage too."""
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            raise damaged(self.path, f"{what} cannot be read") from error
 
     def _all(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         with in_words(self.path):

@@ -5,6 +5,7 @@ version 1  2026-11  sessions, their runs, pins
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -88,12 +89,19 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} is no history: it is another program's SQLite file. Name another with --history FILE."
         )
     if (version := version_of(connection)) > VERSION:
-        by = connection.execute("SELECT keyheat, at FROM written_by ORDER BY version DESC").fetchone()
         raise HistoryProblem(
             f"{path} has version {version} of the history, and this Keyheat reads versions up to {VERSION}. "
-            f"Keyheat {by[0]} brought it there on {by[1][:10]}: use that one or a later one, or name another "
-            "file with --history FILE."
+            f"{_newer(connection)}, or name another file with --history FILE."
         )
+
+
+def _newer(connection: sqlite3.Connection) -> str:
+    """Which Keyheat can read the file; a later version may say so elsewhere."""
+    with suppress(sqlite3.Error):
+        rows = connection.execute("SELECT keyheat, at FROM written_by ORDER BY version DESC LIMIT 1")
+        for keyheat, at in rows:
+            return f"Keyheat {keyheat} brought it there on {at[:10]}: use that one or a later one"
+    return "Use a later Keyheat"
 
 
 def migrate(

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -116,6 +117,14 @@ def test_a_history_of_a_later_version_is_refused(path: Path) -> None:
     assert "version 99" in said
     assert "Keyheat 7.8.9 brought it there on 2031-05-06" in said
     assert "use that one or a later one" in said
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("ALTER TABLE written_by RENAME TO writers")
+    assert "version 99" in refused(path)
+    assert "Use a later Keyheat" in refused(path)
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("ALTER TABLE writers RENAME TO written_by")
+        file.execute("DELETE FROM written_by")
+    assert "Use a later Keyheat" in refused(path)
 
 
 def test_what_is_no_history_is_refused(path: Path) -> None:
@@ -148,6 +157,24 @@ def test_a_damaged_history_is_found_before_a_session_begins(path: Path) -> None:
     assert faults_of(path) != ()
     path.write_bytes(whole)
     assert faults_of(path) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE runs SET summary = '{}' WHERE repetition = 1", "a run of session 1 cannot be read"),
+        ("UPDATE sessions SET findings = '[{]'", "what the gates of session 1 found cannot be read"),
+        ("UPDATE sessions SET started_at = 'yesterday'", "session 1 cannot be read"),
+        ("UPDATE sessions SET started_at = x'ff'", "session 1 cannot be read"),
+        ("UPDATE runs SET summary = CAST(x'ff' AS TEXT)", "cannot be read"),
+    ],
+)
+def test_a_row_that_says_no_longer_what_it_said_is_damage(path: Path, change: str, said: str) -> None:
+    with closing(sqlite3.connect(filled(path, runs=2))) as file, file:
+        file.execute(change)
+    (fault,) = faults_of(path)
+    assert f"{path} is damaged" in fault
+    assert said in fault
 
 
 def faults_of(path: Path) -> tuple[str, ...]:
