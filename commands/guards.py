@@ -153,12 +153,12 @@ def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled
     from analyzers.thresholds import load_thresholds
     from tablemodel.planned import planned
 
-    scenario = job.scenario
+    scenario, table_bytes = job.scenario, 0
     if guards.table is not None:
         from generator.existing.adapt import on_table  # here, since it needs boto3
 
         try:
-            scenario = on_table(scenario, target, guards.table)
+            scenario, table_bytes = on_table(scenario, target, guards.table)
         except TableError as error:
             raise click.UsageError("\n".join(error.errors)) from error
     return planned(
@@ -170,6 +170,7 @@ def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled
         throttled_keys=throttled_keys,
         existing=guards.table is not None,
         clean_up=guards.clean_up,
+        table_bytes=table_bytes,
         scale=1.0,
         region=target.region,
     )

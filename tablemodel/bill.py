@@ -61,14 +61,15 @@ def bill_of_run(
     throttled_keys: bool = False,
     existing: bool = False,
     clean_up: bool = False,
+    table_bytes: float = 0,
     sent: Expected | None = None,
 ) -> Bill:
     """What a run of the scenario costs at most.
 
     `folder` is the scenario's, where its trace is; `metric_requests` is how many metrics GetMetricData is
     asked for, over all polls; `throttled_keys` turns Contributor Insights on. An `existing` table's capacity
-    is paid for without the run; `clean_up` deletes what was written to it, and what reading it for that costs
-    is not known here. `sent` spares working out again what the load test sends. Raises `TraceError`.
+    is paid for without the run; `clean_up` deletes what was written to it, and reads all of its `table_bytes`
+    for that. `sent` spares working out again what the load test sends. Raises `TraceError`.
     """
     found = sent if sent is not None else expected(scenario, folder=folder)
     given, hours = given_to(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
@@ -83,7 +84,7 @@ def bill_of_run(
         *charges.metrics(prices, metric_requests),
     ]
     if clean_up:
-        lines += charges.cleaning(given, prices, units)
+        lines += charges.cleaning(given, prices, units, table_bytes)
     if throttled_keys:
         items = found.items if found is not None else fsum(units.values())
         lines += charges.contributor_insights(given, prices, items)

@@ -93,8 +93,12 @@ def check(scenario: Scenario, given: Sequence[Given], prices: Prices) -> Iterato
         )
 
 
-def cleaning(given: Sequence[Given], prices: Prices, units: Mapping[Side, float]) -> Iterator[Line]:
-    """Deleting what a run wrote to a table that stays: as many units as writing it took, at the most."""
+def cleaning(
+    given: Sequence[Given], prices: Prices, units: Mapping[Side, float], table_bytes: float
+) -> Iterator[Line]:
+    """Looking through a table that stays for what a run wrote, and deleting that: as many units as writing it
+    took, at the most.
+    """
     own = given[0]
     if own.on_demand_from_s is None:
         return
@@ -109,6 +113,13 @@ def cleaning(given: Sequence[Given], prices: Prices, units: Mapping[Side, float]
         unit="WCU",
         each_dollars=unit_dollars(Direction.WRITE, prices),
     )
+    if table_bytes:
+        yield Line(
+            what=f"RCU of looking for it, {own.name}",
+            quantity=table_bytes / (2 * limits.READ_UNIT_BYTES),  # eventually consistent
+            unit="RCU",
+            each_dollars=unit_dollars(Direction.READ, prices),
+        )
 
 
 def pre_warming(given: Sequence[Given], prices: Prices) -> Iterator[Line]:

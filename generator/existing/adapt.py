@@ -34,9 +34,15 @@ class Seen:
     description: Mapping[str, Any]
     foreign: bool
 
+    @property
+    def foreign_bytes(self) -> int:
+        """How much there is to look through for items of ours: nothing in a table that is ours as a whole."""
+        return int(self.description.get("TableSizeBytes") or 0) if self.foreign else 0
 
-def on_table(scenario: Scenario, target: Target, name: str) -> Scenario:
-    """The scenario with a table that is there in place of its own, whether or not its load test can load it.
+
+def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, int]:
+    """The scenario with a table that is there in place of its own, whether or not its load test can load it,
+    and how many bytes of that are to be looked through where it is cleaned up.
 
     Raises `TableError` where there is no such table, or none that a scenario can state.
     """
@@ -44,7 +50,7 @@ def on_table(scenario: Scenario, target: Target, name: str) -> Scenario:
     if seen is None:
         raise TableError(_not_there(target, name))
     try:
-        return _in_place(scenario, seen)
+        return _in_place(scenario, seen), seen.foreign_bytes
     except ScenarioError as error:
         raise TableError(*(f"--table {name}: {words}" for words in error.errors)) from error
 
@@ -67,7 +73,14 @@ def adapted(plan: Plan, users: Sequence[Any]) -> Plan:
     scenario = _with_table(plan, seen, users)
     scaling = auto_scaling_of(plan.target, scenario.table)
     notes = (*reactions(seen.description), *scaling.in_words())
-    return replace(plan, scenario=scenario, marked=seen.foreign, auto_scaling=scaling, notes=notes)
+    return replace(
+        plan,
+        scenario=scenario,
+        marked=seen.foreign,
+        table_bytes=seen.foreign_bytes,
+        auto_scaling=scaling,
+        notes=notes,
+    )
 
 
 def look_at(target: Target, name: str) -> Seen | None:
@@ -91,10 +104,9 @@ def marked_if_foreign(plan: Plan, users: Sequence[Any]) -> Plan:
     """
     if plan.target is None or plan.target.local:
         return plan
-    marked = plan.marked
-    if plan.existing is None:
-        seen = look_at(plan.target, plan.scenario.table.name)
-        marked = seen is not None and seen.foreign
+    marked, table_bytes = plan.marked, plan.table_bytes
+    if plan.existing is None and (seen := look_at(plan.target, plan.scenario.table.name)) is not None:
+        marked, table_bytes = seen.foreign, seen.foreign_bytes
     errors = [
         f"the companion table {table.name} was not created by a run of ours: its items cannot be told from "
         "others, so give it another name @ $.companions"
@@ -106,7 +118,7 @@ def marked_if_foreign(plan: Plan, users: Sequence[Any]) -> Plan:
         errors += does_not_fit(plan.scenario, plan.scenario_path.parent, run_id=ANY_RUN)
     if errors:
         raise InputError([f"{plan.scenario_shown}: {words}" for words in dict.fromkeys(errors)])
-    return replace(plan, marked=marked)
+    return replace(plan, marked=marked, table_bytes=table_bytes)
 
 
 def _with_table(plan: Plan, seen: Seen, users: Sequence[Any]) -> Scenario:

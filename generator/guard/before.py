@@ -47,6 +47,7 @@ def planned_bill(plan: Plan) -> Bill:
         throttled_keys=plan.throttled_keys,
         existing=plan.existing is not None,
         clean_up=plan.clean_up,
+        table_bytes=plan.table_bytes,
     )
 
 

@@ -61,6 +61,7 @@ class Plan:
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
     notes: tuple[str, ...] = ()  # what a person should know of it
     clean_up: bool = False
+    table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
     keep_table: bool = False
     yes: bool = False
     duration_s: float | None = None  # of the load; None: nobody knows before it is over

@@ -159,6 +159,18 @@ def test_cleaning_up_costs_what_writing_did() -> None:
     assert billed("hotkey", existing=True, clean_up=True).dollars == 0  # out of what it has provisioned
 
 
+def test_cleaning_up_reads_the_whole_table() -> None:
+    there = on_demand("country-index")
+    terabytes = 10e12
+    bill = billed(there, existing=True, clean_up=True, table_bytes=terabytes)
+    looked = line(bill, "looking for it")
+    assert looked.quantity == pytest.approx(terabytes / 8_192)
+    assert looked.dollars == pytest.approx(152.59, abs=0.01)
+    assert billed(there, existing=True, table_bytes=terabytes).lines == billed(there, existing=True).lines
+    provisioned = billed("hotkey", existing=True, clean_up=True, table_bytes=terabytes)
+    assert provisioned.dollars == 0
+
+
 def test_the_check_after_a_load_reads_every_order() -> None:
     check = line(billed(on_demand("aggregate-transaction")), "check after the load")
     assert check.quantity == pytest.approx(50_000 * 1_000 / 4_096)

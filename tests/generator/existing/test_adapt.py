@@ -1,6 +1,7 @@
 """`--table T`: the plan is that of the table as it is, or everything that stands in the way is said."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from generator.existing.adapt import adapted, marked_if_foreign, noted, on_table
+from generator.guard.before import consented
 from generator.run.options import InputError, Plan, does_not_fit
 from generator.run.preflight import preflight
 from generator.tables.creation import creation
@@ -28,6 +30,14 @@ THEIRS = {
     "stream": "KEYS_ONLY",
 }
 MINE = {"name": "mine", "provisioned": {"read": 5, "write": 7}}
+
+
+def described_at(target: Target, table: TableSpec) -> dict[str, Any]:
+    """A new table, as it is described."""
+    with closing(make_client(target)) as client:
+        client.create_table(**creation(table))
+        description: dict[str, Any] = client.describe_table(TableName=table.name)["Table"]
+        return description
 
 
 class Writer:
@@ -150,6 +160,24 @@ def test_a_table_of_somebody_elses_still_has_to_be_allowed(elsewhere: Target) ->
     assert preflight(plan_of(elsewhere, "mine"), []).marked is False
 
 
+def test_what_is_looked_through_to_clean_up_counts_against_the_budget(
+    there: Target, elsewhere: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten terabytes of somebody else's cost far more to look through than the run does."""
+    big = {**THEIRS, "name": "big", "billing_mode": "PAY_PER_REQUEST", "provisioned": None}
+    description = {
+        **described_at(there, TableSpec.model_validate(big)), "TableSizeBytes": 10**13,
+    }  # fmt: skip
+    monkeypatch.setattr("generator.existing.adapt.described", lambda _client, _name: description)
+    named = plan_of(elsewhere, "big")
+    ready = replace(adapted(named, [Writer]), duration_s=60.0, yes=True)
+    assert consented(ready).yes
+    with pytest.raises(Refused, match=r"it may cost 15\d\.\d dollars .*--max-dollars 15\d"):
+        consented(replace(ready, clean_up=True))
+    by_name = marked_if_foreign(plan_of(elsewhere, None, table={**MINE, "name": "big"}), [])
+    assert (by_name.marked, by_name.table_bytes) == (True, 10**13)
+
+
 def test_an_allowed_table_of_the_scenarios_name_is_marked_too(elsewhere: Target) -> None:
     named = plan_of(elsewhere, None, table={**MINE, "name": "other"})
     assert marked_if_foreign(named, []).marked is True
@@ -163,7 +191,8 @@ def test_an_allowed_table_of_the_scenarios_name_is_marked_too(elsewhere: Target)
 
 def test_what_somebody_agrees_to_is_the_table_that_is_there(there: Target) -> None:
     asked = load_scenario(SCENARIOS / "hotkey.toml")
-    found = on_table(asked, there, "theirs")
+    found, size_bytes = on_table(asked, there, "theirs")
+    assert size_bytes == 0
     assert (found.table.name, found.table.provisioned) == ("theirs", CapacityPair(read=50, write=70))
     assert found.load == asked.load
     with pytest.raises(TableError, match="there is no table nowhere"):
