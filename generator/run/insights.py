@@ -21,6 +21,7 @@ STATUS = "ContributorInsightsStatus"
 ON = ("ENABLED", "ENABLING")
 ENABLED_WITHIN_S = 120.0
 POLL_S, LOCAL_POLL_S = 1.0, 0.1
+ATTEMPTS = 4  # of each request, since what stays on costs; none of them does more when it is sent twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class ThrottledKeys:
         """Turn off what was off, once; what cannot be put back is said with the command that does it."""
         if not self._changed:
             return
-        client = make_client(self.target)
+        client = make_client(self.target, attempts=ATTEMPTS)
         for one in self.before:
             if not one.was_on:
                 _turn_off(client, one, say)
@@ -116,7 +117,7 @@ class ThrottledKeys:
 @contextmanager
 def _asked(target: Target, failed: str) -> Iterator[Any]:
     """A client whose failures are a `TableError`."""
-    client = make_client(target)
+    client = make_client(target, attempts=ATTEMPTS)
     try:
         yield client
     except (ClientError, BotoCoreError) as error:

@@ -6,9 +6,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.awsrequest import AWSResponse
 
 from generator.run.insights import Before, ThrottledKeys
 from generator.tables.prepare import TableError, prepare_table
@@ -113,6 +115,24 @@ def test_what_cannot_be_put_back_is_said_with_the_command(endpoint: EndpointProc
         "aws dynamodb update-contributor-insights --table-name short-table --index-name by-day "
         "--contributor-insights-action DISABLE"
     )
+
+
+def test_a_hiccup_does_not_leave_it_on(target: Target, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AWS bills what stays on, and answers with 500 now and then."""
+    insights = ThrottledKeys.look(target, prepare_table(target, SPEC, "run"))
+    insights.turn_on()
+    hiccups = [AWSResponse("", 500, {}, SimpleNamespace(stream=lambda: [b""]))]
+
+    def hiccuping(*arguments: Any, **named: Any) -> Any:
+        made = make_client(*arguments, **named)
+        made.meta.events.register("before-send", lambda **_more: hiccups.pop() if hiccups else None)
+        return made
+
+    monkeypatch.setattr("generator.run.insights.make_client", hiccuping)
+    said: list[str] = []
+    insights.put_back(said.append)
+    assert (said, hiccups) == ([], [])
+    assert {status for status, _mode in states(client)} <= {"DISABLING", "DISABLED"}
 
 
 def test_a_run_that_is_left_at_once_says_how_to_put_back_what_was_there(
