@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-understandin
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, fsum
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from tablemodel.expected import expected
 from tablemodel.forecast import forecast
 from tablemodel.given import Given, given_to
 from tablemodel.prices import HOUR_S, Prices
-from tablemodel.resources import BillingMode, Direction, Throughput
+from tablemodel.resources import BillingMode, Direction, Throughput, highest
 from tablemodel.scenario import Scenario
 from tablemodel.sent import Expected, Side
 
@@ -74,9 +74,10 @@ def bill_of_run(
     found = sent if sent is not None else expected(scenario, folder=folder)
     given, hours = given_to(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
     made = _made(given, existing=existing)
+    provisioned = _raised(made, scenario)
     units = _units(scenario, prices, found, folder)
     lines = [
-        *charges.capacity(made, prices, hours),
+        *charges.capacity(provisioned, prices, hours),
         *charges.consumed(given, prices, units),
         *charges.check(scenario, given, prices),
         *charges.pre_warming(made, prices),
@@ -96,7 +97,7 @@ def bill_of_run(
         hours=hours,
         known=found is not None,
         other_mode=_other_mode(given, prices, units, found, hours),
-        kept_per_hour=fsum(hourly_dollars(one.provisioned, prices) for one in made if one.kept),
+        kept_per_hour=fsum(hourly_dollars(one.provisioned, prices) for one in provisioned if one.kept),
     )
 
 
@@ -118,7 +119,10 @@ class Tariff:
         given = given_to(scenario)
         by_unit = any(one.on_demand_from_s is not None for one in given)
         return cls(
-            per_hour=fsum(hourly_dollars(one.provisioned, prices) for one in _made(given, existing=existing)),
+            per_hour=fsum(
+                hourly_dollars(one.provisioned, prices)
+                for one in _raised(_made(given, existing=existing), scenario)
+            ),
             per_write_unit=unit_dollars(Direction.WRITE, prices) if by_unit else 0.0,
             per_read_unit=unit_dollars(Direction.READ, prices) if by_unit else 0.0,
         )
@@ -137,6 +141,20 @@ def hours_begun(seconds: float) -> int:
 def _made(given: Sequence[Given], *, existing: bool) -> list[Given]:
     """What exists for the run: companions, and the scenario's own table unless it was there."""
     return [one for one in given if not (existing and one.table == given[0].table)]
+
+
+def _raised(made: Sequence[Given], scenario: Scenario) -> list[Given]:
+    """The same with the most that dynamic sharding may ask for its table while it loads."""
+    sharding = scenario.dynamic_sharding
+    if sharding is None or sharding.max_write_units is None:
+        return list(made)
+    most = Throughput(write=float(sharding.max_write_units))
+    return [
+        replace(one, provisioned=highest(one.provisioned, most))
+        if (one.table, one.index) == (scenario.table.name, None)
+        else one
+        for one in made
+    ]
 
 
 def _units(scenario: Scenario, prices: Prices, found: Expected | None, folder: Path) -> Mapping[Side, float]:

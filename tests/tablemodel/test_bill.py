@@ -153,6 +153,17 @@ def test_the_capacity_of_a_table_that_was_there_is_not_the_runs() -> None:
     assert Tariff.of(load_scenario(SCENARIOS / "hotkey.toml"), load_prices(), existing=True).per_hour == 0
 
 
+def test_what_dynamic_sharding_may_ask_for_is_paid_for() -> None:
+    """It raises the table's capacity while it loads, and the budget holds over that."""
+    raising = changed("dynamic-sharding", dynamic_sharding={"max_write_units": 40_000})
+    bill = billed(raising)
+    assert line(bill, "WCU/s provisioned").dollars == pytest.approx(40_000 * 0.00065)
+    assert Tariff.of(raising, load_prices()).per_hour == pytest.approx(
+        sum(one.dollars or 0 for one in bill.lines if "provisioned" in one.what)
+    )
+    assert line(billed("dynamic-sharding"), "WCU/s provisioned").quantity < 40_000
+
+
 def test_cleaning_up_costs_what_writing_did() -> None:
     deleted = line(billed(on_demand("country-index"), existing=True, clean_up=True), "deleting")
     assert deleted.quantity == pytest.approx(2 * 147_000)
