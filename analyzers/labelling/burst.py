@@ -78,9 +78,12 @@ def banks(
         likely = min(depth, likely + earned)
         least = min(likely, max(need, least + earned))
         # Refilled first, so that a full bucket spills: load that begins within a stretch found it full.
-        likely_after = max(0.0, min(depth, likely + rate * step_s) - units)
+        # Of a stretch longer than what is saved up, the last part counts: it is taken to be like the others.
+        last_s = min(step_s, limits.BURST_S)
+        likely_after = max(0.0, min(depth, likely + rate * last_s) - units * last_s / step_s)
         least_after = min(likely_after, max(need_after, min(depth, least + rate * step_s) - units))
-        overdrawn = units > min(depth, likely + rate * step_s) + OVERDRAWN * max(depth, units)
+        most = max(min(depth, likely + rate * step_s), rate * step_s)
+        overdrawn = units > most + OVERDRAWN * max(depth, units)
         found[start_s] = Bank(least, likely, least_after, likely_after, depth, rate, overdrawn)
         held, reached_s = (least_after, likely_after), start_s + step_s
     return found

@@ -9,14 +9,17 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
-from analyzers.collecting.metrics import constraint_of
+from analyzers.collecting.metrics import CAUSE_OF_CONSTRAINT, cause_events, constraint_of
 from analyzers.formats import Constraint, Grade
 from analyzers.labelling.inferred import Inference
-from analyzers.labelling.opinions import Opinion, undecided
+from analyzers.labelling.opinions import Opinion, decided, undecided
 from analyzers.labelling.seconds import Second, by_seconds, smoothed
 from analyzers.labelling.spans import Span, spans
 from analyzers.timeline import Track
+
+DENIED: Final = 0.5  # factor: the cause's own metric says that there were none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +124,7 @@ def _within(seconds: Sequence[Second], span: Span) -> Sequence[Second]:
 
 
 def _by_cell(inference: Inference, throttles: Mapping[int, int]) -> list[Candidate]:
-    opinions = {cell: _opinion(inference, cell) for cell in throttles}
+    opinions = {cell: _unless_denied(inference, cell, _opinion(inference, cell)) for cell in throttles}
     found = []
     for constraint in dict.fromkeys(opinion.constraint for opinion in opinions.values()):
         cells = {cell: throttles[cell] for cell, held in opinions.items() if held.constraint == constraint}
@@ -180,6 +183,16 @@ def _opinion(inference: Inference, cell: int) -> Opinion:
         because = "CloudWatch counts no throttled write on the table itself: perhaps an index refused them."
         return undecided("undetermined-resource", because)
     return inference.opinion(cell)
+
+
+def _unless_denied(inference: Inference, cell: int, opinion: Opinion) -> Opinion:
+    """The opinion; undecided where CloudWatch's metric of that very cause says zero, more than nothing."""
+    track, constraint = inference.track, opinion.constraint
+    if track.causes.get(constraint, {}).get(cell) != 0 or not track.throttled(cell):
+        return opinion
+    metric = cause_events(track.direction, CAUSE_OF_CONSTRAINT[constraint])
+    denied = f"But CloudWatch counts no {metric} there."
+    return decided(opinion.weaker(DENIED, denied), inference.numbers.inferred.decide_at)
 
 
 def _cells(track: Track, taken: Iterable[Span], skew_s: float) -> set[int]:

@@ -20,6 +20,7 @@ from tablemodel.behaviour import DEFAULT
 
 NO_CLOUDWATCH: Final = 0.95  # factor: nothing but the client's own record, and others may use the table too
 MAYBE_INDEX: Final = 0.8  # factor: a write may have been refused for an index that nobody asked about
+SLIGHT: Final = 0.5  # of what one partition serves in a second: so few units that none can be at its limit
 LAST_S: Final = 2**53  # later than any evidence
 
 
@@ -134,6 +135,7 @@ class Inference:
             held=cell in self.held[way],
             whole_partitions=of_whole_partitions(rate, ceiling),
             too_few=total is not None and total < provisioned.FEW * ceiling,
+            slight=self.rates.most(at) < SLIGHT * ceiling,
         )
 
     @property

@@ -11,9 +11,11 @@ from typing import Final
 
 from analyzers.collecting.facts import QUOTAS, partition_ceiling
 from analyzers.labelling.opinions import Opinion, opinion_of, undecided
-from analyzers.numbers import units, whole
+from analyzers.labelling.provisioned import LONG
+from analyzers.numbers import span, units, whole
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Timeline, Track
+from tablemodel import limits
 
 BURSTY: Final = 0.2  # of a limit: with less on average, bursts that reached it would have to be very short
 
@@ -167,6 +169,8 @@ def _below(seen: Use) -> Opinion:
         else "with no maximum set"
     )
     opinion = seen.says("on-demand-below-limits", f"{used}, {cap} and below the account's quota.")
+    if seen.maximum and track.step_s > limits.BURST_S:
+        opinion = opinion.weaker(LONG, f"An average of {span(track.step_s)} shows no bursts of minutes.")
     if seen.maximum is None and not track.maximum_asked:
         opinion = opinion.weaker(0.85, "Whether a maximum is set is not known.")
     return opinion

@@ -20,13 +20,17 @@ from typing import Final
 
 from analyzers.collecting.settings import Steps
 from analyzers.labelling.burst import Bank
-from analyzers.labelling.held import exact, lowered, of_whole_partitions
+from analyzers.labelling.held import LOWER, exact, lowered, of_whole_partitions
 from analyzers.labelling.opinions import Opinion, opinion_of, undecided
-from analyzers.numbers import of_provisioned, units, whole
+from analyzers.numbers import of_provisioned, span, units, whole
 from analyzers.thresholds import Thresholds
 from analyzers.timeline import Track
+from tablemodel import limits
 
 FEW: Final = 0.9  # of the units that one partition serves in a second: fewer can hardly have emptied one
+AS_BEFORE: Final = 1.1  # times what was served before: so little more is the same load
+LONG: Final = 0.7  # factor: minutes at the table's limit show in no average of an hour
+MOMENT: Final = 0.9  # factor: the moment of a change is not known
 UNSEEN: Final = 0.6  # factor: nothing shows what the burst was before the first known minute
 
 
@@ -127,12 +131,31 @@ def by_minutes(readings: tuple[Reading, ...], cell: int) -> Opinion:
     minutes = [minute for reading in readings if (minute := reading.minute(cell)) is not None]
     if not minutes:
         return _unknown(readings[0].track, cell)
+    if (found := _lowered_within(minutes)) is not None:
+        return found
     possible = [minute for minute in minutes if not minute.bank.overdrawn] or minutes
     opinions = [_opinion(minute) for minute in possible]
     if len({opinion.constraint for opinion in opinions}) == 1:
         return min(opinions, key=lambda opinion: opinion.confidence)
     at = [opinion for minute, opinion in zip(possible, opinions, strict=True) if minute.at]
     return at[0] if len(at) == 1 else _changed(possible)
+
+
+def _lowered_within(minutes: list[Minute]) -> Opinion | None:
+    """The capacity was lowered at some moment of these five minutes, and a load that was served is not."""
+    late, early = minutes[0], minutes[-1]
+    before = late.reading.minute(late.cell - late.track.step_s)
+    if early.capacity > LOWER * late.capacity or before is None or before.events:
+        return None
+    if late.rate + late.events / late.track.step_s > AS_BEFORE * before.rate or late.rate < early.capacity:
+        return None
+    served = units(before.rate, late.track.direction)
+    opinion = early.says(
+        "minutes-burst-spent",
+        f". Within these five minutes that was lowered from {whole(late.capacity)}; just before, {served} "
+        "were served without a throttle.",
+    )
+    return opinion.weaker(MOMENT, "When it was lowered is not known.")
 
 
 def _opinion(minute: Minute) -> Opinion:
@@ -221,7 +244,10 @@ def _below(minute: Minute) -> Opinion:
         rest = f"after a {minute.track.cell_name} at provisioned: the rest of a load at the table's limit"
         return minute.says("minutes-partly-loaded", f", {rest}.")
     left = f", with {minute.bank.likely_after:,.0f} units of burst in hand by estimate"
-    return minute.says("minutes-below-estimated", f"{left}.")
+    opinion = minute.says("minutes-below-estimated", f"{left}.")
+    if minute.track.step_s <= limits.BURST_S:
+        return opinion
+    return opinion.weaker(LONG, f"An average of {span(minute.track.step_s)} shows no bursts of minutes.")
 
 
 RULES: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (_too_few, _saved, _at, _above, _below)

@@ -37,6 +37,10 @@ class Rates:
         known = [self.by_second[at] for at in near if at in self.by_second]
         return sum(known) / max(1, len(known))
 
+    def most(self, second: int) -> float:
+        """The most units of a second and of those before and after it."""
+        return max(self.by_second.get(at, 0.0) for at in range(second - 1, second + 2))
+
     def flat(self, second: int, rate: float) -> bool:
         """Whether most of the seconds around one are at a rate, each by itself."""
         known = [self.by_second[at] for at in range(second - 2, second + 3) if at in self.by_second]

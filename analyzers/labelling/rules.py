@@ -58,7 +58,8 @@ _BY_SECONDS: Final = (
     ),
     a_rule(
         "seconds-too-few-units", "table", "inferred",
-        "Fewer units in the whole minute than one partition serves within a second.", SECONDS,
+        "Fewer units than one partition serves within a second: in the whole minute, or, of a small table "
+        "above what is provisioned, in each second.", SECONDS,
     ),
     a_rule(
         "seconds-at-maximum", "max_on_demand", "inferred",

@@ -56,6 +56,7 @@ class Around:
     held: bool  # whether nearly all throttled seconds of the minute are at just what is provisioned
     whole_partitions: bool  # whether the rate is what a number of partitions serves at their ceiling
     too_few: bool  # whether the minute's units are fewer than one partition serves in a second
+    slight: bool  # whether each second around has far fewer units than one partition serves
 
 
 def rule_of(around: Around, numbers: Thresholds) -> str:
@@ -69,6 +70,8 @@ def rule_of(around: Around, numbers: Thresholds) -> str:
         return "seconds-too-few-units"
     if around.held:
         return "seconds-at-provisioned"
+    if around.slight and share > inferred.at_second_high:  # a small table that is given burst, but slowly
+        return "seconds-too-few-units"
     if least > none:
         return room
     if inferred.at_second_low <= share <= inferred.at_second_high:
@@ -169,5 +172,5 @@ WORDS: Final = {
     "seconds-burst-in-hand": ", with burst still in hand",
     "seconds-at-ceiling": ", which is what whole partitions serve, too, with burst left by estimate",
     "seconds-burst-spent": ", after the burst was spent",
-    "seconds-too-few-units": ": fewer in the whole minute than one partition serves within a second",
+    "seconds-too-few-units": ": fewer units than one partition serves within a second",
 }

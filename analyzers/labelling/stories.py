@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from analyzers.formats import Direction, Label
+from analyzers.labelling.held import LOWER
 from analyzers.numbers import clock, span, units, whole
 from analyzers.timeline import Timeline, Track
 
 Whose = tuple[str, Direction]
 
 BEFORE: Final = 12  # published values before a label, an hour's, that show what was lowered
-LOWER: Final = 0.8  # of what was provisioned before: so much less is a story of its own
 HIGHER: Final = 1.05  # times what was provisioned when the throttles began
 SOON_S: Final = 900  # seconds after a label in which a raise still answers it
 LASTED_S: Final = 150  # seconds that a partition throttles before DynamoDB splits it, at least
@@ -56,10 +56,18 @@ def _told(label: Label, begun: Sequence[float], arranged: Timeline, splits_s: Se
 def _lowered(label: Label, track: Track) -> tuple[str, str] | None:
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     now = track.provisioned.at(end_s - 1)
+    if track.provisioned.readings:
+        late, early = (way.at(end_s - 1) for way in track.provisioned.readings)
+        if late is not None and early is not None and early <= LOWER * late:
+            return _lowered_from(late, early, track)
     past = bisect_right(track.provisioned.starts_s, start_s)
     before = max(track.provisioned.values[max(0, past - BEFORE) : past], default=None)
     if now is None or before is None or now > LOWER * before:
         return None
+    return _lowered_from(before, now, track)
+
+
+def _lowered_from(before: float, now: float, track: Track) -> tuple[str, str]:
     return "table-scaled-down", (
         f"The provisioned throughput was lowered from {whole(before)} to {units(now, track.direction)}."
     )

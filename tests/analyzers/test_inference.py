@@ -37,6 +37,12 @@ def capacity(*values: float, statistic: str = "Average") -> dict[str, Any]:
     }  # fmt: skip
 
 
+def hourly(metric: str, *values: float, statistic: str = "Sum") -> dict[str, Any]:
+    """One value an hour from 12:00 on, as CloudWatch keeps them of old windows."""
+    points = [(START + timedelta(hours=n), value) for n, value in enumerate(values)]
+    return {"metric": metric, "statistic": statistic, "period_s": 3_600, "points": points}
+
+
 BURSTS = range(50, 900, 60)  # each spends what the 50 s before it saved
 
 SITUATIONS: list[tuple[str, Evidence, str, str]] = [
@@ -195,6 +201,51 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "table-scaled-down", "table",
     ),
     (
+        "Lowered at an unknown moment, and the load that was served until then is throttled",
+        evidence(
+            consumed(400, 162), events(0, 14_300), *[
+                capacity(value, statistic=name)
+                for name, value in (("Average", 330), ("Minimum", 60), ("Maximum", 600))
+            ], minutes=2, table={"provisioned": {"write": 60}},
+        ),
+        "table-scaled-down", "table",
+    ),
+    (
+        "A small table that gives its burst slowly: above what is provisioned, and far below a partition's",
+        evidence(
+            consumed(45), events(37_300), provisioned(5), minutes=1,
+            throttles=throttled(None, range(25, 50), 1_500),
+            seconds=client_seconds((range(25, 52), 100, 1_500)),
+        ),
+        "seconds-too-few-units", "table",
+    ),
+    (
+        "Hours far below what is provisioned: burst came back all the time",
+        evidence(
+            hourly("ConsumedWriteCapacityUnits", *[1_000 * 3_600] * 4),
+            hourly("WriteThrottleEvents", *[9_000] * 4),
+            hourly("ProvisionedWriteCapacityUnits", *[6_000] * 4, statistic="Average"), minutes=240,
+        ),
+        "minutes-below-estimated", "partition",
+    ),
+    (
+        "Hours at what is provisioned",
+        evidence(
+            hourly("ConsumedWriteCapacityUnits", *[650 * 3_600] * 4),
+            hourly("WriteThrottleEvents", *[900_000] * 4),
+            hourly("ProvisionedWriteCapacityUnits", *[650] * 4, statistic="Average"), minutes=240,
+        ),
+        "minutes-at-provisioned", "table",
+    ),
+    (
+        "At what is provisioned, but the metric of that very cause says zero",
+        evidence(
+            consumed(*[700] * 5), events(*[9_000] * 5), provisioned(700),
+            series("WriteProvisionedThroughputThrottleEvents", *[0] * 5),
+        ),
+        "undetermined-minutes-at-provisioned", "undetermined",
+    ),
+    (
         "Scaled down to what one partition serves as well, with burst saved before that never comes",
         evidence(
             consumed(*[1_500] * 5, *[1_000] * 5), events(*[None] * 5, *[9_000] * 5),
@@ -296,6 +347,26 @@ def test_situation(story: str, found: Evidence, rule: str, constraint: str, numb
     heaviest = max(labels, key=lambda label: label.throttles)
     assert (heaviest.rule, heaviest.constraint) == (rule, constraint), heaviest
     assert any(character.isdigit() for line in heaviest.because for character in line)
+
+
+def test_the_longer_the_average_the_less_sure(numbers: Thresholds) -> None:
+    """Of an hour far below a limit nobody knows that no minutes were at it."""
+    by_minutes = evidence(consumed(700), events(9_000), provisioned(2_500), minutes=1)
+    by_the_hour = evidence(
+        hourly("ConsumedWriteCapacityUnits", 700 * 3_600), hourly("WriteThrottleEvents", 9_000),
+        hourly("ProvisionedWriteCapacityUnits", 2_500, statistic="Average"), minutes=60,
+    )  # fmt: skip
+    on_demand, hours_on_demand = (
+        evidence(*found, series("OnDemandMaxWriteRequestUnits"), table=MAXIMUM, minutes=60)
+        for found in (
+            (consumed(300), events(9_000)),
+            (hourly("ConsumedWriteCapacityUnits", 300 * 3_600), hourly("WriteThrottleEvents", 9_000)),
+        )
+    )
+    for surer, less in ((by_minutes, by_the_hour), (on_demand, hours_on_demand)):
+        (sure,), (unsure,) = (diagnosed(found, numbers).labels for found in (surer, less))
+        assert sure.constraint == unsure.constraint == "partition"
+        assert unsure.confidence < sure.confidence
 
 
 @pytest.mark.parametrize(
