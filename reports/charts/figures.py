@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
+from reports.moments import crosses_midnight
 from reports.run.sheets import Sheet
 from reports.style import LIGHT
 
@@ -92,7 +93,7 @@ def times(start_s: float, end_s: float, **more: Any) -> dict[str, Any]:
     return {
         "type": "date",
         "range": [iso(start_s), iso(end_s)],
-        "tickformat": "%H:%M:%S" if end_s - start_s < 600 else "%H:%M",
+        "tickformat": _tick_format(start_s, end_s),
         "hoverformat": "%Y-%m-%d %H:%M:%S UTC",
         "gridcolor": "rgba(0,0,0,0)",
         "linecolor": LIGHT["line"],
@@ -101,6 +102,13 @@ def times(start_s: float, end_s: float, **more: Any) -> dict[str, Any]:
         "automargin": True,
         **more,
     }
+
+
+def _tick_format(start_s: float, end_s: float) -> str:
+    """Times as fine as they are apart; the second line, the day, is written by plotly where it changes."""
+    if end_s - start_s < 600:
+        return "%H:%M:%S"
+    return "%H:%M\n%Y-%m-%d" if crosses_midnight(start_s, end_s - 1) else "%H:%M"
 
 
 def note(text: str, **where: Any) -> dict[str, Any]:

@@ -5,9 +5,10 @@ import plotly.graph_objects as go
 
 from analyzers.formats import Direction
 from analyzers.manifest import KeyWindow
-from analyzers.numbers import UNITS, clock, measured, rate, some
+from analyzers.numbers import UNITS, measured, rate, some
 from analyzers.words import key_name
 from reports.charts.figures import Chart, Swatch, Table, compact, figure, iso, joined, safe, shortened, times
+from reports.moments import saying
 from reports.run.downsample import Floats, joined_up
 from reports.run.load import Run
 from reports.run.sheets import Sheet
@@ -158,7 +159,7 @@ def _heat_summary(rates: Floats, starts: list[float], width_s: float, names: lis
         said = f"One key, {names[hottest_row[0]]}, was the hottest from beginning to end."
     elif len(moves) <= 12:
         said = f"The heat moved to another key {some(len(moves), 'time')}, at " + _listed(
-            [clock(starts[c]) for c in moves]
+            [saying(starts[0], starts[-1])(starts[c]) for c in moves]
         )
     else:
         said = f"The hottest key changed {some(len(moves), 'time')}."
@@ -172,9 +173,9 @@ def _listed(moments: list[str]) -> str:
 def _heat_table(rates: Floats, starts: list[float], names: list[str], direction: Direction) -> Table:
     each = -(-len(starts) // MOST_ROWS)
     rates = np.array([joined_up(row, each) for row in rates])
-    hottest_row = rates.argmax(axis=0)
+    hottest_row, say = rates.argmax(axis=0), saying(starts[0], starts[-1])
     rows = tuple(
-        (clock(start), shortened(names[hottest_row[c]], 40), measured(float(rates[:, c].max())))
+        (say(start), shortened(names[hottest_row[c]], 40), measured(float(rates[:, c].max())))
         for c, start in enumerate(starts[::each])
     )
     return Table(

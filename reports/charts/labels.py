@@ -1,22 +1,24 @@
 """The labels of a diagnosis as a timeline: what limited which resource, and when."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from analyzers.formats import Constraint, Direction, Label
 from analyzers.labelling.rules import RULES
-from analyzers.numbers import NOTHING, clock, percent, some, whole
+from analyzers.numbers import NOTHING, percent, some, whole
 from reports.charts.capacity import swatch
 from reports.charts.figures import Chart, Table, figure, iso, joined, safe, shortened, times
 from reports.constraints import NAMES
+from reports.moments import saying
 from reports.run.sheets import Sheet
 from reports.style import colour_of, pattern
 
 SAID = 4
 MOST_ROWS = 200  # of the table below it; a file that is saved has them all
+Say = Callable[[float], str]  # a moment in words
 FINEST = 600  # a gap narrower than this part of the run cannot be seen, so spans across it are drawn as one
 
 
@@ -32,13 +34,15 @@ def label_chart(
     owners = sorted({(label.resource != "table", label.resource, label.direction) for label in labels})
     rows = {owner[1:]: len(owners) - 1 - place for place, owner in enumerate(owners)}
     made = figure(height=64 + 52 * len(owners), barmode="overlay")
-    for constraint in sorted({label.constraint for label in labels}):
-        made.add_trace(_spans(_drawn(labels, constraint), rows, constraint))
     first = min(label.start for label in labels).timestamp()
     last = max(label.end for label in labels).timestamp()
     start_s, end_s = whole or (first, last)
+    start_s, end_s = min(start_s, first), max(end_s, last)
+    say = saying(start_s, end_s)
+    for constraint in sorted({label.constraint for label in labels}):
+        made.add_trace(_spans(_drawn(labels, constraint), rows, constraint, say))
     made.update_layout(
-        xaxis=times(min(start_s, first), max(end_s, last)),
+        xaxis=times(start_s, end_s),
         yaxis={
             "tickvals": list(rows.values()),
             "ticktext": [_row_name(owner, labels) for owner in rows],
@@ -54,10 +58,10 @@ def label_chart(
     return Chart(
         id=chart_id,
         title="Constraints over time",
-        summary=_summary(labels),
+        summary=_summary(labels, say),
         figure=made,
         legend=tuple(swatch(constraint) for constraint in found),
-        table=_span_table(labels),
+        table=_span_table(labels, say),
         sheet=_sheet(labels),
     )
 
@@ -88,14 +92,14 @@ def _sheet(labels: Sequence[Label]) -> Sheet:
     )
 
 
-def _span_table(labels: Sequence[Label]) -> Table:
+def _span_table(labels: Sequence[Label], say: Say) -> Table:
     """The spans with most throttles, in order of time; without any, all of them."""
     found = [label for label in labels if label.throttles] or list(labels)
     most = sorted(found, key=lambda one: -one.throttles)[:MOST_ROWS]
     rows = tuple(
         (
-            clock(label.start.timestamp()),
-            clock(label.end.timestamp()),
+            say(label.start.timestamp()),
+            say(label.end.timestamp()),
             shortened(label.resource, 60),
             f"{label.direction}s",
             NAMES[label.constraint],
@@ -156,7 +160,9 @@ def _drawn(labels: Sequence[Label], constraint: Constraint) -> list[Label]:
     return joined_up
 
 
-def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], constraint: Constraint) -> go.Bar:
+def _spans(
+    labels: list[Label], rows: Mapping[tuple[str, Direction], int], constraint: Constraint, say: Say
+) -> go.Bar:
     return go.Bar(
         orientation="h",
         base=[iso(label.start.timestamp()) for label in labels],
@@ -174,7 +180,7 @@ def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], const
         },
         customdata=[
             [NAMES[constraint], whole(label.throttles), percent(label.confidence),
-             clock(label.start.timestamp()), clock(label.end.timestamp()), safe(label.rule or NOTHING, 60)]
+             say(label.start.timestamp()), say(label.end.timestamp()), safe(label.rule or NOTHING, 60)]
             for label in labels
         ],
         hovertemplate="%{customdata[0]}<br>%{customdata[3]} to %{customdata[4]}<br>"
@@ -182,15 +188,15 @@ def _spans(labels: list[Label], rows: Mapping[tuple[str, Direction], int], const
     )  # fmt: skip
 
 
-def _summary(labels: tuple[Label, ...]) -> str:
+def _summary(labels: tuple[Label, ...], say: Say) -> str:
     throttled = sorted((label for label in labels if label.throttles), key=lambda label: label.start)
-    said = [_label_sentence(label) for label in throttled[:SAID]]
+    said = [_label_sentence(label, say) for label in throttled[:SAID]]
     if len(throttled) > SAID:
         said.append(f"{some(len(throttled) - SAID, 'more span')} with throttles.")
     return joined(said) or "No span has throttles."
 
 
-def _label_sentence(label: Label) -> str:
-    times_said = f"{clock(label.start.timestamp())} to {clock(label.end.timestamp())}"
+def _label_sentence(label: Label, say: Say) -> str:
+    times_said = f"{say(label.start.timestamp())} to {say(label.end.timestamp())}"
     what = NAMES[label.constraint].lower()
     return f"{times_said}: {label.resource} {label.direction}s, {what}, {some(label.throttles, 'throttle')}."

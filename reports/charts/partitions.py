@@ -6,6 +6,7 @@
      │  partition 1
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ import plotly.graph_objects as go
 import pyarrow as pa
 
 from analyzers.formats import Direction
-from analyzers.numbers import UNITS, clock, measured, percent, rate, some, span, whole
+from analyzers.numbers import UNITS, measured, percent, rate, some, span, whole
 from reports.charts.figures import Chart, Swatch, Table, compact, figure, iso, joined, times
 from reports.charts.heat import HEAT
+from reports.moments import saying
 from reports.run.downsample import joined_up
 from reports.run.partitions import One, chain_of, leaves, of_index, overlaid, read_ones, splits_of
 from reports.run.record import Resource
@@ -86,10 +88,10 @@ def partition_chart(rows: pa.Table, resource: Resource, ceiling_per_s: float, ch
     return Chart(
         id=chart_id,
         title=f"Partitions: {resource.title}",
-        summary=_summary(ones, shown, resource, step_s, splits),
+        summary=_summary(ones, shown, resource, step_s, splits, saying(start_s, end_s)),
         figure=made,
         legend=_legend(highest, resource, bool(np.nanmax(refused, initial=0.0) > 0), bool(splits)),
-        table=_table(ones, resource, step_s),
+        table=_table(ones, resource, step_s, saying(start_s, end_s)),
         sheet=Sheet(
             name=f"partitions-{resource.slug}",
             columns={
@@ -138,7 +140,12 @@ def _legend(highest: float, resource: Resource, refused: bool, splits: bool) -> 
 
 
 def _summary(
-    ones: list[One], shown: list[One], resource: Resource, step_s: float, splits: list[tuple[float, int, int]]
+    ones: list[One],
+    shown: list[One],
+    resource: Resource,
+    step_s: float,
+    splits: list[tuple[float, int, int]],
+    say: Callable[[float], str],
 ) -> str:
     totals = [float(np.nansum(one.units_per_s)) for one in ones]
     total = sum(totals)
@@ -156,21 +163,21 @@ def _summary(
     else:
         said.append("No partition throttled.")
     if splits:
-        moments = ", ".join(clock(at_s) for at_s, _, _ in splits[:6])
+        moments = ", ".join(say(at_s) for at_s, _, _ in splits[:6])
         said.append(f"{some(len(splits), 'split')} (at {moments}{', ...' if len(splits) > 6 else ''}).")
     if len(shown) < present:
         said.append(f"The {len(shown)} busiest are drawn.")
     return joined(said)
 
 
-def _table(ones: list[One], resource: Resource, step_s: float) -> Table:
+def _table(ones: list[One], resource: Resource, step_s: float, say: Callable[[float], str]) -> Table:
     unit = UNITS[resource.direction]
     busiest = sorted(ones, key=lambda one: (-float(np.nansum(one.units_per_s)), one.number))[:MOST_ROWS]
     rows = tuple(
         (
             str(one.number),
             percent(one.from_share),
-            "" if one.parent is None else f"{one.parent}, at {clock(one.since_s)}",
+            "" if one.parent is None else f"{one.parent}, at {say(one.since_s)}",
             measured(float(np.nansum(one.units_per_s)) * step_s),
             measured(float(np.nanmax(one.units_per_s, initial=0.0))),
             whole(float(np.nansum(one.refused_per_s)) * step_s),

@@ -1,13 +1,14 @@
 """Changes of capacity while a load ran: marked in the charts of what was consumed, and said in words."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import plotly.graph_objects as go
 
 from analyzers.manifest import CapacityChange
-from analyzers.numbers import UNITS, clock, whole
+from analyzers.numbers import UNITS, whole
 from reports.charts.figures import Chart, Swatch, iso
+from reports.moments import saying
 from reports.run.load import Run
 from reports.run.record import Resource
 from reports.style import LIGHT
@@ -46,19 +47,24 @@ def marked(chart: Chart, run: Run, resource: Resource) -> Chart:
 
 def said_of(run: Run) -> list[str]:
     """Every change in a sentence, in order of time."""
-    return [_said(run, change) for change in _changes(run)]
+    return [_said(run, change, _say(run)) for change in _changes(run)]
 
 
-def _said(run: Run, change: CapacityChange) -> str:
+def _say(run: Run) -> Callable[[float], str]:
+    last_s = max(max(change.at_s, change.in_force_s or 0.0) for change in _changes(run))
+    return saying(_epoch_s(run, 0.0), _epoch_s(run, last_s))
+
+
+def _said(run: Run, change: CapacityChange, say: Callable[[float], str]) -> str:
     who = "auto scaling" if change.by == "auto scaling" else "the timeline"
-    said = f"{clock(_epoch_s(run, change.at_s))} UTC: {who} asks for {_asked(change)}"
+    said = f"{say(_epoch_s(run, change.at_s))} UTC: {who} asks for {_asked(change)}"
     if change.because:
         said += f" ({change.because})"
     if change.refused:
         return f"{said}; refused: {change.refused}."
     if change.in_force_s is None:
         return f"{said}; not in force by the end of the run."
-    return f"{said}; in force at {clock(_epoch_s(run, change.in_force_s))}."
+    return f"{said}; in force at {say(_epoch_s(run, change.in_force_s))}."
 
 
 def _asked(change: CapacityChange) -> str:

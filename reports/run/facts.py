@@ -1,8 +1,11 @@
-"""The numbers that a verdict sentence needs, measured over the span that the verdict speaks of."""
+"""The numbers that a verdict sentence needs, measured over the spans that the verdict speaks of."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow.compute as pc
 
 from analyzers.collecting.facts import partition_ceiling
@@ -12,10 +15,13 @@ from reports.run.load import Run
 from reports.run.record import Record, Resource, rows_of
 from reports.run.timeline import by_minute, maximum, provisioned
 
+Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
+Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """One resource in one direction over the span of the verdict. None is unknown."""
+    """One resource in one direction over the spans of the verdict. None is unknown."""
 
     resource: Resource
     start_s: float | None
@@ -52,8 +58,9 @@ def facts_of(run: Run, record: Record) -> Facts:
         for label in labels_of(run.diagnosis, resource)
         if label.constraint == run.diagnosis.verdict.constraint
     ]
-    start_s, end_s = _span(run, record, labels)
-    consumed = _consumed(run, record, resource, start_s, end_s)
+    spans = _spans(run, record, labels)
+    start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
+    consumed = _consumed(run, record, resource, spans)
     attempts, throttled = _attempts(run, record, resource)
     keys = [key for key in run.diagnosis.hot_keys if key.direction in (None, resource.direction)]
     hot_keys = sorted(keys, key=lambda key: -key.units_per_s)
@@ -62,7 +69,7 @@ def facts_of(run: Run, record: Record) -> Facts:
         start_s=start_s,
         end_s=end_s,
         consumed_per_s=consumed,
-        asked_per_s=_asked(record, resource, start_s, end_s, consumed),
+        asked_per_s=_asked(record, resource, spans, consumed),
         provisioned_per_s=provisioned(run, resource).at(start_s or 0),
         max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
         throttles=max(throttled, sum(label.throttles for label in labels_of(run.diagnosis, resource))),
@@ -88,33 +95,52 @@ def verdict_resource(run: Run, record: Record) -> Resource:
     return Resource(index, "write")
 
 
-def _span(run: Run, record: Record, labels: list[Label]) -> tuple[float | None, float | None]:
+def _spans(run: Run, record: Record, labels: list[Label]) -> Spans:
+    """What the verdict speaks of: the spans of its labels, without the calm between them; else the run."""
     if labels:
-        return labels[0].start.timestamp(), max(label.end for label in labels).timestamp()
+        return _joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
     seconds = record.range()
     if seconds is not None:
-        return float(seconds[0]), float(seconds[1])
+        return [(float(seconds[0]), float(seconds[1]))]
     if run.evidence is not None:
-        return run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp()
-    return None, None
+        return [(run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp())]
+    return []
 
 
-def _consumed(
-    run: Run, record: Record, resource: Resource, start_s: float | None, end_s: float | None
-) -> float | None:
-    """Mean consumed units per second within the span: the client's record, else CloudWatch's minutes."""
-    if start_s is None or end_s is None:
+def _joined(spans: Iterable[tuple[float, float]]) -> Spans:
+    """The same time in spans that do not overlap, in order."""
+    joined: Spans = []
+    for start_s, end_s in sorted(spans):
+        if joined and start_s <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end_s, joined[-1][1])
+        else:
+            joined.append((start_s, end_s))
+    return joined
+
+
+def _inside(moments: Moments, spans: Spans, width_s: float) -> npt.NDArray[np.bool_]:
+    """Which steps of time, `width_s` long, have a part in one of the spans."""
+    starts, ends = np.array(spans).T
+    place = np.searchsorted(ends, moments, side="right")  # the first span that ends after a step begins
+    begun: npt.NDArray[np.bool_] = starts[np.minimum(place, len(starts) - 1)] < moments + width_s
+    return (place < len(starts)) & begun
+
+
+def _consumed(run: Run, record: Record, resource: Resource, spans: Spans) -> float | None:
+    """Mean consumed units per second within the spans: the client's record, else CloudWatch's minutes."""
+    if not spans:
         return None
     if record.seconds is not None and len(mine := rows_of(record.seconds, resource)):
         second = mine["second"].to_numpy()
-        first, last = max(start_s, float(second.min())), min(end_s, float(second.max()) + 1)
-        inside = (second >= first) & (second < last)
-        return float(mine["consumed"].to_numpy()[inside].sum() / (last - first)) if last > first else None
+        first, last = float(second.min()), float(second.max()) + 1
+        known_s = sum(max(0.0, min(end_s, last) - max(start_s, first)) for start_s, end_s in spans)
+        consumed = mine["consumed"].to_numpy()[_inside(second, spans, 1.0)].sum()
+        return float(consumed / known_s) if known_s else None
     minutes = by_minute(run, resource)
     if minutes is None or minutes.consumed is None:
         return None
     moments = np.array(minutes.moments())
-    inside = (moments + minutes.step_s > start_s) & (moments < end_s) & ~np.isnan(minutes.consumed)
+    inside = _inside(moments, spans, minutes.step_s) & ~np.isnan(minutes.consumed)
     return float(minutes.consumed[inside].mean()) if inside.any() else None
 
 
@@ -129,19 +155,12 @@ def _attempts(run: Run, record: Record, resource: Resource) -> tuple[int | None,
     return None, sum(label.throttles for label in labels_of(run.diagnosis, resource))
 
 
-def _asked(
-    record: Record,
-    resource: Resource,
-    start_s: float | None,
-    end_s: float | None,
-    consumed: float | None,
-) -> float | None:
+def _asked(record: Record, resource: Resource, spans: Spans, consumed: float | None) -> float | None:
     """Units per second asked for: what was consumed, scaled up by attempts over accepted attempts."""
-    if record.seconds is None or consumed is None or start_s is None or end_s is None:
+    if record.seconds is None or consumed is None or not spans:
         return None
     mine = rows_of(record.seconds, resource)
-    second = mine["second"].to_numpy()
-    inside = (second >= start_s) & (second < end_s)
+    inside = _inside(mine["second"].to_numpy(), spans, 1.0)
     attempts = mine["attempts"].to_numpy()[inside].sum()
     accepted = attempts - mine["throttled"].to_numpy()[inside].sum()
     return float(consumed * attempts / accepted) if accepted > 0 else None

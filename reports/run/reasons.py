@@ -6,6 +6,7 @@ from analyzers.collecting.metrics import constraint_of
 from analyzers.numbers import clock, percent, whole
 from reports.charts.figures import Table, shortened
 from reports.constraints import NAMES
+from reports.moments import saying
 from reports.run.record import Record
 
 NO_REASON = "(none given)"
@@ -23,6 +24,8 @@ def reason_table(record: Record) -> Table | None:
     rows = sorted(
         grouped.to_pylist(), key=lambda row: (-row["count_sum"], str(row["reason"]), str(row["index"]))
     )
+    seconds = [row[second] for row in rows for second in ("second_min", "second_max")]
+    say = saying(min(seconds), max(seconds)) if seconds else clock
     return Table(
         caption="Throttles by the reason that DynamoDB gave",
         columns=(
@@ -43,8 +46,8 @@ def reason_table(record: Record) -> Table | None:
                 NAMES[constraint_of(row["reason"]) or "undetermined"].lower(),
                 whole(row["count_sum"]),
                 percent(row["count_sum"] / total),
-                clock(row["second_min"]),
-                clock(row["second_max"]),
+                say(row["second_min"]),
+                say(row["second_max"]),
             )
             for row in rows
         ),

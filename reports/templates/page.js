@@ -2,7 +2,7 @@
 // view first; each in the steps that can be seen of the chosen range.
 (() => {
   "use strict";
-  const { content, column, overlaid, steps, joined, utc } = window.keyheat;
+  const { content, column, overlaid, steps, joined, utc, clock } = window.keyheat;
   const sheets = content.sheets ?? {};
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const canZoom = matchMedia("(pointer: fine)").matches;
@@ -10,6 +10,7 @@
   const PAPER_WIDTH_PX = 660;
   const NARROW_PX = 480; // so narrow, times would stand aslant
   const MOST = { line: 1800, bar: 1440, heat: 720 };
+  const APART = 60; // bars so many and more have no room for a gap: here and there one would look like a minute without a point
   const FINEST = 600; // spans nearer to each other than this part of what is seen are drawn as one
   const ids = Object.keys(content.figures);
   const stale = new Set(ids);
@@ -20,7 +21,8 @@
   const isTimed = (id) => content.figures[id].layout.xaxis?.type === "date";
   const iso = (second) => utc(second).slice(0, -1);
   const epoch = (text) => Date.parse(`${String(text).replace(" ", "T")}Z`) / 1000;
-  const clock = (second) => utc(second).slice(11, 19);
+  const day = (second) => utc(second).slice(0, 10);
+  const ticks = ([from, to]) => to - from < 600 ? "%H:%M:%S" : day(from) === day(to - 1) ? "%H:%M" : "%H:%M\n%Y-%m-%d";
 
   function recoloured(value) {
     if (typeof value === "string") return content.dark[value] ?? value;
@@ -43,7 +45,7 @@
       return;
     }
     trace.y = joined(column(sheet, trace.meta), at);
-    if (trace.type === "bar") trace.width = width * 940;
+    if (trace.type === "bar") trace.width = width * (trace.y.length > APART ? 1000 : 940);
     else trace.y.push(trace.y.at(-1)); // so that the last step has a width too
   }
 
@@ -90,7 +92,7 @@
     if (sheet) for (const trace of made.data) if (trace.meta) fill(trace, sheet);
     if (range && isTimed(id)) {
       made.layout.xaxis.range = range.map(iso);
-      made.layout.xaxis.tickformat = range[1] - range[0] < 600 ? "%H:%M:%S" : "%H:%M";
+      made.layout.xaxis.tickformat = ticks(range);
       if (sheet) heighten(made.data, made.layout);
     }
     const { data, layout } = dark.matches && !onPaper ? recoloured(made) : made;

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const place = document.getElementById("range");
-  const { content, charts, counted, csv } = window.keyheat;
+  const { content, charts, counted, csv, clock } = window.keyheat;
   const sheets = content.sheets ?? {};
   let range = null;
 
@@ -31,7 +31,6 @@
   const many = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
   const few = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
 
-  const clock = (second) => window.keyheat.utc(second).slice(11, 19);
   const amount = (value) => (value >= 1000 ? many : few).format(value);
 
   function span(seconds) {

@@ -99,6 +99,10 @@ window.keyheat = (() => {
 
   const utc = (second) => new Date(Math.round(second * 1000)).toISOString();
 
+  // A moment in words: of a run over midnight with its date, as the sentences of the page have it.
+  const days = (content.whole ?? []).map((second) => utc(second).slice(0, 10));
+  const clock = (second) => utc(second).slice(days[0] === days[1] ? 11 : 0, 19).replace("T", " ");
+
   function csv(sheet, range) {
     const names = sheet.columns.map(([name]) => name);
     const columns = names.map((name) => column(sheet, name));
@@ -125,5 +129,5 @@ window.keyheat = (() => {
 
   const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-  return { content, column, overlaid, steps, joined, counted, csv, utc };
+  return { content, column, overlaid, steps, joined, counted, csv, utc, clock };
 })();

@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from analyzers.formats import Diagnosis, Label, Verdict
-from analyzers.numbers import clock, percent, some, whole
+from analyzers.numbers import clock, moment, percent, some, whole
 from analyzers.words import glued, sentence, title_of
 from reports.constraints import NAMES, SHORT
+from reports.moments import crosses_midnight
 from reports.run.facts import facts_of
 from reports.run.load import Run
 from reports.run.outlook import outlook
@@ -155,6 +156,11 @@ def chip(verdict: Verdict) -> Text:
     return Text(word, style=f"bold {COLOURS[verdict.constraint]}")
 
 
+def _day_and_minute(epoch_s: float) -> str:
+    """A moment of a run over midnight: 11-20 23:59; more would not go into 80 columns."""
+    return moment(epoch_s)[5:16]
+
+
 def expected(expects: str, verdict: Verdict) -> Text:
     """Whether the verdict is what the scenario expects; what it is not is not overlooked."""
     return Text(
@@ -166,7 +172,11 @@ def _labels(labels: Sequence[Label]) -> list[RenderableType]:
     """The first labels, narrow enough for 80 columns; only the name of a resource is ever broken."""
     if not labels:
         return []
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    first_s = min(one.start for one in labels).timestamp()
+    last_s = max(one.end for one in labels).timestamp()
+    days = crosses_midnight(first_s, last_s)
+    say = _day_and_minute if days else clock
+    table = Table(box=None, padding=(0, 1 if days else 2, 0, 0), pad_edge=False)
     for name in ("  from", "to", "resource", "limited by", "throttles", "evidence", "sure"):
         right = name in ("throttles", "sure")
         table.add_column(
@@ -174,7 +184,7 @@ def _labels(labels: Sequence[Label]) -> list[RenderableType]:
         )
     for one in labels[:MOST_LABELS]:
         table.add_row(
-            f"  {clock(one.start.timestamp())}", clock(one.end.timestamp()),
+            f"  {say(one.start.timestamp())}", say(one.end.timestamp()),
             f"{one.resource} {one.direction}s", NAMES[one.constraint].lower(), whole(one.throttles),
             one.grade.removeprefix("cause_"), percent(one.confidence),
         )  # fmt: skip
