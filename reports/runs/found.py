@@ -93,7 +93,8 @@ def _runs_below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[t
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
-        stamp = tuple(_stamp(entry) for entry in entries if entry.name in WATCHED)
+        stamps = (_stamp(entry) for entry in entries if entry.name in WATCHED)
+        stamp = tuple(stamp for stamp in stamps if stamp is not None)
         inner = [
             entry
             for entry in entries
@@ -114,9 +115,12 @@ def _runs_below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[t
         yield from _runs_below(Path(entry.path), depth - 1, problems)
 
 
-def _stamp(entry: "os.DirEntry[str]") -> tuple[str, int, int]:
-    """What tells that a file is another one than before."""
-    there = entry.stat()
+def _stamp(entry: "os.DirEntry[str]") -> tuple[str, int, int] | None:
+    """What tells that a file is another one than before; None: it has just gone, or is a link to nowhere."""
+    try:
+        there = entry.stat()
+    except FileNotFoundError:
+        return None
     return entry.name, there.st_mtime_ns, there.st_size
 
 

@@ -299,7 +299,7 @@
     const levels = series.baseline === null ? known : [...known, series.baseline];
     let low = Math.min(...levels), high = Math.max(...levels);
     if (series.unit === "share" || low < high / 2) low = Math.min(0, low);
-    if (high === low) high = low + (Math.abs(low) || 1);
+    if (high === low) [low, high] = low ? [low - Math.abs(low) / 2, high + Math.abs(high) / 2] : [0, 1];
     const x = (at) => series.values.length === 1 ? WIDTH / 2 : (at / (series.values.length - 1)) * WIDTH;
     const y = (value) => HEIGHT - ((value - low) / (high - low)) * (HEIGHT - 8) - 4;
     const at = (place) => `${x(place).toFixed(1)} ${y(series.values[place]).toFixed(1)}`;
@@ -319,7 +319,8 @@
     caption.append(make("span", series.title), make("b", inUnit(last, series.unit)));
     caption.title = series.says;
     box.append(art);
-    ends.append(make("span", `${inUnit(low, series.unit)} to ${inUnit(high, series.unit)}`));
+    const [least, most] = [Math.min(...known), Math.max(...known)].map((value) => inUnit(value, series.unit));
+    ends.append(make("span", least === most ? `always ${least}` : `${least} to ${most}`));
     if (series.baseline !== null) ends.append(make("span", `baseline ${inUnit(series.baseline, series.unit)}`));
     const note = make("p", changeOf(trend, series), "said");
     figure.append(caption, box, ends, note);

@@ -85,6 +85,13 @@ def test_a_folder_that_is_closed_is_told(tmp_path):
     assert "cannot be read" in found(tmp_path)[1][0].why
 
 
+def test_a_file_that_is_gone_or_a_link_to_nowhere_hides_no_run(tmp_path):
+    folder = written(tmp_path / "run", summary(), report=False)
+    (folder / "report.html").symlink_to(tmp_path / "nowhere.html")
+    runs, problems = found(tmp_path)
+    assert (set(runs), problems, runs["run"].report) == ({"run"}, [], False)
+
+
 def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
     assert found(tmp_path / "later") == ({}, [])
 
