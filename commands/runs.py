@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reports.runs.history import Recall
 
 PORT = 8400
+LOCAL = "127.0.0.1"
 Thing = TypeVar("Thing")
 MANY = 30  # runs that have to be read, from which on it is said how far that is
 
@@ -72,7 +73,7 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None, as_
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0: any free one"
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="another address lets other machines in")
+@click.option("--host", default=LOCAL, show_default=True, help="another address lets other machines in")
 @click.option("--show-keys", is_flag=True, help="with --host: also runs whose files hold key values")
 def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str, show_keys: bool) -> int:
     """Show all runs below FOLDER (reports/out) on a local page, also while they are going on."""
@@ -91,9 +92,7 @@ def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str,
         look=look,
         pages=Pages(clock=time.time),
         hosts=Hosts(frozenset({host, gethostname()})),
-        command=shlex.join(
-            ["keyheat", "serve", *map(str, folders), "--port", str(listener.getsockname()[1])]
-        ),
+        command=_again(click.get_current_context(), listener.getsockname()[1]),
         show_keys=show_keys or is_loopback(host),
     )
     if not is_loopback(host):
@@ -103,6 +102,15 @@ def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str,
         out.print(f"{address_of(listener)}  (Ctrl-C ends it)", markup=False)
         answer(listener, app_of(site))
     return DONE
+
+
+def _again(context: click.Context, port: int) -> str:
+    """The command that starts the same server at the same address."""
+    said = context.params
+    options = [("--history", said["history"]), ("--host", None if said["host"] == LOCAL else said["host"])]
+    more = [text for name, value in options if value is not None for text in (name, str(value))]
+    keys = ["--show-keys"] if said["show_keys"] else []
+    return shlex.join(["keyheat", "serve", *map(str, said["folders"]), "--port", str(port), *more, *keys])
 
 
 def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from zipfile import ZipFile
 import psutil
 import pytest
 
+from commands.runs import _again, serve
 from reports.run.page import write_report
 from reports.runs.found import Search
 from reports.runs.history import Recall
@@ -143,6 +145,13 @@ def test_a_run_that_is_going_on_moves_and_then_is_there(client, clock, tmp_path)
 )  # fmt: skip
 def test_it_answers_to_its_own_names_alone(client, host, code):
     assert client.get("/now.json", headers={"Host": host}).status_code == code
+
+
+def test_a_machines_name_may_have_capital_letters():
+    """A browser asks for it in small ones."""
+    hosts = Hosts(frozenset({"Annas-MacBook.local"}))
+    assert hosts.answers({"Host": "annas-macbook.local:8400"}.get)
+    assert not hosts.answers({"Host": "macbook.local:8400"}.get)
 
 
 @pytest.mark.parametrize(
@@ -288,6 +297,15 @@ def test_a_port_that_is_taken_says_what_to_do(verb, tmp_path):
     assert (said.code, said.out) == (2, "")
     assert f"port {port} of 127.0.0.1 is taken" in said.err
     assert "--port 0" in said.err
+
+
+@pytest.mark.parametrize("more", [[], ["--history", "h.sqlite"], ["--host", "0.0.0.0", "--show-keys"]])
+@pytest.mark.parametrize("folders", [[], ["my runs"]])
+def test_what_starts_it_again_starts_the_same(tmp_path, monkeypatch, folders, more):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "h.sqlite").touch()
+    context = serve.make_context("serve", [*folders, "--port", "0", *more])
+    assert shlex.split(_again(context, 8401)) == ["keyheat", "serve", *folders, "--port", "8401", *more]
 
 
 def test_it_listens_where_it_is_told(verb, tmp_path):

@@ -38,7 +38,7 @@ class Hosts:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
             return False
-        return name in self.names or name == "localhost" or _is_address(name)
+        return name in map(str.lower, self.names) or name == "localhost" or _is_address(name)
 
 
 def _is_address(name: str) -> bool:
