@@ -17,6 +17,8 @@ from generator.tables.errors import TableError
 from generator.transport.target import Target, aws_target, credentials_for, target_at
 from reports.terminal.console import err
 from tablemodel.planned import Planned
+from tablemodel.scenario import Scenario
+from tablemodel.spec.guards import BudgetSpec
 
 OPTIONS = (
     click.option("--table", metavar="NAME", help="load this table, which is there already, as it is"),
@@ -84,7 +86,7 @@ class Guards:
                 said.append(flag)
             elif isinstance(value, tuple):
                 said += [word for name in value for word in (flag, name)]
-            elif value is not None and value is not False:  # a cap of 0 is wrong use, and said to be
+            elif value is not None and value is not False:
                 said += [flag, str(value)]
         return said
 
@@ -107,9 +109,12 @@ def agreed(
 ) -> list[str]:
     """The options to pass on, once it is clear that all runs may start: what is local always may.
 
-    Elsewhere each of them has to be within its budget, and somebody is asked once for all. Raises `Refusal`.
+    Elsewhere each of them has to be within its budget, and somebody is asked once for all. Raises `Refusal`,
+    and `UsageError` for caps that are none.
     """
     found = target_of(target)
+    for job in jobs:
+        _budget(job.scenario, guards)
     if found is None or found.local:
         return guards.arguments(agreed=False)
     credentials_for(found)  # where there are none, nobody needs to be asked
@@ -176,18 +181,22 @@ def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled
     )
 
 
-def undertaking(plan: Planned, target: Target, guards: Guards) -> Undertaking:
-    """What somebody is asked to agree to. Caps that are none are wrong use."""
+def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:
+    """The scenario's budget with what was said of it. Caps that are none are wrong use."""
     said = {"dollars": guards.max_dollars, "units": guards.max_units, "minutes": guards.max_minutes}
     try:
-        budget = budget_of(plan.scenario.budget, said)
+        return budget_of(scenario.budget, said)
     except WrongBudget as wrong:
         raise click.UsageError("; ".join(wrong.errors)) from wrong
+
+
+def undertaking(plan: Planned, target: Target, guards: Guards) -> Undertaking:
+    """What somebody is asked to agree to. Caps that are none are wrong use."""
     return Undertaking(
         scenario=plan.scenario,
         target=target,
         bill=plan.bill,
-        budget=budget,
+        budget=_budget(plan.scenario, guards),
         duration_s=plan.scenario.load.duration_s,
         existing=guards.table,
         keep_table=guards.keep_table,
