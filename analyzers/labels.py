@@ -46,26 +46,35 @@ def label(evidence: Evidence, numbers: Thresholds) -> tuple[Label, ...]:
 
 def _of_track(arranged: Timeline, track: Track, numbers: Thresholds) -> list[Label]:
     ready = inference(arranged, track, numbers)
-    found = candidates(ready, explained=_refused_by_index(arranged, track))
+    found = candidates(ready, explained=_refused_by_index(arranged, track, numbers))
     others = Others.of(found)
     return [_label(candidate, others, ready) for candidate in found]
 
 
-def _refused_by_index(arranged: Timeline, track: Track) -> Callable[[int], bool]:
+def _refused_by_index(arranged: Timeline, track: Track, numbers: Thresholds) -> Callable[[int], bool]:
     """Whether the writes throttled in a cell were refused for an index that could not keep up.
 
-    The signature of index back-pressure: throttle events on the index, none on the table itself, or those of
-    its indexes once more, where what printed the table's count adds theirs to it.
+    The signature of index back-pressure: throttle events on the index, none on the table itself; or just as
+    many on a table that has room as on an index that has none, where theirs are counted at the table as well.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
     """
     indexes = arranged.indexes("write") if track.index is None and track.direction == "write" else ()
 
     def refused(cell: int) -> bool:
         of_indexes = sum((index.events or {}).get(cell, 0.0) for index in indexes)
-        again = of_indexes >= MANY and (track.events or {}).get(cell) == of_indexes
-        return again or (of_indexes > 0 and track.known_zero(track.events, cell))
+        if (track.events or {}).get(cell) == of_indexes >= MANY:
+            full = numbers.inferred.at_provisioned_low
+            used = [_share_used(index, cell) for index in indexes if index.throttled(cell)]
+            return 0 < _share_used(track, cell) < full <= max(used)
+        return of_indexes > 0 and track.known_zero(track.events, cell)
 
     return refused
+
+
+def _share_used(track: Track, cell: int) -> float:
+    """Consumed against provisioned; 0 where either is not known, or nothing is provisioned."""
+    rate, capacity = track.consumed_per_s(cell), track.provisioned.at(cell)
+    return rate / capacity if rate and capacity and not track.on_demand_at(cell) else 0.0
 
 
 def _label(candidate: Candidate, others: Others, ready: Inference) -> Label:

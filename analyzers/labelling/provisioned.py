@@ -112,6 +112,11 @@ class Minute:
         return any(minute is not None and exact(minute.rate, minute.capacity) for minute in beside)
 
     @property
+    def beside_held(self) -> bool:
+        """Whether the minute before or after shows that no burst came."""
+        return any(minute is not None and minute.held for minute in (self.near(-1), self.near(1)))
+
+    @property
     def events(self) -> float:
         return (self.track.events or {}).get(self.cell, 0.0)
 
@@ -191,7 +196,7 @@ def _too_few(minute: Minute) -> Opinion | None:
 
 
 def _saved(minute: Minute) -> Opinion | None:
-    if not minute.saved or minute.held:
+    if not minute.saved or minute.held or minute.beside_held:
         return None
     rule = "minutes-below-provisioned" if minute.share < 1 else "minutes-burst-in-hand"
     least = min(minute.bank.least, minute.bank.least_after)
@@ -243,6 +248,11 @@ def _below(minute: Minute) -> Opinion:
     if before is not None and before.at and _opinion(before).constraint == "table":
         rest = f"after a {minute.track.cell_name} at provisioned: the rest of a load at the table's limit"
         return minute.says("minutes-partly-loaded", f", {rest}.")
+    after = minute.near(1)
+    if after is not None and after.held:
+        begins = "the beginning of a load at the table's limit"
+        before_it = f"before a {minute.track.cell_name} at provisioned"
+        return minute.says("minutes-partly-loaded", f", {before_it}: {begins}.")
     left = f", with {minute.bank.likely_after:,.0f} units of burst in hand by estimate"
     opinion = minute.says("minutes-below-estimated", f"{left}.")
     if minute.track.step_s <= limits.BURST_S:

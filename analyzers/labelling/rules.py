@@ -114,7 +114,8 @@ _BY_MINUTES: Final = (
     ),
     a_rule(
         "minutes-partly-loaded", "table", "inferred",
-        "A minute's average is below provisioned, after a throttled minute at the table's limit.", MINUTES,
+        "A minute's average is below provisioned, after a throttled minute at the table's limit, or before "
+        "one that got no burst.", MINUTES,
     ),
     a_rule(
         "minutes-too-few-units", "table", "inferred",

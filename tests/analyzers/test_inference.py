@@ -259,6 +259,11 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "minutes-at-provisioned", "table",
     ),
     (
+        "A load at the table's limit begins within a minute, and the next ones got no burst",
+        evidence(consumed(0, 300, 600, 600), events(0, 19_000, 9_000, 9_000), provisioned(600), minutes=4),
+        "undetermined-minutes-partly-loaded", "undetermined",
+    ),
+    (
         "One minute at what is provisioned is by chance there, with burst saved",
         evidence(consumed(*[700] * 4, 1_300), events(*[0] * 4, 9_000), provisioned(1_300)),
         "minutes-burst-in-hand", "partition",

@@ -155,16 +155,34 @@ def test_a_sprinkle_where_only_writes_are_known(numbers: Thresholds) -> None:
     assert diagnosed(found, numbers).verdict.constraint == "none"
 
 
-@pytest.mark.parametrize(("of_table", "resources"), [(900, {"by_0"}), (1_000, {"table", "by_0"})])
+@pytest.mark.parametrize(
+    ("of_table", "has", "resources"),
+    [
+        (900, 4_000, {"by_0"}),
+        (1_000, 4_000, {"table", "by_0"}),
+        (900, 400, {"table", "by_0"}),  # which is at its own limit
+    ],
+)
 def test_throttles_of_an_index_that_are_counted_at_its_table_as_well(
-    of_table: int, resources: set[str], numbers: Thresholds
+    of_table: int, has: int, resources: set[str], numbers: Thresholds
 ) -> None:
     found = evidence(
-        consumed(*[400] * 5), events(*[of_table] * 5), provisioned(4_000),
+        consumed(*[400] * 5), events(*[of_table] * 5), provisioned(has),
         consumed(*[100] * 5, index="by_0"), events(*[900] * 5, index="by_0"), provisioned(100, index="by_0"),
         indexes=1,
     )  # fmt: skip
     assert {label.resource for label in diagnosed(found, numbers).labels} == resources
+
+
+def test_one_quota_refuses_both_the_table_and_its_index(numbers: Thresholds) -> None:
+    found = evidence(
+        consumed(20_000), events(900), consumed(20_000, index="by_0"), events(900, index="by_0"),
+        account={"table_write": 40_000}, table=ON_DEMAND, indexes=1, minutes=1,
+    )  # fmt: skip
+    labels = diagnosed(found, numbers).labels
+    assert {(label.resource, label.constraint) for label in labels} == {
+        ("table", "account"), ("by_0", "account")
+    }  # fmt: skip
 
 
 def test_a_mode_switched_in_mid_window(numbers: Thresholds) -> None:
