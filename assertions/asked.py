@@ -91,6 +91,8 @@ def asked_of(source: Source | None, options: Options) -> Sent:
     if unknown:
         known = ", ".join(sorted(KNOWN))
         raise TypeError(f"no option is called {', '.join(sorted(unknown))}; there are {known}")
+    if isinstance(options.get("set"), str):
+        raise TypeError(f"set is a list, such as [{options['set']!r}]")
     if isinstance(source, Sent):
         return _as_recorded(source, options)
     scenario, named, folder = _scenario(source, options)

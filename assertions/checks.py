@@ -6,6 +6,7 @@ takes `assertions.asked.Options`. All run on the simulator, with a seed: the sam
 """
 
 from dataclasses import replace
+from math import inf
 from typing import Unpack, get_args
 
 from analyzers.formats import Direction as Side
@@ -41,7 +42,7 @@ def assert_no_throttles(
 ) -> None:
     """No attempt is throttled, for whatever reason; or a share of at most `at_most` of them, from 0 to 1."""
     __tracebackhide__ = True
-    _require(0.0 <= at_most <= 1.0, f"at_most is a share from 0 to 1, not {at_most}")
+    require_share(at_most)
     sent = asked_of(source, options)
     made = sent.simulated()
     outcome = outcome_of(made)
@@ -69,6 +70,7 @@ def assert_shards_suffice(
     """With so many shards of every hot key, or fewer, hardly an attempt (`at_most`) is throttled."""
     __tracebackhide__ = True
     _require(shards >= 1, f"shards is a whole number from 1 on, not {shards}")
+    require_share(at_most)
     sent = asked_of(source, options)
     found = _smallest_shards(sent, at_most)
     if found.answer is not None and found.answer.value <= shards:
@@ -86,6 +88,8 @@ def assert_units_per_operation(
 ) -> None:
     """An accepted operation consumes at most so many units in the mean, those of indexes included."""
     __tracebackhide__ = True
+    _require(at_most >= 0, f"at_most is a number of units, not {at_most}")
+    _require(direction in UNITS, f"direction is one of {', '.join(UNITS)}, not {direction!r}")
     side = Direction(direction)
     sent = asked_of(source, options)
     made = sent.simulated()
@@ -112,7 +116,8 @@ def assert_headroom(
 ) -> None:
     """The same demand `times` over is still not throttled, or at most a share `at_most` of it."""
     __tracebackhide__ = True
-    _require(times > 0, f"times is above 0, not {times}")
+    _require(0 < times < inf, f"times is a number above 0, not {times}")
+    require_share(at_most)
     sent = asked_of(source, options)
     made = sent.simulated(_times(times))
     if not _over(made, at_most):
@@ -121,6 +126,12 @@ def assert_headroom(
     because = f"At {measured(times)} times the demand requests are throttled; {held}."
     loaded = replace(sent, named=f"{measured(times)} times {sent.named}")
     raise failed(f"headroom for {measured(times)} times the demand", loaded, made, because=because)
+
+
+def require_share(at_most: float) -> None:
+    """Raise `ValueError` for what is no share: nothing is above NaN or 5, so that no check could fail."""
+    __tracebackhide__ = True
+    _require(0.0 <= at_most <= 1.0, f"at_most is a share from 0 to 1, not {at_most}")
 
 
 def _require(holds: bool, said: str) -> None:

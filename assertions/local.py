@@ -9,6 +9,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Final, Unpack
 
 from analyzers.advising.rerun import scenario_of_table
@@ -17,7 +18,7 @@ from analyzers.formats import Constraint
 from analyzers.numbers import percent, whole
 from analyzers.words import LIMITS, key_name, title_of
 from assertions.asked import Chances, Sent
-from assertions.checks import assert_no_hot_partition
+from assertions.checks import assert_no_hot_partition, require_share
 from assertions.failing import CheckFailed, text_of
 from assertions.recorded import Row, less, requests_in, sent_steadily, throttled_in
 from tablemodel.resources import Cause, parse_reason
@@ -95,12 +96,12 @@ class LocalDynamoDB:
 
         The table can be left out where only one was asked for anything. Raises `ValueError`.
         """
-        if requests_per_s <= 0 or seconds < 1:
+        if not 0 < requests_per_s < inf or seconds < 1:
             raise ValueError(f"a load has a rate and lasts: not {requests_per_s}/s for {seconds} s")
         name = table or self._only_one()
         rows = self.recorded(name)
         if not rows:
-            raise ValueError(f"table {name} was asked for nothing; asked were: {self._asked_tables()}")
+            raise ValueError(f"table {name} was asked for nothing; asked were: {self._asked_in_words()}")
         if name not in self.tables():
             raise ValueError(f"table {name} is gone, and its capacity with it: check before it is deleted")
         scenario = scenario_of_table(table_facts(self._described(name)), seconds)
@@ -130,8 +131,9 @@ class LocalDynamoDB:
     ) -> None:
         """No request was throttled, or at most a share of them: of one table, or of all, deleted ones too."""
         __tracebackhide__ = True
+        require_share(at_most)
         if table is not None and not self.recorded(table):
-            raise ValueError(f"table {table} was asked for nothing; asked were: {self._asked_tables()}")
+            raise ValueError(f"table {table} was asked for nothing; asked were: {self._asked_in_words()}")
         for name in [table] if table else self._asked_tables():
             rows = self.recorded(name)
             if throttled_in(rows) > at_most * requests_in(rows):
@@ -143,8 +145,11 @@ class LocalDynamoDB:
     def _only_one(self) -> str:
         names = self._asked_tables()
         if len(names) != 1:
-            raise ValueError(f"which table? Name one with table=; asked were: {', '.join(names) or 'none'}")
+            raise ValueError(f"which table? Name one with table=; asked were: {self._asked_in_words()}")
         return names[0]
+
+    def _asked_in_words(self) -> str:
+        return ", ".join(self._asked_tables()) or "none"
 
     def _recorded(self) -> dict[str, tuple[Row, ...]]:
         return {name: tuple(rows) for name, rows in self._page("recorded").items()}

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,17 @@ def test_the_same_check_says_the_same_every_time_and_another_seed_may_say_anothe
         (lambda: keyheat.assert_no_throttles(HOT, at_most=5), ValueError, "a share from 0 to 1, not 5"),
         (lambda: keyheat.assert_label(HOT, label="hot"), ValueError, "label is one of partition,"),  # type: ignore[arg-type]
         (lambda: keyheat.assert_shards_suffice(HOT, shards=0), ValueError, "from 1 on, not 0"),
+        (lambda: keyheat.assert_shards_suffice(HOT, shards=3, at_most=-1), ValueError, "from 0 to 1, not -1"),
         (lambda: keyheat.assert_headroom(HOT, times=0), ValueError, "above 0, not 0"),
+        (lambda: keyheat.assert_headroom(HOT, times=inf), ValueError, "above 0, not inf"),
+        (lambda: keyheat.assert_headroom(HOT, times=1, at_most=7), ValueError, "from 0 to 1, not 7"),
+        (lambda: keyheat.assert_units_per_operation(HOT, at_most=nan), ValueError, "of units, not nan"),
+        (
+            lambda: keyheat.assert_units_per_operation(HOT, at_most=1, direction="both"),  # type: ignore[arg-type]
+            ValueError,
+            "one of read, write, not 'both'",
+        ),
+        (lambda: keyheat.assert_no_throttles(HOT, set="keys.shards=3"), TypeError, "set is a list, such as"),
         (lambda: keyheat.assert_no_throttles("nowhere.toml"), ScenarioError, "nowhere.toml"),
         (
             lambda: keyheat.assert_no_throttles(table={"nam": 1}, keys={"kind": "odd"}),

@@ -1,6 +1,7 @@
 """A recording endpoint: what was asked of its tables, through boto3, and the checks that stand on it."""
 
 from collections.abc import Iterator
+from math import nan
 from typing import Any
 
 import pytest
@@ -99,6 +100,10 @@ def test_one_key_is_too_hot_in_earnest_and_one_partition_takes_less(ddb: Any, lo
     assert "hottest key monday, 100 %" in str(caught.value)
     assert "the 10 requests of this test to orders, 2,000 a second" in str(caught.value)
     keyheat.assert_units_per_operation(local.sent(100), at_most=1)
+    with pytest.raises(ValueError, match="not nan/s for 60 s"):
+        local.assert_no_hot_partition(requests_per_s=nan)
+    with pytest.raises(ValueError, match="a share from 0 to 1, not nan"):
+        local.assert_no_throttles(at_most=nan)
     with pytest.raises(ValueError, match="recorded requests"):
         keyheat.assert_shards_suffice(local.sent(100), shards=2)
     with pytest.raises(TypeError, match="keys cannot be given"):
