@@ -1,7 +1,7 @@
 """Evidence about a run or a table: what CloudWatch and DescribeTable answer, and what the client saw."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -127,8 +127,15 @@ def from_cli_output(
         throttles=records.throttles,
         seconds=records.seconds,
         partitions=partitions.by_estimate(table),
-        missing=(*answers.problems(), *records.missing),
+        missing=(*answers.problems(), *_cut_off(pages), *records.missing),
     )
+
+
+def _cut_off(pages: Sequence[object]) -> tuple[str, ...]:
+    """What is to be said where each page says that another one follows, as after `--max-items`."""
+    tokens = [page.get("NextToken") for page in pages if isinstance(page, Mapping)]
+    said = "CloudWatch: the answer goes on, for what was printed ends with a NextToken: leave out --max-items"
+    return (said,) if tokens and all(tokens) else ()
 
 
 def run_window(run: Manifest, now_s: float) -> Window:

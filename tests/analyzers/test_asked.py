@@ -389,6 +389,14 @@ def test_an_answer_that_is_not_whole_says_so(answer: Answer) -> None:
     assert any("was not answered to the end: follow NextToken" in line for line in found.missing)
 
 
+def test_an_answer_that_was_cut_off_says_so(answer: Answer) -> None:
+    """As `--max-items` cuts it: whole series are left out, and no series says so."""
+    cut = answer("a", {WRITES: {1: 2}})
+    cut.write_text(json.dumps(json.loads(cut.read_text()) | {"NextToken": "more"}))
+    assert any("ends with a NextToken" in line for line in from_files(cut).missing)
+    assert from_files(cut, answer("b", {OF_INDEX: {1: 2}})).missing == from_files(answer("b", {})).missing
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
