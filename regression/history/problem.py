@@ -33,6 +33,8 @@ def in_words(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _problem(path, error) from error
+    except OverflowError as error:
+        raise HistoryProblem(f"{path} has no number as large as that") from error
     except UnicodeDecodeError as error:  # of SQLite's own words, which quote what is damaged
         raise damaged(path, "text that cannot be read") from error
 
