@@ -115,7 +115,10 @@ def search(measure: Measure, within: Range) -> Knee:
         return steps[-1]
 
     low, high = _bracket(tried, within)
+    most_tries = within.most_steps - CONFIRMING  # that are enough but for what rounding adds to a distance
     while low is not None and high is not None and _apart(low, high) > within.precision:
+        if len(steps) == most_tries:
+            break
         middle = _rounded(sqrt(low.demand_per_s * high.demand_per_s))
         if not low.demand_per_s < middle < high.demand_per_s:
             break
