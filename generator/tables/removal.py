@@ -1,6 +1,7 @@
 """The table of a run is deleted: only that run's own, as its tag proves, and none that somebody protects."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -65,7 +66,7 @@ def _kept(client: Any, description: Mapping[str, Any], run_id: str, patience: Pa
         return f"its tag {RUN!r} is {tags.get(RUN)!r}, and that of this run was {run_id!r}"
     table = standing(client, description)
     if isinstance(table.recovery, Unread):
-        return None  # it is the run's own
+        table = replace(table, recovery=False)  # it is the run's own
     return "; ".join(protections(table)) or None
 
 

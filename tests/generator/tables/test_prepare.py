@@ -170,6 +170,27 @@ def test_own_tables_are_deleted_where_backups_cannot_be_read() -> None:
     assert account.names() == []
 
 
+def test_what_else_protects_a_table_holds_where_backups_cannot_be_read() -> None:
+    """Somebody has replicated it meanwhile: the other Regions' copies are not the run's to break."""
+    account, heard = ours(), Heard()
+    tables = run_of(account, heard=heard)
+    tables.prepare(spec_of())
+
+    def describe_table(**request: Any) -> Any:
+        answer = account.ddb.describe_table(**request)
+        answer["Table"]["Replicas"] = [{"RegionName": "eu-west-1"}]
+        return answer
+
+    tables.connect = lambda _target: without(
+        account.ddb,
+        describe_table=describe_table,
+        describe_continuous_backups=denied("DescribeContinuousBackups"),
+    )
+    tables.leave()
+    assert account.names() == ["made"]
+    assert "it is a global table" in heard.last
+
+
 def test_a_run_that_is_interrupted_while_it_waits_deletes_what_it_asked_for() -> None:
     """DynamoDB deletes no table that is still being made, so that it is waited for all the same."""
     account, heard = ours(create_s=60.0, delete_s=10.0), Heard()
