@@ -1,28 +1,50 @@
-"""What tests of whole processes share: a free port, a page, things that happen some time, clean ends."""
+"""What tests of whole processes share: a free port, a page, a verdict, things that happen some time."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
 import time
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from analyzers.formats import read_diagnosis
+from tablemodel import runfiles
+
 PATIENCE_S = 150
+OR_TOO_SLOW = (0, 3)  # 3: this machine could not send all that was asked for, and the run says so
+PORTS = range(20_000, 30_000)
+"""Below those that a system gives to whoever asks for any, so that nobody has it until it is used."""
 
 
 def free_port() -> int:
-    """A port that nobody listens on at this moment."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
+    """A port that nobody listens on, and that no other test is likely to draw."""
+    while True:
+        port = random.SystemRandom().choice(PORTS)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def get(url: str, body: bytes | None = None) -> str:
     """The text of a page; with a body, what posting it is answered with."""
     with urllib.request.urlopen(url, body, timeout=PATIENCE_S) as answer:
         return str(answer.read().decode())
+
+
+def check_verdict(run: Path, constraint: str) -> bool:
+    """A run's verdict is valid and this one, or the run says that this machine could not send its load.
+
+    Tells whether it is valid.
+    """
+    bound = bool(runfiles.read_json(run / "run.json", runfiles.RUN)["generator"]["bound"])
+    verdict = read_diagnosis(run / "diagnosis.json").verdict
+    assert verdict.valid is not bound, verdict.because
+    assert bound or verdict.constraint == constraint, verdict.because
+    return not bound
 
 
 def eventually(attempt: Callable[[], Any], *failures: type[Exception]) -> Any:

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import tomllib
@@ -23,6 +22,7 @@ from commands import load
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.scenario import load_scenario
+from tests.outside import free_port
 
 ROOT = Path(__file__).parents[1]
 SCENARIOS = sorted((ROOT / "configs" / "scenarios").glob("*.toml"))
@@ -122,9 +122,7 @@ def test_collect_asks_the_endpoint_that_the_run_names(verb: Verb, sample: Sample
 
 def test_collect_without_an_answer_keeps_what_the_client_saw(verb: Verb, sample: Sample) -> None:
     run = sample("hotkey")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    move_to_january(run, endpoint_url=url)
+    move_to_january(run, endpoint_url=f"http://127.0.0.1:{free_port()}")
     said = verb("collect", "--run", run)
     assert said.code == 0
     assert said.err.count("missing: ") == 2  # the table's quotas, and CloudWatch

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.formats import read_diagnosis
 from tablemodel import runfiles
 from tablemodel.scenario import load_scenario
+from tests.outside import OR_TOO_SLOW, check_verdict
 
 ROOT = Path(__file__).parents[1]
 SCENARIOS = ROOT / "configs" / "scenarios"
@@ -124,24 +124,25 @@ def test_a_sweep_of_two_and_a_comparison_of_its_runs(
     words = [str(scenario) if word == "sharded" else word for word in arguments(SWEEP)]
     words[words.index("1,2,4,8,16")] = "1,8"
     said = verb(*words, "--no-collect")
-    assert said.code == 0, said.err
+    assert said.code in OR_TOO_SLOW, said.err
     shards = tmp_path / "reports" / "out" / "shards"
     assert {path.name for path in shards.iterdir()} == {
         "sweep.html", "shards-1", "shards-1.json", "shards-8", "shards-8.json",
     }  # fmt: skip
+    valid = []
     for count, constraint in ((1, "partition"), (8, "none")):
         run = shards / f"shards-{count}"
         assert {path.name for path in run.iterdir()} == {*runfiles.FILES.values(), "report.html"} - {
             "evidence.json"
         }
-        verdict = read_diagnosis(run / "diagnosis.json").verdict
-        assert (verdict.constraint, verdict.valid) == (constraint, True), verdict.because
+        valid.append(check_verdict(run, constraint))
         kept = runfiles.read_json(run / "run.json", runfiles.RUN)["scenario"]
         assert kept["keys"]["shards"] == load_scenario(shards / f"shards-{count}.json").keys.shards == count
-    assert "8 shards are enough" in said.out
+    assert said.code == (0 if all(valid) else 3)
+    assert not all(valid) or "8 shards are enough" in said.out
     assert "run 2 of 2" in said.err
     compare = COMPARE.replace("shards-2", "shards-8")
-    assert verb(*arguments(compare)).code == 0
+    assert verb(*arguments(compare)).code == said.code
     assert (tmp_path / "reports" / "out" / "two.html").read_text().count("<article") == 2
 
 
@@ -152,7 +153,7 @@ def test_several_scenarios_end_in_one_page(
     monkeypatch.chdir(tmp_path)
     files = {name: str(small(tmp_path, name, duration_s=6)) for name in ("hotkey", "sharded")}
     said = verb(*(files.get(word, word) for word in arguments(MANY)), "--no-collect")
-    assert said.code == 0, said.err
+    assert said.code in OR_TOO_SLOW, said.err
     folder = tmp_path / "reports" / "out" / "cures"
     assert {path.name for path in folder.iterdir()} == {"hotkey", "sharded", "index.html"}
     page = (folder / "index.html").read_text()

@@ -7,13 +7,14 @@ from typing import Any
 from urllib.request import urlopen
 
 from tests.faults.kinds import FAULTS
+from tests.outside import PATIENCE_S
 
 REFUSED, KILLED = "connection_refused", "still_in_flight_at_stop"
 
 
 def asked_of(url: str) -> int:
     """How many requests of the load an endpoint has been asked, by its own count."""
-    with urlopen(f"{url}/_keyheat/requests", timeout=10) as answer:
+    with urlopen(f"{url}/_keyheat/requests", timeout=PATIENCE_S) as answer:
         counts: dict[str, int] = json.load(answer)
     names = {"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan"}
     return sum(

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.faults.kinds import Step
+from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,7 +70,7 @@ class FaultProxy:
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         self._child.stdin.close()
-        self._child.wait(10)
+        self._child.wait(PATIENCE_S)
         self._child.stdout.close()
 
     def _order(self, order: dict[str, Any]) -> dict[str, Any]:

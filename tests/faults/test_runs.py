@@ -57,10 +57,10 @@ class Behind:
         """The endpoint goes down with all connections, and another one comes up where it was."""
         self.proxy.turn_on("restart")
         eventually(self._nothing_under_way)
-        self.asked_before += asked_of(self.endpoint.url)
-        self.endpoint.stop()
-        self.endpoint = other
-        self.proxy.come_back(other.url)
+        before, self.endpoint = self.endpoint, other
+        self.asked_before += asked_of(before.url)
+        self.proxy.come_back(other.url)  # at once: the load goes on, and ending an endpoint may take its time
+        before.stop()
 
     def _nothing_under_way(self) -> bool:
         counted = self.proxy.counts()

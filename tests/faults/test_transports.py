@@ -14,7 +14,7 @@ from tablemodel.endpoint.process import EndpointProcess
 from tests.faults.kinds import FAULTS, Fault
 from tests.faults.process import FaultProxy
 
-TIMEOUT_S = 1.0
+TIMEOUT_S = 3.0
 SENT = 3
 PUT = b'{"TableName":"faulty","Item":{"pk":{"S":"k"}},"ReturnConsumedCapacity":"TOTAL"}'
 Make = Callable[[str], Transport]

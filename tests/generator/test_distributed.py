@@ -2,8 +2,8 @@
 
 import json
 import re
+import signal
 import subprocess
-import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +14,10 @@ import pyarrow.compute as pc
 from analyzers.formats import read_diagnosis
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
-from tests.outside import free_port
+from tests.outside import OR_TOO_SLOW, PATIENCE_S, check_verdict, eventually, free_port
 
 Start = Callable[..., "subprocess.Popen[str]"]
 Verb = Callable[..., Any]
-PATIENCE_S = 90
 
 
 def start_all(start: Start, scenario: Path, folder: Path, url: str, *more: str) -> list[Any]:
@@ -49,11 +48,9 @@ def decided(url: str) -> dict[str, int]:
     }
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    gives_up_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < gives_up_s, "it never came to it"
-        time.sleep(0.05)
+def against_workers(run: dict[str, Any]) -> list[str]:
+    """What makes the run worth nothing for its workers' sake; a machine that is busy is another matter."""
+    return [check for check in run["generator"]["checks"] if "worker" in check]
 
 
 def test_the_master_has_all_that_the_workers_sent(
@@ -71,7 +68,7 @@ def test_the_master_has_all_that_the_workers_sent(
     assert totals["throttled"] > 0
     assert totals["errors"] == 0
     assert (run["status"], run["processes"], run["users"]) == ("finished", 2, 10)
-    assert not run["generator"]["bound"], run["generator"]["checks"]
+    assert (run["generator"]["missing"], against_workers(run)) == ([], [])
     throttles = runfiles.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
     assert throttles.num_rows == totals["throttled"]
     seconds = runfiles.read_table(folder / "seconds.parquet", runfiles.SECONDS)
@@ -84,9 +81,9 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
 ) -> None:
     folder = tmp_path / "run"
     master, lost, stays = start_all(
-        start_locust, scenario_file, folder, endpoint.url, "--run-time", "6s"
+        start_locust, scenario_file, folder, endpoint.url, "--run-time", "10s"
     )  # fmt: skip
-    wait_for(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 600)
+    eventually(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 600)
     lost.kill()
     _out, err = master.communicate(timeout=PATIENCE_S)
     assert master.returncode == 0, err
@@ -94,9 +91,9 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
 
     run = manifest(folder)
     (named,) = run["generator"]["missing"]
-    assert re.search(r"worker \S+_[0-9a-f]{8} was lost at \d\d:\d\d:\d\d UTC, [1-6] s into the run", named)
+    assert re.search(r"worker \S+_[0-9a-f]{8} was lost at \d\d:\d\d:\d\d UTC, \d+ s into the run", named)
     assert "it had 5 of 10 users (50% of the load)" in named
-    assert not run["generator"]["bound"], run["generator"]["checks"]
+    assert against_workers(run) == []
     assert run["status"] == "finished"
     truth, totals = decided(endpoint.url), run["totals"]
     counted = totals["accepted"] + totals["throttled"]
@@ -105,9 +102,9 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
         "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json", "partitions.parquet",
     }  # fmt: skip
 
-    assert verb("analyze", folder).code == 0
+    assert verb("analyze", folder).code in OR_TOO_SLOW
+    check_verdict(folder, "partition")
     diagnosis = read_diagnosis(folder / "diagnosis.json")
-    assert (diagnosis.verdict.constraint, diagnosis.verdict.valid) == ("partition", True)
     assert any("was lost at" in line for line in diagnosis.coverage.missing)
     assert verb("report", folder).code == 0
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -119,7 +116,7 @@ def test_a_run_that_loses_every_worker_ends_and_is_not_valid(
 ) -> None:
     folder = tmp_path / "run"
     master, *workers = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
-    wait_for(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 100)
+    eventually(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 100)
     for worker in workers:
         worker.kill()
     _out, err = master.communicate(timeout=PATIENCE_S)
@@ -135,19 +132,25 @@ def test_a_worker_that_goes_and_one_that_joins_lose_nothing(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    master, leaves, stays = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "6s")
-    wait_for(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 300)
+    master, leaves, stays = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
+    eventually(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 300)
     port = master.args[master.args.index("--master-bind-port") + 1]
     joins = start_locust("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port)
-    wait_for(lambda: sum(decided(endpoint.url).values()) > 600)
+    assert any("3 workers connected" in line for line in master.stderr)
+    before = sum(decided(endpoint.url).values())
+    eventually(lambda: sum(decided(endpoint.url).values()) > before + 300)
     leaves.terminate()  # as Kubernetes does with a pod
+    assert leaves.wait(PATIENCE_S) == 0
+    master.send_signal(signal.SIGINT)
     _out, err = master.communicate(timeout=PATIENCE_S)
-    assert master.returncode == 0, err
-    assert [worker.wait(PATIENCE_S) for worker in (leaves, stays, joins)] == [0, 0, 0]
+    assert master.returncode == 130, err
+    assert [worker.wait(PATIENCE_S) for worker in (stays, joins)] == [0, 0]
     run = manifest(folder)
     (named,) = run["generator"]["missing"]
     assert "left the run at" in named
-    held_against_the_run = [check for check in run["generator"]["checks"] if "worker" in check]
-    assert held_against_the_run == []  # a busy machine may be, and is another matter
+    assert against_workers(run) == []
     totals = run["totals"]
-    assert {name: totals[name] for name in ("accepted", "throttled")} == decided(endpoint.url)
+    # Locust moves users to the worker that joins; one that is stopped for that may have a request in flight.
+    assert set(totals["errors_by_kind"]) <= {"still_in_flight_at_stop"}
+    answered = totals["accepted"] + totals["throttled"]
+    assert answered <= sum(decided(endpoint.url).values()) <= answered + totals["errors"]

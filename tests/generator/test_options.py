@@ -80,7 +80,7 @@ def test_a_load_that_needs_a_sort_key_says_so(scenario_file: Path) -> None:
 
 
 def test_items_too_small_for_their_keys_are_said(scenario_file: Path) -> None:
-    text = scenario_file.read_text().replace("item_bytes = 9_000", "item_bytes = 100")
+    text = scenario_file.read_text().replace("item_bytes = 27_000", "item_bytes = 100")
     scenario_file.write_text(text.replace('sort_key = "sk"', f'sort_key = "{"s" * 60}"'))
     assert "$.load.item_bytes" in errors_of(options(scenario=str(scenario_file)), locustfiles=["hotkey.py"])
 

@@ -3,7 +3,6 @@
 import json
 import resource
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -18,6 +17,7 @@ from generator.transport.boto import make_client
 from generator.transport.target import target_at
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
+from tests.outside import PATIENCE_S, free_port
 
 Locust = Callable[..., "tuple[int, str, str]"]
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -77,13 +77,13 @@ def test_the_record_is_what_the_endpoint_decided(
     assert totals["throttled"] > 0
     assert totals["errors"] == 0
     assert {name: totals[name] for name in ("accepted", "throttled")} == truth(endpoint.url)
-    assert totals["consumed_units"] == {"write": 9.0 * totals["accepted"], "read": 0.0}
+    assert totals["consumed_units"] == {"write": 27.0 * totals["accepted"], "read": 0.0}
     assert set(totals["by_reason"]) == {"TableWriteKeyRangeThroughputExceeded"}
     partitions = runfiles.read_table(folder / "partitions.parquet", runfiles.PARTITIONS)
     assert pc.sum(partitions["throttled_writes"]).as_py() == totals["throttled"]
     assert pc.sum(partitions["write_units"]).as_py() == totals["consumed_units"]["write"]
     hottest = runfiles.read_json(folder / "keys.json", runfiles.KEYS)["overall"]["write"][0]
-    assert hottest["share"] == pytest.approx(0.9, abs=0.06)
+    assert hottest["share"] == pytest.approx(0.9, abs=0.1)
     assert hottest["throttles"] == pytest.approx(totals["throttled"], rel=0.2)
     assert (run_of(folder)["status"], run_of(folder)["transport"]) == ("finished", transport)
 
@@ -92,15 +92,14 @@ def test_workers_lose_nothing(
     run_locust: Locust, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    port = str(free_port())
     to = ("--host", endpoint.url, "--processes", "2", "--master-bind-port", port, "--master-port", port)
     code, _out, err = run_locust("hotkey.py", *settings(scenario_file, folder, *to))
     assert code == 0, err
     totals = check_whole(folder)
     assert {name: totals[name] for name in ("accepted", "throttled")} == truth(endpoint.url)
     assert run_of(folder)["processes"] == 2
-    assert not run_of(folder)["generator"]["bound"]
+    assert run_of(folder)["generator"]["missing"] == []
 
 
 def test_it_starts_its_own_endpoint_and_takes_users_and_time_from_the_scenario(
@@ -124,7 +123,7 @@ def test_every_question_runs(
 ) -> None:
     text = scenario_file.read_text()
     if locustfile == "sharded.py":
-        text = text.replace("keys = 100", "keys = 100\nshards = 8")
+        text = text.replace("keys = 100", "keys = 100\nshards = 8").replace("27_000", "9_000")
     elif locustfile == "datekey.py":
         text = text.replace('kind = "hot_key"\nshare = 0.9\nkeys = 100', 'kind = "date"\nday_s = 1')
     scenario_file.write_text(text)
@@ -133,7 +132,7 @@ def test_every_question_runs(
     assert code == 0, err
     totals = check_whole(folder)
     assert totals["errors"] == 0
-    assert totals["attempts"] > 300
+    assert totals["attempts"] > 50
     if locustfile == "sharded.py":
         assert totals["throttled"] == 0
         assert totals["consumed_units"]["read"] > 0
@@ -230,8 +229,11 @@ def test_a_killed_run_leaves_its_manifest_and_no_half_file(
     folder = tmp_path / "run"
     child = started(start_locust, scenario_file, folder)
     child.kill()
-    child.wait(20)
-    assert files_in(folder) == {"run.json", "underway.json"}
+    child.wait(PATIENCE_S)
+    assert files_in(folder) - {".underway.json.tmp"} == {
+        "run.json",
+        "underway.json",
+    }  # it may just be written
     assert run_of(folder)["status"] == "running"
 
 
@@ -242,7 +244,7 @@ def test_an_interrupted_run_keeps_whole_files(
     folder = tmp_path / "run"
     child = started(start_locust, scenario_file, folder, "--host", endpoint.url)
     child.send_signal(how)
-    _out, err = child.communicate(timeout=60)
+    _out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 130, err
     totals = check_whole(folder)
     assert run_of(folder)["status"] == "interrupted"
@@ -263,8 +265,7 @@ def test_a_full_disk_is_one_clear_line(run_locust: Locust, scenario_file: Path, 
 
 
 def test_runs_in_a_row_from_the_web_page(start_locust: Start, scenario_file: Path, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
     page = f"http://127.0.0.1:{port}"
     start_locust(
         "hotkey.py",
@@ -274,7 +275,9 @@ def test_runs_in_a_row_from_the_web_page(start_locust: Start, scenario_file: Pat
     for folder in (tmp_path / "run", tmp_path / "run-2"):
         _eventually(lambda: urllib.request.urlopen(f"{page}/swarm", b"user_count=5&spawn_rate=5").close())
         _eventually(lambda at=folder: _sent_something(at, page))
-        urllib.request.urlopen(urllib.request.Request(f"{page}/stop", method="POST"), timeout=60).close()
+        urllib.request.urlopen(
+            urllib.request.Request(f"{page}/stop", method="POST"), timeout=PATIENCE_S
+        ).close()
         _eventually(lambda at=folder: check_whole(at))
     first, second = run_of(tmp_path / "run"), run_of(tmp_path / "run-2")
     assert first["run_id"] != second["run_id"]
@@ -287,7 +290,7 @@ def _sent_something(folder: Path, page: str) -> None:
         assert json.load(answer)["total_rps"] > 0
 
 
-def _eventually(attempt: Callable[[], Any], within_s: float = 30.0) -> None:
+def _eventually(attempt: Callable[[], Any], within_s: float = PATIENCE_S) -> None:
     """Try until it works: there is nothing to wait for but that it does."""
     gives_up_s = time.monotonic() + within_s
     while True:

@@ -19,7 +19,7 @@ from generator.transport.http import receive
 from generator.transport.signed import SignedTransport
 from generator.transport.signer import Keys
 from generator.transport.target import LOCAL_KEYS, target_at
-from tests.outside import eventually
+from tests.outside import eventually, free_port
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/t"
 CAPACITY = orjson.dumps({"ConsumedCapacity": {"TableName": "t", "CapacityUnits": 2.0}})
@@ -188,9 +188,7 @@ def test_a_throttle_without_reasons_is_a_throttle(make: Callable[[str], Transpor
 
 @both
 def test_a_refused_connection_has_a_name(make: Callable[[str], Transport]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    answer = make(f"http://127.0.0.1:{port}").send("PutItem", b"{}")
+    answer = make(f"http://127.0.0.1:{free_port()}").send("PutItem", b"{}")
     assert (answer.status, answer.failure, answer.throttled) == (0, "connection_refused", False)
 
 

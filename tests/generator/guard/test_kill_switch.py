@@ -19,6 +19,7 @@ import zmq
 from generator.guard import running
 from generator.guard.kill_switch import INTERRUPTED, KillSwitch, tell_to_quit
 from generator.guard.running import MASTER_SILENT_S, watch_master
+from tests.outside import PATIENCE_S
 
 
 @dataclass
@@ -72,7 +73,7 @@ def test_the_second_one_leaves_at_once(tmp_path: Path, capfd: pytest.CaptureFixt
     assert gone == []
     os.kill(os.getpid(), signal.SIGINT)
     assert gone == [INTERRUPTED]
-    assert child.wait(10) == -signal.SIGKILL
+    assert child.wait(PATIENCE_S) == -signal.SIGKILL
     child.communicate()
     assert run.told == ["told"]
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

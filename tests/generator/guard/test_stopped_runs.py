@@ -1,6 +1,5 @@
 """Real runs that are ended before their time: by a cap over all workers, and by a stop rule."""
 
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from analyzers.formats import read_diagnosis
 from analyzers.manifest import Manifest, read_manifest
 from tablemodel.runfiles import RUN, read_json
+from tests.outside import free_port
 
 CAP = 9_000.0
 Verb = Callable[..., Any]
@@ -25,11 +25,10 @@ def test_a_cap_holds_over_all_workers(
     run_locust: Callable[..., "tuple[int, str, str]"], scenario_file: Path, tmp_path: Path
 ) -> None:
     """However fast the machine is: at most the cap, and not so much less that it could have been a guess."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    port = str(free_port())
     text = scenario_file.read_text().replace("provisioned = { read = 500, write = 4_000 }", "")
     text = text.replace('sort_key = "sk"', 'sort_key = "sk"\nbilling_mode = "PAY_PER_REQUEST"')
-    scenario_file.write_text(text.replace("share = 0.9", "share = 0.1"))
+    scenario_file.write_text(text.replace("share = 0.9", "share = 0.1").replace("27_000", "9_000"))
     run = tmp_path / "run"
     code, _out, err = run_locust(
         "hotkey.py", "--scenario", str(scenario_file), "--out", str(run), "--no-report", "--run-time", "60s",

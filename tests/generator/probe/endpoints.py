@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.outside import free_port
+from tests.outside import PATIENCE_S, free_port
 from tests.tablemodel.endpoint.test_dynoxide import wait_for
 
 ROOT = Path(__file__).parents[3]
@@ -58,4 +58,4 @@ def _running(program: Path, how: str, *flags: str) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-            process.wait(timeout=10)
+            process.wait(timeout=PATIENCE_S)

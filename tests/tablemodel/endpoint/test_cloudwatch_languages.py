@@ -151,9 +151,9 @@ def test_garbage_is_refused(app: ServiceApp, url: bytes, headers: Any, body: byt
 
 
 def test_a_running_endpoint_speaks_cloudwatch(cloudwatch: Any) -> None:
-    now = datetime.now(UTC)
+    now, nobodys = datetime.now(UTC), [{"Name": "TableName", "Value": "of-nobody"}]
     answer = cloudwatch.get_metric_data(
-        MetricDataQueries=[query()], StartTime=now - timedelta(hours=1), EndTime=now
+        MetricDataQueries=[query(dimensions=nobodys)], StartTime=now - timedelta(hours=1), EndTime=now
     )
     assert answer["MetricDataResults"][0]["Values"] == []
     assert isinstance(cloudwatch.list_metrics()["Metrics"], list)

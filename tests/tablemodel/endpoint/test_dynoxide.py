@@ -20,10 +20,10 @@ from botocore.exceptions import ClientError
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from tests.outside import PATIENCE_S, free_port
 from tests.tablemodel.endpoint.generated import TABLE, Operation, operations
 
 BINARY = Path(__file__).parents[2] / "conformance/node_modules/@dynoxide/linux-x64/dynoxide"
-START_TIMEOUT_S = 20.0
 
 Differs = Callable[[str, dict[str, Any], Any, Any], bool]
 """Arguments: the operation, its request, our outcome and theirs."""
@@ -138,9 +138,7 @@ def dynoxide() -> Iterator[Any]:
     binary = Path(os.environ.get("KEYHEAT_DYNOXIDE", BINARY))
     if not binary.exists():
         pytest.skip("dynoxide is not installed: npm ci --prefix tests/conformance, or set KEYHEAT_DYNOXIDE")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [binary, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -156,11 +154,11 @@ def dynoxide() -> Iterator[Any]:
         )
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE_S)
 
 
 def wait_for(port: int) -> None:
-    give_up = time.monotonic() + START_TIMEOUT_S
+    give_up = time.monotonic() + PATIENCE_S
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

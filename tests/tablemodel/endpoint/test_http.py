@@ -76,7 +76,7 @@ def narrow() -> Iterator[EndpointProcess]:
         "--max-connections",
         "2",
         "--idle-s",
-        "1",
+        "3",
     )
     with EndpointProcess.start(more=flags) as process:
         yield process
