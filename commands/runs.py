@@ -63,7 +63,8 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None, as_
         write_runs(written, everything, datetime.now(UTC))
         for problem in everything.problems:
             err.print(f"keyheat: {shown(problem.place)}: {problem.why}", markup=False)
-        out.print(f"{some(len(everything.rows), 'run')}: [bold]{shown(written)}[/]")
+        if not as_json:
+            out.print(f"{some(len(everything.rows), 'run')}: [bold]{shown(written)}[/]")
     return DONE
 
 

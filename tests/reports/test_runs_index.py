@@ -343,6 +343,8 @@ def test_the_verb_tells_programs(verb, tmp_path):
     assert by_name["hotkey"]["summary"]["constraint"] == "partition"
     assert (by_name["sharded"]["state"], by_name["sharded"]["summary"]) == ("never ended", None)
     assert not (tmp_path / "runs.html").exists()
+    both = verb("runs", tmp_path, "--json", "--out", tmp_path / "all.html")  # JSON, and nothing beside it
+    assert (json.loads(both.out), (tmp_path / "all.html").exists()) == (told, True)
 
 
 def test_the_verb_says_what_to_do_first(verb, tmp_path, monkeypatch):
