@@ -166,9 +166,12 @@ class Work:
             return here, f"{problem}; it stays in {folder}"
 
     def _pinned(self, session: Session, outcome: Outcome) -> Outcome:
-        """Give a good session the name that was asked for."""
-        if self.asked.pin is None or outcome.exit_code:
+        """Give a good session the name that was asked for; of another, say that it has not got it."""
+        if self.asked.pin is None:
             return outcome
+        if outcome.exit_code:
+            why = f"not pinned as {self.asked.pin!r}: session {outcome.session} is {outcome.verdict}"
+            return outcome.model_copy(update={"problems": (*outcome.problems, why)})
         self.history.pin(self.asked.pin, session)
         return outcome.model_copy(update={"pinned": self.asked.pin})
 

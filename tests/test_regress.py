@@ -288,6 +288,7 @@ def test_it_can_be_held_against_any_session(verb: Verb) -> None:
 def test_only_a_good_session_is_pinned(verb: Verb) -> None:
     said = verb("regress", suite(STRICT), "--pin", "gold")
     assert said.code == 1
+    assert "not pinned as 'gold': session 1 is regressed" in said.err
     with History.open(Path("reports/history.sqlite")) as history:
         assert history.pins() == ()
 
