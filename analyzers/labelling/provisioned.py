@@ -220,7 +220,8 @@ def _above(minute: Minute) -> Opinion | None:
     if minute.share < 1:
         return None
     after = minute.near(1)
-    ran_out = minute.spent_after or (after is not None and after.at and not after.whole_partitions)
+    spent = after is not None and after.at and (after.held or not after.whole_partitions)
+    ran_out = minute.spent_after or spent
     if not ran_out:
         left = f"{minute.bank.likely_after:,.0f} units of it left by estimate"
         return minute.says("minutes-burst-estimated", f": the table was still giving burst, {left}.")

@@ -254,6 +254,14 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "table-scaled-down", "table",
     ),
     (
+        "The minute in which the burst runs out after that",
+        evidence(
+            consumed(*[1_500] * 5, 1_300, *[1_000] * 4), events(*[None] * 5, 12_000, *[9] * 4),
+            capacity(4_000, 1_000), minutes=10,
+        ),
+        "table-scaled-down", "table",
+    ),
+    (
         "A flat line at what is provisioned, after minutes that saved burst: no partition stops just there",
         evidence(consumed(300, 300, *[500] * 4), events(0, 0, *[9_000] * 4), provisioned(500), minutes=6),
         "minutes-at-provisioned", "table",
