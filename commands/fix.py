@@ -15,7 +15,7 @@ from commands.load import no_collect
 from commands.making import NOT_STARTED, How, make_run, simulated
 from commands.telling import in_json
 from generator.run.jobs import Job, made, new_folder, only_ours
-from reports.terminal.console import out, print_json, shown
+from reports.terminal.console import out, print_json, shown, strong
 from tablemodel.derived import with_own_tables, write_scenario
 from tablemodel.runfiles import SIMULATED, write_json
 from tablemodel.scenario import Scenario
@@ -186,5 +186,5 @@ def _told(tried_: Made, turns: Sequence[Turn], prices: "Prices", *, as_json: boo
         print_json(content)
     else:
         out.print(fix_text(found))
-        out.print(f"\nBefore and after: [bold]{shown(page)}[/]")
+        out.print(f"\nBefore and after: {strong(page)}")
     return EXIT_CODES[found.proof.kind]

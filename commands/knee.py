@@ -13,7 +13,7 @@ from commands.guards import Guards, agreed, guarded
 from commands.making import NOT_STARTED, How, make_run
 from commands.telling import in_json
 from generator.run.jobs import Job, find_scenario, made, new_folder, only_ours
-from reports.terminal.console import bars, out, print_json, shown
+from reports.terminal.console import bars, out, print_json, strong
 from tablemodel.derived import with_demand, with_own_tables, with_trace_of, write_scenario
 from tablemodel.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
 
@@ -105,7 +105,7 @@ def knee(
         print_json({**content, "page": str(page)})
     else:
         out.print(knee_text(found))
-        out.print(f"The page: [bold]{shown(page)}[/]")
+        out.print(f"The page: {strong(page)}")
     return DONE if found_knee.state in ("carried", "limited") else INVALID
 
 

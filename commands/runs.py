@@ -14,7 +14,7 @@ from analyzers.numbers import some
 from commands.codes import DONE
 from commands.common import OUT, a_file, a_path
 from commands.telling import in_json
-from reports.terminal.console import bars, err, out, print_json, shown
+from reports.terminal.console import bars, err, out, print_json, shown, strong
 
 if TYPE_CHECKING:
     from reports.runs.history import Recall
@@ -64,7 +64,7 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None, as_
         for problem in everything.problems:
             err.print(f"keyheat: {shown(problem.place)}: {problem.why}", markup=False)
         if not as_json:
-            out.print(f"{some(len(everything.rows), 'run')}: [bold]{shown(written)}[/]")
+            out.print(f"{some(len(everything.rows), 'run')}: {strong(written)}")
     return DONE
 
 

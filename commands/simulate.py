@@ -9,7 +9,7 @@ from commands.common import OUT, a_path, a_scenario, exit_code_of, price_list, s
 from commands.making import How, simulated
 from commands.telling import in_json
 from generator.run.jobs import Job, find_scenarios, new_folder, only_ours
-from reports.terminal.console import out, print_json, shown
+from reports.terminal.console import out, print_json, strong
 from tablemodel.overrides import overridden
 from tablemodel.runfiles import SIMULATED
 
@@ -60,7 +60,7 @@ def simulate(
         diagnoses = [simulated(job, how, seed=seed) for job in jobs]
         write_comparison(folder / INDEX, [job.folder for job in jobs], listed, datetime.now(UTC))
         if not as_json:
-            out.print(f"\nSide by side: [bold]{shown(folder / INDEX)}[/]")
+            out.print(f"\nSide by side: {strong(folder / INDEX)}")
     if as_json:
         told = [diagnosis.model_dump(mode="json") for diagnosis in diagnoses]
         print_json(told[0] if len(told) == 1 else told)

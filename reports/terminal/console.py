@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import orjson
 from rich.console import Console
+from rich.markup import escape
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -29,3 +30,8 @@ def print_json(content: object) -> None:
 def shown(path: Path) -> str:
     """A path as a person would type it from here."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def strong(path: Path) -> str:
+    """The same in bold, for a line with markup: signs of a path that look like it are let be."""
+    return f"[bold]{escape(shown(path))}[/]"

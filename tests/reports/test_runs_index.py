@@ -334,6 +334,17 @@ def test_the_verb_writes_the_page_into_the_folder(verb, tmp_path):
     assert (quiet.code, quiet.out) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["[red] runs", "a[", "b [x] \\"])
+def test_the_verb_says_a_path_as_it_is(verb, tmp_path, monkeypatch, name):
+    """A name in brackets is no colour, and is not left out."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / name / "one", summary())
+    assert verb("runs", tmp_path / name).out == f"1 run: {name}/runs.html\n"
+    closing = tmp_path / name / "[" / "red]"  # "[/red]" would end a colour that nobody began
+    closing.mkdir(parents=True)
+    assert verb("runs", tmp_path / name, "--out", closing / "x.html").code == 0
+
+
 def test_the_verb_tells_programs(verb, tmp_path):
     written(tmp_path / "one", summary())
     started(tmp_path / "two", "sharded")
