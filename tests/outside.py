@@ -52,11 +52,12 @@ def eventually(attempt: Callable[[], Any], *failures: type[Exception]) -> Any:
 
     An `OSError` or one of `failures` says "not yet".
     """
+    not_yet: tuple[type[Exception], ...] = (OSError, *failures)
     gives_up_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < gives_up_s:
         try:
             found = attempt()
-        except (OSError, *failures):
+        except not_yet:
             found = None
         if found:
             return found
