@@ -18,6 +18,7 @@ import pytest
 from botocore import xform_name
 from moto.iam.access_control import IAMPolicy, PermissionResult
 
+from tests.outside import PATIENCE_S
 from tests.recording import ACCOUNT, Call, Recording, recording
 
 ROOT = Path(__file__).parents[1]
@@ -130,7 +131,7 @@ def run_elsewhere(url: str, loadtest: str, folder: Path, *more: str) -> "subproc
     identity = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": TOKEN}
     return subprocess.run(
         command, cwd=ROOT, env={**os.environ, **identity, "AWS_REGION": "us-east-1"},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
 
 

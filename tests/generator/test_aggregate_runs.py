@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tablemodel import runfiles
+from tests.outside import PATIENCE_S, free_port
 
 ROOT = Path(__file__).parents[2]
 WAYS = ("scan", "transaction", "stream")
@@ -67,17 +68,12 @@ def test_the_totals_are_what_the_orders_come_to(run_locust: Locust, tmp_path: Pa
 
 def test_two_workers_have_one_consumer(run_locust: Locust, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    scenario = small("stream", tmp_path)
+    scenario, port = small("stream", tmp_path), str(free_port())
     code, _out, err = run_locust(
         "aggregate_stream.py",
-        "--processes",
-        "2",
-        "--scenario",
-        str(scenario),
-        "--out",
-        str(folder),
-        "--no-report",
-    )
+        "--processes", "2", "--master-bind-port", port, "--master-port", port,
+        "--scenario", str(scenario), "--out", str(folder), "--no-report",
+    )  # fmt: skip
     assert code == 0, err
     run = run_of(folder)
     assert run["processes"] == 2
@@ -97,12 +93,12 @@ def test_a_killed_run_leaves_no_consumer_behind(start_locust: Callable[..., Any]
     child = start_locust(
         "aggregate_stream.py", "--headless", "--scenario", str(path), "--out", str(tmp_path / "run")
     )
-    gives_up_s = time.monotonic() + 60
+    gives_up_s = time.monotonic() + PATIENCE_S
     while not (found := beside(child.pid)) and time.monotonic() < gives_up_s:
         time.sleep(0.05)
     (consumer,) = found
     os.kill(child.pid, signal.SIGKILL)
-    _gone, alive = psutil.wait_procs([consumer], timeout=30)
+    _gone, alive = psutil.wait_procs([consumer], timeout=PATIENCE_S)
     assert alive == []
 
 
@@ -118,7 +114,7 @@ def test_an_interrupted_run_counts_what_it_placed(start_locust: Callable[..., An
         if json.loads(line).get("accepted_per_s"):
             break
     child.send_signal(signal.SIGINT)
-    _out, err = child.communicate(timeout=90)
+    _out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 130, err
     counted = run_of(folder)["counted"]
     assert counted["orders.counted"] == counted["orders.placed"] > 0

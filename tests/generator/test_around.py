@@ -26,6 +26,7 @@ from generator.transport.signed import SignedTransport
 from generator.transport.target import credentials_for, target_at
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
+from tests.outside import PATIENCE_S
 
 NOON_S = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
 
@@ -261,7 +262,7 @@ def test_an_interrupt_before_the_minute_begins_leaves_nothing_behind(
             assert runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)["status"] == "running"
             child.send_signal(signal.SIGINT)
             break
-    _out, err = child.communicate(timeout=60)
+    _out, err = child.communicate(timeout=PATIENCE_S)
     assert (child.returncode, phases[-1]) == (130, "aligning"), err
     assert not (tmp_path / "run").exists()
     client = make_client(target_at(endpoint.url))

@@ -14,10 +14,10 @@ from generator.beside.process import BesideProcess
 from generator.beside.several import Beside
 from generator.record.record import Record
 from tablemodel.scenario import Scenario, load_scenario
+from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 ECHO = "tests.generator.beside_echo"
-PATIENCE_S = 30.0
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
+from tests.outside import PATIENCE_S
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -63,7 +64,7 @@ def send(
             env={"PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
             check=True,
-            timeout=120,
+            timeout=PATIENCE_S,
         )
         with urllib.request.urlopen(f"{endpoint.url}/_keyheat/decisions?table=mix-table") as answer:
             decided = json.load(answer)

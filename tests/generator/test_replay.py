@@ -1,7 +1,6 @@
 """A trace is sent as it stands, by one process or several; a wrong one is refused before anything starts."""
 
 import json
-import socket
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
+from tests.outside import free_port
 
 Locust = Callable[..., "tuple[int, str, str]"]
 SCENARIO = """
@@ -59,8 +59,7 @@ LINES = [
 def test_every_row_is_sent_once_with_its_size(
     run_locust: Locust, endpoint: EndpointProcess, tmp_path: Path, processes: int
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    port = str(free_port())
     several = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
     options = ("--out", str(tmp_path / "run"), "--no-report", "--show-keys", "--host", endpoint.url)
     path = written(tmp_path, LINES)
