@@ -15,6 +15,7 @@ from analyzers.formats import read_diagnosis
 from generator.transport.boto import make_client
 from generator.transport.target import target_at
 from tablemodel.endpoint.process import EndpointProcess
+from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
@@ -95,7 +96,7 @@ def test_2_a_taken_port() -> None:
         port = str(taken.getsockname()[1])
         said = subprocess.run(
             [sys.executable, "-m", "keyheat", "local", "--port", port],
-            cwd=ROOT, capture_output=True, text=True, timeout=60,
+            cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S,
         )  # fmt: skip
     assert (said.returncode, said.stdout) == (2, "")
     assert (

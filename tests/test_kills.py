@@ -21,7 +21,7 @@ from analyzers.formats import read_diagnosis, read_evidence
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tests import outside
-from tests.outside import PATIENCE_S, end_all, started
+from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, started
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
@@ -34,11 +34,10 @@ question = "What is left of a run that is killed?"
 loadtest = "hotkey"
 table = { name = "short-table", sort_key = "sk", provisioned = { read = 500, write = 4_000 } }
 keys = { kind = "hot_key", share = 0.9, keys = 100 }
-load = { users = 10, requests_per_s = 400, duration_s = %s, item_bytes = 9_000 }
+load = { users = 10, requests_per_s = 400, duration_s = %s, item_bytes = 27_000 }
 """
 SEEN_BY_THE_CLIENT = {"seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"}
 RECORDS = SEEN_BY_THE_CLIENT | {"partitions.parquet"}  # which the endpoint tells
-OR_TOO_SLOW = (0, 3)  # 3: this machine could not send all that was asked for, and the run says so
 
 
 @pytest.fixture
@@ -107,7 +106,7 @@ def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path, requests: 
     psutil.wait_procs([endpoint], timeout=PATIENCE_S)  # nothing is left behind
     assert not endpoint.is_running() or endpoint.status() == psutil.STATUS_ZOMBIE
 
-    assert files_in(run) == {"run.json", "underway.json"}
+    assert files_in(run) - {".underway.json.tmp"} == {"run.json", "underway.json"}  # it may just be written
     assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "running"
     evidence = collected_later(run)
     assert evidence.table.name == "short-table"

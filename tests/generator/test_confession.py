@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
@@ -25,6 +26,7 @@ from analyzers.measures.latency import read_latencies
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.runfiles import FileProblem
+from tests.outside import PATIENCE_S
 
 Start = Callable[..., "subprocess.Popen[str]"]
 HELD_BACK_S = 0.2
@@ -106,7 +108,7 @@ def test_a_generator_that_is_throttled_makes_the_run_invalid(
     eventually(child, lambda: decided(endpoint.url) > 400)
     with small_share_of_a_core(child.pid):
         time.sleep(DURATION_S)  # until the load's time is over; files and report may be made at full speed
-    _, err = child.communicate(timeout=90)
+    _, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 0, err
     assert run_of(folder)["generator"]["bound"] is True
     check_diagnosis(folder)
@@ -126,9 +128,23 @@ def check_diagnosis(folder: Path) -> None:
 
 @contextmanager
 def held_back(url: str) -> Iterator[str]:
-    """An endpoint as it is seen from far away: each answer comes a moment later. Gives its URL."""
-    port = int(url.rpartition(":")[2])
-    loop = asyncio.new_event_loop()
+    """An endpoint as it is seen from far away: each answer comes a moment later. Gives its URL.
+
+    Its event loop has a thread of its own: in that of the tests a browser's may be running.
+    """
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
+    thread = Thread(target=lambda: asyncio.run(_hold_back(int(url.rpartition(":")[2]), started)))
+    thread.start()
+    loop, ended, port = started.result(timeout=PATIENCE_S)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join()
+
+
+async def _hold_back(behind: int, started: Future[Any]) -> None:
+    """Pass on what comes to a port of our own to another one, until that is ended."""
 
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, wait_s: float) -> None:
         while data := await reader.read(65_536):
@@ -137,29 +153,24 @@ def held_back(url: str) -> Iterator[str]:
         writer.close()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        behind_reader, behind_writer = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(
-            pass_on(reader, behind_writer, 0.0),
-            pass_on(behind_reader, writer, HELD_BACK_S),
-            return_exceptions=True,
-        )
-        behind_writer.close()
+        behind_reader, behind_writer = await asyncio.open_connection("127.0.0.1", behind)
+        try:
+            await asyncio.gather(
+                pass_on(reader, behind_writer, 0.0),
+                pass_on(behind_reader, writer, HELD_BACK_S),
+                return_exceptions=True,
+            )
+        finally:  # also where the loop ends and this is cancelled
+            for one in (writer, behind_writer):
+                one.transport.abort()
 
-    server = loop.run_until_complete(asyncio.start_server(accept, "127.0.0.1", 0))
-    thread = Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        server.close()
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0.05))
-        loop.close()
+    server, ended = await asyncio.start_server(accept, "127.0.0.1", 0), asyncio.Event()
+    started.set_result((asyncio.get_running_loop(), ended, server.sockets[0].getsockname()[1]))
+    await ended.wait()
+    server.close()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("load", "bound", "said"),
     [
@@ -177,7 +188,7 @@ def test_a_slow_endpoint_leaves_the_run_valid_where_there_are_users_enough(
             "hotkey.py", "--headless", "--only-summary", "--scenario", str(path), "--out", str(folder),
             "--target", url, "--no-report",
         )  # fmt: skip
-        _, err = child.communicate(timeout=90)
+        _, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 0, err
     run = run_of(folder)
     assert run["generator"]["bound"] is bound, run["generator"]

@@ -19,6 +19,7 @@ from generator.transport.target import Target, target_at
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.spec.table import TableSpec
+from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 Locust = Callable[..., "tuple[int, str, str]"]
@@ -151,7 +152,7 @@ def test_a_run_that_is_left_at_once_says_how_to_put_back_what_was_there(
     child.send_signal(signal.SIGINT)
     assert next(told) == "collecting"
     child.send_signal(signal.SIGINT)
-    _out, err = child.communicate(timeout=60)
+    _out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 130, err
     assert "aws dynamodb update-contributor-insights --table-name short-table" in err  # it left at once
     manifest = runfiles.read_json(folder / "run.json", runfiles.RUN)
@@ -202,7 +203,7 @@ def test_a_run_that_cannot_begin_puts_back_what_was_there(
 ) -> None:
     """In a process of its own, since a run imports locust, which replaces sockets."""
     command = [sys.executable, "-c", BREAKS, str(scenario_file), endpoint.url, str(tmp_path / "run")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert "no load today" in done.stderr
     assert not (tmp_path / "run").exists()  # it never began, and owes nothing
     rules = client.describe_contributor_insights(TableName="short-table")

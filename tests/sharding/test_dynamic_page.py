@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tablemodel.endpoint.process import EndpointProcess
+from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "dynamic-sharding.md").read_text(encoding="utf-8")
@@ -91,7 +92,7 @@ def on_endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str
         def run(source: str) -> str:
             said = subprocess.run(
                 [sys.executable, "-c", source],
-                env=kept | local, cwd=ROOT, capture_output=True, text=True, timeout=60,
+                env=kept | local, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S,
             )  # fmt: skip
             assert said.returncode == 0, said.stderr
             return said.stdout

@@ -17,12 +17,12 @@ from botocore.exceptions import ClientError
 from sharding import Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter, put_item
 from sharding.state import Shards
 from tablemodel.endpoint.process import EndpointProcess
+from tests.outside import PATIENCE_S
 from tests.sharding.actors import ITEMS, KEY, METADATA, Counts, Log, client_of
 
 ROOT = Path(__file__).parents[2]
 SCALE = 0.02  # a partition admits 20 writes and 60 reads per second
 TEN_PARTITIONS = {"ReadCapacityUnits": 15_000, "WriteCapacityUnits": 5_000}
-PATIENCE_S = 200.0
 
 Child = subprocess.Popen[str]
 Start = Callable[..., Child]
@@ -166,7 +166,7 @@ def test_a_writer_killed_between_the_metadata_and_its_item_harms_nobody(
     assert victim.stdout is not None
     assert victim.stdout.readline() == f"raised {KEY}#1\n"
     victim.send_signal(signal.SIGKILL)
-    victim.communicate(timeout=30)
+    victim.communicate(timeout=PATIENCE_S)
     assert victim.returncode == -signal.SIGKILL
     assert shards_of(client).number == 2
     counts = Counts()
@@ -191,7 +191,7 @@ def test_a_table_that_is_too_small_gets_capacity_and_no_shards(url: str) -> None
     for _ in range(10):
         with pytest.raises(ClientError, match=r"Throttling|ProvisionedThroughput"):
             waiting.write(KEY, put, within_s=0.1)
-    assert counts.numbers["shards.capacity_asked"] >= 20
+    assert counts.numbers["shards.capacity_asked"] >= 10, "for each write at least once"
     assert shards_of(client).number == 1
     ask = ProvisionedCapacity(client, ITEMS, most_write_units=1_000, factor=2_000)
     asking = ShardWriter(Metadata(client, METADATA), policy, ask_for_capacity=ask)

@@ -23,7 +23,7 @@ from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.prices import load_prices
 from tests.generator.conftest import SCENARIO, clean_environment
 from tests.generator.tables.conftest import Account, ours, spec_of
-from tests.outside import end_all, eventually, started
+from tests.outside import PATIENCE_S, end_all, eventually, started
 
 ROOT = Path(__file__).parents[3]
 PRICES = load_prices()
@@ -211,7 +211,7 @@ def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(begin: Beg
     with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
         child = begin(endpoint)
         os.killpg(child.pid, signal.SIGINT)
-        _out, err = child.communicate(timeout=60)
+        _out, err = child.communicate(timeout=PATIENCE_S)
         assert child.returncode == 130, err
         assert "table short-table, which this run made, is deleted" in err
         assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
