@@ -47,12 +47,12 @@ def marked(chart: Chart, run: Run, resource: Resource) -> Chart:
 
 def said_of(run: Run) -> list[str]:
     """Every change in a sentence, in order of time."""
-    return [_said(run, change, _say(run)) for change in _changes(run)]
-
-
-def _say(run: Run) -> Callable[[float], str]:
-    last_s = max(max(change.at_s, change.in_force_s or 0.0) for change in _changes(run))
-    return saying(_epoch_s(run, 0.0), _epoch_s(run, last_s))
+    changes = list(_changes(run))
+    if not changes:
+        return []
+    last_s = max(max(change.at_s, change.in_force_s or 0.0) for change in changes)
+    say = saying(_epoch_s(run, 0.0), _epoch_s(run, last_s))
+    return [_said(run, change, say) for change in changes]
 
 
 def _said(run: Run, change: CapacityChange, say: Callable[[float], str]) -> str:
