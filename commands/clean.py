@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commands.codes import DONE, INTERRUPTED, INVALID, REFUSED
-from commands.common import a_folder, price_list, some_prices
+from commands.common import Within, a_folder, price_list, some_prices
 from commands.telling import in_json
 from reports.terminal.console import bars, err, out, print_json, shown
 from tablemodel.prices import Prices
@@ -25,7 +25,7 @@ ATTEMPTS = 10
 @click.option(
     "--max-units-per-s",
     "most_per_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Within(min=0, min_open=True),
     help="reads and writes together  [default: a quarter of what the table has provisioned, or 500]",
 )
 @in_json("what was deleted, and what it consumed,")

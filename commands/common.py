@@ -1,8 +1,9 @@
 """What verbs share: exit codes, the options that several of them have, and how a run is judged."""
 
 from datetime import UTC, datetime
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -39,6 +40,18 @@ class ScenarioName(click.ParamType[str]):
 
 
 a_scenario = ScenarioName()
+
+
+class Within(click.FloatRange):
+    """A number in a range. `nan` is in none, though no comparison finds it outside."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Ends the command where it is none, or outside."""
+        number = float(super().convert(value, param, ctx))
+        if isnan(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return number
+
 
 some_prices = click.option(
     "--prices", type=a_file, default=PRICES, help="a price list  [default: configs/prices.toml]"

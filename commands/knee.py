@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 import click
 
 from commands.codes import DONE, INVALID
-from commands.common import OUT, a_path, a_scenario, some_prices
+from commands.common import OUT, Within, a_path, a_scenario, some_prices
 from commands.guards import Guards, agreed, guarded
 from commands.making import NOT_STARTED, How, make_run
 from commands.telling import in_json
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WIDE: Final = 64  # times the scenario's own demand, up and down, unless somebody says otherwise
 MOST: Final = 10_000_000.0  # a second: what a scenario may ask for
-a_demand = click.FloatRange(0, MOST, min_open=True)
+a_demand = Within(0, MOST, min_open=True)
 
 
 @click.command()
@@ -45,12 +45,12 @@ a_demand = click.FloatRange(0, MOST, min_open=True)
 )
 @click.option(
     "--precision",
-    type=click.FloatRange(0.01, 0.5),
+    type=Within(0.01, 0.5),
     default=0.05,
     show_default=True,
     help="how near what is carried and what is not have to be",
 )
-@click.option("--step", "step_s", type=click.FloatRange(10, 3_600), metavar="S", help="seconds of a step")
+@click.option("--step", "step_s", type=Within(10, 3_600), metavar="S", help="seconds of a step")
 @click.option(
     "--out", "folder", type=a_path, help="where page and runs go  [default: reports/out/NAME-knee-TIME]"
 )

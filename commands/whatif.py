@@ -6,7 +6,7 @@ from typing import cast
 import click
 
 from commands.codes import BROKEN, DONE
-from commands.common import a_scenario, price_list, some_prices
+from commands.common import Within, a_scenario, price_list, some_prices
 from commands.telling import in_json
 from generator.run.jobs import find_scenario
 from reports.terminal.console import bars, out, print_json
@@ -20,7 +20,7 @@ QUESTIONS = ("shards", "write-capacity", "read-capacity")
 @click.option(
     "--throttle-share",
     "share",
-    type=click.FloatRange(0, 1),
+    type=Within(0, 1),
     default=0.001,
     show_default=True,
     help="the largest part of the attempts that may be throttled",

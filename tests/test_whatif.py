@@ -78,6 +78,7 @@ def test_the_answer_of_an_index_names_it(verb: Verb) -> None:
         (("replay", "shards"), "replays a trace"),
         (("hotkey", "users"), "is not one of"),
         (("hotkey", "shards", "--throttle-share", "2"), "is not in the range"),
+        (("hotkey", "shards", "--throttle-share", "nan"), "nan is no number"),
     ],
 )
 def test_what_cannot_be_asked_is_exit_code_2(verb: Verb, asked: tuple[str, ...], wrong: str) -> None:
