@@ -9,6 +9,7 @@ from regression.finding import Decision, Finding
 from regression.outcome import Outcome, Verdict, is_idle
 
 MOST_TIMES: Final = 1_000  # beyond, nobody cares how many
+SINGLE: Final = {"units": "unit", "shards": "shard"}
 SHOWN: Final[Mapping[Verdict, str]] = {
     "good": "As good as it was",
     "baseline": "New baseline",
@@ -76,7 +77,7 @@ def against(outcome: Outcome) -> str:
 
 
 def value(of: float | str | None, measure: str) -> str:
-    """A value of a measure with its unit: 1,800 units/s, 2.5 %, 12.3 ms; a dash where there is none."""
+    """A value of a measure with its unit: 1,800 units/s, 1 shard, 2.5 %; a dash where there is none."""
     if of is None:
         return NOTHING
     if isinstance(of, str):
@@ -84,7 +85,8 @@ def value(of: float | str | None, measure: str) -> str:
     unit = MEASURES[measure].unit if measure in MEASURES else ""
     if unit == "share":
         return f"{measured(of * 100)} %"
-    return f"{measured(of)} {unit}".rstrip()
+    said = measured(of)
+    return f"{said} {SINGLE.get(unit, unit) if said == '1' else unit}".rstrip()
 
 
 def relative(change: float | None) -> str:
