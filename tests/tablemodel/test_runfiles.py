@@ -77,6 +77,15 @@ def test_a_missing_file_is_explained(tmp_path: Path) -> None:
         read_json(tmp_path, runfiles.RUN)
 
 
+def test_a_folder_of_runs_is_not_a_run(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text("{}")
+    with pytest.raises(FileProblem) as said:
+        read_json(tmp_path / "run.json", runfiles.RUN)
+    assert str(said.value).endswith(f"run.json is missing; there are runs below it, such as {tmp_path / 'a'}")
+
+
 @pytest.mark.parametrize("kept", [0, 4, 100, -1])
 def test_a_truncated_table_is_explained(tmp_path: Path, kept: int) -> None:
     path = tmp_path / "seconds.parquet"
