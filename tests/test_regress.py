@@ -124,7 +124,7 @@ def test_a_gate_that_fails_is_exit_code_1_and_its_runs_have_reports(verb: Verb) 
     said = verb("regress", suite(DEARER), "--force", "--out", "dear")
     assert said.code == 1
     assert said.out.splitlines()[0] == "short regressed: 1 of 2 gates failed."
-    assert said.says("too-small: units_per_operation.write 1 units before, 2 units now (100 % more)")
+    assert said.says("too-small: units_per_operation.write 1 unit before, 2 units now (100 % more)")
     assert said.says("FORCED: the setups differ")
     assert said.says("too-small: scenario load.item_bytes was")
     assert [one.verdict for one in sessions()] == ["regressed", "baseline"]
