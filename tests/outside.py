@@ -54,15 +54,15 @@ def eventually(attempt: Callable[[], Any], *failures: type[Exception]) -> Any:
     """
     not_yet: tuple[type[Exception], ...] = (OSError, *failures)
     gives_up_s = time.monotonic() + PATIENCE_S
+    why = None
     while time.monotonic() < gives_up_s:
         try:
-            found = attempt()
-        except not_yet:
-            found = None
-        if found:
-            return found
+            if found := attempt():
+                return found
+        except not_yet as error:
+            why = error
         time.sleep(0.05)
-    raise AssertionError("it never came to it")
+    raise AssertionError("it never came to it") from why
 
 
 def started(command: Sequence[object], folder: Path, env: Mapping[str, str]) -> "subprocess.Popen[str]":

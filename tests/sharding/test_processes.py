@@ -121,6 +121,7 @@ def test_fifty_writers_raise_the_number_once_per_cooldown(url: str, start: Start
     gaps_s = [(later.at_us - earlier.at_us) / 1e6 for earlier, later in pairwise(changes)]
     assert min(gaps_s) >= cooldown_s
     assert counted["shards.increments"] == shards.number - 1
+    assert counted["shards.conflicts"] > 0, "they did meet"
     assert counted["shards.cooling"] > counted["shards.increments"]
     assert names_in(client) == Log(str(tmp_path / "log")).read()[0]
 
