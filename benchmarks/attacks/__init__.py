@@ -1,0 +1,1 @@
+"""Attacks that take too long for a test: one module for each thing attacked."""
