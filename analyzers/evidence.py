@@ -17,6 +17,7 @@ from analyzers.collecting.plausible import within
 from analyzers.collecting.waiting import Clock, Progress, Sleep
 from analyzers.formats import Evidence, TableFacts, Window
 from analyzers.manifest import Manifest, read_manifest
+from analyzers.numbers import span
 from tablemodel.checked import Mistakes
 
 MINUTE: Final = timedelta(minutes=1)
@@ -51,7 +52,7 @@ def collect(
 
     def there_s() -> float:
         """The time of the service, whose minutes are waited for."""
-        return clock() + run.clock_skew_s
+        return clock() + _ahead_s(run)
 
     source = Source(
         client_factory=factory, pace=pace, clock=there_s, sleep=sleep, progress=progress, show_keys=show_keys
@@ -59,7 +60,7 @@ def collect(
     window = run_window(run, there_s())
     answers = run.endpoint is None or run.endpoint.of("cloudwatch").answer != "no"
     found = _gather(
-        source, run.table, window, _of_run(run_dir, run, window), _unfinished(run), run.scale,
+        source, run.table, window, _of_run(run_dir, run, window), _unsure(run), run.scale,
         wait=answers, seen=partitions.noted(run),
     )  # fmt: skip
     return found.model_copy(update={"endpoint": run.endpoint})
@@ -68,13 +69,13 @@ def collect(
 def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) -> Evidence:
     """Evidence of a run from what the AWS CLI printed for its queries. Raises `FileProblem`, `ValueError`."""
     run = read_manifest(run_dir)
-    window = run_window(run, now_s + run.clock_skew_s)
+    window = run_window(run, now_s + _ahead_s(run))
     records = _of_run(run_dir, run, window)
     table = with_indexes(run.table, _spoken_of(records))
     found = from_cli_output(pages, table=table, window=window, records=records)
     seen, unseen = partitions.noted(run)
     known = {"scale": run.scale, "endpoint": run.endpoint, "partitions": seen}
-    return found.model_copy(update={**known, "missing": (*_unfinished(run), *found.missing, *unseen)})
+    return found.model_copy(update={**known, "missing": (*_unsure(run), *found.missing, *unseen)})
 
 
 def collect_table(
@@ -218,7 +219,19 @@ def _of_run(run_dir: Path, run: Manifest, window: Window) -> Records:
     )
 
 
-def _unfinished(run: Manifest) -> tuple[str, ...]:
-    if run.ended_at is not None:
-        return ()
-    return (f"the end of the run: run.json says it is {run.status}",)
+def _ahead_s(run: Manifest) -> float:
+    """By how much the service's clock is ahead of the one here, once the run is over."""
+    return run.clock_skew_s - run.clock_jump_s
+
+
+def _unsure(run: Manifest) -> tuple[str, ...]:
+    """What is not known of when the run was."""
+    found = []
+    if run.ended_at is None:
+        found.append(f"the end of the run: run.json says it is {run.status}")
+    if run.clock_jump_s:
+        found.append(
+            f"when exactly the run was: its machine's clock jumped by {span(abs(run.clock_jump_s))} "
+            "meanwhile, and the window of this evidence goes by the clock as it was before"
+        )
+    return tuple(found)

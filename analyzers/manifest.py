@@ -15,13 +15,10 @@ from analyzers.values import Count, Quantity, Time
 from tablemodel import runfiles
 from tablemodel.capabilities import Capabilities
 from tablemodel.checked import checked
-from tablemodel.runfiles import SIMULATED
+from tablemodel.runfiles import MOST_SKEW_S, SIMULATED
 from tablemodel.stop import Stop
 
 Units = Annotated[float, Field(ge=0, le=1e15)]  # more than a table can consume in a year
-
-
-MOST_SKEW_S = 86_400.0  # a machine whose clock is a day off has another fault
 
 
 class _Part(BaseModel):
@@ -40,6 +37,7 @@ class GeneratorHealth(_Part):
     asked_per_s: Quantity | None = None
     achieved_per_s: Quantity | None = None
     late_ms_p99: Quantity | None = None
+    clock_jump_s: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # the wall clock was set meanwhile
     target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # what asked and achieved are in
 
 
@@ -118,6 +116,11 @@ class Manifest(_Part):
     clock_skew_s: Annotated[float, Field(ge=-MOST_SKEW_S, le=MOST_SKEW_S)] = 0.0
     """By how much the service's clock was ahead of that of the machine which wrote the run's files."""
     partitions: PartitionsNoted | None = None
+
+    @property
+    def clock_jump_s(self) -> float:
+        """How far that machine's clock was set forward while it loaded: the run's times do not follow it."""
+        return self.generator.clock_jump_s if self.generator else 0.0
 
     @property
     def rows_ahead_s(self) -> int:

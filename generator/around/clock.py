@@ -20,7 +20,9 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from tablemodel.changes import DAY_S
 from tablemodel.limits import SIGNATURE_CLOCK_S
+from tablemodel.runfiles import MOST_SKEW_S
 
 SAMPLES: Final = 5
 APART_S: Final = 0.2  # five samples lie at all fractions of a second
@@ -32,7 +34,7 @@ REFUSALS: Final = frozenset(
 
 
 class ClockWrong(Exception):
-    """The clock of this machine is so far off that AWS refuses every request; the text says what to do."""
+    """The clock of this machine is so far off that no run can be made; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,12 @@ def measure(
         if (one := _sample(client, table, clock)) is not None:
             found.append(one)
     skew = skew_of(found)
+    if skew is not None and abs(skew.ahead_s) > MOST_SKEW_S:
+        raise ClockWrong(
+            f"this machine's clock is {_length(skew.ahead_s)} {_side(skew.ahead_s)} that of the service, by "
+            "the Date of its answers: set the one that is wrong (this machine's with `timedatectl set-ntp "
+            "true`, say). At more than a day, nothing that the service measures fits the run"
+        )
     refused = any(one.refused for one in found)
     if skew is not None and refused and abs(skew.ahead_s) > SIGNATURE_CLOCK_S / 2:
         raise ClockWrong(
@@ -115,13 +123,15 @@ def _sample(client: Any, table: str, clock: Callable[[], float]) -> Sample | Non
     date = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
     try:
         return Sample(sent_s, received_s, parsedate_to_datetime(date).timestamp(), refused)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
 def _length(seconds: float) -> str:
     minutes = round(abs(seconds) / 60)
-    return f"{minutes} minutes" if minutes > 1 else f"{abs(seconds):.1f} s"
+    if minutes > 2 * DAY_S / 60:
+        return f"{abs(seconds) / DAY_S:,.1f} days"
+    return f"{minutes:,} minutes" if minutes > 1 else f"{abs(seconds):.1f} s"
 
 
 def _side(ahead_s: float) -> str:

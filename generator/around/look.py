@@ -18,7 +18,7 @@ ATTEMPTS: Final = 3
 
 
 def check_clock(target: Target, table: str, clock: Callable[[], float]) -> None:
-    """Raises `TableError` where this machine's clock is so far off that AWS refuses every request."""
+    """Raises `TableError` where this machine's clock is so far off that no run can be made."""
     if target.local:
         return
     client = make_client(target)

@@ -186,6 +186,20 @@ def test_the_times_of_a_run_are_moved_to_the_services(skew_s: float, tmp_path: P
     assert drawn[0] == int(run.seconds[0].second.timestamp())
 
 
+def test_evidence_of_a_run_whose_wall_clock_jumped_goes_by_the_clock_before_and_says_so(
+    tmp_path: Path, demo: Any
+) -> None:
+    """An hour forward: here it is an hour later than the minutes that are waited for."""
+    run, expected = demo("hotkey")
+    write_run(tmp_path, run, generator={"bound": False, "checks": [], "clock_jump_s": 3_600.0})
+    aws = run.aws()
+    found = evidence.collect(
+        tmp_path, client_factory=aws.factory, clock=lambda: aws.clock.now_s + 3_600, sleep=aws.clock.sleep
+    )
+    assert (found.window, found.series) == (expected.window, expected.series)
+    assert found.missing[0].startswith("when exactly the run was: its machine's clock jumped by 1 h")
+
+
 def test_a_split_for_heat_on_an_endpoint_of_ours_is_seen_and_explains_why_the_throttles_ended() -> None:
     """One partition key with random sort keys, 12 writes a second where a partition admits 10."""
     streamed = Streamed(scale=0.01)

@@ -10,11 +10,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
+from analyzers.manifest import Manifest
 from generator.around.alignment import AFTER_S, align
 from generator.around.clock import ClockWrong, Sample, measure, skew_of
 from generator.around.look import Around, check_clock
@@ -26,6 +27,7 @@ from generator.transport.signed import SignedTransport
 from generator.transport.target import credentials_for, target_at
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
+from tablemodel.runfiles import MOST_SKEW_S
 from tests.outside import PATIENCE_S
 
 NOON_S = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
@@ -91,14 +93,69 @@ def test_a_clock_for_which_every_request_is_refused_is_said(ahead_s: float, word
         measured(ahead_s, code="InvalidSignatureException")
 
 
+@pytest.mark.parametrize(
+    ("ahead_s", "words"),
+    [(86_500.0, "1,442 minutes behind that of"), (-3 * 86_400.0, "3.0 days ahead of that of the service")],
+)
+@pytest.mark.parametrize("code", [None, "ResourceNotFoundException"])
+def test_a_service_whose_date_is_more_than_a_day_off_is_not_loaded(
+    ahead_s: float, words: str, code: str | None
+) -> None:
+    """Whatever else it says: the run could not be read afterwards."""
+    with pytest.raises(ClockWrong, match=words):
+        measured(ahead_s, code=code)
+
+
+@pytest.mark.parametrize("ahead_s", [-86_399.0, 86_399.0])
+def test_what_is_loaded_can_be_read(ahead_s: float) -> None:
+    found = measured(ahead_s).ahead_s
+    run = {"started_at": "2026-11-20T12:00:00Z", "table": {"name": "orders"}}
+    assert Manifest.model_validate({**run, "clock_skew_s": round(found, 3)}).clock_skew_s
+    with pytest.raises(ValueError, match="clock_skew_s"):
+        Manifest.model_validate({**run, "clock_skew_s": 1.01 * MOST_SKEW_S})
+
+
+def test_a_date_that_is_none_is_no_time() -> None:
+    clock = Clock()
+    for date in ("tomorrow", "", "Mon, 32 Nov 2026 12:00:00 GMT"):
+        metadata = {"HTTPHeaders": {"date": date}}
+        odd = SimpleNamespace(describe_table=lambda TableName, said=metadata: {"ResponseMetadata": said})
+        assert measure(odd, "orders", clock=clock, sleep=clock.sleep) is None
+
+
+def test_a_run_at_a_service_of_another_day_sends_nothing(
+    run_locust: Callable[..., "tuple[int, str, str]"], scenario_file: Path, tmp_path: Path
+) -> None:
+    keys = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret"}
+    asked = list[str]()
+    late = type("Later", (Late,), {"behind_s": 4 * 86_400, "asked": asked})
+    with ThreadingHTTPServer(("127.0.0.1", 0), late) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        code, _out, err = run_locust(
+            "hotkey.py", "--scenario", str(scenario_file), "--out", str(tmp_path / "run"), "--yes",
+            "--host", f"http://0.0.0.0:{server.server_port}", env=keys,
+        )  # fmt: skip
+        server.shutdown()
+        thread.join()
+    assert code == 2, err
+    assert "this machine's clock is 4.0 days behind that of the service" in err
+    assert set(asked) == {"DynamoDB_20120810.DescribeTable"}
+    assert not (tmp_path / "run").exists()
+
+
 class Late(BaseHTTPRequestHandler):
     """DynamoDB for a machine whose clock is seven minutes behind."""
 
+    behind_s = 420.0
+    asked: ClassVar[list[str]] = []
+
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append(self.headers["X-Amz-Target"])
         said = b'{"__type": "com.amazon.coral.service#InvalidSignatureException", "message": "expired"}'
         self.send_response_only(400)
-        self.send_header("Date", formatdate(time.time() + 420, usegmt=True))
+        self.send_header("Date", formatdate(time.time() + self.behind_s, usegmt=True))
         self.send_header("Content-Length", str(len(said)))
         self.end_headers()
         self.wfile.write(said)
