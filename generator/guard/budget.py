@@ -12,9 +12,10 @@ from pydantic import ValidationError
 from generator.record.consumed import Consumed
 from tablemodel.bill import AROUND_S, Bill, Tariff
 from tablemodel.spec.guards import BudgetSpec
-from tablemodel.stop import Stop
+from tablemodel.stop import Rule, Stop
 
 MINUTE_S: Final = 60.0
+LEAST_DOLLARS: Final = 1e-9  # of a budget that is spent on hours alone, nothing is left for requests
 FREE: Final = Tariff(per_hour=0.0, per_write_unit=0.0, per_read_unit=0.0)
 
 
@@ -91,6 +92,24 @@ class Caps:
             minutes = elapsed_s / MINUTE_S
             return Stop(rule="max_minutes", limit=self.seconds / MINUTE_S, seen=minutes, at_s=elapsed_s)
         return None
+
+    def share_of(self, consumed: Consumed) -> float:
+        """The share of the budget that so much uses up, beside what the tables cost by the hour."""
+        of_units = consumed.units / self.units if self.units else 0.0
+        if self.dollars is None:
+            return of_units
+        nothing = self.spent_dollars(Consumed(), 0.0)
+        dollars = self.spent_dollars(consumed, 0.0) - nothing
+        return max(of_units, dollars / max(self.dollars - nothing, LEAST_DOLLARS))
+
+    def nearest(self, consumed: Consumed, elapsed_s: float) -> Stop:
+        """The cap of which so much leaves the least. There is one."""
+        caps: list[tuple[Rule, float | None, float]] = [
+            ("max_units", self.units, consumed.units),
+            ("max_dollars", self.dollars, self.spent_dollars(consumed, elapsed_s)),
+        ]
+        stops = [Stop(rule=rule, limit=cap, seen=seen, at_s=elapsed_s) for rule, cap, seen in caps if cap]
+        return max(stops, key=lambda stop: stop.seen / stop.limit)
 
     def spent_dollars(self, consumed: Consumed, elapsed_s: float) -> float:
         """What the run has cost, and its tables until they are deleted."""

@@ -1,7 +1,7 @@
 """The watch of one run, made from its plan: in a master, in a process on its own, and in each worker."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from time import time
+from time import monotonic
 from typing import Any, Final
 
 import gevent
@@ -46,6 +46,7 @@ def watch_here(
         plan.scenario.abort_on,
         duration_s,
         stop,
+        load.clock,
         record=lambda: load.record,
         sources=lambda: [source_here(load, Consumed())],
     )
@@ -60,6 +61,7 @@ def watch_workers(
         plan.scenario.abort_on,
         duration_s,
         stop,
+        gatherer.clock,
         record=lambda: gatherer.record,
         sources=lambda: _of_workers(gatherer.workers),
         reaction_s=WORKERS_REACT_S,
@@ -74,6 +76,7 @@ def watch_alone(caps: Caps, load: Load, sent: Callable[[], Consumed], stop: Call
         None,
         None,
         stop,
+        load.clock,
         record=lambda: load.record,
         sources=lambda: [source_here(load, sent())],
     )
@@ -84,6 +87,7 @@ def _watch(
     rules: AbortSpec | None,
     duration_s: float | None,
     stop: Callable[[], None],
+    clock: Callable[[], float],
     *,
     record: Callable[[], Record],
     sources: Callable[[], Iterable[Source]],
@@ -91,7 +95,7 @@ def _watch(
     known_after_s: int = 0,
 ) -> Watch:
     """A watch that begins now."""
-    started_s = time()
+    started_s = clock()
     return Watch(
         caps=caps,
         rules=rules,
@@ -100,24 +104,34 @@ def _watch(
         record=record,
         sources=sources,
         stop=stop,
+        clock=clock,
         reaction_s=reaction_s,
         known_after_s=known_after_s,
     )
 
 
-def watch_master(heard_s: Callable[[], float | None], stop: Callable[[], None]) -> None:
-    """Stop once nothing has been heard of the master for too long. Run it in a greenlet of its own."""
-    while True:
-        gevent.sleep(1.0)
-        heard = heard_s()
-        if heard is not None and time() - heard > MASTER_SILENT_S:
-            stop()
-            return
+def watch_master(
+    heard_s: Callable[[], float | None],
+    stop: Callable[[], None],
+    *,
+    clock: Callable[[], float] = monotonic,
+    sleep: Callable[[float], object] = gevent.sleep,
+) -> None:
+    """Stop once nothing has been heard of the master for too long. Run it in a greenlet of its own.
+
+    `heard_s` is of the wall clock, which may jump: that it changes is what says that something was heard.
+    """
+    newest, newest_s = heard_s(), clock()
+    while newest is None or clock() - newest_s <= MASTER_SILENT_S:
+        sleep(1.0)
+        if (heard := heard_s()) != newest:
+            newest, newest_s = heard, clock()
+    stop()
 
 
 def source_here(load: Load, sent: Consumed) -> Source:
     """What this process has consumed: `sent` is what it has cut off its record by now."""
-    now_s = time()
+    now_s = load.clock()
     return Source("here", now_s, sent.plus(load.record.consumed), load.in_flight(now_s))
 
 

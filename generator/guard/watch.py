@@ -8,7 +8,6 @@ more often it looks.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import ceil, floor, inf
-from time import time
 from typing import Final
 
 import gevent
@@ -41,6 +40,7 @@ class Watch:
     record: Callable[[], Record]
     sources: Callable[[], Iterable[Source]]
     stop: Callable[[], None]
+    clock: Callable[[], float]
     reaction_s: float = REACTION_S
     known_after_s: int = 0  # how far the newest whole second lies back, where pieces arrive
     stopped: Stop | None = None
@@ -55,7 +55,7 @@ class Watch:
 
     def follow(self) -> None:
         """Look until the run is stopped or over. Run it in a greenlet of its own."""
-        while (wait_s := self.look(time())) is not None:
+        while (wait_s := self.look(self.clock())) is not None:
             gevent.sleep(wait_s)
 
     def look(self, now_s: float) -> float | None:
@@ -66,9 +66,18 @@ class Watch:
         stop = self._exceeded(now_s + self.reaction_s) or self._broken(now_s)
         if stop is None:
             return self._next_look_s(now_s)
+        self._end(stop, now_s)
+        return None
+
+    def used_up(self) -> None:
+        """No further request fits into what the run may consume."""
+        now_s = self.clock()
+        if not self._closed and self.stopped is None:
+            self._end(self.caps.nearest(self.record().consumed, now_s - self.started_s), now_s)
+
+    def _end(self, stop: Stop, now_s: float) -> None:
         self.stopped = Stop(rule=stop.rule, limit=stop.limit, seen=stop.seen, at_s=now_s - self.started_s)
         self.stop()
-        return None
 
     def close(self) -> None:
         """The load is being ended for another reason: from now on nothing ends it early."""

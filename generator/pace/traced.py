@@ -1,6 +1,7 @@
 """A trace as an arrival schedule: each row is due at its time, and is sent by the user whose turn that is."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from time import time
 
 from generator.pace.arrivals import Arrivals, OpenPace
 from generator.pace.schedule import DROPPED_AFTER_S
@@ -68,8 +69,10 @@ class TraceSchedule:
 class TracePace(OpenPace):
     """One user's part in a trace: the row that its present task is to send."""
 
-    def __init__(self, arrivals: Arrivals, schedule: TraceSchedule) -> None:
-        super().__init__(arrivals)
+    def __init__(
+        self, arrivals: Arrivals, schedule: TraceSchedule, *, clock: Callable[[], float] = time
+    ) -> None:
+        super().__init__(arrivals, clock=clock)
         self._rows = schedule
         self.row: Row | None = None
 

@@ -13,6 +13,7 @@ from generator.record.latency import Latency
 LAG_EVERY_S = 0.1
 _LATENCIES = ("lag", "late")
 _HIGHEST = ("cpu_percent_max", "stalled", "ended_s")
+_OTHERWISE = ("began_s", "clock_jump_s")
 
 
 @dataclass(slots=True)
@@ -23,14 +24,17 @@ class Health:
     starved_s: float = 0.0  # the process could have run, and waited for a CPU
     watched_s: float = 0.0  # how long that was watched; 0 where the system does not say
     stalled: int = 0  # users that did not come back, the most at one time
+    silent_s: float = 0.0  # nothing was answered for so long while requests were in flight
+    unanswered_s: float = 0.0  # that users waited in all for answers which did not come
     missed: int = 0  # closed loop: intended starts that passed while the user waited for an answer
     offered: float = 0.0  # sent, in what the target is in; what was refused counts as what it would have cost
-    asked: float = 0.0  # open loop: what the schedule asked for
+    asked: float = 0.0  # what the schedule asked for, or the rate of the users that were there
     arrivals: int = 0  # open loop: tasks that were begun and came to their end
     task_s: float = 0.0  # open loop: how long those took in all
     no_user: int = 0  # open loop: arrivals that were dropped while all users were under way
-    began_s: float = inf  # open loop, epoch seconds: the first user was there
-    ended_s: float = 0.0  # open loop, epoch seconds: no further arrival was asked for
+    began_s: float = inf  # epoch seconds: the first user was there
+    ended_s: float = 0.0  # epoch seconds: nothing more was asked for
+    clock_jump_s: float = 0.0  # how far the wall clock was set while the load was under way, at most
     lag: Latency = field(default_factory=Latency)  # how late the event loop woke
     late: Latency = field(default_factory=Latency)  # actual start minus intended start
     problems: list[str] = field(default_factory=list)  # what makes the run say nothing about the table
@@ -41,11 +45,16 @@ class Health:
         self.lag.merge(other.lag)
         self.late.merge(other.late)
         self.began_s = min(self.began_s, other.began_s)
+        self.note_jump(other.clock_jump_s)
         for name in self.__slots__:
             if name in _HIGHEST:
                 setattr(self, name, max(getattr(self, name), getattr(other, name)))
-            elif name not in (*_LATENCIES, "began_s"):
+            elif name not in (*_LATENCIES, *_OTHERWISE):
                 setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def note_jump(self, jump_s: float) -> None:
+        """The wall clock is now so far from where it would be; the furthest is kept."""
+        self.clock_jump_s = max(self.clock_jump_s, jump_s, key=abs)
 
     def to_wire(self) -> dict[str, Any]:
         """Plain values, as they travel from a worker to the master."""

@@ -2,13 +2,15 @@
 
 What makes a run invalid is the generator's own fault: its CPU, its event loop, users that never come back,
 too few users for an open loop. A slow endpoint is not: in a closed loop fewer requests are then sent, and
-in an open one more users are under way.
+in an open one more users are under way. One that hangs is: users wait for answers that never come, and what
+was not sent meanwhile says nothing about the table.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
 
+from generator.around.steady import jump_words
 from generator.pace.schedule import HELD_TO
 from generator.record.health import Health
 from tablemodel.spec.load import LoadSpec
@@ -20,6 +22,8 @@ STOOD_STILL_S = 2.0
 CLOSED_SHARE = 0.95
 """In a closed loop a little less is sent than asked for where answers take longer than the interval."""
 OPEN_SHARE = 0.98
+UNANSWERED_SHARE = 0.1
+"Of the time: a load that hangs for so long is another one than was asked for."
 SIGMAS = 3.0
 """How far chance takes the number of random arrivals from what was asked for."""
 ROOM = 1.2
@@ -40,13 +44,12 @@ class Verdict:
     achieved_per_s: float
     target_unit: str  # what asked and achieved are in: requests, WCU or RCU
     late_ms_p99: float
+    clock_jump_s: float  # how far the wall clock was set meanwhile, at most
 
 
-def verdict_on(
-    health: Health, *, load: LoadSpec, users: int, processes: int, attempts: int, duration_s: float
-) -> Verdict:
-    """Judge the generator by what it noted over `duration_s` seconds of load."""
-    judge = _Judge(health, load, users, processes, duration_s)
+def verdict_on(health: Health, *, load: LoadSpec, users: int, processes: int, attempts: int) -> Verdict:
+    """Judge the generator by what it noted while it loaded."""
+    judge = _Judge(health, load, users, processes)
     faults = [*judge.faults(), *health.problems, *(["nothing was sent"] if not attempts else [])]
     return Verdict(
         bound=bool(faults),
@@ -59,15 +62,17 @@ def verdict_on(
         achieved_per_s=judge.achieved_per_s,
         target_unit=load.target_unit,
         late_ms_p99=health.late.percentile_us(99) / 1000,
+        clock_jump_s=health.clock_jump_s,
     )
 
 
 class _Judge:
-    def __init__(self, health: Health, load: LoadSpec, users: int, processes: int, duration_s: float) -> None:
+    def __init__(self, health: Health, load: LoadSpec, users: int, processes: int) -> None:
         self._health, self._load, self._users, self._processes = health, load, users, processes
-        if load.open_loop:
-            duration_s = max(0.0, health.ended_s - health.began_s)
-        self._asked = health.asked if load.open_loop else health.offered + health.missed
+        duration_s = max(0.0, health.ended_s - health.began_s)
+        self._asked = health.asked
+        self._silent_share = health.silent_s / (duration_s * processes) if duration_s else 0.0
+        self._waited_share = health.unanswered_s / (duration_s * users) if duration_s else 0.0
         self.asked_per_s = self._asked / duration_s if duration_s else 0.0
         self.achieved_per_s = health.offered / duration_s if duration_s else 0.0
         self.starved_share = health.starved_s / health.watched_s if health.watched_s else None
@@ -84,13 +89,15 @@ class _Judge:
 
     @property
     def _behind(self) -> bool:
-        """Whether less was sent than asked for, by more than is allowed and, in an open loop, by more than
-        chance and the arrivals that are due in just this moment explain."""
+        """Whether less was sent than asked for, by more than is allowed and by more than chance and what is
+        due in just this moment explain."""
         share = OPEN_SHARE if self._load.open_loop else CLOSED_SHARE
-        return self._health.offered < share * self._asked - (self._chance if self._load.open_loop else 0.0)
+        return self._health.offered < share * self._asked - self._chance
 
     @property
     def _chance(self) -> float:
+        if not self._load.open_loop:  # a user's first request comes at any time within its interval
+            return SIGMAS * sqrt(min(self._asked, self._users / 4))
         each = self._mean_cost
         if self._load.arrivals == "poisson":
             return SIGMAS * each * sqrt(min(self._asked / each, HELD_TO * self._processes))
@@ -107,6 +114,10 @@ class _Judge:
             yield self._missed_target()
         elif self._behind and (self._busy or self._starved):
             yield f"{self._sent()}: {self._lacked_cpu()}"
+        if self._silent_share > UNANSWERED_SHARE:
+            yield f"nothing was answered for {self._silent_share:.0%} of the time, with requests in flight"
+        elif not self._load.open_loop and self._behind and self._waited_share > UNANSWERED_SHARE:
+            yield f"users spent {self._waited_share:.0%} of the time on requests that had no answer"
         if self._lag_p99_ms > LOOP_LAG_P99_MS:
             yield f"the event loop was {self._lag_p99_ms:,.0f} ms late in 1 % of checks"
         if self._stood_still_s > STOOD_STILL_S:
@@ -123,6 +134,8 @@ class _Judge:
         if self.starved_share is not None:
             yield f"ready to run, and waiting for a CPU, for {self.starved_share:.0%} of the time"
         yield f"event loop at most {self._lag_p99_ms:.0f} ms late in 99 % of checks"
+        if self._health.clock_jump_s:
+            yield jump_words(self._health.clock_jump_s)
 
     def _sent(self) -> str:
         unit = self._load.target_unit

@@ -21,6 +21,7 @@ class Arrived:
 
     joined_s: float
     part: int = 0  # which part of an open loop's arrivals it sends
+    share: float = 0.0  # of the run's budget that it may use up
     pieces: int = 0
     expected: int | None = None  # known once the last one has come
     users: int = 0  # that it had when it last reported

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from time import time
 from typing import Any
 
 import gevent
@@ -15,6 +14,7 @@ import gevent
 from generator.around.alignment import align
 from generator.around.look import Around
 from generator.around.partitions import NotTold, partitions_of
+from generator.around.steady import SteadyClock
 from generator.existing.after import clean_up
 from generator.record.folder import RunFolder, time_of
 from generator.run.insights import ThrottledKeys
@@ -47,6 +47,7 @@ class Ground:
     throttled_keys: ThrottledKeys | None = None  # where the plan wants them named
     around: Around | None = None  # the clock and the table's partitions, before and after
     started_s: float = 0.0
+    clock: SteadyClock = field(default_factory=SteadyClock)  # every moment of the run is of this one
     _folder: RunFolder | None = None
     _stages: Stages | None = None
     _leave: ExitStack = field(default_factory=ExitStack)
@@ -153,7 +154,8 @@ class Ground:
         return description
 
     def _begin_files(self, target: Target, description: dict[str, Any], processes: int, users: int) -> None:
-        self.started_s = time()
+        self.clock = SteadyClock()  # as it is when the service's is held against it
+        self.started_s = self.clock()
         path = run_folder(self.plan, datetime.fromtimestamp(self.started_s, UTC))
         self._stages = Stages(path, quiet_stdout=self.plan.progress)
         manifest = manifest_of(
@@ -163,7 +165,7 @@ class Ground:
         if self.throttled_keys is not None:
             manifest["contributor_insights"] = self.throttled_keys.noted()
         self.around = Around.look(
-            target, description, manifest["table"], manifest["scale"], clock=time, sleep=gevent.sleep
+            target, description, manifest["table"], manifest["scale"], clock=self.clock, sleep=gevent.sleep
         )
         if self.around.skew and self.around.skew.said:
             self.progress.say(self.around.skew.said)
@@ -179,12 +181,12 @@ class Ground:
     def _align(self, target: Target) -> None:
         """Begin with a minute of CloudWatch's; not on this machine, where a wait costs more than it tells."""
         if self.plan.align and not target.local and self.around is not None:
-            align(self.around.ahead_s, clock=time, sleep=gevent.sleep, tell=self.progress.aligning)
+            align(self.around.ahead_s, clock=self.clock, sleep=gevent.sleep, tell=self.progress.aligning)
             self._starts_now()
 
     def _starts_now(self) -> None:
         """The run begins later than its manifest said."""
-        self.started_s = time()
+        self.started_s = self.clock()
         self.folder.manifest["started_at"] = time_of(self.started_s)
         self.folder.begin()
 

@@ -3,20 +3,24 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from math import inf
 from pathlib import Path
 from random import Random
-from time import time
 from typing import Any
 
 from gevent.event import Event
 
+from generator.around.steady import SteadyClock
+from generator.guard.allowance import Allowance
+from generator.guard.budget import Caps
 from generator.pace.arrivals import Arrivals, OpenPace
-from generator.pace.closed import ClosedPace
-from generator.pace.pace import Pace
+from generator.pace.closed import ClosedLoop, ClosedPace
+from generator.pace.pace import Pace, Timetable
 from generator.pace.retries import SdkRetries
 from generator.pace.schedule import Schedule, even, exponential
 from generator.pace.traced import TracePace, TraceSchedule
 from generator.record.record import Direction, Record
+from generator.record.silence import Silence
 from generator.record.sketch import KeyHeat
 from generator.transport.answer import Transport
 from generator.transport.boto import Boto3Transport
@@ -50,6 +54,7 @@ class Order:
     retries: str = "off"  # "off" | "sdk"
     folder: str = ""  # the scenario's, where its trace is
     caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`), which a worker holds itself to as well
+    share: float = 1.0  # of what it may consume that is this process's until it asks for more
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
     marked: bool = False  # whether items name the run: the table is somebody else's
 
@@ -79,10 +84,13 @@ class Load:
     record: Record
     started_s: float
     unit: TargetUnit  # what the shape's rates are in
-    shape: Shape
-    arrivals: Arrivals | None = None  # of an open loop
+    loop: Arrivals | ClosedLoop
+    clock: SteadyClock  # which time every moment of the load is of
     retries: SdkRetries | None = None
     stopped: Event = field(default_factory=Event)
+    stopped_s: float = inf  # epoch seconds from which on nothing is sent
+    allowance: Allowance = field(default_factory=lambda: Allowance(Caps()))
+    silence: Silence = field(default_factory=Silence)  # how long nothing has been answered
     under_way: dict[int, float] = field(default_factory=dict)  # users by number, since when (epoch seconds)
     numbers: "count[int]" = field(default_factory=count)
     ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
@@ -100,8 +108,9 @@ class Load:
 
     def stop(self) -> None:
         """Send no further request; back-offs end at once."""
-        if self.arrivals is not None:
-            self.arrivals.close()
+        if not self.stopping:
+            self.loop.close()
+            self.stopped_s = self.clock()
         self.stopped.set()
 
     def look_back(self) -> None:
@@ -112,23 +121,31 @@ class Load:
             except NotSeen as failure:
                 self.record.health.problems.append(str(failure))
 
+    def came_back(self, sent_s: float, *, answered: bool) -> None:
+        """A user is back from a request: with an answer, or with the time lost that it waited for one."""
+        self.silence.in_flight -= 1
+        if answered:
+            self.silence.answers += 1
+        else:
+            waited_s = min(self.clock(), self.stopped_s) - sent_s
+            self.record.health.unanswered_s += max(0.0, waited_s)
+
     def in_flight(self, now_s: float) -> int:
         """How many requests have been sent and not answered; who waits for a turn has sent none."""
         return sum(since_s <= now_s for since_s in self.under_way.values())
 
     def account(self) -> None:
         """Note how much has been asked for until now."""
-        if self.arrivals is not None:
-            self.arrivals.account()
+        self.loop.account()
 
     def pace(self, rng: Random) -> Pace:
         """The pace of one more user."""
-        if self.arrivals is not None:
-            timetable = self.arrivals.schedule
-            if isinstance(timetable, TraceSchedule):
-                return TracePace(self.arrivals, timetable)
-            return OpenPace(self.arrivals)
-        return ClosedPace(self.shape, self.record, users=self.order.users, started_s=self.started_s, rng=rng)
+        if isinstance(self.loop, ClosedLoop):
+            return ClosedPace(self.loop, rng)
+        timetable = self.loop.schedule
+        if isinstance(timetable, TraceSchedule):
+            return TracePace(self.loop, timetable, clock=self.clock)
+        return OpenPace(self.loop, clock=self.clock)
 
     def cost_of(self, direction: Direction, units: float, table: str | None) -> float:
         """What a request counts for in what the load's target is in: nothing where that is something else."""
@@ -144,15 +161,16 @@ def empty_record(order: Order) -> Record:
     return Record(heat={direction: KeyHeat(show_keys=order.show_keys) for direction in directions})
 
 
-def start_load(order: Order, *, worker: int = 0) -> Load:
+def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = None) -> Load:
     """Make what an order needs. Raises `TargetError` where credentials are missing."""
+    clock = clock or SteadyClock()
     scenario = order.scenario
     target = target_at(order.url, region=order.region)
     if order.transport == "boto3":
         transport: Transport = Boto3Transport(target, connections=order.users)
     else:
         transport = SignedTransport(target, credentials_for(target))
-    record, shape, started_s = empty_record(order), scenario.load.rate_shape(), time()
+    record, started_s = empty_record(order), clock()
     items = ItemTemplate(scenario, order.run_id if order.marked else None)
     return Load(
         order=order,
@@ -162,15 +180,25 @@ def start_load(order: Order, *, worker: int = 0) -> Load:
         record=record,
         started_s=started_s,
         unit=scenario.load.target_unit,
-        shape=shape,
-        arrivals=_arrivals(order, shape, items, record, started_s) if scenario.load.open_loop else None,
+        loop=_loop(order, items, record, started_s, clock),
+        clock=clock,
+        allowance=Allowance(Caps.from_wire(order.caps) if order.caps else Caps(), order.share),
         retries=SdkRetries(order.region) if order.retries == "sdk" else None,
         numbers=count(worker * USERS_PER_WORKER),
         key_name=None if items.values.plain else items.values.name,
     )
 
 
-def _arrivals(order: Order, shape: Shape, items: ItemTemplate, record: Record, started_s: float) -> Arrivals:
+def _loop(
+    order: Order, items: ItemTemplate, record: Record, started_s: float, clock: SteadyClock
+) -> Arrivals | ClosedLoop:
+    load, shape = order.scenario.load, order.scenario.load.rate_shape()
+    if not load.open_loop:
+        return ClosedLoop(shape, record, users=order.users, started_s=started_s, clock=clock)
+    return Arrivals(_timetable(order, shape, items), record, started_s=started_s, clock=clock)
+
+
+def _timetable(order: Order, shape: Shape, items: ItemTemplate) -> Timetable:
     load, keys = order.scenario.load, order.scenario.keys
     if load.arrivals == "trace":
         rows = read_trace(
@@ -178,8 +206,7 @@ def _arrivals(order: Order, shape: Shape, items: ItemTemplate, record: Record, s
             has_sort_key=order.scenario.table.sort_key is not None,
             least=items.least_bytes,
         )
-        traced = TraceSchedule(rows, speed=keys.speed or 1.0, part=order.part, parts=order.of)
-        return Arrivals(traced, record, started_s=started_s)
+        return TraceSchedule(rows, speed=keys.speed or 1.0, part=order.part, parts=order.of)
     random = load.arrivals == "poisson"
     gap = exponential(Random(f"{order.scenario.seed}/arrivals/{order.part}")) if random else even
-    return Arrivals(Schedule(shape, gap, order.part, order.of), record, started_s=started_s)
+    return Schedule(shape, gap, order.part, order.of)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter, time
+from time import perf_counter
 
 import gevent
 import psutil
@@ -45,9 +45,10 @@ def beat(load: Load, after: Callable[[], None]) -> None:
         if before_s is not None and starved_s is not None:
             health.starved_s += starved_s - before_s
             health.watched_s += beat_s - last_s
-        health.stalled = max(health.stalled, stalled(load, time()))
+        look_at_users(load, load.clock())
+        health.note_jump(load.clock.jump_s)
         load.account()
-        fold(load, before_s=time() - WINDOW_SETTLES_S)
+        fold(load, before_s=load.clock() - WINDOW_SETTLES_S)
         after()
 
 
@@ -62,6 +63,13 @@ def starved_until_now_s() -> float | None:
         return int(SCHEDSTAT.read_text().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
         return None
+
+
+def look_at_users(load: Load, now_s: float) -> None:
+    """Note which users do not come back, and for how long none has."""
+    health = load.record.health
+    health.stalled = max(health.stalled, stalled(load, now_s))
+    health.silent_s += load.silence.seen(min(now_s, load.stopped_s))
 
 
 def stalled(load: Load, now_s: float) -> int:

@@ -5,12 +5,12 @@ The process that sends is another one where there are workers; here is the one t
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import time
 from typing import Any
 from uuid import uuid4
 
 import gevent
 
+from generator.around.steady import jump_words
 from generator.beside.helper import Assignment
 from generator.beside.process import FINISH_WITHIN_S
 from generator.beside.several import Beside
@@ -81,16 +81,20 @@ class Run:
         caps = caps_of(self.plan, local=target.local, duration_s=self.duration_s)
         order, started_s, scenario = self._order(target, caps), self.ground.started_s, self.plan.scenario
         if distributed:
-            self.gatherer = Gatherer(environment, order, empty_record(order), started_s)
+            self.gatherer = Gatherer(environment, order, empty_record(order), started_s, self.ground.clock)
             self.gatherer.give_order()
             self.watch = watch_workers(self.plan, caps, self.gatherer, self.duration_s, self._stop_early)
+            self.gatherer.used_up = self.watch.used_up
         else:
-            self.load = environment.keyheat = start_load(order)
+            self.load = environment.keyheat = start_load(order, clock=self.ground.clock)
             self.watch = watch_here(self.plan, caps, self.load, self.duration_s, self._stop_early)
+            self.load.allowance.ask = self._used_up
             self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
         self._greenlets += [gevent.spawn(self._show_seconds), gevent.spawn(self.watch.follow)]
         if scenario.timeline:
-            self.timeline = TableTimeline.of(scenario, target, started_s, self.progress.say)
+            self.timeline = TableTimeline.of(
+                scenario, target, started_s, self.progress.say, self.ground.clock
+            )
             self._greenlets.append(gevent.spawn(self.timeline.follow))
 
     def _begin_beside(self, environment: Any, target: Target) -> None:
@@ -115,6 +119,12 @@ class Run:
             marked=self.plan.marked,
         )
 
+    def _used_up(self) -> bool:
+        """Nothing is left of the budget for a request, and nobody has more."""
+        assert self.watch is not None
+        self.watch.used_up()
+        return False
+
     def _stop_early(self) -> None:
         """Stop the load at once, wherever it is sent, and then end the run."""
         if self.gatherer is not None:
@@ -134,8 +144,9 @@ class Run:
     def _show_seconds(self) -> None:
         back_s = 1 + (PIECES_ARRIVE_S if self.gatherer else 0)
         while True:
-            now_s = time()
+            now_s = self.ground.clock()
             gevent.sleep(1.0 - now_s % 1.0)
+            self.record.health.note_jump(self.ground.clock.jump_s)
             second = int(now_s) + 1 - back_s
             if second >= int(self.ground.started_s):
                 elapsed_s = max(0.0, second + 1 - self.ground.started_s)
@@ -143,7 +154,7 @@ class Run:
 
     def end(self, *, interrupted: bool, problems: list[str]) -> int:
         """Write the files, then collect, analyze and report; gives the exit code."""
-        stopped_s = time()
+        stopped_s = self.ground.clock()
         try:
             self._gather()
             within_s = INTERRUPTED_FINISH_S if interrupted else FINISH_WITHIN_S
@@ -153,7 +164,7 @@ class Run:
                 self.progress.say(line)
             self.record.health.problems += problems
             # Workers stop a little later than the master.
-            ended_s = min(time(), max(stopped_s, self.record.seconds.last() + 1))
+            ended_s = min(self.ground.clock(), max(stopped_s, self.record.seconds.last() + 1))
             stopped = self._stopped(ended_s)
             self._write(ended_s, "interrupted" if interrupted else "stopped" if stopped else "finished")
             code = self._follow_up() if self.plan.report else SUCCEEDED
@@ -187,15 +198,14 @@ class Run:
             fold(self.load)
             self.load.transport.close()
 
-    def verdict(self, *, attempts: int, ended_s: float) -> Verdict:
-        """Whether the generator was the limit, from what was sent until `ended_s`."""
+    def verdict(self, *, attempts: int) -> Verdict:
+        """Whether the generator was the limit, from what it noted until now."""
         return verdict_on(
             self.record.health,
             load=self.plan.scenario.load,
             users=self.users,
             processes=self.ground.folder.manifest["processes"],
             attempts=attempts,
-            duration_s=ended_s - self.ground.started_s,
         )
 
     def _write(self, ended_s: float, status: str) -> None:
@@ -205,7 +215,9 @@ class Run:
             folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]
         folder.manifest |= self.ground.noted_at_end(ended_s)
         self.ground.write_partitions(ended_s)
-        verdict = self.verdict(attempts=int(self.record.seconds.total()[ATTEMPTS]), ended_s=ended_s)
+        verdict = self.verdict(attempts=int(self.record.seconds.total()[ATTEMPTS]))
+        if verdict.clock_jump_s:
+            self.progress.say(jump_words(verdict.clock_jump_s))
         folder.end(self.record, verdict, status=status, start_s=started_s, end_s=ended_s)
 
     def _follow_up(self) -> int:

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from time import time
 from typing import Any
 
 import gevent
@@ -43,6 +42,7 @@ class TableTimeline:
     began_s: float
     poll_s: float
     say: Callable[[str], None]
+    clock: Callable[[], float]
     log: list[TimelineEvent] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # steps of which we do not know what became
     _client: Any = None
@@ -51,7 +51,12 @@ class TableTimeline:
 
     @classmethod
     def of(
-        cls, scenario: Scenario, target: Target, began_s: float, say: Callable[[str], None]
+        cls,
+        scenario: Scenario,
+        target: Target,
+        began_s: float,
+        say: Callable[[str], None],
+        clock: Callable[[], float],
     ) -> "TableTimeline":
         """The timeline of a scenario's table at a target."""
         return cls(
@@ -61,6 +66,7 @@ class TableTimeline:
             began_s=began_s,
             poll_s=LOCAL_POLL_S if target.local else POLL_S,
             say=say,
+            clock=clock,
         )
 
     def follow(self) -> None:
@@ -85,7 +91,7 @@ class TableTimeline:
 
     @property
     def _elapsed_s(self) -> float:
-        return time() - self.began_s
+        return self.clock() - self.began_s
 
     @property
     def _changing(self) -> bool:

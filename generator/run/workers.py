@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf
-from time import time
 from typing import Any
 
 import gevent
 import msgpack  # type: ignore[import-untyped]
+from gevent.event import Event
 
+from generator.around.steady import SteadyClock
 from generator.guard.budget import Caps
 from generator.guard.running import watch_alone, watch_master
 from generator.record.consumed import Consumed
@@ -29,11 +30,15 @@ from generator.run.pulse import beat, fold, watch_lag
 from generator.transport.target import TargetError
 
 ORDER = "keyheat_order"  # an option that only the master sets
-HALT, PIECE = "keyheat_halt", "keyheat_piece"  # messages
+HALT, PIECE, SHARE = "keyheat_halt", "keyheat_piece", "keyheat_share"  # messages
 TELL_EVERY_S = 1.0  # one that has only just connected does not listen yet
 MISSING = "missing"  # what Locust calls a worker whose heartbeats ceased
 SILENCE_S = 15.0
 """How long the master waits at the end for a worker from which nothing comes."""
+FIRST_SHARE = 1 / 8
+"""Of an even part of the budget: the rest goes to those that use theirs up, whichever they are."""
+LEAST_SHARE = 0.001
+"""Of an even part: where there is no more to give to one that asks, the run is ended."""
 GONE_SILENCE_S = 3.0
 """The same for one whose heartbeats ceased during the run: Locust gives it up after about five seconds."""
 
@@ -51,7 +56,9 @@ class Worker:
         self._last_sent = True
         self._sent = Consumed()  # what the pieces of this run have told of
         self._greenlets: list[gevent.Greenlet] = []
+        self._more = Event()  # there is an answer to the question for a larger share
         self._runner.register_message(HALT, self._on_halt, concurrent=True)
+        self._runner.register_message(SHARE, self._on_share)
 
     def _on_halt(self, environment: Any, msg: Any, **_more: Any) -> None:
         """The run is over: stop the users now, which fires `test_stop`. The master may say so twice."""
@@ -63,6 +70,23 @@ class Worker:
             self._join(msg.data)
         if not self._last_sent:
             self._send(Record(), last=True)
+
+    def _on_share(self, environment: Any, msg: Any, **_more: Any) -> None:
+        """The master says how much of the budget is this worker's by now."""
+        if self._load is not None and msg.data["run_id"] == self._run_id:
+            self._load.allowance.share = msg.data["share"]
+            self._more.set()
+
+    def _ask(self) -> bool:
+        """Ask for a larger share of the budget, once for all users that wait for it; whether it came."""
+        load = self._load
+        if load is None or load.stopping:
+            return False
+        if self._more.is_set():
+            self._more.clear()
+            self._send(load.record.cut(), last=False, asks=True)
+        gevent.wait([self._more, load.stopped], count=1)
+        return not load.stopping
 
     def _join(self, run_id: str) -> None:
         self._run_id = run_id
@@ -89,6 +113,8 @@ class Worker:
             gevent.spawn(self._runner.quit)
             raise gevent.GreenletExit from error  # users cannot be started
         self._load = self._environment.keyheat = load
+        load.allowance.ask = self._ask
+        self._more.set()
         self._greenlets = [
             gevent.spawn(watch_lag, load),
             gevent.spawn(beat, load, self._report),
@@ -127,14 +153,15 @@ class Worker:
         if self._load is not None:
             self._send(self._load.record.cut(), last=False)
 
-    def _send(self, piece: Record, *, last: bool) -> None:
+    def _send(self, piece: Record, *, last: bool, asks: bool = False) -> None:
         self._sent = self._sent.plus(piece.consumed)
         data = {
             "run_id": self._run_id,
             "number": self._pieces,
             "last": last,
+            "asks": asks,  # for more of the budget
             "users": self._runner.user_count,
-            "in_flight": 0 if self._load is None else self._load.in_flight(time()),
+            "in_flight": 0 if self._load is None else self._load.in_flight(self._load.clock()),
             "record": msgpack.packb(piece.to_wire()),
         }
         self._pieces += 1
@@ -143,9 +170,10 @@ class Worker:
 
 
 def order_for(wire: dict[str, Any], client_id: str) -> Order:
-    """The order as one worker has it: with its part of the load, or none where others have it all."""
+    """The order as one worker has it: with its part of the load and its share of the budget, or none."""
     of = wire["of"]
-    return Order.from_wire({**wire["order"], "part": wire["parts"].get(client_id, of), "of": of})
+    own = {"part": wire["parts"].get(client_id, of), "share": wire["shares"].get(client_id, 0.0)}
+    return Order.from_wire({**wire["order"], **own, "of": of})
 
 
 @dataclass(slots=True)
@@ -155,7 +183,9 @@ class Gatherer:
     environment: Any
     order: Order
     record: Record
-    started_s: float = field(default_factory=time)
+    started_s: float = 0.0
+    clock: Callable[[], float] = field(default_factory=SteadyClock)
+    used_up: Callable[[], None] = lambda: None  # nothing is left of the budget for one that asks
     workers: dict[str, Arrived] = field(default_factory=dict)
     halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
 
@@ -166,7 +196,8 @@ class Gatherer:
     def give_order(self) -> None:
         """Tell all workers what to do, and which part of the load is whose."""
         there = [worker for worker in self.runner.clients if not self._gone(worker)]
-        self.workers = {worker: Arrived(joined_s=time(), part=part) for part, worker in enumerate(there)}
+        now_s, share = self.clock(), FIRST_SHARE / max(1, len(there))
+        self.workers = {name: Arrived(now_s, part=part, share=share) for part, name in enumerate(there)}
         self._publish(len(self.workers))
 
     def give_order_to(self, worker: str) -> None:
@@ -176,36 +207,56 @@ class Gatherer:
                 one.part for name, one in self.workers.items() if not (one.left_early or self._gone(name))
             }
             part = next(number for number in count() if number not in held)
-            self.workers[worker] = Arrived(joined_s=time(), part=part)
+            self.workers[worker] = Arrived(joined_s=self.clock(), part=part)
             self._publish(getattr(self.environment.parsed_options, ORDER)["of"])
 
     def _publish(self, of: int) -> None:
         parts = {name: arrived.part for name, arrived in self.workers.items()}
-        wire = {"order": self.order.to_wire(), "parts": parts, "of": of}
+        shares = {name: arrived.share for name, arrived in self.workers.items()}
+        wire = {"order": self.order.to_wire(), "parts": parts, "shares": shares, "of": of}
         setattr(self.environment.parsed_options, ORDER, wire)
 
     def take(self, msg: Any) -> None:
         """A piece has come."""
         if msg.data["run_id"] != self.order.run_id:
             return
-        arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=time()))
+        arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=self.clock()))
         piece = Record.from_wire(msgpack.unpackb(msg.data["record"], strict_map_key=False))
         self.record.merge(piece)
         arrived.take(
             **{name: msg.data[name] for name in ("number", "last", "users", "in_flight")},
-            now_s=time(),
+            now_s=self.clock(),
             consumed=piece.consumed,
         )
+        self._share_out(msg.node_id, arrived, asks=msg.data["asks"])
         arrived.left_early = arrived.expected is not None and not self.halting and arrived.users > 0
+
+    def _share_out(self, name: str, arrived: Arrived, *, asks: bool) -> None:
+        """Give a worker more of the budget before it has used up what is its: half of what an even part of
+        the rest would be, so that there is something for those that ask later."""
+        if self.halting or not (asks or self._caps.share_of(arrived.consumed) > arrived.share / 2):
+            return
+        rest = 1.0 - sum(one.share for one in self.workers.values())
+        more = rest / (2 * len(self.workers))
+        if more >= LEAST_SHARE / len(self.workers):
+            arrived.share += more
+            answer = {"run_id": self.order.run_id, "share": arrived.share}
+            self.runner.send_message(SHARE, answer, name)
+        elif asks:
+            self.used_up()
+
+    @property
+    def _caps(self) -> Caps:
+        return Caps() if self.order.caps is None else Caps.from_wire(self.order.caps)
 
     def finish(self, silence_s: float = SILENCE_S) -> None:
         """Halt the workers, wait until the last piece of each has come, and name what is missing."""
         self.halting = True
         seen, waited_s, told_s = -1, 0.0, -inf
         while self._awaited(waited_s, silence_s):
-            if time() - told_s > TELL_EVERY_S:
+            if self.clock() - told_s > TELL_EVERY_S:
                 self.halt()
-                told_s = time()
+                told_s = self.clock()
             pieces = sum(arrived.pieces for arrived in self.workers.values())
             waited_s = waited_s + 0.05 if pieces == seen else 0.0
             seen = pieces

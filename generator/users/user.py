@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from random import Random
-from time import time
 from typing import Any, NamedTuple
 
 import locust
 from gevent import GreenletExit
 
+from generator.guard.allowance import Held
 from generator.pace.retries import ATTEMPTS, BACKOFF_S, GIVEN_UP, Call, SdkRetries, given_up
+from generator.record.consumed import Consumed
 from generator.record.record import Attempt, Direction
 from generator.run import session
 from generator.run.load import Load
@@ -68,13 +69,13 @@ class TableUser(locust.User):
         under_way = self.load.under_way
         under_way.pop(self.number, None)
         wait_s = self.pace.wait()
-        under_way[self.number] = time() + wait_s
+        under_way[self.number] = self.load.clock() + wait_s
         return wait_s
 
     @property
     def elapsed_s(self) -> float:
         """Seconds since the run began."""
-        return time() - self.load.started_s
+        return self.load.clock() - self.load.started_s
 
     def draw_key(self) -> str:
         """The partition key that the scenario's pattern touches next."""
@@ -83,7 +84,7 @@ class TableUser(locust.User):
     def next_sort_key(self) -> str:
         """A sort key that is later than every one before it: milliseconds, this user, a running number."""
         self._written += 1
-        return f"{int(time() * 1000):013d}-{self.number:07d}-{self._written:06d}"
+        return f"{int(self.load.clock() * 1000):013d}-{self.number:07d}-{self._written:06d}"
 
     def put(self, key: str, sort_key: str | None = None, *, attributes: Attributes = NONE) -> Answer:
         """Write one item of the scenario's size; on a table with sort keys, under a new one unless stated.
@@ -97,7 +98,7 @@ class TableUser(locust.User):
 
     def spared(self) -> None:
         """A cache had the answer, and no request is needed: the next one is due as if it had been sent."""
-        self.pace.begin(time(), self.load.cost_of("read", 0.0, None))
+        self.pace.begin(self.load.clock(), self.load.cost_of("read", 0.0, None))
 
     def count(self, name: str, number: float = 1) -> None:
         """Add to something that this load test counts, `group.what`; it ends in `run.json`."""
@@ -124,7 +125,7 @@ class TableUser(locust.User):
         load = self.load
         if load.stopped.is_set():
             raise locust.exception.StopUser
-        now_s, cost = time(), load.cost_of(direction, units, table)
+        now_s, cost = load.clock(), load.cost_of(direction, units, table)
         if table is None and load.key_name is not None:
             key = load.key_name(key)
         intended_s = self.pace.begin(now_s, cost)
@@ -134,7 +135,7 @@ class TableUser(locust.User):
             answer = self._retry(load.retries, request, answer)
         if cost and load.unit != "requests" and answer.accepted and not _unprocessed(answer):
             self.pace.settle(consumed(answer)[0] - cost)
-        load.record.responded(operation, int((time() - intended_s) * 1e6))
+        load.record.responded(operation, int((load.clock() - intended_s) * 1e6))
         return answer
 
     def send_aside(
@@ -143,37 +144,56 @@ class TableUser(locust.User):
         """Send one request that is no part of the load: a report, say, which comes at a time of its own."""
         if self.load.stopping:
             raise locust.exception.StopUser
-        return self._attempt(_Request(operation, body, key, direction, units, None, None), time(), 0)
+        request = _Request(operation, body, key, direction, units, None, None)
+        return self._attempt(request, self.load.clock(), 0)
 
     def _retry(self, retries: SdkRetries, request: "_Request", answer: Answer) -> Answer:
         """Send again what the SDK would, after the back-off that it would make; gives the last answer."""
         record, call = self.load.record, Call(request.operation)
         while (delay_s := retries.delay_s(call, answer)) is not None:
-            began_s = time()
+            began_s = self.load.clock()
             if self.load.stopped.wait(delay_s):
                 raise locust.exception.StopUser
-            record.backed_off(request.operation, int((time() - began_s) * 1e6))
-            record.count(BACKOFF_S, time() - began_s)
+            slept_s = self.load.clock() - began_s
+            record.backed_off(request.operation, int(slept_s * 1e6))
+            record.count(BACKOFF_S, slept_s)
             record.count(ATTEMPTS)
-            answer = self._attempt(request, time(), 0)
+            answer = self._attempt(request, self.load.clock(), 0)
         if given_up(answer):
             record.count(GIVEN_UP)
         return answer
 
     def _attempt(self, request: "_Request", sent_s: float, late_us: int) -> Answer:
         """Send one request once, and record what came of it."""
-        operation, body, key, direction, units, table, note = request
+        operation, body, key, direction, _units, table, _note = request
+        held = self._hold(request)
         self.load.under_way[self.number] = sent_s
+        self.load.silence.in_flight += 1
         try:
             answer = noting(self.load.ledger, operation, body, self.load.transport.send)
         except GreenletExit:
             attempt = Attempt(operation, direction, key, sent_s, late_us, 0, table)
-            self._note(attempt, _UNANSWERED, units, note)
+            self._came_back(attempt, _UNANSWERED, request, held)
             raise
         service_us = int(answer.service_s * 1e6)
         attempt = Attempt(operation, direction, key, sent_s, late_us, service_us, table)
-        self._note(attempt, answer, units, note)
+        self._came_back(attempt, answer, request, held)
         return answer
+
+    def _hold(self, request: "_Request") -> Held:
+        """Set aside what a request may consume of the run's budget; where there is nothing left, end."""
+        held = self.load.allowance.hold(request.operation, request.direction, request.units)
+        if held is None or self.load.stopping:
+            raise locust.exception.StopUser
+        return held
+
+    def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request", held: Held) -> None:
+        """Record what came of a request, and what it consumed of the run's budget."""
+        load = self.load
+        before = load.record.consumed.plus(Consumed())
+        self._note(attempt, answer, request.units, request.note)
+        load.allowance.settle(held, load.record.consumed.after(before))
+        load.came_back(attempt.sent_s, answered=answer.failure is None)
 
     def _note(self, attempt: Attempt, answer: Answer, units: float, note: Note | None) -> None:
         """Put one answer in the record and in Locust's statistics, where errors have short stable names."""

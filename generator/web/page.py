@@ -6,7 +6,7 @@ It is there wherever Locust's web UI is: on a master, which has what the workers
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from time import monotonic, time
+from time import monotonic
 from typing import Any
 
 import gevent
@@ -64,7 +64,8 @@ class LivePage:
 
     def stop(self) -> None:
         """Nothing is sent any more; what was is still coming in."""
-        self._stopped_s = self._stopped_s or time()
+        if self._run is not None:
+            self._stopped_s = self._stopped_s or self._run.ground.clock()
 
     def end(self) -> None:
         """The run is over, and its record about to go: keep how it looked."""
@@ -94,9 +95,10 @@ class LivePage:
             gevent.sleep(1.0)
 
     def _look(self) -> dict[str, Any]:
-        run, view, now_s = self._run, self._view, time()
+        run, view = self._run, self._view
         assert run is not None
         assert view is not None
+        now_s = run.ground.clock()
         if self._stopped_s is None:
             end = int(now_s) - (PIECES_ARRIVE_S if run.gatherer else 0)
         else:
@@ -114,7 +116,7 @@ class LivePage:
         attempts = view.attempts(run.record, end)
         if end - run.ground.started_s < JUDGED_AFTER_S or not attempts:
             return None
-        return run.verdict(attempts=attempts, ended_s=end)
+        return run.verdict(attempts=attempts)
 
     def _processes(self, run: Run, now_s: float) -> list[Process]:
         runner = self._environment.runner

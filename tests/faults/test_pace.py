@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from generator.pace.arrivals import DROPPED, Arrivals, OpenPace
-from generator.pace.closed import ClosedPace
+from generator.pace.closed import ClosedLoop, ClosedPace
 from generator.pace.schedule import DROPPED_AFTER_S, Schedule, even
 from generator.record.record import Record
 from tablemodel import shape
@@ -35,10 +35,8 @@ class Clock:
 def closed_loop(took_s: float) -> tuple[list[float], Record]:
     """When requests were sent within the time, by users that all fail."""
     clock, record, sent = Clock(), Record(), list[float]()
-    paces = [
-        ClosedPace(RATE, record, users=USERS, started_s=0.0, rng=Random(number), clock=clock)
-        for number in range(USERS)
-    ]
+    loop = ClosedLoop(RATE, record, users=USERS, started_s=0.0, clock=clock)
+    paces = [ClosedPace(loop, Random(number)) for number in range(USERS)]
     due = [(pace.wait(), number) for number, pace in enumerate(paces)]
     due.sort()
     while due:
@@ -49,6 +47,8 @@ def closed_loop(took_s: float) -> tuple[list[float], Record]:
         paces[number].begin(clock.now_s, 1.0)
         ended_s = clock.now_s = clock.now_s + took_s
         heappush(due, (ended_s + paces[number].wait(), number))
+    clock.now_s = SECONDS  # the load is over; who waits for an answer has not come back
+    loop.close()
     return sent, record
 
 
@@ -60,6 +60,8 @@ def test_users_that_fail_at_once_keep_their_pace(took_s: float) -> None:
     assert len(sent) >= 0.9 * possible - USERS
     busiest = max(sum(start <= at_s < start + 1 for at_s in sent) for start in range(int(SECONDS)))
     assert busiest <= PER_S + USERS
+    assert record.health.asked == pytest.approx(PER_S * SECONDS)  # whatever became of it
+    assert record.health.offered == len(sent)
     assert (record.health.missed > 0) == (took_s > USERS / PER_S)  # what could not be sent is counted
 
 

@@ -45,9 +45,9 @@ class Behind:
     folder: Path
     asked_before: int = 0  # of endpoints that are gone
 
-    def load(self, transport: str) -> "subprocess.Popen[str]":
+    def load(self, transport: str, text: str = SCENARIO) -> "subprocess.Popen[str]":
         scenario = self.folder / "faulty.toml"
-        scenario.write_text(SCENARIO)
+        scenario.write_text(text)
         words = ("-m", "locust", "-f", ROOT / "loadtests" / "user_id.py", "--headless", "--only-summary")
         options = ("--no-report", "--stop-timeout", "1", "--transport", transport)
         where = ("--host", self.proxy.url, "--scenario", scenario, "--out", self.folder / "run")
@@ -104,6 +104,25 @@ def check_whole(folder: Path) -> dict[str, Any]:
         assert pc.sum(seconds[name]).as_py() == run["totals"][name]
     totals: dict[str, Any] = run["totals"]
     return totals
+
+
+def test_an_endpoint_that_hangs_makes_a_run_of_a_closed_loop_invalid(behind: list[Behind]) -> None:
+    """Everybody waits and nobody sends: what was asked for is what the scenario asks all the same."""
+    hung, _ = behind
+    hung.proxy.plan(dict.fromkeys(range(200, 10_000), "silence"))
+    load = hung.load("signed", SCENARIO.replace(', arrivals = "constant"', ""))
+    try:
+        err = load.communicate(timeout=PATIENCE_S)[1]
+    finally:
+        end_all([load])
+    assert load.returncode == 0, err
+    run = runfiles.read_json(hung.folder / "run" / "run.json", runfiles.RUN)
+    generator = run["generator"]
+    assert generator["bound"]
+    assert generator["asked_per_s"] == pytest.approx(200, rel=0.05)
+    assert run["totals"]["attempts"] < 200 + 2 * 30
+    unanswered = ("nothing was answered for", "of the time on requests that had no answer")
+    assert any(words in check for check in generator["checks"] for words in unanswered), generator
 
 
 def test_runs_through_every_fault(behind: list[Behind]) -> None:

@@ -16,7 +16,6 @@ import psutil
 import pytest
 import zmq
 
-from generator.guard import running
 from generator.guard.kill_switch import INTERRUPTED, KillSwitch, tell_to_quit
 from generator.guard.running import MASTER_SILENT_S, watch_master
 from tests.outside import PATIENCE_S
@@ -107,14 +106,19 @@ def test_every_worker_is_told_and_one_that_is_gone_stops_nothing() -> None:
     assert sent == [(["quit", None, "here"], zmq.NOBLOCK)]
 
 
-def test_a_worker_whose_master_is_silent_sends_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("newest_s", [103.0, 103.0 + 3_600.0, 103.0 - 3_600.0])
+def test_a_worker_whose_master_is_silent_sends_no_more(newest_s: float) -> None:
+    """Silent by this machine's monotonic clock: that of what was heard may have been set meanwhile."""
     now, stopped = [100.0], []
 
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr(running, "time", lambda: now[0])
-    monkeypatch.setattr(gevent, "sleep", sleep)
-    heard: list[Any] = [None, None, 102.0, 103.0]
-    watch_master(lambda: heard.pop(0) if len(heard) > 1 else heard[0], lambda: stopped.append(now[0]))
+    heard: list[Any] = [None, None, 102.0, newest_s]
+    watch_master(
+        lambda: heard.pop(0) if len(heard) > 1 else heard[0],
+        lambda: stopped.append(now[0]),
+        clock=lambda: now[0],
+        sleep=sleep,
+    )
     assert stopped == [pytest.approx(103.0 + MASTER_SILENT_S + 1.0)]

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from analyzers.formats import read_diagnosis
 from analyzers.manifest import Manifest, read_manifest
 from tablemodel.runfiles import RUN, read_json
@@ -42,6 +44,29 @@ def test_a_cap_holds_over_all_workers(
     assert found.stopped_by.seen == consumed["read"] + consumed["write"]
     assert 0.2 * CAP < found.stopped_by.seen <= CAP
     assert "keyheat: stopped by its budget after" in err
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_small_budget_holds_from_the_first_request(
+    run_locust: Callable[..., "tuple[int, str, str]"], scenario_file: Path, tmp_path: Path, processes: int
+) -> None:
+    """Before anybody has looked at it, this load would have consumed the budget several times."""
+    text = scenario_file.read_text().replace("provisioned = { read = 500, write = 4_000 }", "")
+    text = text.replace('sort_key = "sk"', 'sort_key = "sk"\nbilling_mode = "PAY_PER_REQUEST"')
+    scenario_file.write_text(text.replace("= 27_000", "= 300").replace("= 400", "= 4_000"))
+    port, run = str(free_port()), tmp_path / "run"
+    several = ("--processes", str(processes), "--master-bind-port", port, "--master-port", port)
+    code, _out, err = run_locust(
+        "hotkey.py", "--scenario", str(scenario_file), "--out", str(run), "--no-report", "--run-time", "60s",
+        "--max-units", "500", *(several if processes > 1 else ()),
+    )  # fmt: skip
+    assert code == 1, err
+    found = stopped(run)
+    assert found.stopped_by is not None
+    assert (found.stopped_by.rule, found.stopped_by.limit) == ("max_units", 500.0)
+    consumed = read_json(run / "run.json", RUN)["totals"]["consumed_units"]["write"]
+    assert (500.0 if processes == 1 else 400.0) <= consumed <= 500.0
+    assert found.stopped_by.seen == consumed
 
 
 def test_a_stop_rule_ends_a_run_and_the_report_says_so_first(

@@ -58,6 +58,7 @@ def watch_of(
     return Watch(
         caps=caps, rules=rules, started_s=START_S, ends_s=ends_s,
         record=lambda: world.record, sources=world.sources, stop=lambda: None, reaction_s=reaction_s,
+        clock=lambda: world.now_s,
     )  # fmt: skip
 
 
@@ -150,6 +151,17 @@ def test_a_rule_is_judged_over_a_whole_window_after_the_beginning(
             assert second + 1 - 1_000 == stops_at
             return
     assert stops_at is None
+
+
+def test_a_budget_that_has_no_room_for_a_request_ends_the_run_between_two_looks() -> None:
+    world = World(steady(0.0), now_s=START_S + 0.3)
+    world.record.consumed.add("write", 499.0)
+    watch = watch_of(world, Caps(units=500.0, dollars=1.0))
+    watch.used_up()
+    watch.used_up()  # by the next user
+    assert watch.stopped is not None
+    assert (watch.stopped.rule, watch.stopped.limit, watch.stopped.seen) == ("max_units", 500.0, 499.0)
+    assert watch.look(world.now_s) is None
 
 
 def test_a_load_that_is_being_ended_is_not_stopped_by_its_budget() -> None:
