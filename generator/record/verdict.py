@@ -44,7 +44,7 @@ class Verdict:
     achieved_per_s: float
     target_unit: str  # what asked and achieved are in: requests, WCU or RCU
     late_ms_p99: float
-    clock_jump_s: float  # how far the wall clock was set meanwhile, at most
+    clock_jump_s: float = 0.0  # how far the wall clock was set meanwhile, at most
 
 
 def verdict_on(health: Health, *, load: LoadSpec, users: int, processes: int, attempts: int) -> Verdict:
