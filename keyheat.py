@@ -11,6 +11,7 @@ A verb is loaded when it is called, and its stages inside it, so that `keyheat -
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -92,8 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return cli.main(arguments, prog_name="keyheat", standalone_mode=False) or DONE
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _show(error)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; what was written is kept", INTERRUPTED)
     except Exception as error:
@@ -107,9 +107,17 @@ def _code_of(error: Exception) -> int | None:
     """The exit code of what a person can mend; None: a defect of ours."""
     from tablemodel.runfiles import CannotWrite, FileProblem
 
-    if isinstance(error, (CannotWrite, ValueError, OSError)):
-        return WRONG_USE
-    return INVALID if isinstance(error, FileProblem) else None
+    if isinstance(error, FileProblem) and not isinstance(error, CannotWrite):
+        return INVALID
+    return WRONG_USE if isinstance(error, (CannotWrite, ValueError, OSError)) else None
+
+
+def _show(error: click.ClickException) -> int:
+    """Say what is wrong as click does, in plain text: it may quote a file, or an argument."""
+    said = StringIO()
+    error.show(said)
+    err.print(said.getvalue().rstrip("\n"))
+    return error.exit_code
 
 
 def _complain(message: str, code: int) -> int:

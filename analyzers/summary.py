@@ -5,7 +5,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import orjson
 from pydantic import BaseModel, ConfigDict
 
 from analyzers.formats import Confidence, Constraint, Diagnosis, Direction, Grade, Label, read_diagnosis
@@ -15,6 +14,7 @@ from analyzers.measures.setup import Setup as Setup
 from analyzers.measures.setup import setup_of
 from analyzers.values import Quantity, Time
 from tablemodel import runfiles
+from tablemodel.bounded import parsed_json
 from tablemodel.masking import masked
 from tablemodel.runfiles import CannotWrite, FileProblem
 
@@ -155,7 +155,7 @@ def _kept(folder: Path) -> RunSummary | None:
 
 def parsed(body: bytes) -> RunSummary:
     """A summary from the content of its file. Raises `ValueError`."""
-    raw = orjson.loads(body)
+    raw = parsed_json(body)
     if not isinstance(raw, dict) or raw.pop("format", None) != SUMMARY:
         raise ValueError(f"this version reads {SUMMARY!r}")
     return RunSummary.model_validate(raw)

@@ -8,11 +8,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Final
 
 from analyzers.collecting import metrics
 from analyzers.collecting.settings import LARGEST, Steps, steps
-from analyzers.formats import AccountFacts, Capacity, Constraint, Direction, Evidence, SecondCount, Series
+from analyzers.formats import (
+    AccountFacts,
+    Capacity,
+    Constraint,
+    Direction,
+    Evidence,
+    IndexFacts,
+    SecondCount,
+    Series,
+    TableFacts,
+)
 from analyzers.labelling.endpoint import units_hold
 from analyzers.numbers import span
 from tablemodel import limits
@@ -82,7 +93,7 @@ class Track:
         return self.consumed[cell] / self.step_s
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timeline:
     """The whole evidence: tracks, and the account's quota for the table with its indexes."""
 
@@ -93,7 +104,11 @@ class Timeline:
 
     def track(self, index: str | None, direction: Direction) -> Track | None:
         """The track of one resource and direction."""
-        return next((t for t in self.tracks if t.index == index and t.direction == direction), None)
+        return self._by_whose.get((index, direction))
+
+    @cached_property
+    def _by_whose(self) -> "Mapping[Whose, Track]":
+        return {(track.index, track.direction): track for track in self.tracks}
 
     def indexes(self, direction: Direction) -> tuple[Track, ...]:
         """The tracks of the global secondary indexes."""
@@ -107,9 +122,11 @@ def timeline(evidence: Evidence) -> Timeline:
     by_key = _by_key(evidence.series)
     reasons = _reasons(evidence)
     names = _index_names(evidence, reasons)
+    facts: dict[str | None, IndexFacts | TableFacts] = {one.name: one for one in evidence.table.indexes}
+    facts[None] = evidence.table
     seconds = _seconds(evidence)
     tracks = tuple(
-        _track(evidence, index, direction, step_s, by_key, reasons, seconds)
+        _track(evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds)
         for index in (None, *names)
         for direction in metrics.DIRECTIONS
     )
@@ -123,6 +140,7 @@ SeriesName = tuple[str, str | None, str]  # metric, index, and which extreme
 
 def _track(
     evidence: Evidence,
+    facts: IndexFacts | TableFacts | None,
     index: str | None,
     direction: Direction,
     step_s: int,
@@ -130,9 +148,6 @@ def _track(
     reasons: Mapping[Whose, Mapping[int, Mapping[str | None, int]]],
     seconds: Mapping[Whose, Mapping[int, SecondCount]] | None,
 ) -> Track:
-    table = evidence.table
-    facts = next((i for i in table.indexes if i.name == index), None) if index else table
-
     def cells(name: str) -> Cells | None:
         series = by_key.get((name, index, ""))
         return _cells(series, step_s) if series else None

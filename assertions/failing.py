@@ -9,6 +9,7 @@ from analyzers.numbers import UNITS, percent, rate, whole
 from analyzers.words import key_name, title_of, whose
 from assertions.asked import Sent
 from assertions.diagnosed import diagnosed
+from tablemodel.masking import plain
 from tablemodel.resources import Direction
 from tablemodel.simulator.outcome import outcome_of
 from tablemodel.simulator.simulate import Simulation
@@ -33,7 +34,7 @@ class CheckFailed(AssertionError):
     def __init__(self, said: str, *, sent: Sent | None = None, simulation: Simulation | None = None) -> None:
         self.sent = sent
         self.simulation = simulation
-        super().__init__(said)
+        super().__init__(plain(said))
 
 
 def failed(check: str, sent: Sent, simulation: Simulation, *, because: str | None = None) -> CheckFailed:

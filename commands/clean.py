@@ -9,7 +9,7 @@ import click
 from commands.codes import DONE, INTERRUPTED, INVALID, REFUSED
 from commands.common import Within, a_folder, price_list, some_prices
 from commands.telling import in_json
-from reports.terminal.console import bars, err, out, print_json, shown
+from reports.terminal.console import bars, confirmed, err, out, print_json, shown
 from tablemodel.prices import Prices
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _agreed() -> bool:
     """Whether somebody who can be asked says yes."""
     from generator.guard.consent import somebody_there
 
-    return somebody_there() and click.confirm("Delete them?", err=True)
+    return somebody_there() and confirmed("Delete them?")
 
 
 def _json(cleaned: "Cleaned") -> dict[str, object]:

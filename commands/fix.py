@@ -186,5 +186,5 @@ def _told(tried_: Made, turns: Sequence[Turn], prices: "Prices", *, as_json: boo
         print_json(content)
     else:
         out.print(fix_text(found))
-        out.print(f"\nBefore and after: {strong(page)}")
+        out.print(strong("\nBefore and after: ", page))
     return EXIT_CODES[found.proof.kind]

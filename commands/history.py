@@ -63,9 +63,10 @@ def list_sessions(file: Path, as_json: bool, suite: str | None, last: int) -> in
     from reports.regress.history import Listed, list_text
 
     with _opened(file) as kept:
-        found = kept.sessions(suite, last)
+        damage: list[str] = []
+        found = kept.sessions(suite, last, damage=damage)
         pins, here = kept.pins(), Maker.here()
-        good = {one.suite: kept.last_good(one.suite) for one in found}
+        good = {one.suite: _last_good(kept, one.suite, damage) for one in found}
         listed = [
             Listed(
                 session=one,
@@ -76,13 +77,28 @@ def list_sessions(file: Path, as_json: bool, suite: str | None, last: int) -> in
             )
             for one in found
         ]
-    if not found and not as_json:
-        return _none(file, as_json=False)
+    for fault in damage:
+        err.print(f"keyheat: {fault}")
+    code = INVALID if damage else DONE
     if as_json:
         print_json(_json(file, sessions=listed))
-    else:
+    elif found:
         out.print(list_text(listed))
-    return DONE
+    elif not damage:
+        return _none(file, as_json=False)
+    return code
+
+
+def _last_good(kept: "History", suite: str, damage: list[str]) -> "Session | None":
+    """The next baseline of a suite; None where damage, which is said, leaves it open."""
+    from regression.history import Damaged
+
+    try:
+        return kept.last_good(suite)
+    except Damaged as problem:
+        if str(problem) not in damage:
+            damage.append(str(problem))
+        return None
 
 
 def _none(file: Path, *, as_json: bool) -> int:
@@ -234,7 +250,7 @@ def check(file: Path, as_json: bool) -> int:
     try:
         with _opened(file) as kept:
             faults = kept.faults()
-            sessions = kept.sessions()
+            sessions = kept.sessions(damage=[])
             runs = sum(map(kept.count, sessions))
     except Damaged as problem:
         faults, sessions, runs = (str(problem),), (), 0

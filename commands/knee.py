@@ -105,7 +105,7 @@ def knee(
         print_json({**content, "page": str(page)})
     else:
         out.print(knee_text(found))
-        out.print(f"The page: {strong(page)}")
+        out.print(strong("The page: ", page))
     return DONE if found_knee.state in ("carried", "limited") else INVALID
 
 

@@ -57,7 +57,7 @@ def demo(folder: Path, as_json: bool) -> int:
     if as_json:
         tell_runs(jobs, codes, max(codes), page=str(index))
     else:
-        out.print(f"\nAll four side by side: {strong(index)}")
+        out.print(strong("\nAll four side by side: ", index))
     return max(codes)
 
 
@@ -121,7 +121,7 @@ def run(
         page = jobs[0].folder.parent / INDEX
         write_comparison(page, runs, listed, datetime.now(UTC))
         if not as_json:
-            out.print(f"\nSide by side: {strong(page)}")
+            out.print(strong("\nSide by side: ", page))
     if as_json:
         tell_runs(jobs, codes, code, page=page and str(page))
     return code
@@ -169,7 +169,7 @@ def sweep(
     if runs:
         answer = write_sweep(folder / NAME, loaded, runs, listed, datetime.now(UTC), margin=margin)
         if not as_json:
-            out.print(f"\n{answer.sentence}\nThe whole sweep: {strong(folder / NAME)}")
+            out.print(strong(f"\n{answer.sentence}\nThe whole sweep: ", folder / NAME))
     if as_json:
         said = {"page": str(folder / NAME), "sentence": answer.sentence} if answer else {}
         tell_runs(list(jobs.values()), codes, code, **said)

@@ -6,7 +6,7 @@ import click
 
 from commands.codes import DONE, INVALID, REFUSED
 from commands.telling import in_json
-from reports.terminal.console import err, out, print_json
+from reports.terminal.console import confirmed, err, out, print_json
 
 if TYPE_CHECKING:
     from generator.transport.target import Target
@@ -53,7 +53,7 @@ def _agreed(target: "Target") -> bool:
         )
         return False
     question = f"Make a table at {target.url}, send a few hundred requests to it, and delete it?"
-    return click.confirm(question, err=True)
+    return confirmed(question)
 
 
 def _show(target: "Target", found: "Capabilities", *, as_json: bool) -> None:

@@ -64,7 +64,7 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None, as_
         for problem in everything.problems:
             err.print(f"keyheat: {shown(problem.place)}: {problem.why}", markup=False)
         if not as_json:
-            out.print(f"{some(len(everything.rows), 'run')}: {strong(written)}")
+            out.print(strong(f"{some(len(everything.rows), 'run')}: ", written))
     return DONE
 
 

@@ -60,7 +60,7 @@ def simulate(
         diagnoses = [simulated(job, how, seed=seed) for job in jobs]
         write_comparison(folder / INDEX, [job.folder for job in jobs], listed, datetime.now(UTC))
         if not as_json:
-            out.print(f"\nSide by side: {strong(folder / INDEX)}")
+            out.print(strong("\nSide by side: ", folder / INDEX))
     if as_json:
         told = [diagnosis.model_dump(mode="json") for diagnosis in diagnoses]
         print_json(told[0] if len(told) == 1 else told)

@@ -7,8 +7,6 @@ from random import Random
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-import click
-
 from commands.codes import DONE, INVALID
 from generator.run.jobs import REPORT
 from regression.calibration import calibrate
@@ -24,7 +22,7 @@ from reports.regress.calibration import calibration_text
 from reports.regress.page import NAME, write_regression
 from reports.regress.text import regression_text
 from reports.run.page import write_report
-from reports.terminal.console import err, out, print_json, shown
+from reports.terminal.console import err, out, print_json, print_lines, shown
 from tablemodel.runfiles import DIAGNOSIS, FILES, FileProblem, write_json
 
 SUMMARY: Final = "regression.json"
@@ -49,7 +47,7 @@ def tell(outcome: Outcome, wanted: Wanted, now: datetime, *, as_json: bool, gith
     else:
         out.print(regression_text(outcome, shown(folder / NAME)))
     if github:
-        click.echo("\n".join(annotations(outcome)), err=as_json)
+        print_lines(annotations(outcome), to_stderr=as_json)
     for problem in problems:
         err.print(f"keyheat: {problem}", markup=False)
     return outcome.exit_code or (INVALID if problems else DONE)

@@ -12,7 +12,7 @@ import click
 from commands.codes import DONE, INVALID, REFUSED
 from commands.common import price_list, some_prices
 from commands.telling import in_json
-from reports.terminal.console import bars, err, out, print_json
+from reports.terminal.console import bars, confirmed, err, out, print_json
 from tablemodel.runfiles import FileProblem
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[l
 
     tables = f"{len(removable)} table{'s' if len(removable) > 1 else ''}"
     asked = not yes and somebody_there()
-    if yes or (asked and click.confirm(f"Delete {tables}?", err=True)):
+    if yes or (asked and confirmed(f"Delete {tables}?")):
         return removable, DONE
     if asked:
         return [], DONE

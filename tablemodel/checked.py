@@ -1,6 +1,5 @@
 """Content from outside held against its model: every mistake at once, each with the place where it stands."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from tablemodel.runfiles import FileProblem, read_text
+from tablemodel.bounded import NotAccepted, parsed_toml, text_of
+from tablemodel.runfiles import FileProblem
 
 MOST_SHOWN: Final = 20
 LONGEST_INPUT: Final = 80
@@ -58,9 +58,13 @@ def checked(path: Path, model: type[Model], content: object) -> Model:
 def checked_toml(path: Path, model: type[Model]) -> Model:
     """A TOML file as its model. Raises `FileProblem` with every mistake in it."""
     try:
-        raw = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise FileProblem(f"{path} is not TOML: {error}") from error
+        raw = parsed_toml(text_of(path))
+    except NotAccepted as error:
+        raise FileProblem(f"{path} is {error}") from error
+    except FileNotFoundError as error:
+        raise FileProblem(f"{path} is missing") from error
+    except OSError as error:
+        raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
     return checked(path, model, raw)
 
 

@@ -1,11 +1,15 @@
-"""Text as it may be shown and kept: without the account and without anything that signs a request.
+"""Text as it may be shown and kept: without the account, without anything that signs a request, and without
+signs that a terminal obeys.
 
 ARNs, the addresses of an account's own endpoint, and the errors of a service name the account; an error about
 a signature repeats the request with its session token.
 """
 
+import json
 import re
+from collections.abc import Callable
 from typing import Any, Final
+from unicodedata import category
 
 ACCOUNT: Final = "************"
 KEY: Final = "(access key)"
@@ -28,6 +32,26 @@ def masked(text: str) -> str:
     for pattern, instead in _MASKS:
         text = pattern.sub(instead, text)
     return text
+
+
+def plain(text: str) -> str:
+    """The text with � for each sign that a terminal obeys, or that turns other text around."""
+    return _each(text, lambda _sign: "\ufffd")
+
+
+def plain_json(body: bytes) -> str:
+    """The same JSON, with an escape for each such sign."""
+    return _each(body.decode(), lambda sign: json.dumps(sign)[1:-1])
+
+
+def _each(text: str, instead: Callable[[str], str]) -> str:
+    """Text with something instead of each sign that is not seen: all but spaces, tabs and ends of lines."""
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() or sign in "\n\t" or category(sign) == "Zs" else instead(sign)
+        for sign in text
+    )
 
 
 def mask_errors(client: Any) -> Any:

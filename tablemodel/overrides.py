@@ -8,16 +8,19 @@ Paths are those of the scenario file, values are TOML. Every mistake is said at 
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
+from reprlib import Repr
 from typing import Any, Final
 
+from tablemodel.bounded import MOST_KEY_PARTS, NotAccepted, parsed_toml
 from tablemodel.scenario import Scenario, ScenarioError, scenario_from_dict
 
-_PART: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:\[\d+\])*"
+_PART: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,9}\])*"
 _SETTING: Final = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)\s*=(?P<value>.*)", re.DOTALL)
 _STEP: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\[\d+\]")
 _TAKEN_OUT: Final = object()
+_BRIEFLY: Final = Repr()  # of what may be a file's worth of text
+_BRIEFLY.maxstring = 80
 
 
 def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scenario:
@@ -40,13 +43,17 @@ def _make(raw: dict[str, Any], setting: str) -> str | None:
     """Make one setting in place; what is wrong with it, where it cannot be made."""
     match = _SETTING.fullmatch(setting.strip())
     if match is None:
-        return f"{setting!r} is not PATH=VALUE, such as keys.shards=20 @ --set"
+        return f"{_BRIEFLY.repr(setting)} is not PATH=VALUE, such as keys.shards=20 @ --set"
     path, text = match["path"], match["value"].strip()
-    try:
-        value = tomllib.loads(f"value = {text}")["value"] if text else _TAKEN_OUT
-    except tomllib.TOMLDecodeError as error:
-        return f'{text!r} is not a TOML value ({error}); text needs quotes: {path}="..." @ $.{path}'
     *way, last = [int(step[1:-1]) if step.startswith("[") else step for step in _STEP.findall(path)]
+    if len(way) >= MOST_KEY_PARTS:
+        return f"{_BRIEFLY.repr(path)} has {len(way) + 1:,} parts, at most {MOST_KEY_PARTS} are read @ --set"
+    try:
+        value = parsed_toml(f"value = {text}")["value"] if text else _TAKEN_OUT
+    except NotAccepted as error:
+        return (
+            f'{_BRIEFLY.repr(text)} is not a TOML value ({error}); text needs quotes: {path}="..." @ $.{path}'
+        )
     place: Any = raw
     for number, step in enumerate(way):
         place = _into(place, step, [] if isinstance([*way, last][number + 1], int) else {})

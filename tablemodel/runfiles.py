@@ -25,6 +25,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tablemodel import bounded
+
 RUN = "keyheat.run/1"
 SECONDS = "keyheat.seconds/1"
 THROTTLES = "keyheat.throttles/2"  # 2026-11; 1 has no column `count`: each of its rows is one attempt
@@ -157,13 +159,13 @@ def parsed_json(path: Path) -> object:
 
     Nothing that is too long is parsed: a row of a list takes five times its bytes in memory.
     """
-    body = _bytes_of(path, most=MOST_BYTES)
+    body = _bytes_of(path)
     if (rows := body.count(b"[") + body.count(b"{")) > MOST_ROWS + OTHER_BRACKETS:
         raise FileProblem(f"{path} has some {rows:,} rows; at most {MOST_ROWS:,} are read: {SHORTER}")
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise FileProblem(f"{path} is not whole JSON ({error}); make it again or restore it") from error
+        return bounded.parsed_json(body)
+    except bounded.NotAccepted as error:
+        raise FileProblem(f"{path} is {error}; make it again or restore it") from error
 
 
 def read_text(path: Path) -> str:
@@ -201,10 +203,10 @@ def read_table(path: Path, format_name: str) -> pa.Table:
         raise FileProblem(f"{path} says {format_name} but its columns are {table.schema.names}") from error
 
 
-def _bytes_of(path: Path, *, most: int | None = None) -> bytes:
+def _bytes_of(path: Path) -> bytes:
     try:
-        if most is not None and (size := path.stat().st_size) > most:
-            raise FileProblem(f"{path} has {size:,} bytes; at most {most:,} are read: {SHORTER}")
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise FileProblem(f"{path} has {size:,} bytes; at most {MOST_BYTES:,} are read: {SHORTER}")
         return path.read_bytes()
     except FileNotFoundError as error:
         raise FileProblem(f"{path} is missing{_runs_below(path)}") from error

@@ -4,13 +4,12 @@
 every mistake at once as `message @ $.path`; nothing downstream checks a field again.
 """
 
-import json
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationError
 
+from tablemodel.bounded import NotAccepted, parsed_json, parsed_toml, text_of
 from tablemodel.checked import mistakes
 from tablemodel.spec.cache import CacheSpec
 from tablemodel.spec.guards import AbortSpec, BudgetSpec
@@ -101,9 +100,9 @@ def load_scenario(path: Path) -> Scenario:
     Raises `ScenarioError` with every mistake in the file, or with why the file cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        text = text_of(path)
+    except (OSError, NotAccepted) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
         raise ScenarioError(str(path), [f"{reason or error} @ file"]) from error
     raw = _json(text, str(path)) if path.suffix == ".json" else _toml(text, str(path))
     try:
@@ -119,16 +118,16 @@ def parse_scenario(text: str, source: str) -> Scenario:
 
 def _toml(text: str, source: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(source, [f"not TOML: {error} @ $"]) from error
+        return parsed_toml(text)
+    except NotAccepted as error:
+        raise ScenarioError(source, [f"{error} @ $"]) from error
 
 
 def _json(text: str, source: str) -> dict[str, Any]:
     try:
-        raw = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ScenarioError(source, [f"not JSON: {error} @ $"]) from error
+        raw = parsed_json(text.encode())
+    except NotAccepted as error:
+        raise ScenarioError(source, [f"{error} @ $"]) from error
     if not isinstance(raw, dict):
         raise ScenarioError(source, ["a scenario is an object @ $"])
     return raw

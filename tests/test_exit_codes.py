@@ -91,6 +91,27 @@ def test_2_every_mistake_in_a_scenario_and_nothing_started(verb: Verb, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["changed.toml"]
 
 
+@pytest.mark.parametrize("verb_of", ["plan", "regress"])
+@pytest.mark.parametrize("text", [f"a = {'[' * 99_999}", f"{'.'.join(['a'] * 50_000)} = 1", "#" * (2 << 20)])
+def test_2_a_file_too_deep_or_too_long_is_not_parsed(
+    verb: Verb, tmp_path: Path, text: str, verb_of: str
+) -> None:
+    path = tmp_path / "deep.toml"
+    path.write_text(text)
+    said = verb(verb_of, path)
+    assert said.code == 2
+    assert str(path) in said.err
+    assert "at most" in said.err
+
+
+def test_3_evidence_too_deep_is_not_parsed(verb: Verb, tmp_path: Path) -> None:
+    path = tmp_path / "evidence.json"
+    path.write_text('{"format": "keyheat.evidence/1", "table": ' + "[" * 99_999)
+    said = verb("analyze", "--evidence", path)
+    assert said.code == 3
+    assert f"{path} is too deep: 100,000 brackets within each other, at most 64 are read" in said.err
+
+
 def test_2_a_taken_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

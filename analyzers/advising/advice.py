@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from analyzers.advising.cases import Case
 from analyzers.advising.demand import demand, demand_of_all
-from analyzers.advising.foreseen import can_be_shown, with_outlooks
+from analyzers.advising.foreseen import MOST_INDEXES, can_be_shown, with_outlooks
 from analyzers.advising.rerun import rerun_of
 from analyzers.client import ClientFiles
 from analyzers.collecting.facts import QUOTAS, partition_ceiling
@@ -37,7 +37,8 @@ def advise(
     scaled = scenario is not None and scenario.table.scaled
     cases = [_case(group, arranged, heats, numbers, scaled=scaled) for group in found]
     advice = [(case, _about(case, one)) for case in cases for one in recommend(case)]
-    if unreliable(evidence) or not any(can_be_shown(case, one) for case, one in advice):
+    many = len(evidence.table.indexes) > MOST_INDEXES
+    if many or unreliable(evidence) or not any(can_be_shown(case, one) for case, one in advice):
         return _in_order(one for _, one in advice)
     rerun = rerun_of(
         evidence, arranged, found[0].heaviest, client=client, scenario=scenario, heats=heats,

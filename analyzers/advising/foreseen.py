@@ -26,6 +26,12 @@ NEAR_RATIO: Final = 0.75
 """Of the simulated and the measured throttle share, the smaller is at least so much of the larger."""
 
 
+MOST_INDEXES: Final = 50
+"""Of a table that is simulated again. DynamoDB's quota is 20, each is simulated second by second."""
+MOST_SHOWN: Final = 10
+"""Advice that is simulated, the heaviest limit first: each takes the whole run anew, or several times."""
+
+
 def can_be_shown(case: Case, advice: Recommendation) -> bool:
     """Whether the advice is a change of the table or of what is sent that the simulator knows."""
     if advice.action in _IN_SHARDS:
@@ -38,8 +44,10 @@ def can_be_shown(case: Case, advice: Recommendation) -> bool:
 def with_outlooks(advice: Sequence[tuple[Case, Recommendation]], rerun: Rerun) -> list[Recommendation]:
     """The advice, where it can be shown, with what the simulator says of it and what it costs."""
     before = rerun.simulated()
+    shown = [place for place, (case, one) in enumerate(advice) if can_be_shown(case, one)][:MOST_SHOWN]
     found = [
-        _with_outlook(case, one, rerun, before) if can_be_shown(case, one) else one for case, one in advice
+        _with_outlook(case, one, rerun, before) if place in shown else one
+        for place, (case, one) in enumerate(advice)
     ]
     return [one for one in found if not _is_so_already(one)]
 

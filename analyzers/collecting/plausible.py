@@ -18,6 +18,7 @@ KEPT: Final = timedelta(days=455)
 """How long CloudWatch keeps anything:
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html"""
 CLOCKS: Final = timedelta(minutes=10)  # how far the clocks of machines that sent the load may lie apart
+MOST_INDEXES: Final = 1_000  # of a table; DynamoDB's quota is 20, and can be raised
 EARLIEST_YEAR: Final = 2012  # the year in which DynamoDB began
 LATEST_YEAR: Final = 2200
 
@@ -75,6 +76,16 @@ def _check_size(evidence: Evidence, mistakes: Mistakes) -> None:
     rows += len(evidence.throttles or ()) + len(evidence.seconds or ())
     if rows > MOST_ROWS:
         mistakes.add(f"{rows:,} rows are too many: {SHORTER}", "")
+    spoken_of = (
+        evidence.series,
+        evidence.throttles or (),
+        evidence.seconds or (),
+        evidence.contributors or (),
+    )
+    names = {one.index for part in spoken_of for one in part if one.index is not None}
+    names |= {index.name for index in evidence.table.indexes}
+    if len(names) > MOST_INDEXES:
+        mistakes.add(f"{len(names):,} indexes are too many: at most {MOST_INDEXES:,} are read", "")
 
 
 def _check_table(table: TableFacts, mistakes: Mistakes) -> None:

@@ -9,6 +9,7 @@ from gevent.socket import wait_read
 from generator.guard.budget import over_budget
 from generator.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from generator.run.options import Plan
+from generator.run.progress import tell
 from generator.tables.errors import Refused
 from generator.transport.target import Target
 from tablemodel.bill import Bill, bill_of_run
@@ -32,7 +33,7 @@ def consented(plan: Plan, stdin: TextIO | None = None) -> Plan:
     if not somebody_there(stdin):
         raise Refused(NEEDS_YES)
     person = stdin or sys.stdin
-    print(announced([undertaking(plan, target, bill)]), file=sys.stderr)
+    tell(announced([undertaking(plan, target, bill)]))
     if not agrees(lambda question: _answer(question, person)):
         raise Refused(DECLINED)
     return replace(plan, yes=True)
@@ -76,7 +77,7 @@ def undertaking(plan: Plan, target: Target, bill: Bill) -> Undertaking:
 
 def _answer(question: str, stdin: TextIO) -> str:
     """Ask on a terminal. Waiting is left to gevent, so that Ctrl-C is heard meanwhile."""
-    print(question, end="", file=sys.stderr, flush=True)
+    tell(question, end="")
     wait_read(stdin.fileno())
     line = stdin.readline()
     if not line:

@@ -8,7 +8,12 @@ import orjson
 
 from generator.record.seconds import ACCEPTED, ERRORS, THROTTLED
 from generator.run.signs import Signs
-from tablemodel.masking import masked
+from tablemodel.masking import masked, plain, plain_json
+
+
+def tell(words: str, end: str = "\n") -> None:
+    """Words for a person, on stderr; they may hold names and errors that others wrote."""
+    print(plain(words), end=end, file=sys.stderr, flush=True)
 
 
 @dataclass(slots=True)
@@ -28,7 +33,7 @@ class Progress:
         if self.as_json:
             self._line({"phase": name, **more})
         else:
-            print(words, file=sys.stderr, flush=True)
+            tell(words)
 
     def aligning(self, left_s: float) -> None:
         """The load waits for a minute to begin."""
@@ -51,7 +56,7 @@ class Progress:
 
     def say(self, words: str) -> None:
         """Something that everybody should read: one line on stderr."""
-        print(f"keyheat: {masked(words)}", file=sys.stderr, flush=True)
+        tell(f"keyheat: {masked(words)}")
 
     def begun(self, signs: Signs) -> None:
         """The run has a folder from now on."""
@@ -65,5 +70,5 @@ class Progress:
         self.signs = None
 
     def _line(self, content: dict[str, Any]) -> None:
-        sys.stdout.write(orjson.dumps(content).decode() + "\n")
+        sys.stdout.write(plain_json(orjson.dumps(content)) + "\n")
         sys.stdout.flush()

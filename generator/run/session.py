@@ -24,7 +24,7 @@ from generator.probe.before import with_endpoint
 from generator.run.flags import add_options
 from generator.run.options import InputError, Plan, check_options, take_numbers
 from generator.run.preflight import preflight
-from generator.run.progress import Progress
+from generator.run.progress import Progress, tell
 from generator.run.run import Run
 from generator.run.stages import INTERRUPTED, INVALID
 from generator.run.workers import PIECE, Worker
@@ -113,11 +113,11 @@ def _plan_or_exit(environment: Any) -> Plan:
         )
         return with_endpoint(consented(preflight(checked, environment.user_classes)))
     except KeyboardInterrupt:
-        print("keyheat: interrupted; nothing was started", file=sys.stderr)
+        tell("keyheat: interrupted; nothing was started")
         sys.exit(INTERRUPTED)
     except (InputError, TableError) as error:
         for line in getattr(error, "errors", [str(error)]):
-            print(f"keyheat: {masked(line)}", file=sys.stderr)
+            tell(f"keyheat: {masked(line)}")
         sys.exit(REFUSED if isinstance(error, Refused) else INVALID_INPUT)
 
 

@@ -7,7 +7,6 @@ Pieces are numbered and the last one says that it is the last: the master waits 
 missing. Locust's own final report would not do: in a headless run the master leaves half a second for it.
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
@@ -26,6 +25,7 @@ from generator.record.health import Health
 from generator.record.record import Record
 from generator.run.arrived import Arrived, missing_words
 from generator.run.load import Load, Order, start_load
+from generator.run.progress import tell
 from generator.run.pulse import beat, fold, watch_lag
 from generator.transport.target import TargetError
 
@@ -134,7 +134,7 @@ class Worker:
 
     def _stop(self, why: str, end: Callable[[], None]) -> None:
         if self._load is not None:
-            print(f"keyheat: this worker {why}: it sends no more", file=sys.stderr, flush=True)
+            tell(f"keyheat: this worker {why}: it sends no more")
             self._load.stop()
             gevent.spawn(end)
 

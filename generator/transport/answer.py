@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 import orjson
 
+from tablemodel.masking import plain
+
 THROTTLES = frozenset(
     {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
 )
@@ -67,7 +69,7 @@ class Answer:
         if self.status == 200 or self.failure:
             return None
         code = self.content().get("__type")
-        return code.rpartition("#")[2] if isinstance(code, str) else f"HTTP{self.status}"
+        return plain(code.rpartition("#")[2]) if isinstance(code, str) else f"HTTP{self.status}"
 
     @property
     def reasons(self) -> tuple[Reason, ...]:

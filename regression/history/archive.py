@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from regression.history.places import Place, beside, place_of, said, shown
 from regression.history.problem import HistoryProblem
 from tablemodel import runfiles
+from tablemodel.bounded import NotAccepted, parsed_json
 from tablemodel.runfiles import read_json
 
 FORMAT: Final = "keyheat.archive/1"
@@ -108,11 +109,11 @@ def remove(url: str, run_id: str) -> None:
 def listing_at(place: Place) -> Listing | None:
     """What an archive says that it holds; None where there is no whole one. Raises `HistoryProblem`."""
     try:
-        raw = orjson.loads(place.fs.cat_file(place.of(NAME)))
+        raw = parsed_json(place.fs.cat_file(place.of(NAME)))
     except FileNotFoundError:
         return None
-    except orjson.JSONDecodeError as error:
-        raise HistoryProblem(f"its {NAME} is not whole JSON") from error
+    except NotAccepted as error:
+        raise HistoryProblem(f"its {NAME} is {error}") from error
     if not isinstance(raw, dict) or raw.pop("format", None) != FORMAT:
         raise HistoryProblem(f"its {NAME} is not of the format {FORMAT}")
     try:
@@ -206,7 +207,7 @@ def _has(folder: Path, listing: Listing) -> bool:
 def _run_id_at(place: Place) -> str | None:
     """The run that is at a place, whole or not; None where there is none."""
     try:
-        raw = orjson.loads(place.fs.cat_file(place.of(RUN)))
+        raw = parsed_json(place.fs.cat_file(place.of(RUN)))
     except (FileNotFoundError, NotADirectoryError):
         return None
     run_id = raw.get("run_id") if isinstance(raw, dict) else None

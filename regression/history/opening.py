@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from regression.history.problem import HistoryProblem, in_words
 from regression.history.schema import APPLICATION_ID, VERSION, check, migrate, version_of
+from regression.history.seals import with_digests
 
 
 def opened(path: Path, now: datetime, *, wait_s: float) -> sqlite3.Connection:
@@ -58,6 +59,7 @@ def _bring_up(connection: sqlite3.Connection, path: Path, now: datetime, *, writ
 def _connected(path: Path, mode: str, wait_s: float) -> sqlite3.Connection:
     where = f"file:{quote(str(path.absolute()))}?mode={mode}"
     connection = sqlite3.connect(where, uri=True, timeout=wait_s, isolation_level=None)
+    with_digests(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = EXTRA")
     return connection

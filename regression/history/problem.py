@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from regression.history.holders import holders_of
+from tablemodel.runfiles import FileProblem
 
 MEND = (
     "Put back a copy of it, or take out what can be read with: "
@@ -13,17 +14,28 @@ MEND = (
 )
 
 
+ROW_MEND = (
+    "The rest of it can be used, such as another session with --baseline. To have this one again, put back a "
+    "copy of the file"
+)
+
+
 class HistoryProblem(ValueError):
     """A history that cannot be read or written as asked, and what can be done about it."""
 
 
-class Damaged(HistoryProblem):
+class Damaged(HistoryProblem, FileProblem):
     """A file that is a history, and of which something is lost or changed."""
 
 
 def damaged(path: Path, why: str) -> Damaged:
     """That a file is damaged, and how it is mended."""
     return Damaged(f"{path} is damaged or cut short ({why}). {MEND.format(path=path)}")
+
+
+def row_damaged(path: Path, why: str) -> Damaged:
+    """That one row of a file is damaged, of which the others are usable."""
+    return Damaged(f"{path} is damaged: {why}. {ROW_MEND}")
 
 
 @contextmanager

@@ -1,26 +1,29 @@
 """What a history can be asked."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from regression.finding import Finding
 from regression.history.makers import Maker
-from regression.history.problem import Damaged, HistoryProblem, damaged, in_words
+from regression.history.problem import Damaged, HistoryProblem, damaged, in_words, row_damaged
 from regression.history.records import GOOD, Kept, Pin, Point, Session, Side
 from regression.history.rows import (
     KEPT,
     PIN,
     SESSION,
+    Changed,
     Row,
+    check_whole,
     findings_of,
     kept_of,
     pin_of,
     points_of,
     session_of,
 )
+from regression.history.seals import whole
 
 Ref = Session | int
 NEWEST: Final = 20
@@ -39,13 +42,18 @@ class Reading:
             return self._session(row)
         raise HistoryProblem(f"{self.path} has no session {number}; keyheat history lists those it has")
 
-    def sessions(self, suite: str | None = None, limit: int | None = None) -> tuple[Session, ...]:
-        """Sessions of a suite, or of all, the newest first."""
+    def sessions(
+        self, suite: str | None = None, limit: int | None = None, *, damage: list[str] | None = None
+    ) -> tuple[Session, ...]:
+        """Sessions of a suite, or of all, the newest first.
+
+        One that is damaged is said in `damage` and left out; without it, `Damaged` is raised.
+        """
         rows = self._all(
             f"{SESSION} WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2",
             (suite, -1 if limit is None else limit),
         )
-        return tuple(map(self._session, rows))
+        return tuple(self._sessions(rows, damage))
 
     def runs(self, session: Ref, side: Side | None = "candidate") -> tuple[Kept, ...]:
         """The runs of a session in the order in which they were made; of both sides where `side` is None."""
@@ -61,22 +69,30 @@ class Reading:
 
     def findings(self, session: Ref) -> tuple[Finding, ...]:
         """What the gates found when the session ended; nothing of one that has not."""
-        row = self._one("SELECT findings FROM sessions WHERE id = ?", (id_of(session),))
+        row = self._one(f"SELECT findings, {whole('sessions')} FROM sessions WHERE id = ?", (id_of(session),))
         with self._readable(f"what the gates of session {id_of(session)} found"):
+            if row:
+                check_whole(row[1])
             return findings_of(row[0]) if row else ()
 
     def last_good(self, suite: str) -> Session | None:
-        """The newest session of a suite that ended and was good."""
-        row = self._one(
-            f"{SESSION} WHERE suite = ? AND state = 'ended' AND verdict IN (?, ?) ORDER BY id DESC LIMIT 1",
+        """The newest session of a suite that ended and was good.
+
+        Those after it are read too: what one says of itself is not believed where it is damaged.
+        """
+        rows = self._all(
+            f"{SESSION} WHERE suite = ?1 AND id >= (SELECT coalesce(max(id), 0) FROM sessions "
+            "WHERE suite = ?1 AND state = 'ended' AND verdict IN (?2, ?3)) ORDER BY id DESC",
             (suite, *GOOD),
         )
-        return self._session(row) if row else None
+        return next((found for found in map(self._session, rows) if found.good), None)
 
     def pinned(self, name: str) -> Session | None:
         """The session of that name."""
-        row = self._one("SELECT session FROM pins WHERE name = ?", (name,))
-        return self.session(row[0]) if row else None
+        row = self._one(f"{PIN} WHERE name = ?", (name,))
+        with self._readable(f"pin {name!r}"):
+            pin = pin_of(row) if row else None
+        return self.session(pin.session) if pin else None
 
     def pins(self) -> tuple[Pin, ...]:
         """Every name, sorted."""
@@ -100,7 +116,8 @@ class Reading:
     def series(self, suite: str, case: str, measure: str) -> tuple[Point, ...]:
         """A measure of a case in every session that is over, the oldest first; of valid runs only."""
         rows = self._all(
-            "SELECT sessions.id, started_at, verdict, label, value "
+            "SELECT sessions.id, started_at, verdict, label, value, "
+            f"{whole('measures')} AND {whole('sessions')} "
             "FROM measures JOIN sessions ON sessions.id = session "
             "WHERE suite = ? AND case_name = ? AND measure = ? AND state <> 'running' "
             "ORDER BY session, repetition",
@@ -120,12 +137,32 @@ class Reading:
 
     def _unreadable(self) -> Iterator[str]:
         """Rows that are there and cannot be read; the first of each session."""
-        for session in self.sessions():
+        damage: list[str] = []
+        for session in self.sessions(damage=damage):
             try:
                 self.runs(session, side=None)
                 self.findings(session)
             except Damaged as problem:
                 yield str(problem)
+        yield from damage
+        for number, is_whole in self._all(
+            f"SELECT session, min({whole('measures')}) FROM measures GROUP BY 1"
+        ):
+            if not is_whole:
+                yield str(row_damaged(self.path, f"a measure of session {number} is not what was written"))
+        try:
+            self.pins()
+        except Damaged as problem:
+            yield str(problem)
+
+    def _sessions(self, rows: Iterable[Row], damage: list[str] | None) -> Iterator[Session]:
+        for row in rows:
+            try:
+                yield self._session(row)
+            except Damaged as problem:
+                if damage is None:
+                    raise
+                damage.append(str(problem))
 
     def _session(self, row: Row) -> Session:
         with self._readable(f"session {row[0]}"):
@@ -136,6 +173,8 @@ class Reading:
         """A row that SQLite gives, and that does not say what it should, is damage too."""
         try:
             yield
+        except Changed as error:
+            raise row_damaged(self.path, f"{what} cannot be read ({error})") from error
         except (TypeError, ValueError) as error:
             raise damaged(self.path, f"{what} cannot be read") from error
 

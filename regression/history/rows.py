@@ -11,22 +11,34 @@ from analyzers.summary import RunSummary
 from regression.finding import Finding
 from regression.history.makers import Maker
 from regression.history.records import Kept, Pin, Point, Session
+from regression.history.seals import whole
 
 Row = Sequence[Any]
 
 SESSION: Final = (
     "SELECT id, suite, suite_digest, label, command, started_at, ended_at, state, verdict, "
-    "host, boot, pid, process_began FROM sessions"
+    f"host, boot, pid, process_began, {whole('sessions')} FROM sessions"
 )
-KEPT: Final = "SELECT case_name, repetition, side, summary, folder_url, at FROM runs"
-PIN: Final = "SELECT name, session, at FROM pins"
+KEPT: Final = f"SELECT case_name, repetition, side, summary, folder_url, at, {whole('runs')} FROM runs"
+PIN: Final = f"SELECT name, session, at, {whole('pins')} FROM pins"
 
 _FINDINGS: Final = TypeAdapter(tuple[Finding, ...])
 
 
+class Changed(ValueError):
+    """A row that is not what was written."""
+
+
+def check_whole(is_whole: int, which: str = "") -> None:
+    """Raise `Changed` for a row whose digest is not that of its columns."""
+    if not is_whole:
+        raise Changed(f"{which}it is not what was written")
+
+
 def session_of(row: Row, asker: Maker) -> Session:
     """A session; one that is running by the file, and whose process is gone, is lost."""
-    number, suite, digest, label, command, started_at, ended_at, state, verdict, *made = row
+    number, suite, digest, label, command, started_at, ended_at, state, verdict, *made, is_whole = row
+    check_whole(is_whole)
     host, boot, pid, began = made
     maker = Maker(host=host, boot=boot, pid=pid, began=began)
     if state == "running" and maker.fate(asker) == "gone":
@@ -47,7 +59,10 @@ def session_of(row: Row, asker: Maker) -> Session:
 
 def kept_of(row: Row) -> Kept:
     """A run."""
-    case, repetition, side, summary, url, at = row
+    case, repetition, side, summary, url, at, is_whole = row
+    check_whole(
+        is_whole, f"{case}, repetition {repetition + 1} ({side}): " if isinstance(repetition, int) else ""
+    )
     return Kept(
         case=case,
         repetition=repetition,
@@ -60,12 +75,18 @@ def kept_of(row: Row) -> Kept:
 
 def pin_of(row: Row) -> Pin:
     """A pin."""
-    name, session, at = row
+    name, session, at, is_whole = row
+    check_whole(is_whole, f"{name}: ")
     return Pin(name=name, session=session, at=time_of(at))
 
 
 def points_of(rows: Iterable[Row]) -> tuple[Point, ...]:
-    """A point for each session, of rows `session, started_at, verdict, label, value` that stand together."""
+    """A point for each session, of rows `session, started_at, verdict, label, value, whole` that stand
+    together.
+    """
+    rows = tuple(rows)
+    for row in rows:
+        check_whole(row[5], f"session {row[0]}: ")
     return tuple(
         Point(
             session=session,

@@ -1,6 +1,8 @@
 """The tables of a history, version by version. A file of an older version goes through every step between.
 
 version 1  2026-11  sessions, their runs, pins
+version 2  2026-11  measures, as a series is read
+version 3  2026-11  a digest of each row, by which one is known that something else has changed
 """
 
 import sqlite3
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from regression.history.problem import HistoryProblem
+from regression.history.seals import SEALED, seal_of
 
 APPLICATION_ID: Final = int.from_bytes(b"KyHt")
 """Written into the file's header, so that no other program's SQLite file is taken for a history."""
@@ -72,6 +75,11 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX measures_by_session ON measures (session)",
         """INSERT INTO measures SELECT case_name, taken.key, session, repetition, taken.value
             FROM runs, json_each(summary, '$.measures') AS taken WHERE valid AND side = 'candidate'""",
+    ),
+    tuple(
+        statement
+        for table in SEALED
+        for statement in (f"ALTER TABLE {table} ADD COLUMN digest TEXT NOT NULL DEFAULT ''", seal_of(table))
     ),
 )
 VERSION: Final = len(MIGRATIONS)

@@ -20,7 +20,8 @@ from regression.history.opening import opened
 from regression.history.problem import HistoryProblem, damaged, in_words
 from regression.history.reading import Reading, Ref, id_of
 from regression.history.records import GOOD, Pruned, Session, Side, check_pin
-from regression.history.rows import SESSION, findings_text, time_text
+from regression.history.rows import SESSION, check_whole, findings_text, time_text
+from regression.history.seals import seal_of, whole
 from regression.outcome import Verdict
 
 DEFAULT: Final = Path("reports/history.sqlite")
@@ -87,7 +88,8 @@ class History(Reading):
                 "host, boot, pid, process_began) VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)",
                 (suite, suite_digest, label, command, self._at(), me.host, me.boot, me.pid, me.began),
             )
-        assert cursor.lastrowid is not None, "an inserted row has a number"
+            assert cursor.lastrowid is not None, "an inserted row has a number"
+            self._seal("sessions", "id = ?", cursor.lastrowid)
         return self.session(cursor.lastrowid)
 
     def add(
@@ -118,13 +120,18 @@ class History(Reading):
                 "summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (*run, *kept),
             )
+            self._seal("runs", "session = ? AND side = ? AND case_name = ? AND repetition = ?", *run)
             if side == "candidate" and summary.valid:
                 self._connection.executemany(
-                    "INSERT INTO measures VALUES (?, ?, ?, ?, ?)",
+                    "INSERT INTO measures (case_name, measure, session, repetition, value) "
+                    "VALUES (?, ?, ?, ?, ?)",
                     [
                         (case, measure, number, repetition, value)
                         for measure, value in summary.measures.items()
                     ],
+                )
+                self._seal(
+                    "measures", "session = ? AND case_name = ? AND repetition = ?", number, case, repetition
                 )
 
     def end(self, session: Ref, *, verdict: Verdict, findings: Sequence[Finding] = ()) -> None:
@@ -140,13 +147,14 @@ class History(Reading):
                 "UPDATE sessions SET state = 'ended', ended_at = ?, verdict = ?, findings = ? WHERE id = ?",
                 (self._at(), verdict, findings_text(findings), number),
             )
+            self._seal("sessions", "id = ?", number)
 
     def lose(self, session: Ref) -> None:
         """Say of a session that it will not go on: its process is gone, where nobody here can see it."""
         number = id_of(session)
         with self._writing():
             self._must_run(number)
-            self._connection.execute("UPDATE sessions SET state = 'lost' WHERE id = ?", (number,))
+            self._lose(number)
 
     def pin(self, name: str, session: Ref) -> Session | None:
         """Give a session a name; gives the session that had it before.
@@ -163,8 +171,10 @@ class History(Reading):
                     "it; pin one that is good or regressed"
                 )
             self._connection.execute(
-                "INSERT OR REPLACE INTO pins VALUES (?, ?, ?)", (name, found.id, self._at())
+                "INSERT OR REPLACE INTO pins (name, session, at) VALUES (?, ?, ?)",
+                (name, found.id, self._at()),
             )
+            self._seal("pins", "name = ?", name)
         return before
 
     def unpin(self, name: str) -> None:
@@ -197,11 +207,17 @@ class History(Reading):
 
     def _mark_lost(self) -> None:
         """Those that run by the file, and whose process is gone; of other machines nobody here can tell."""
-        running = map(self._session, self._all(f"{SESSION} WHERE state = 'running'"))
-        lost = [one for one in running if one.state == "lost"]
-        self._connection.executemany(
-            "UPDATE sessions SET state = 'lost' WHERE id = ?", [(one.id,) for one in lost]
-        )
+        running = self._sessions(self._all(f"{SESSION} WHERE state = 'running'"), damage=[])
+        for one in [one for one in running if one.state == "lost"]:
+            self._lose(one.id)
+
+    def _lose(self, number: int) -> None:
+        self._connection.execute("UPDATE sessions SET state = 'lost' WHERE id = ?", (number,))
+        self._seal("sessions", "id = ?", number)
+
+    def _seal(self, table: str, where: str, *values: object) -> None:
+        """The digest of rows that were just written."""
+        self._connection.execute(f"{seal_of(table)} WHERE {where}", values)
 
     def _must_be_whole(self) -> None:
         """Damage is found before hours of load, not after: 0.1 s for 10,000 runs, more on a slow disk."""
@@ -211,7 +227,9 @@ class History(Reading):
 
     def _must_run(self, number: int) -> None:
         """Nothing is added to a session that is over."""
-        row = self._one("SELECT state FROM sessions WHERE id = ?", (number,))
+        row = self._one(f"SELECT state, {whole('sessions')} FROM sessions WHERE id = ?", (number,))
+        with self._readable(f"session {number}"):
+            check_whole(row is None or row[1])
         if row is None or row[0] != "running":
             said = "is not there any more" if row is None else f"is {row[0]}"
             raise HistoryProblem(f"session {number} of {self.path} {said}, so nothing is added to it")

@@ -5,7 +5,6 @@ with every mistake at once, those of the scenarios among them.
 """
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -31,6 +30,7 @@ from regression.suites.gates import (
 )
 from regression.suites.scenarios import scenario_of
 from regression.suites.spec import PATTERNS, CaseSpec, GateSpec, Seeds, SuiteSpec
+from tablemodel.bounded import NotAccepted, parsed_toml, text_of
 from tablemodel.checked import mistakes
 from tablemodel.runfiles import SIMULATED
 from tablemodel.scenario import Scenario, ScenarioError
@@ -134,12 +134,14 @@ def load_suite(path: Path) -> Suite:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise SuiteError(str(path), [f"not TOML: {error} @ $"]) from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        text = text_of(path)
+    except (OSError, NotAccepted) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
         raise SuiteError(str(path), [f"{reason or error} @ file"]) from error
+    try:
+        return parsed_toml(text)
+    except NotAccepted as error:
+        raise SuiteError(str(path), [f"{error} @ $"]) from error
 
 
 def _gates_mistakes(raw: Mapping[str, Any], cases: Sequence[object]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-NAMED = TextColumn("{task.fields[name]:<12}")
+NAMED = TextColumn("{task.fields[name]:<12}", markup=False)
 
 
 class Bar:
@@ -32,8 +32,10 @@ class Working(Bar):
     """A bar that moves for as long as one thing is done whose end nobody can foretell."""
 
     def __init__(self, what: str, console: Console) -> None:
-        super().__init__(console, SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        super().__init__(
+            console, SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+        )
         self._bar.add_task(what, total=None)
 
 
-SAID = (BarColumn(), TextColumn("{task.description}"))
+SAID = (BarColumn(), TextColumn("{task.description}", markup=False))

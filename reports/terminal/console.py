@@ -1,19 +1,40 @@
-"""Where verbs print: answers on stdout, everything else on stderr, paths as a person here would type them.
+"""Where verbs print and ask: answers on stdout, everything else on stderr, paths as a person would type them.
+
+Much of what is printed was written by others: names, reasons, errors. So no text is markup, and none reaches
+a terminal with signs that it obeys; what is bold or has a colour is a `Text` of ours.
 
 Nothing is coloured, and no bar moves, where there is no terminal or NO_COLOR is set (rich sees to it).
 """
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 import orjson
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+from tablemodel.masking import plain, plain_json
+
+
+class PlainConsole(Console):
+    """A console whose only escape sequences are its own: those of styles and of bars that move."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(highlight=False, soft_wrap=True, markup=False, emoji=False, **how)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of what is printed, each with plain text; `control` is the console's own."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
+out = PlainConsole()
+err = PlainConsole(stderr=True)
 """What somebody has to know: problems, and what was done that was not asked for."""
-bars = Console(stderr=True, highlight=False, soft_wrap=True)
+bars = PlainConsole(stderr=True)
 """How far something is."""
 
 
@@ -24,7 +45,17 @@ def be_quiet(quiet: bool) -> None:
 
 def print_json(content: object) -> None:
     """Print a value as JSON for another program."""
-    click.echo(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+    click.echo(plain_json(orjson.dumps(content, option=orjson.OPT_INDENT_2)))
+
+
+def print_lines(lines: Iterable[str], *, to_stderr: bool) -> None:
+    """Print lines for another program, which reads them as they are."""
+    click.echo(plain("\n".join(lines)), err=to_stderr)
+
+
+def confirmed(question: str) -> bool:
+    """Whether the person at the terminal says yes."""
+    return click.confirm(plain(question), err=True)
 
 
 def shown(path: Path) -> str:
@@ -32,6 +63,6 @@ def shown(path: Path) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-def strong(path: Path) -> str:
-    """The same in bold, for a line with markup: signs of a path that look like it are let be."""
-    return f"[bold]{escape(shown(path))}[/]"
+def strong(before: str, path: Path) -> Text:
+    """Words, and the same in bold after them."""
+    return Text.assemble(before, (shown(path), "bold"))

@@ -143,13 +143,13 @@ class Countdown:
 
     def __init__(self, console: Console, first: str = "asking CloudWatch") -> None:
         self._console = console
-        self._status = Status(first, console=console)
+        self._status = Status(Text(first), console=console)
         self._said: tuple[str, float] | None = None
 
     def show(self, what: str, left_s: float) -> None:
         """Say what is waited for and how many seconds are left at most."""
         if self._console.is_terminal:
-            self._status.update(f"{what}: {left_s:.0f} s")
+            self._status.update(Text(f"{what}: {left_s:.0f} s"))
         elif self._said is None or what != self._said[0] or left_s <= self._said[1] - SAID_EVERY_S:
             self._console.print(f"{what}: at most {left_s:.0f} s", markup=False)
             self._said = (what, left_s)
@@ -169,7 +169,7 @@ def counted(things: Iterable[Thing], total: int, what: str, console: Console) ->
     """The things one by one, with a bar over them; where there is no terminal, one line at the beginning."""
     if not console.is_terminal:
         console.print(f"{total:,} {what}", markup=False)
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(what, markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with bar:
         yield from bar.track(things, total=total)

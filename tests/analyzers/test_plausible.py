@@ -249,3 +249,9 @@ def test_many_points_are_read_whole(tmp_path: Path) -> None:
     found = read(content, tmp_path).series[0].points
     assert len(found) == 15 * 1_440
     assert [value for _, value in found[:9]] == [0, 1, 2, 3, 4, 5, 6, 0, 1]
+
+
+def test_more_indexes_than_any_table_has_are_refused(tmp_path: Path) -> None:
+    names = [{"name": f"by_{number}"} for number in range(1_001)]
+    said = refusal(changed(("table.indexes", names)), tmp_path)
+    assert "1,001 indexes are too many: at most 1,000 are read @ $" in said

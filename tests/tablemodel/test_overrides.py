@@ -58,6 +58,8 @@ def test_what_was_expected_is_not_expected_of_another_scenario(scenario: Scenari
         ("table.indexes[3].name='x'", "there is no such place @ $.table.indexes[3].name"),
         ("table.indexes.name='x'", "there is no such place @ $.table.indexes.name"),
         ("keys.shards=0", "@ $.keys.shards"),
+        (f"{'.'.join(['a'] * 50_000)}=1", "has 50,000 parts, at most 16 are read"),
+        (f"keys.shards={'[' * 50_000}", "too deep: 50,000 brackets"),
         ("keys.shrads=2", "unknown field @ $.keys.shrads"),
     ],
 )

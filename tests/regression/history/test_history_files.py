@@ -163,7 +163,7 @@ def test_a_damaged_history_is_found_before_a_session_begins(path: Path) -> None:
     ("change", "said"),
     [
         ("UPDATE runs SET summary = '{}' WHERE repetition = 1", "a run of session 1 cannot be read"),
-        ("UPDATE sessions SET findings = '[{]'", "what the gates of session 1 found cannot be read"),
+        ("UPDATE sessions SET findings = '[{]'", "session 1 cannot be read"),
         ("UPDATE sessions SET started_at = 'yesterday'", "session 1 cannot be read"),
         ("UPDATE sessions SET started_at = x'ff'", "session 1 cannot be read"),
         ("UPDATE runs SET summary = CAST(x'ff' AS TEXT)", "cannot be read"),
@@ -257,3 +257,76 @@ def test_a_transaction_that_is_done_outlives_the_power(path: Path) -> None:
         assert history._one("PRAGMA journal_mode") == ("delete",)
         assert history._one("PRAGMA synchronous") == (3,)
         assert history._one("PRAGMA foreign_keys") == (1,)
+
+
+ROWS = {
+    "a run": ("UPDATE runs SET summary = ' ' || summary", lambda kept: kept.runs(1)),
+    "a run's case": ("UPDATE runs SET case_name = 'hotkez'", lambda kept: kept.runs(1)),
+    "a session's verdict": (
+        "UPDATE sessions SET verdict = 'regressed' WHERE id = 1", lambda kept: kept.session(1)
+    ),
+    "what the gates found": (
+        "UPDATE sessions SET findings = '[ ]' WHERE id = 1", lambda kept: kept.findings(1)
+    ),
+    "a measure": (
+        "UPDATE measures SET value = value * 1.0000000001",
+        lambda kept: kept.series("nightly", "hotkey", kept.measured("nightly")[0][1]),
+    ),
+    "a pin": ("UPDATE pins SET session = 2", lambda kept: kept.pinned("release")),
+    "the last good one": ("UPDATE sessions SET label = 'x'", lambda kept: kept.last_good("nightly")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_with_flipped_bytes_is_damage_when_it_is_used(path: Path, row: str) -> None:
+    """What is still well-formed too: the digest of the row is another."""
+    change, use = ROWS[row]
+    filled(path, runs=2)
+    with History.open(path, now=lambda: AT) as history:
+        history.pin("release", 1)
+        history.begin("nightly", "sha256:0")
+        use(history)
+    with closing(sqlite3.connect(path)) as file, file:
+        assert file.execute(change).rowcount
+    with History.open(path) as history, pytest.raises(Damaged, match="it is not what was written") as raised:
+        use(history)
+    assert "put back a copy of the file" in str(raised.value)
+    assert faults_of(path) != ()
+
+
+def test_other_rows_than_the_damaged_one_are_used(path: Path) -> None:
+    for _ in range(2):
+        filled(path, runs=2)
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE sessions SET label = 'flipped' WHERE id = 1")
+        file.execute("UPDATE runs SET folder_url = 'file:///flipped' WHERE session = 1 AND repetition = 1")
+    with History.open(path) as history:
+        damage: list[str] = []
+        assert [one.id for one in history.sessions(damage=damage)] == [2]
+        assert len(damage) == 1
+        assert "session 1 cannot be read (it is not what was written)" in damage[0]
+        assert history.last_good("nightly") == history.session(2)
+        assert len(history.runs(2)) == 2
+        with pytest.raises(Damaged, match=r"hotkey, repetition 2 \(candidate\): it is not what was written"):
+            history.runs(1)
+        assert history.begin("nightly", "sha256:0").id == 3
+
+
+def test_nothing_is_added_to_a_session_that_is_damaged(path: Path) -> None:
+    """Or its damage would be sealed."""
+    with History.open(path) as history:
+        session = history.begin("nightly", "sha256:0")
+        history._connection.execute("UPDATE sessions SET label = 'flipped'")
+        with pytest.raises(Damaged, match=f"session {session.id} cannot be read"):
+            history.end(session, verdict="failed")
+
+
+def test_old_rows_get_their_digests(path: Path) -> None:
+    """Also where one of them is no text any more: the others are usable."""
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1; {VERSION_1}")
+        file.execute("UPDATE sessions SET label = CAST(x'ff' AS TEXT)")
+        file.commit()
+    with History.open(path) as history:
+        assert history.pins()[0].name == "release"
+        assert history.begin("nightly", "sha256:0").id == 2

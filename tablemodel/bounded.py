@@ -1,0 +1,90 @@
+"""TOML and JSON of somebody else's, parsed only where they are no longer and no deeper than ours ever are.
+
+Parsers call themselves for each level, and TOML's takes memory by the square of a dotted key's parts; so both
+are counted before, by a scan that calls nothing and takes time by the length alone.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import orjson
+
+MOST_DEPTH: Final = 64
+MOST_TEXT_BYTES: Final = 1 << 20  # of what a person writes
+MOST_TOML_DEPTH: Final = 16
+MOST_KEY_PARTS: Final = 16
+
+_NO_BRACKET: Final = bytes(sign for sign in range(256) if sign not in b'"[]{}')
+_STEPS: Final = np.zeros(256, dtype=np.int8)
+_STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
+# Strings that are not ended go on to where TOML says so: to the end of their line, or of the text.
+_TOML_STRINGS: Final = re.compile(
+    r'"""(?:\\.|[^\\])*?(?:"{3,5}|\Z)'
+    r"|'''.*?(?:'{3,5}|\Z)"
+    r'|"(?:\\.|[^"\\\n])*"?'
+    r"|'[^'\n]*'?|#[^\n]*",
+    re.DOTALL,
+)
+_NO_KEY: Final = re.compile(r"[^\w.\-]+")
+
+
+class NotAccepted(ValueError):
+    """Text that is not TOML or not JSON, or that is longer or deeper than is read; says which."""
+
+
+def text_of(path: Path) -> str:
+    """The text of a file that a person wrote. Raises `NotAccepted`, and `OSError` where it cannot be read."""
+    with path.open("rb") as file:
+        body = file.read(MOST_TEXT_BYTES + 1)
+    if len(body) > MOST_TEXT_BYTES:
+        raise NotAccepted(f"too long: at most {MOST_TEXT_BYTES:,} bytes are read")
+    try:
+        return body.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise NotAccepted("not UTF-8 text") from error
+
+
+def parsed_toml(text: str) -> dict[str, Any]:
+    """What TOML text says. Raises `NotAccepted`."""
+    bare = _TOML_STRINGS.sub(_without_content, text)
+    _check_depth(bare.encode(errors="replace"), MOST_TOML_DEPTH)
+    words = _NO_KEY.split(bare.replace(" ", "").replace("\t", ""))
+    if (parts := 1 + max(word.count(".") for word in words)) > MOST_KEY_PARTS:
+        raise NotAccepted(f"a key has {parts:,} parts with dots between, at most {MOST_KEY_PARTS} are read")
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # also of a number with too many digits, which is no TOMLDecodeError
+        raise NotAccepted(f"not TOML: {error}") from error
+
+
+def parsed_json(body: bytes) -> Any:
+    """What JSON says. Raises `NotAccepted`."""
+    _check_depth(_outside_strings(body), MOST_DEPTH)
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise NotAccepted(f"not whole JSON: {error}") from error
+
+
+def _without_content(match: re.Match[str]) -> str:
+    """What stands for a string, which may be the part of a key; nothing for a comment."""
+    return "" if match[0].startswith("#") else "x"
+
+
+def _outside_strings(body: bytes) -> bytes:
+    """The brackets of JSON that are not within a string."""
+    if b"\\" in body:
+        body = re.sub(rb"\\.", b"", body, flags=re.DOTALL)
+    signs = body.translate(None, _NO_BRACKET).replace(b'""', b"")  # which changes nothing around it
+    return re.sub(rb'"[^"]*"?', b"", signs)
+
+
+def _check_depth(text: bytes, most: int) -> None:
+    """Raise `NotAccepted` where brackets stand within brackets more often than that."""
+    steps = _STEPS[np.frombuffer(text, dtype=np.uint8)]
+    depth = int(np.cumsum(steps, dtype=np.int64).max(initial=0))
+    if depth > most:
+        raise NotAccepted(f"too deep: {depth:,} brackets within each other, at most {most} are read")
