@@ -2,10 +2,11 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 
+from generator.guard.signals import let_go
 from generator.record.seconds import ACCEPTED, ERRORS, THROTTLED
 from generator.run.signs import Signs
 from tablemodel.masking import masked
@@ -28,7 +29,7 @@ class Progress:
         if self.as_json:
             self._line({"phase": name, **more})
         else:
-            print(words, file=sys.stderr, flush=True)
+            _put(f"{words}\n", sys.stderr)
 
     def aligning(self, left_s: float) -> None:
         """The load waits for a minute to begin."""
@@ -51,7 +52,7 @@ class Progress:
 
     def say(self, words: str) -> None:
         """Something that everybody should read: one line on stderr."""
-        print(f"keyheat: {masked(words)}", file=sys.stderr, flush=True)
+        _put(f"keyheat: {masked(words)}\n", sys.stderr)
 
     def begun(self, signs: Signs) -> None:
         """The run has a folder from now on."""
@@ -65,5 +66,13 @@ class Progress:
         self.signs = None
 
     def _line(self, content: dict[str, Any]) -> None:
-        sys.stdout.write(orjson.dumps(content).decode() + "\n")
-        sys.stdout.flush()
+        _put(orjson.dumps(content).decode() + "\n", sys.stdout)
+
+
+def _put(line: str, stream: TextIO) -> None:
+    """Write to whoever still reads it: where nobody does, a run goes on to leave everything as it was."""
+    try:
+        stream.write(line)
+        stream.flush()
+    except OSError:
+        let_go()
