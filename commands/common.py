@@ -9,6 +9,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from commands.codes import BROKEN, DONE, INVALID
+from generator.run.jobs import new_folder
+from tablemodel.claims import Claim, claim, hold
 from tablemodel.prices import DEFAULT as PRICES
 from tablemodel.prices import Prices, load_prices
 from tablemodel.runfiles import DIAGNOSIS, FILES, FileProblem
@@ -56,6 +58,31 @@ class Within(click.FloatRange):
 some_prices = click.option(
     "--prices", type=a_file, default=PRICES, help="a price list  [default: configs/prices.toml]"
 )
+
+
+def run_place(asked: Path | None, name: str) -> Path:
+    """Where one run goes: the folder that was asked for, or a new one, which goes again if it stays empty."""
+    if asked is not None:
+        return asked
+    new = new_folder(OUT, name)
+    new.unlock()  # who makes the run claims it
+    return _until_the_end(new)
+
+
+def series_place(asked: Path | None, name: str) -> Path:
+    """Where several runs go, and nothing of anybody else, until the verb is done. Raises `Taken`."""
+    return _until_the_end(new_folder(OUT, name) if asked is None else claim(asked))
+
+
+def same_place(folder: Path) -> Path:
+    """A folder whose earlier runs are replaced, and which nobody else has meanwhile. Raises `Taken`."""
+    return _until_the_end(hold(folder))
+
+
+def _until_the_end(claimed: Claim) -> Path:
+    """Keep a claim for as long as the verb goes on."""
+    click.get_current_context().call_on_close(claimed.release)
+    return claimed.folder
 
 
 def diagnosed(folder: Path) -> "Diagnosis":

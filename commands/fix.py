@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from commands.codes import BROKEN, DONE, INVALID
-from commands.common import OUT, a_folder, a_path, exit_code_of, price_list, some_prices
+from commands.common import a_folder, a_path, exit_code_of, price_list, series_place, some_prices
 from commands.guards import Guards, agreed, guarded
 from commands.load import no_collect
 from commands.making import NOT_STARTED, How, make_run, simulated
 from commands.telling import in_json
-from generator.run.jobs import Job, made, new_folder, only_ours
+from generator.run.jobs import Job, made
 from reports.terminal.console import out, print_json, shown, strong
 from tablemodel.derived import with_own_tables, write_scenario
 from tablemodel.runfiles import SIMULATED, write_json
@@ -79,7 +79,7 @@ def fix(
     listed, start = price_list(prices), start_of(folder, target)
     scenario, target = start.scenario, start.target
     remedy = _remedy(start, action)
-    place = only_ours(place or new_folder(OUT, f"{scenario.name}-fix"))
+    place = series_place(place, f"{scenario.name}-fix")
     turns = _turns(scenario, remedy.scenario, repetitions, place)
     jobs = [turn.job for turn in turns]
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Final, Self
 import click
 
 from commands.codes import DONE, INVALID
-from commands.common import OUT, Within, a_path, a_scenario, some_prices
+from commands.common import (
+    Within,
+    a_path,
+    a_scenario,
+    series_place,
+    some_prices,
+)
 from commands.guards import Guards, agreed, guarded
 from commands.making import NOT_STARTED, How, make_run
 from commands.telling import in_json
-from generator.run.jobs import Job, find_scenario, made, new_folder, only_ours
+from generator.run.jobs import Job, find_scenario, made
 from reports.terminal.console import bars, out, print_json, strong
 from tablemodel.derived import with_demand, with_own_tables, with_trace_of, write_scenario
 from tablemodel.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
@@ -84,7 +90,7 @@ def knee(
     loaded, path = find_scenario(scenario)
     within = _range(loaded, start, most, precision)
     step_s = step_s or seconds_for(precision)
-    folder = only_ours(folder or new_folder(OUT, f"{loaded.name}-knee"))
+    folder = series_place(folder, f"{loaded.name}-knee")
     steps = _steps(loaded, path, target, folder, step_s, within, guards, prices)
     bars.print(f"{loaded.name}: at most {within.most_steps} steps of {step_s:g} s, {target}", markup=False)
     try:

@@ -7,7 +7,16 @@ from pathlib import Path
 import click
 
 from commands.codes import INTERRUPTED, INVALID
-from commands.common import OUT, a_path, a_scenario, price_list, some_prices
+from commands.common import (
+    OUT,
+    a_path,
+    a_scenario,
+    price_list,
+    run_place,
+    same_place,
+    series_place,
+    some_prices,
+)
 from commands.guards import Guards, agreed, guarded
 from commands.making import NOT_STARTED, How, make_run
 from commands.telling import in_json, tell_runs
@@ -17,8 +26,6 @@ from generator.run.jobs import (
     find_scenario,
     find_scenarios,
     made,
-    new_folder,
-    only_ours,
     shard_jobs,
 )
 from reports.terminal.console import out, strong
@@ -46,6 +53,7 @@ def demo(folder: Path, as_json: bool) -> int:
     """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
     from reports.series.index import Entry, write_index
 
+    folder = same_place(folder)
     jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
     for job in jobs:
         clear(job.folder)
@@ -110,10 +118,10 @@ def run(
     options += ["--throttled-keys"] if throttled_keys else []
     listed, several = price_list(prices), len(loaded) > 1
     if several:
-        folder = only_ours(folder or new_folder(OUT, "compare"))
+        folder = series_place(folder, "compare")
         jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
     else:
-        jobs = [Job(*loaded[0], folder or new_folder(OUT, loaded[0][0].name))]
+        jobs = [Job(*loaded[0], run_place(folder, loaded[0][0].name))]
     options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
     codes = _series(jobs, How(target=target, options=tuple(options), quick=quick, quiet=as_json))
     code, page = codes[-1] if codes[-1] in NOT_STARTED else max(codes), None
@@ -154,7 +162,7 @@ def sweep(
 
     loaded, path = find_scenario(scenario)
     listed, margin = price_list(prices), load_thresholds().recommend.shard_margin
-    folder = only_ours(folder or new_folder(OUT, f"{loaded.name}-sweep"))
+    folder = series_place(folder, f"{loaded.name}-sweep")
     derived = [Job(with_shards(loaded, count), path, folder) for count in counts]
     options = agreed(derived, target, guards, prices=prices)
     jobs = shard_jobs(loaded, counts, folder)

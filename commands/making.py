@@ -13,7 +13,8 @@ from commands.common import diagnosed, exit_code_of
 from generator.run import launch
 from generator.run.jobs import REPORT, Job, clear, made
 from reports.terminal.console import bars, err, out, shown
-from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED
+from tablemodel.claims import hold
+from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED, FileProblem
 
 if TYPE_CHECKING:
     from analyzers.formats import Diagnosis
@@ -46,7 +47,8 @@ def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int
 
     `place` is the run's number among how many, for the bar. What is left in the folder of an earlier run is
     taken away by a simulation, and refused by a load. After DONE, BROKEN and INVALID the folder holds a
-    diagnosis, if there is evidence at all (`made(job)`).
+    diagnosis, if there is evidence at all (`made(job)`). Raises `FileProblem` where
+    what is there is another run's.
     """
     if how.target == SIMULATED:
         return exit_code_of(simulated(job, how))
@@ -68,7 +70,10 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     ]
     command = launch.command(job.path, job.scenario, job.folder, "--target", how.target, *options)
     with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=place) as bar:
-        code, said = launch.launch(command, bar.show)
+        ended = launch.launch(command, bar.show)
+    code, said = ended.code, ended.said
+    if code in (DONE, BROKEN) or (code == INVALID and made(job)):
+        _check_is_of(ended.run_id, job.folder, said)
     if how.quick and code in (DONE, BROKEN):
         code = exit_code_of(diagnosed(job.folder)) or code
         if how.report:
@@ -83,6 +88,19 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     if not how.quiet:
         out.print(outcome(job.scenario, diagnosis, _shown(job.folder), stopped))
     return code
+
+
+def _check_is_of(run_id: str | None, folder: Path, said: str) -> None:
+    """Nobody is told of a run what another one came to. Raises `FileProblem` after what was `said`."""
+    from analyzers.manifest import read_manifest
+
+    found = read_manifest(folder).run_id
+    if found != run_id:
+        err.print(said.rstrip(), markup=False)
+        raise FileProblem(
+            f"{folder} holds the files of another run ({found}), and none of this one ({run_id}): nothing is "
+            "said of it; run it again, with another folder (--out)"
+        )
 
 
 def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | None" = None) -> "Diagnosis":
@@ -102,8 +120,8 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     scenario, folder = job.scenario, job.path.parent
     seed = scenario.seed if seed is None else seed
     traffic, notes = (sent, ()) if sent is not None else spread_traffic(scenario, seed, folder)
-    clear(job.folder)
-    with Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
+    with hold(job.folder), Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
+        clear(job.folder)
         simulation = simulate(scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show)
         bar.analyzing()
         write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=how.show_keys, notes=notes)

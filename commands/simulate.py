@@ -5,10 +5,18 @@ from pathlib import Path
 
 import click
 
-from commands.common import OUT, a_path, a_scenario, exit_code_of, price_list, some_prices
+from commands.common import (
+    a_path,
+    a_scenario,
+    exit_code_of,
+    price_list,
+    run_place,
+    series_place,
+    some_prices,
+)
 from commands.making import How, simulated
 from commands.telling import in_json
-from generator.run.jobs import Job, find_scenarios, new_folder, only_ours
+from generator.run.jobs import Job, find_scenarios
 from reports.terminal.console import out, print_json, strong
 from tablemodel.overrides import overridden
 from tablemodel.runfiles import SIMULATED
@@ -51,11 +59,11 @@ def simulate(
     how = How(target=SIMULATED, show_keys=show_keys, quiet=as_json)
     if len(made) == 1:
         ((scenario, path),) = made
-        folder = folder or new_folder(OUT, f"{scenario.name}-simulated")
-        diagnoses = [simulated(Job(scenario, path, folder), how, seed=seed)]
+        place = run_place(folder, f"{scenario.name}-simulated")
+        diagnoses = [simulated(Job(scenario, path, place), how, seed=seed)]
     else:
         listed = price_list(prices)
-        folder = only_ours(folder or new_folder(OUT, "simulated"))
+        folder = series_place(folder, "simulated")
         jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in made]
         diagnoses = [simulated(job, how, seed=seed) for job in jobs]
         write_comparison(folder / INDEX, [job.folder for job in jobs], listed, datetime.now(UTC))

@@ -12,6 +12,7 @@ from analyzers.summary import RunSummary, read_summary
 from analyzers.words import sentence
 from commands.codes import INTERRUPTED
 from commands.making import NOT_STARTED, How, make_run
+from generator.guard.signals import heard, let_go
 from generator.run.jobs import REPORT, Job, made
 from regression.made import Made, run_made
 from regression.outcome import RunMade
@@ -97,13 +98,17 @@ def _why(diagnosis: Diagnosis) -> str:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """A SIGTERM, as schedulers send it when time is over, ends what goes on as Ctrl-C does."""
+    """SIGTERM, which schedulers send when time is over, and a closed terminal end it as Ctrl-C does."""
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            let_go()
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    ends = filter(heard, (signal.SIGTERM, signal.SIGHUP))
+    before = {number: signal.signal(number, interrupt) for number in ends}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

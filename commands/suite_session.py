@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from analyzers.summary import RunSummary
-from commands.common import OUT
+from commands.common import series_place
 from commands.guards import Guards, agreed
 from commands.making import How
 from commands.suite_runs import Keep, make_runs
 from generator.record.machine import machine
-from generator.run.jobs import Job, only_ours
+from generator.run.jobs import Job
 from regression.baseline import Baseline, baseline_of, differences_foreseen, refusal, scenarios_of
 from regression.history import History, HistoryProblem, Session
 from regression.history.places import place_of
@@ -63,7 +63,7 @@ class Work:
         self._check(baseline)
         before = scenarios_of(baseline, self.suite) if asked.paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
-        folder = self._folder()
+        folder = series_place(self.asked.folder, self.suite.name)
         held = Held(suite=self.suite, baseline=baseline, paired=asked.paired, force=asked.force)
         with self._session("regress") as session:
             made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
@@ -77,7 +77,8 @@ class Work:
         """A/A runs: each case twice as often as the suite says, with nothing changed; never a baseline."""
         cases = [replace(one, repetitions=max(LEAST_ALIKE, 2 * one.repetitions)) for one in self.suite.cases]
         twice = replace(self.suite, cases=tuple(cases))
-        hows, folder = self._agreed(twice, None), self._folder()
+        hows = self._agreed(twice, None)
+        folder = series_place(self.asked.folder, self.suite.name)
         with self._session("calibrate") as session:
             made = make_runs(planned(twice, folder), hows, self._keeper(session))
             self.history.end(
@@ -117,14 +118,6 @@ class Work:
             return ()
         jobs = [Job(one.scenario, one.case.path, one.folder) for one in plan]
         return (*agreed(jobs, target, self.guards, prices=self.prices), "--prices", str(self.prices))
-
-    def _folder(self) -> Path:
-        """A folder that nobody else has. Raises `ValueError` where the one that was named has something."""
-        if self.asked.folder is None:
-            return claimed(OUT / f"{self.suite.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
-        folder = only_ours(self.asked.folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
 
     @contextmanager
     def _session(self, command: str) -> Iterator[Session]:
@@ -174,15 +167,3 @@ class Work:
             return outcome.model_copy(update={"problems": (*outcome.problems, why)})
         self.history.pin(self.asked.pin, session)
         return outcome.model_copy(update={"pinned": self.asked.pin})
-
-
-def claimed(folder: Path) -> Path:
-    """A new folder of that name, or of the next one that is free; made by us, and by nobody else."""
-    number = 1
-    while True:
-        place = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
-        try:
-            place.mkdir(parents=True)
-            return place
-        except FileExistsError:
-            number += 1

@@ -1,14 +1,16 @@
 """What tests of whole processes share: a free port, a page, a verdict, things that happen some time."""
 
+import fcntl
 import os
 import random
 import signal
 import socket
 import subprocess
+import termios
 import time
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,27 @@ def started(command: Sequence[object], folder: Path, env: Mapping[str, str]) -> 
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
+
+
+@contextmanager
+def in_a_terminal(
+    command: Sequence[object], folder: Path, env: Mapping[str, str]
+) -> Iterator[tuple["subprocess.Popen[bytes]", Callable[[], None]]]:
+    """A process in a terminal of its own, whose words nobody reads, and what closes the terminal."""
+    window, terminal = os.openpty()
+    child = subprocess.Popen(
+        [str(word) for word in command],
+        cwd=folder, env=env, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+    os.close(terminal)
+    closed = ExitStack()
+    closed.callback(os.close, window)
+    with closed:
+        yield child, closed.close
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
 
 
 def a_readers_environment() -> dict[str, str]:

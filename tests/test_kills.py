@@ -21,7 +21,7 @@ from analyzers.formats import read_diagnosis, read_evidence
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tests import outside
-from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, started
+from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, in_a_terminal, started
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
@@ -189,6 +189,32 @@ def test_ctrl_c_keeps_what_there_is(start: Start, tmp_path: Path) -> None:
     _out, err = parent.communicate(timeout=PATIENCE_S)
     assert parent.returncode == 130, err
     assert "Traceback" not in err
+    assert files_in(run) == {"run.json"} | RECORDS
+    assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "interrupted"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda how: how.name)
+def test_who_watches_passes_on_what_it_alone_is_told(
+    start: Start, tmp_path: Path, how: signal.Signals
+) -> None:
+    run = tmp_path / "run"
+    parent = start("keyheat", "run", scenario(tmp_path, 60), "--out", run, "--no-collect")
+    eventually(lambda: has_sent(run, 100))
+    os.kill(parent.pid, how)
+    _out, err = parent.communicate(timeout=PATIENCE_S)
+    assert parent.returncode == 130, err
+    assert "Traceback" not in err
+    assert files_in(run) == {"run.json"} | RECORDS
+    assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "interrupted"
+
+
+def test_a_closed_terminal_ends_the_load_and_keeps_what_there_is(tmp_path: Path) -> None:
+    run, keyheat = tmp_path / "run", (sys.executable, "-m", "keyheat", "run")
+    command = (*keyheat, scenario(tmp_path, 60), "--out", run, "--no-collect")
+    with in_a_terminal(command, tmp_path, os.environ | {"PYTHONPATH": str(ROOT)}) as (child, close):
+        eventually(lambda: has_sent(run, 100))
+        close()
+        assert child.wait(PATIENCE_S) == 130
     assert files_in(run) == {"run.json"} | RECORDS
     assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "interrupted"
 

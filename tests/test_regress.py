@@ -233,7 +233,12 @@ def terminate(_job: Job, _how: How) -> int:
     return pytest.fail("it went on")
 
 
-@pytest.mark.parametrize("stop", [interrupt, terminate, lambda _job, _how: 130])
+def hang_up(_job: Job, _how: How) -> int:
+    os.kill(os.getpid(), signal.SIGHUP)
+    return pytest.fail("it went on")
+
+
+@pytest.mark.parametrize("stop", [interrupt, terminate, hang_up, lambda _job, _how: 130])
 def test_what_was_made_before_an_interrupt_is_kept(verb: Verb, runs: Any, stop: Fake) -> None:
     before = signal.getsignal(signal.SIGTERM)
     runs(real, stop)

@@ -1,6 +1,5 @@
 """The files that a run leaves: the manifest at its start, and all of them at its end."""
 
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -44,10 +43,8 @@ class RunFolder:
         self._write_manifest({"status": "running", "ended_at": None})
 
     def forget(self) -> None:
-        """Take back what `begin` wrote, of a run that never began: the folder too, if it is empty then."""
+        """Take back what `begin` wrote, of a run that never began."""
         self._file(runfiles.RUN).unlink(missing_ok=True)
-        with suppress(OSError):
-            self.path.rmdir()
 
     def end(self, record: Record, verdict: Verdict, *, status: str, start_s: float, end_s: float) -> None:
         """Write every file, and last the manifest that says so. Raises `FileProblem`."""

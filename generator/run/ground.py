@@ -27,6 +27,7 @@ from generator.run.stages import Stages
 from generator.tables.prepare import RunTables
 from generator.transport.target import Target, target_at
 from tablemodel import runfiles
+from tablemodel.claims import Claim
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.scenario import Scenario
 
@@ -48,17 +49,20 @@ class Ground:
     around: Around | None = None  # the clock and the table's partitions, before and after
     started_s: float = 0.0
     clock: SteadyClock = field(default_factory=SteadyClock)  # every moment of the run is of this one
+    _claim: Claim | None = None
     _folder: RunFolder | None = None
     _stages: Stages | None = None
     _leave: ExitStack = field(default_factory=ExitStack)
 
     def prepare(self, *, processes: int, users: int, lasts_s: float) -> Target:
-        """Start the endpoint, make the tables, write the manifest, and wait for the minute; gives the target.
+        """Claim the folder, start the endpoint, make the tables, write the manifest, and wait for the minute.
 
-        `lasts_s` is how long it means to load.
+        Gives the target. `lasts_s` is how long it means to load.
         """
         scenario = self.plan.scenario
-        self.progress.phase("preparing", f"keyheat: preparing table {scenario.table.name}")
+        words = f"keyheat: preparing table {scenario.table.name}"
+        self.progress.phase("preparing", words, run_id=self.run_id)
+        self._claim = run_folder(self.plan, datetime.now(UTC))
         for note in self.plan.notes:
             self.progress.say(f"table {scenario.table.name}: {note}")
         target = self.target = self.plan.target or self._start_endpoint()
@@ -66,7 +70,7 @@ class Ground:
         if self.plan.throttled_keys:
             self.throttled_keys = ThrottledKeys.look(target, description)
             self._leave.callback(self.throttled_keys.put_back, self.progress.say)
-        self._begin_files(target, description, processes, users)
+        self._begin_files(self._claim.folder, target, description, processes, users)
         self.progress.begun(Signs(self.folder.path, lasts_s or None, self.progress.say))
         self._turn_on()
         self._align(target)
@@ -100,9 +104,15 @@ class Ground:
     def forget(self) -> None:
         """Leave everything as if there had been no run: it never began."""
         self._leave.close()
-        self.progress.over()
         if self._folder is not None:
             self._folder.forget()
+        self.over()
+
+    def over(self) -> None:
+        """Nothing more is written to the folder."""
+        self.progress.over()
+        if self._claim is not None:
+            self._claim.release()
 
     @property
     def folder(self) -> RunFolder:
@@ -119,7 +129,7 @@ class Ground:
     @property
     def path(self) -> Path | None:
         """Where the run's files are; None while there is no such place."""
-        return self._folder.path if self._folder is not None else None
+        return self._claim.folder if self._claim is not None else None
 
     def left_behind(self) -> list[str]:
         """What has not been put back as it was, with the command that does it."""
@@ -153,10 +163,11 @@ class Ground:
             tables.prepare(companion)
         return description
 
-    def _begin_files(self, target: Target, description: dict[str, Any], processes: int, users: int) -> None:
+    def _begin_files(
+        self, path: Path, target: Target, description: dict[str, Any], processes: int, users: int
+    ) -> None:
         self.clock = SteadyClock()  # as it is when the service's is held against it
         self.started_s = self.clock()
-        path = run_folder(self.plan, datetime.fromtimestamp(self.started_s, UTC))
         self._stages = Stages(path, quiet_stdout=self.plan.progress)
         manifest = manifest_of(
             self.plan, target, description,

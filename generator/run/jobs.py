@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from generator.run import launch
+from tablemodel.claims import Claim, claim_new
 from tablemodel.derived import named, with_shards, write_scenario
 from tablemodel.runfiles import DIAGNOSIS, FILES
 from tablemodel.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
@@ -89,13 +90,6 @@ def clear(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def new_folder(parent: Path, name: str) -> Path:
-    """A folder that is named for what it holds and when it was made."""
-    return parent / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-
-
-def only_ours(folder: Path) -> Path:
-    """A folder for several runs, which never mixes them with others. Raises `ValueError`."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"--out {folder} is not an empty folder: it may hold other runs")
-    return folder
+def new_folder(parent: Path, name: str) -> Claim:
+    """A new folder, named for what it holds and when it was made; of those made at once, each is another."""
+    return claim_new(parent / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")

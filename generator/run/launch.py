@@ -10,11 +10,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from types import FrameType
+from typing import IO, Any, Self
 
+from generator.guard.signals import PASSED_ON, heard, let_go
 from tablemodel.scenario import Scenario
 
 FOLDER = Path(__file__).resolve().parents[2] / "loadtests"
@@ -31,6 +32,7 @@ class Progress:
     accepted_per_s: float = 0.0
     throttled_per_s: float = 0.0
     errors_per_s: float = 0.0
+    run_id: str | None = None  # said once, before anything is made
     left_s: float | None = None  # of a wait, where it is known how long it takes
     said: Sequence[str] = ()  # lines that a person should read now
 
@@ -93,42 +95,81 @@ def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -
     ]  # fmt: skip
 
 
-def launch(command_line: list[str], watch: Callable[[Progress], None]) -> tuple[int, str]:
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A load test that has ended: its exit code, and what it and its stages said beside progress.
+
+    The code is 130 where a signal came, to it or to us; `run_id` is None where no run has begun.
+    """
+
+    code: int
+    said: str
+    run_id: str | None
+
+
+def launch(command_line: list[str], watch: Callable[[Progress], None]) -> Launched:
     """Run a load test to its end; `watch` gets its progress.
 
-    Returns its exit code (130 where a signal ended it) and what it and its stages said beside progress. An
-    interrupt reaches the child as well (it is in our process group), which keeps its files; SIGTERM, which
-    does not, is passed on to it. We wait for it either way.
+    Signals that we get are passed on to the child, which keeps its files; we wait for it either way.
     """
-    with (
-        tempfile.TemporaryFile("w+") as beside,
-        subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=beside, text=True) as child,
-        _passing_on(signal.SIGTERM, child),
-    ):
-        assert child.stdout is not None
-        while True:
-            try:
-                for progress in _read(child.stdout):
-                    watch(progress)
-                code = child.wait()
-                break
-            except KeyboardInterrupt:
-                continue
+    run_id = None
+    with tempfile.TemporaryFile("w+") as beside, _Passing() as passing:
+        with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=beside, text=True) as child:
+            assert child.stdout is not None
+            passing.to(child)
+            for progress in _read(child.stdout):
+                run_id = run_id or progress.run_id
+                _show(watch, progress)
         beside.seek(0)
-        said = beside.read()
+        said, code = beside.read(), child.returncode
     if code < 0:
-        return INTERRUPTED, f"{said}keyheat: the load was ended by signal {-code}; what was written is kept"
-    return code, said
+        said = f"{said}keyheat: the load was ended by signal {-code}; what was written is kept"
+    return Launched(INTERRUPTED if code < 0 or passing.came else code, said, run_id)
 
 
-@contextmanager
-def _passing_on(number: signal.Signals, child: "subprocess.Popen[str]") -> Iterator[None]:
-    """Send a signal that we get to the child, for as long as it runs."""
-    before = signal.signal(number, lambda *_: child.send_signal(number))
+def _show(watch: Callable[[Progress], None], progress: Progress) -> None:
+    """Show how far it is, to whoever still looks: the child is waited for in any case."""
     try:
-        yield
-    finally:
-        signal.signal(number, before)
+        watch(progress)
+    except OSError:
+        let_go()
+
+
+class _Passing:
+    """Signals that we get, sent to the child, also those that come before it is there."""
+
+    def __init__(self) -> None:
+        self.came: list[signal.Signals] = []
+        self._child: subprocess.Popen[str] | None = None
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        # A shell has what it starts with `&` ignore SIGINT, too; who sends it to us alone means it.
+        for number in (signal.SIGINT, *filter(heard, (signal.SIGTERM, signal.SIGHUP))):
+            self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def to(self, child: "subprocess.Popen[str]") -> None:
+        """Pass on what has come, and what will."""
+        self._child = child
+        for number in self.came:
+            self._pass_on(number)
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            let_go()
+        self.came.append(signal.Signals(number))
+        if self._child is not None:
+            self._pass_on(self.came[-1])
+
+    def _pass_on(self, number: signal.Signals) -> None:
+        assert self._child is not None
+        # Ctrl-C in a terminal reaches the child by itself, which is in our process group.
+        self._child.send_signal(PASSED_ON if number == signal.SIGINT else number)
 
 
 def _read(lines: IO[str]) -> Iterator[Progress]:

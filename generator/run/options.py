@@ -8,7 +8,6 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain, count
 from pathlib import Path
 from random import Random
 
@@ -17,6 +16,7 @@ from generator.guard.budget import WrongBudget, budget_of
 from generator.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from generator.users.items import ItemTemplate, ItemTooSmall
 from tablemodel.capabilities import Capabilities
+from tablemodel.claims import Claim, claim, claim_new, claim_numbered
 from tablemodel.prices import DEFAULT as PRICES
 from tablemodel.prices import load_prices
 from tablemodel.runfiles import FileProblem
@@ -53,6 +53,7 @@ class Plan:
     show_keys: bool
     progress: bool
     report: bool
+    in_a_row: bool = False  # one run after the other, as somebody starts and stops them on Locust's page
     throttled_keys: bool = False
     existing: str | None = None  # the table that is loaded as it is; None: the scenario's own
     allowed: frozenset[str] = frozenset()  # tables that are not ours, and may be loaded
@@ -118,6 +119,7 @@ def check_options(
         scenario_path=path,
         target=target,
         out=out,
+        in_a_row=not options.headless,
         transport=options.transport,
         retries=options.retries,
         show_keys=options.show_keys,
@@ -168,11 +170,14 @@ def take_numbers(options: Namespace, scenario: Scenario) -> None:
         options.run_time = scenario.load.duration_s
 
 
-def run_folder(plan: Plan, now: datetime) -> Path:
-    """Where one run's files go; runs that would share a folder get `-2`, `-3` ... after its name."""
-    first = plan.out or (OUT / f"{plan.scenario.name}-{now:%Y%m%dT%H%M%SZ}").absolute()
-    named = chain([first], (first.with_name(f"{first.name}-{number}") for number in count(2)))
-    return next(path for path in named if not path.exists() or not any(path.iterdir()))
+def run_folder(plan: Plan, now: datetime) -> Claim:
+    """Where one run's files go, and no other's. Raises `Taken` where that is the folder that was named.
+
+    Runs in a row, and those that start in the same second, get `-2`, `-3` ... after its name.
+    """
+    if plan.out is None:
+        return claim_new((OUT / f"{plan.scenario.name}-{now:%Y%m%dT%H%M%SZ}").absolute())
+    return claim_numbered(plan.out) if plan.in_a_row else claim(plan.out)
 
 
 def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]) -> Path | None:

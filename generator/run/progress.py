@@ -2,18 +2,14 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 
+from generator.guard.signals import let_go
 from generator.record.seconds import ACCEPTED, ERRORS, THROTTLED
 from generator.run.signs import Signs
 from tablemodel.masking import masked, plain, plain_json
-
-
-def tell(words: str, end: str = "\n") -> None:
-    """Words for a person, on stderr; they may hold names and errors that others wrote."""
-    print(plain(words), end=end, file=sys.stderr, flush=True)
 
 
 @dataclass(slots=True)
@@ -70,5 +66,18 @@ class Progress:
         self.signs = None
 
     def _line(self, content: dict[str, Any]) -> None:
-        sys.stdout.write(plain_json(orjson.dumps(content)) + "\n")
-        sys.stdout.flush()
+        _put(plain_json(orjson.dumps(content)) + "\n", sys.stdout)
+
+
+def tell(words: str, end: str = "\n") -> None:
+    """Words for a person, on stderr; they may hold names and errors that others wrote."""
+    _put(plain(words) + end, sys.stderr)
+
+
+def _put(line: str, stream: TextIO) -> None:
+    """Write to whoever still reads it: where nobody does, a run goes on to leave everything as it was."""
+    try:
+        stream.write(line)
+        stream.flush()
+    except OSError:
+        let_go()

@@ -175,7 +175,7 @@ class Run:
         finally:
             self.beside.kill()
             self.ground.leave()
-            self.progress.over()
+            self.ground.over()
             self.at_end()
             self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
         return INTERRUPTED if interrupted else code

@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from signal import SIGINT
+from signal import SIGHUP, SIGINT
 from typing import Any
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
@@ -20,6 +20,7 @@ from locust.runners import MasterRunner, WorkerRunner
 from generator.existing.needs import unsuited
 from generator.guard.before import consented
 from generator.guard.kill_switch import KillSwitch, tell_to_quit
+from generator.guard.signals import heard
 from generator.probe.before import with_endpoint
 from generator.run.flags import add_options
 from generator.run.options import InputError, Plan, check_options, take_numbers
@@ -55,7 +56,8 @@ def _worker_side(environment: Any, runner: Any) -> None:
     worker, main = Worker(environment), getcurrent()
     forked = environment.parsed_options.processes  # Ctrl-C reaches our master too, and it halts us
     # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
-    signal_handler(SIGINT, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
+    for number in filter(heard, (SIGINT, SIGHUP)):
+        signal_handler(number, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
     environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
     environment.events.test_stopping.add_listener(_send_no_more)
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
@@ -221,6 +223,8 @@ class Session:
             self._beginning.kill()
         except KeyboardInterrupt:
             self._progress.say("left at once: keyheat sweep-orphans finds tables that this run made, later")
+            for line in self.left_behind():
+                self._progress.say(line)
 
     def on_quitting(self, environment: Any, **_more: Any) -> None:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.run import launch
-from generator.run.jobs import find_scenario, find_scenarios, only_ours, shard_jobs
+from generator.run.jobs import find_scenario, find_scenarios, new_folder, shard_jobs
 from generator.run.launch import takes_shards
 from tablemodel.scenario import load_scenario
 
@@ -56,12 +56,10 @@ def test_a_load_test_that_is_not_there_is_a_mistake_of_the_scenario(tmp_path: Pa
         find_scenarios([str(path)])
 
 
-def test_a_folder_with_something_in_it_is_not_for_a_series(tmp_path: Path) -> None:
-    assert only_ours(tmp_path / "new") == tmp_path / "new"
-    assert only_ours(tmp_path) == tmp_path
-    (tmp_path / "note.txt").write_text("")
-    with pytest.raises(ValueError, match="not an empty folder"):
-        only_ours(tmp_path)
+def test_folders_that_are_named_in_one_second_are_different_ones(tmp_path: Path) -> None:
+    named = [new_folder(tmp_path, "hotkey").folder for _ in range(3)]
+    assert len(set(named)) == 3
+    assert all(one.name.startswith("hotkey-2") and one.is_dir() for one in named)
 
 
 def test_how_long_it_lasts_is_left_to_the_scenario() -> None:

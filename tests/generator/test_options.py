@@ -9,6 +9,7 @@ import pytest
 
 from generator.run.flags import add_options
 from generator.run.options import InputError, check_options, run_folder, take_numbers
+from tablemodel.claims import Taken
 
 NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=UTC)
 
@@ -92,19 +93,34 @@ def test_numbers_that_are_not_said_come_from_the_scenario(scenario_file: Path) -
     assert (said.num_users, said.spawn_rate, said.run_time) == (3, 50.0, 1.5)
 
 
-def test_no_run_writes_where_another_one_wrote(tmp_path: Path) -> None:
-    plan = check_options(options(out=str(tmp_path / "run")), locustfiles=["hotkey.py"], needs_sort_key=False)
+def test_no_run_of_a_row_writes_where_another_one_wrote(tmp_path: Path) -> None:
+    said = options(out=str(tmp_path / "run"), headless=False)
+    plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
     for expected in ("run", "run-2", "run-3"):
-        folder = run_folder(plan, NOW)
-        assert folder.name == expected
-        folder.mkdir()
-        assert run_folder(plan, NOW) == folder, "an empty folder is free"
-        (folder / "run.json").touch()
+        with run_folder(plan, NOW) as claimed:
+            assert claimed.folder.name == expected
+        claimed.folder.mkdir()
+        with run_folder(plan, NOW) as again:
+            assert again.folder == claimed.folder, "an empty folder is free"
+            (again.folder / "run.json").touch()
 
 
-def test_runs_are_named_for_the_scenario_and_the_time() -> None:
+def test_a_single_run_goes_where_it_was_told_to_or_nowhere(tmp_path: Path) -> None:
+    said = options(out=str(tmp_path / "run"))
+    plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
+    with run_folder(plan, NOW) as claimed:
+        assert claimed.folder == tmp_path / "run"
+        with pytest.raises(Taken, match="another run is being made there now"):
+            run_folder(plan, NOW)
+
+
+def test_runs_are_named_for_the_scenario_and_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     plan = check_options(options(), locustfiles=["hotkey.py"], needs_sort_key=False)
-    assert run_folder(plan, NOW).parts[-3:] == ("reports", "out", "hotkey-20261121T060000Z")
+    for expected in ("hotkey-20261121T060000Z", "hotkey-20261121T060000Z-2"):
+        assert run_folder(plan, NOW).folder == tmp_path / "reports" / "out" / expected
 
 
 def test_a_budget_on_the_command_line_goes_before_that_of_the_scenario() -> None:

@@ -116,7 +116,7 @@ def test_it_starts_its_own_endpoint_and_takes_users_and_time_from_the_scenario(
     run = run_of(tmp_path / "run")
     assert (run["target"], run["users"], run["table"]["provisioned"]["write"]) == ("local", 10, 4_000)
     lines = [json.loads(line) for line in out.splitlines()]
-    assert lines[:2] == [{"phase": "preparing"}, {"phase": "loading"}]
+    assert lines[:2] == [{"phase": "preparing", "run_id": run["run_id"]}, {"phase": "loading"}]
     assert {"elapsed_s", "accepted_per_s", "throttled_per_s", "errors_per_s"} == set(lines[-1])
     assert lines[-1]["accepted_per_s"] > 0
     assert "leaked" not in err

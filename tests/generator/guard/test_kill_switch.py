@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,10 @@ import zmq
 
 from generator.guard.kill_switch import INTERRUPTED, KillSwitch, tell_to_quit
 from generator.guard.running import MASTER_SILENT_S, watch_master
+from generator.guard.signals import PASSED_ON
 from tests.outside import PATIENCE_S
+
+CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, PASSED_ON)
 
 
 @dataclass
@@ -38,10 +42,25 @@ class Run:
         self.told.append("told")
 
 
+def locust() -> gevent.Greenlet:
+    """Locust's greenlet, which loads until it is interrupted."""
+
+    def load() -> str:
+        try:
+            gevent.sleep(60)
+        except KeyboardInterrupt:
+            return "ends"
+        return "was not interrupted"
+
+    main = gevent.spawn(load)
+    gevent.sleep(0)
+    return main
+
+
 @pytest.fixture
 def signals() -> Iterator[None]:
     """Handlers are put back."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in CAUGHT}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -54,20 +73,10 @@ def test_the_second_one_leaves_at_once(tmp_path: Path, capfd: pytest.CaptureFixt
     (tmp_path / "run.json").write_text("whole")
     (tmp_path / ".run.json.abc.tmp").write_text("ha")
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    interrupted: list[str] = []
-
-    def locust() -> None:
-        try:
-            gevent.sleep(60)
-        except KeyboardInterrupt:
-            interrupted.append("ends")
-
-    main = gevent.spawn(locust)
-    gevent.sleep(0)
+    main = locust()
     switch = KillSwitch(main, run, gone.append, lambda: [psutil.Process(child.pid)])
     switch._first()
-    main.join()
-    assert (interrupted, gone) == (["ends"], [])
+    assert (main.get(), gone) == ("ends", [])
     os.kill(os.getpid(), signal.SIGTERM)  # says nothing new
     assert gone == []
     os.kill(os.getpid(), signal.SIGINT)
@@ -80,6 +89,73 @@ def test_the_second_one_leaves_at_once(tmp_path: Path, capfd: pytest.CaptureFixt
     assert said[0] == "keyheat: ending; what was recorded is kept. Ctrl-C again leaves at once"
     assert said[1] == "keyheat: left at once; what was written is kept"
     assert said[2].endswith("aws dynamodb delete-table --table-name t")
+
+
+@pytest.mark.usefixtures("signals")
+@pytest.mark.parametrize("ways", [(signal.SIGINT, PASSED_ON), (PASSED_ON, signal.SIGINT)])
+def test_a_ctrl_c_that_comes_two_ways_is_one(ways: tuple[int, int]) -> None:
+    """A terminal sends it to the run and to who started it, who passes it on."""
+    gone: list[int] = []
+    switch = KillSwitch(locust(), None, gone.append, list)
+    first, echo = ways
+    switch._pressed(first)
+    os.kill(os.getpid(), echo)
+    assert gone == []
+    os.kill(os.getpid(), echo)
+    assert gone == [INTERRUPTED]
+    os.kill(os.getpid(), first)
+    assert gone == [INTERRUPTED]
+
+
+@pytest.mark.usefixtures("signals")
+def test_two_at_once_are_two(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    gone: list[int] = []
+    switch = KillSwitch(locust(), Run(tmp_path), gone.append, list)
+    switch._pressed(signal.SIGINT)
+    switch._pressed(signal.SIGINT)  # gevent had both before it looked
+    assert gone == [INTERRUPTED]
+    assert "table t is there" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("signals")
+def test_a_closed_terminal_is_a_first_one_however_often_it_is_told() -> None:
+    gone: list[int] = []
+    main = locust()
+    switch = KillSwitch(main, None, gone.append, list)
+    switch._hung_up()
+    switch._hung_up()
+    os.kill(os.getpid(), signal.SIGHUP)
+    assert (main.get(), gone) == ("ends", [])
+
+
+@pytest.mark.usefixtures("signals")
+def test_nohup_is_kept() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    switch = KillSwitch(None)
+    switch.install()
+    switch.arm()
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+def test_nobody_is_told_what_nobody_reads() -> None:
+    """A pipe whose reader is gone, as `tee` in a closed terminal; a file is written as before."""
+    code = "import os, signal, sys; from generator.guard.signals import let_go; input(); let_go(); \
+print('to nobody', flush=True); print('to a file', file=sys.stderr)"
+    with (
+        TemporaryFile("w+") as file,
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+        ) as child,  # fmt: skip
+    ):
+        assert child.stdout is not None
+        child.stdout.close()
+        child.communicate("go\n", timeout=PATIENCE_S)
+        file.seek(0)
+        assert (child.returncode, file.read()) == (0, "to a file\n")
 
 
 @pytest.mark.usefixtures("signals")

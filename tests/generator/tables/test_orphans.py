@@ -23,7 +23,7 @@ from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.prices import load_prices
 from tests.generator.conftest import SCENARIO, clean_environment
 from tests.generator.tables.conftest import Account, ours, spec_of
-from tests.outside import PATIENCE_S, end_all, eventually, started
+from tests.outside import PATIENCE_S, end_all, eventually, in_a_terminal, started
 
 ROOT = Path(__file__).parents[3]
 PRICES = load_prices()
@@ -168,22 +168,31 @@ def test_backups_that_cannot_be_read_keep_a_table() -> None:
     assert "dynamodb:DescribeContinuousBackups is missing" in (orphan.kept or "")
 
 
+def as_remote(tmp_path: Path, endpoint: EndpointProcess) -> tuple[str, ...]:
+    """The command of a run for which no target is on this machine."""
+    scenario = tmp_path / "short.toml"
+    scenario.write_text(SCENARIO)
+    where = ("--scenario", str(scenario), "--out", str(tmp_path / "run"), "--host", endpoint.url)
+    alone = ("--headless", "--no-report", "--yes", "--no-align", "--no-probe")
+    words = (sys.executable, "-m", "tests.as_remote", "-f", str(ROOT / "loadtests" / "hotkey.py"))
+    return (*words, *where, *alone)
+
+
+def an_account(tmp_path: Path) -> dict[str, str]:
+    keys = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGNAME": "ann"}
+    return clean_environment(tmp_path) | keys
+
+
 Begin = Callable[[EndpointProcess], "subprocess.Popen[str]"]
 
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Begin]:
-    """Begins a run for which no target is on this machine, until its table is being made."""
+    """Begins such a run, until its table is being made."""
     children: list[subprocess.Popen[str]] = []
 
     def run(endpoint: EndpointProcess) -> "subprocess.Popen[str]":
-        scenario = tmp_path / "short.toml"
-        scenario.write_text(SCENARIO)
-        where = ("--scenario", str(scenario), "--out", str(tmp_path / "run"), "--host", endpoint.url)
-        alone = ("--headless", "--no-report", "--yes", "--no-align", "--no-probe")
-        words = (sys.executable, "-m", "tests.as_remote", "-f", str(ROOT / "loadtests" / "hotkey.py"))
-        keys = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGNAME": "ann"}
-        children.append(started((*words, *where, *alone), ROOT, clean_environment(tmp_path) | keys))
+        children.append(started(as_remote(tmp_path, endpoint), ROOT, an_account(tmp_path)))
         client = make_client(target_at(endpoint.url))
         eventually(lambda: client.list_tables()["TableNames"] or children[-1].poll() is not None)
         assert children[-1].poll() is None, children[-1].communicate()[1]
@@ -207,11 +216,38 @@ def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> Non
         assert client.list_tables()["TableNames"] == []
 
 
-def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(begin: Begin) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP])
+def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(
+    begin: Begin, how: signal.Signals
+) -> None:
     with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
         child = begin(endpoint)
-        os.killpg(child.pid, signal.SIGINT)
+        os.killpg(child.pid, how)
         _out, err = child.communicate(timeout=PATIENCE_S)
         assert child.returncode == 130, err
         assert "table short-table, which this run made, is deleted" in err
         assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
+
+
+def test_two_interrupts_at_once_while_its_table_is_made_name_it(begin: Begin) -> None:
+    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
+        child = begin(endpoint)
+        os.kill(child.pid, signal.SIGINT)
+        os.kill(child.pid, signal.SIGINT)
+        _out, err = child.communicate(timeout=PATIENCE_S)
+        assert child.returncode == 130, err
+        if "table short-table, which this run made, is deleted" not in err:  # the system made one of them
+            assert "table short-table, which this run made, is there, and costs" in err
+            assert "keyheat sweep-orphans does it" in err
+
+
+def test_a_closed_terminal_leaves_no_table(tmp_path: Path) -> None:
+    with (
+        EndpointProcess.start(more=("--create-s", "4")) as endpoint,
+        in_a_terminal(as_remote(tmp_path, endpoint), ROOT, an_account(tmp_path)) as (child, close),
+    ):
+        client = make_client(target_at(endpoint.url))
+        eventually(lambda: client.list_tables()["TableNames"])
+        close()
+        child.wait(PATIENCE_S)
+        assert client.list_tables()["TableNames"] == []

@@ -1,0 +1,44 @@
+"""What ends a run from outside, and the words that nobody reads any more.
+
+SIGINT    Ctrl-C: to the run's own process, to who started it, or, from a terminal, to both
+SIGUSR1   from who started the run: it has got a Ctrl-C. A terminal's may have reached the run as well
+SIGTERM   a scheduler's: a first Ctrl-C, however often it comes
+SIGHUP    the terminal is closed: as SIGTERM. Where `nohup` has it ignored, it stays so
+"""
+
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+PASSED_ON: Final = signal.SIGUSR1
+STDOUT, STDERR = 1, 2
+
+
+def heard(number: signal.Signals) -> bool:
+    """Whether a signal means something here: nobody asked for it to be ignored before we were started."""
+    return signal.getsignal(number) is not signal.SIG_IGN
+
+
+def let_go() -> None:
+    """Have what is still written to a closed terminal, or to a pipe that nobody reads, fail nothing."""
+    for stream in (STDOUT, STDERR):
+        if _nobody_at(stream):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream)
+            os.close(nowhere)
+
+
+def _nobody_at(stream: int) -> bool:
+    poll = _poll()()
+    poll.register(stream, 0)
+    return any(events & (select.POLLERR | select.POLLHUP) for _stream, events in poll.poll(0))
+
+
+def _poll() -> Callable[[], Any]:
+    """The system's own: gevent's would wait for its loop."""
+    monkey = sys.modules.get("gevent.monkey")
+    original: Callable[[], Any] = monkey.get_original("select", "poll") if monkey else select.poll
+    return original

@@ -1,0 +1,126 @@
+"""Nobody is told somebody else's verdict: a run has its folder alone, or says that it has not."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands.making import launch
+from generator.run.launch import Launched
+from reports.samples.cases import CASES
+from reports.samples.make import make_run
+from tablemodel import runfiles
+from tablemodel.claims import hold
+from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, started
+
+ROOT = Path(__file__).parents[1]
+Verb = Callable[..., Any]
+SCENARIO = """
+format = "keyheat.scenario/1"
+name = "short"
+question = "Whose files are these?"
+loadtest = "hotkey"
+table = { name = "short-table", sort_key = "sk", provisioned = { read = 500, write = 4_000 } }
+keys = { kind = "hot_key", share = 0.9, keys = 100 }
+load = { users = 5, requests_per_s = 50, duration_s = 1, item_bytes = 1_000 }
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A short one, in the folder where everything happens."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "short.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@pytest.fixture
+def runs(scenario: Path) -> Iterator[Callable[..., list[tuple[int, str]]]]:
+    """Three `keyheat run` at once: the exit code of each, and what it said on stderr."""
+    children = []
+
+    def at_once(*options: str) -> list[tuple[int, str]]:
+        command = (sys.executable, "-m", "keyheat", "run", scenario, "--no-collect", *options)
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        children.extend(started(command, scenario.parent, environment) for _ in range(3))
+        said = [child.communicate(timeout=PATIENCE_S)[1] for child in children]
+        return [(child.returncode, err) for child, err in zip(children, said, strict=True)]
+
+    yield at_once
+    end_all(children)
+
+
+@pytest.mark.timeout(200)
+def test_one_of_three_runs_at_once_has_the_folder_that_all_were_given(
+    runs: Callable[..., list[tuple[int, str]]], tmp_path: Path
+) -> None:
+    (tmp_path / "run").mkdir()
+    ended = runs("--out", "run")
+    assert len([code for code, _err in ended if code in OR_TOO_SLOW]) == 1, ended
+    refused = [err for code, err in ended if code == 2]
+    assert len(refused) == 2, ended
+    why = ("another run is being made there now", "it may hold another run")
+    assert all(any(words in err for words in why) for err in refused), refused
+    assert [path.name for path in tmp_path.glob("run*")] == ["run"]
+    assert runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)["status"] == "finished"
+
+
+@pytest.mark.timeout(200)
+def test_runs_that_start_at_once_without_a_folder_have_one_each(
+    runs: Callable[..., list[tuple[int, str]]], tmp_path: Path
+) -> None:
+    ended = runs()
+    assert all(code in OR_TOO_SLOW for code, _err in ended), ended
+    found = list((tmp_path / "reports" / "out").glob("short-*/run.json"))
+    assert len(found) == 3
+    assert len({runfiles.read_json(path, runfiles.RUN)["run_id"] for path in found}) == 3
+
+
+def test_a_run_is_not_simulated_over_one_that_is_being_made(verb: Verb, scenario: Path) -> None:
+    with hold(Path("run")):
+        said = verb("simulate", scenario, "--out", "run")
+        assert said.code == 2
+        assert said.err == "keyheat: run: another run is being made there now; give another folder (--out)\n"
+    assert verb("simulate", scenario, "--out", "run").code == 0
+
+
+def test_a_series_does_not_go_where_another_one_goes(verb: Verb, scenario: Path) -> None:
+    with hold(Path("series")):
+        for command in (
+            ("demo",),
+            ("sweep", "sharded"),
+            ("knee", scenario),
+            ("simulate", scenario, "hotkey"),
+        ):
+            said = verb(*command, "--out", "series")
+            assert said.code == 2, command
+            assert "series: another run is being made there now" in said.err
+
+
+def test_what_another_run_came_to_is_not_told(
+    verb: Verb, scenario: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system without locks, say, where somebody else was quicker."""
+    folder = Path("run")
+
+    def somebody_else(*_arguments: object) -> Launched:
+        make_run(CASES[0], folder, seconds=40)
+        return Launched(0, "keyheat: what it said\n", "not-the-others")
+
+    monkeypatch.setattr(launch, "launch", somebody_else)
+    said = verb("run", scenario, "--out", folder)
+    assert said.code == 3
+    assert "keyheat: run holds the files of another run (hotkey-" in said.err
+    assert "), and none of this one (not-the-others): nothing is said of it" in said.err
+    assert "what it said" in said.err
+    assert said.out == ""
+
+
+def test_what_is_refused_leaves_no_folder(verb: Verb, scenario: Path) -> None:
+    said = verb("run", scenario, "--target", "http://127.0.0.1:1")
+    assert said.code == 2, said.err
+    assert not list(Path("reports", "out").iterdir())
