@@ -95,6 +95,11 @@ class Connections:
 class Connection(asyncio.Protocol):
     """One connection: the parser calls the `on_` methods as parts of a request arrive."""
 
+    _head_bytes: int
+    _body_bytes: int
+    _body: bytes | bytearray
+    _too_large: bool
+
     def __init__(self, shared: Connections) -> None:
         self._shared = shared
         self._bounds = shared.bounds
@@ -176,19 +181,19 @@ class Connection(asyncio.Protocol):
     # What the parser calls.
 
     def on_url(self, part: bytes) -> None:
-        self._in_request = self._in_head = True
-        self.since = self._shared.tick
+        if not self._in_request:  # a URL may come in parts, and each of them late
+            self._in_request = self._in_head = True
+            self.since = self._shared.tick
         self._url += part
         self._head_bytes += len(part)
-        if self._head_bytes > self._most_head_bytes:
-            self._refuse_head()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_head:  # what comes after a body could pass for what was signed
             self._headers[name.lower()] = value
             self._head_bytes += len(name) + len(value) + HEADER_BYTES
             if self._head_bytes > self._most_head_bytes:
-                self._refuse_head()
+                self._refusal = responses.HEAD_TOO_LARGE
+                raise ValueError("a head longer than will be held")
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -205,7 +210,7 @@ class Connection(asyncio.Protocol):
         elif self._body_bytes == len(part):
             self._body = part
         else:  # not a list of parts, each of which may be one byte
-            self._body = self._body if type(self._body) is bytearray else bytearray(self._body)
+            self._body = self._body if isinstance(self._body, bytearray) else bytearray(self._body)
             self._body += part
 
     def on_message_complete(self) -> None:
@@ -228,7 +233,7 @@ class Connection(asyncio.Protocol):
         """Be ready for the next request."""
         self._url = b""
         self._headers: Headers = {}
-        self._body: bytes | bytearray = b""
+        self._body = b""
         self._head_bytes = self._body_bytes = 0
         self._in_request = self._in_head = self._too_large = False
 
@@ -242,10 +247,6 @@ class Connection(asyncio.Protocol):
             self._transport.write(raw)
         else:
             self.hang_up(raw)
-
-    def _refuse_head(self) -> None:
-        self._refusal = responses.HEAD_TOO_LARGE
-        raise ValueError("a head longer than will be held")
 
     def _drop_body(self, length: int) -> None:
         """Answer 413 when the body ends; one that is longer than will be read ends the connection."""
