@@ -27,7 +27,7 @@ CONDITION_FUNCTIONS = {
 }  # fmt: skip
 UPDATE_FUNCTIONS = {"if_not_exists", "list_append"}
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
-_CALLED = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _PATH = re.compile(r"[#:]?\w+(?:\s*(?:\.\s*#?\w+|\[\s*\w+\s*\]))*")
 _COMPARISON = re.compile(r"<>|<=|>=|[=<>]")
 

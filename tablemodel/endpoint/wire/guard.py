@@ -18,6 +18,7 @@ from tablemodel.endpoint.wire.responses import response
 
 LOG = logging.getLogger(__name__)
 KEPT = 64
+"""Hosts that are known, and refusals that are said: more of them come from nobody who means well."""
 SHOWN_CHARACTERS = 100
 
 

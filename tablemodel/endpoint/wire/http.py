@@ -99,6 +99,7 @@ class Connection(asyncio.Protocol):
     _body_bytes: int
     _body: bytes | bytearray
     _too_large: bool
+    _in_request: bool
 
     def __init__(self, shared: Connections) -> None:
         self._shared = shared
