@@ -1,7 +1,9 @@
-"""Whose machine a host name is of: this one, or one of AWS."""
+"""Whose machine a host name is of: this one, or one of AWS; and by which names a server here is called."""
 
 import ipaddress
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 OF_AWS: Final = (
@@ -21,6 +23,11 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/privatelink-int
 OF_ACCOUNT: Final = re.compile(r"\d{12}\.ddb\.([a-z0-9-]+)\.(.+)")
 """Hosts of one account: https://docs.aws.amazon.com/sdkref/latest/guide/feature-account-endpoints.html"""
 
+Asked = Callable[[str], str | None]
+"""A header of the request by its name; None where it has none."""
+HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^][:/?#@\s]+))(?::[0-9]*)?")
+"""A name, an address, or one of IPv6 in brackets, and a port: https://www.rfc-editor.org/rfc/rfc3986#section-3.2"""
+
 
 def on_this_machine(host: str) -> bool:
     """Whether it is loopback: nothing there costs anything, and no credentials are needed."""
@@ -30,6 +37,50 @@ def on_this_machine(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine reaches an address to listen on."""
+    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def is_address(name: str) -> bool:
+    """Whether it is an IP address, and no name that somebody's DNS gives one to."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def hostname_of(header: str) -> str:
+    """The name or address in a `Host` header, without its port; empty where there is none."""
+    found = HOST.fullmatch(header)
+    return (found[1] or found[2]).lower().rstrip(".") if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The names by which a server may be called, and so whom it answers: no web page of somebody else's.
+
+    A name of somebody else's that resolves to this machine (DNS rebinding) would make the server's pages
+    theirs in the eyes of the browser. An address cannot be rebound, and is let through.
+    """
+
+    names: frozenset[str] = frozenset()
+
+    def answers(self, header: Asked) -> bool:
+        """Whether a request calls the server by its own name, and comes from no other site's page."""
+        host, origin = header("Host") or "", header("Origin")
+        if not self.known(host) or (origin is not None and origin.partition("://")[2] != host.lower()):
+            return False
+        elsewhere = header("Sec-Fetch-Site") in ("cross-site", "same-site")
+        return not elsewhere or header("Sec-Fetch-Mode") == "navigate"  # somebody followed a link
+
+    def known(self, host: str) -> bool:
+        """Whether a `Host` header has one of these names, this machine's own, or an address."""
+        name = hostname_of(host)
+        return name == "localhost" or is_address(name) or name in map(str.lower, self.names)
 
 
 def in_aws(host: str) -> bool:

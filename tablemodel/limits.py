@@ -42,6 +42,7 @@ NUMBER_DIGITS: Final = 38  # significant digits, <=, constraints
 NESTING_LEVELS: Final = 32  # levels of lists and maps, <=, constraints
 ATTRIBUTE_NAME_BYTES: Final = 64 * KIB - 1  # bytes, <=, constraints
 EXPRESSION_BYTES: Final = 4 * KIB  # bytes, <=, constraints
+EXPRESSION_OPERATORS: Final = 300  # operators and functions of one expression, <=, constraints
 
 # Capacity units
 READ_UNIT_BYTES: Final = 4096  # bytes per read unit, rounded up, units

@@ -16,9 +16,9 @@ from werkzeug.exceptions import HTTPException
 
 from reports.run.exports import Kind
 from reports.runs.index import render_runs
-from reports.serving.hosts import Hosts
 from reports.serving.look import Look
 from reports.serving.pages import Pages, files_of, has_key_values
+from tablemodel.addresses import Hosts
 from tablemodel.runfiles import FileProblem
 
 HEADERS: Final = {

@@ -7,7 +7,6 @@ It prints one line when it answers (`ready http://127.0.0.1:8000`), serves until
 import argparse
 import asyncio
 import errno
-import ipaddress
 import logging
 import os
 import resource
@@ -18,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 import uvloop
 
+from tablemodel.addresses import Hosts, is_loopback
 from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.server import Housekeeping, Server, build_router
 from tablemodel.endpoint.service import Durations, Service
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m tablemod
     """Serve until told to stop; gives the exit code. `prog` is what the help calls us."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     options = _options(arguments, prog)
-    if not _is_loopback(options.host):
+    if not is_loopback(options.host):
         print(
             f"warning: listening on {options.host}: anyone who reaches it reads and writes these tables; "
             "no signature is checked",
@@ -56,6 +56,13 @@ def _options(arguments: Sequence[str] | None, prog: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=prog, description=DESCRIPTION)
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)")
+    add(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further name by which it may be called, as in a network of containers; may be repeated",
+    )
     add("--port", type=_whole(0, 65_535), default=8000, help="0: any free one (%(default)s)")
     add("--scale", type=_positive, default=1.0, help="multiplies every rate limit (%(default)s)")
     add("--seed", type=int, default=1, help="seed of the tables' models (%(default)s)")
@@ -80,7 +87,19 @@ def _options(arguments: Sequence[str] | None, prog: str) -> argparse.Namespace:
         default=bounds.head_bytes,
         help="longest request head (%(default)s)",
     )
+    add(
+        "--max-unfinished-bytes",
+        type=_whole(1),
+        default=bounds.unfinished_bytes,
+        help="of all requests together that have begun and are not whole (%(default)s)",
+    )
     add("--max-connections", type=_whole(1), default=bounds.connections, help="open at a time (%(default)s)")
+    add(
+        "--request-s",
+        type=_whole(1),
+        default=bounds.request_s,
+        help="a request that is not whole after this time is refused (%(default)s)",
+    )
     add(
         "--idle-s",
         type=_whole(1),
@@ -129,14 +148,17 @@ def _router(options: argparse.Namespace) -> Router:
         streams=Streams(max_bytes=options.max_stream_bytes),
         recordings={} if options.record else None,
     )
-    return build_router(service, CONTROL, DATA, publish_delay_s=options.publish_delay_s)
+    hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
+    return build_router(service, CONTROL, DATA, publish_delay_s=options.publish_delay_s, hosts=hosts)
 
 
 def _bounds(options: argparse.Namespace) -> Bounds:
     return Bounds(
         body_bytes=options.max_body_bytes,
         head_bytes=options.max_head_bytes,
+        unfinished_bytes=options.max_unfinished_bytes,
         connections=options.max_connections,
+        request_s=options.request_s,
         idle_s=options.idle_s,
     )
 
@@ -150,13 +172,6 @@ def _watch_stdin(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
             ended.set()
 
     loop.add_reader(0, read)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _in_url(host: str) -> str:

@@ -36,6 +36,14 @@ def validation_error(message: str) -> ServiceError:
     return ServiceError("ValidationException", message, prefix=VALIDATION)
 
 
+def nested_too_deep() -> ServiceError:
+    """A value holds values that hold values, and so on for more than 32 levels."""
+    return validation_error(
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels "
+        "beyond supported limit"
+    )
+
+
 def resource_not_found(message: str = "Requested resource not found") -> ServiceError:
     """The table or index does not exist."""
     return ServiceError("ResourceNotFoundException", message)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 
+from tablemodel.addresses import Hosts
 from tablemodel.endpoint.cloudwatch.metrics import Metrics
 from tablemodel.endpoint.cloudwatch.protocols import CloudWatchPage
 from tablemodel.endpoint.service import Handler, Service
 from tablemodel.endpoint.streams.api import STREAMS
 from tablemodel.endpoint.wire.admin import Admin
 from tablemodel.endpoint.wire.dynamodb import DynamoDB, operations, request_ids
+from tablemodel.endpoint.wire.guard import Guard
 from tablemodel.endpoint.wire.http import Bounds, Connection, Connections
 from tablemodel.endpoint.wire.router import Router
 
@@ -29,10 +31,12 @@ def build_router(
     data: Mapping[str, Handler],
     *,
     publish_delay_s: float = 0.0,
+    hosts: Hosts | None = None,
 ) -> Router:
     """Everything that answers requests for one service.
 
     `publish_delay_s`: seconds after a minute's end until CloudWatch serves it.
+    `hosts`: the names by which it may be called besides this machine's own.
     """
     metrics = Metrics(service, publish_delay_s)
     ids = request_ids(random.Random())
@@ -43,6 +47,7 @@ def build_router(
         operations=operations(control, data, STREAMS),
         dynamodb=dynamodb,
         pages=(CloudWatchPage(metrics, ids), Admin(service, dynamodb.asked)),
+        guard=Guard(hosts or Hosts()),
     )
 
 

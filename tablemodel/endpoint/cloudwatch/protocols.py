@@ -21,7 +21,8 @@ from tablemodel.endpoint.cloudwatch.api import call
 from tablemodel.endpoint.cloudwatch.metrics import Metrics
 from tablemodel.endpoint.cloudwatch.parameters import invalid
 from tablemodel.endpoint.errors import CORAL, ServiceError
-from tablemodel.endpoint.wire.http import Headers, response
+from tablemodel.endpoint.wire.http import Headers
+from tablemodel.endpoint.wire.responses import response
 
 SERVICE = "GraniteServiceVersion20100801"
 CBOR_PATH = f"/service/{SERVICE}/operation/".encode()
@@ -76,7 +77,7 @@ class CloudWatchPage:
         name = operation.decode("latin-1")
         request_id = next(self.ids)
         try:
-            _require_signature(headers, body)
+            _require_signature(headers)
             parameters = language.parse(_unzipped(headers, body))
             if not isinstance(parameters, Mapping):
                 raise ServiceError("SerializationException", "The request is not a structure.", prefix=CORAL)
@@ -90,8 +91,9 @@ class CloudWatchPage:
         return response(status, out, content_type=language.content_type, request_id=request_id, extra=extra)
 
 
-def _require_signature(headers: Headers, body: bytes) -> None:
-    if b"authorization" not in headers and b"X-Amz-Signature=" not in body:
+def _require_signature(headers: Headers) -> None:
+    """Any signature is taken, but in a header: any web page can send what stands in a form or a link."""
+    if not headers.get(b"authorization", b"").startswith(b"AWS"):
         raise ServiceError(
             "MissingAuthenticationToken", "Request is missing Authentication Token", status=403
         )

@@ -4,6 +4,7 @@ Everything here depends on the text and the attribute names alone, never on valu
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
 from tablemodel.endpoint.errors import ServiceError, validation_error
 from tablemodel.endpoint.expressions.conditions import REFERENCE
-from tablemodel.limits import EXPRESSION_BYTES
+from tablemodel.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS, NESTING_LEVELS
 
 Tree = TypeVar("Tree")
 update_parser: Any = vars(moto_expressions)["UpdateExpressionParser"]
@@ -26,7 +27,9 @@ CONDITION_FUNCTIONS = {
 }  # fmt: skip
 UPDATE_FUNCTIONS = {"if_not_exists", "list_append"}
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
-_CALLED = re.compile(r"([A-Za-z_]\w*) ?\(")
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_PATH = re.compile(r"[#:]?\w+(?:\s*(?:\.\s*#?\w+|\[\s*\w+\s*\]))*")
+_COMPARISON = re.compile(r"<>|<=|>=|[=<>]")
 
 
 class NamesUsed(dict[str, str]):
@@ -59,14 +62,14 @@ class References(dict[str, dict[str, str]]):
 def condition_tree(text: str, names: NamesUsed, values: References, kind: str) -> Any:
     """The tree of a condition, filter or key condition. Raises ValidationException, naming `kind`."""
     # moto's lexer knows no white space but the blank.
-    flat = " ".join(_measured(text, kind).split())
+    flat = " ".join(measured(text, kind).split())
     return _parsed(lambda: ConditionExpressionParser(flat, names, values).parse(), flat, kind)
 
 
 def update_tree(text: str) -> Any:
     """The tree of an update expression. Raises ValidationException."""
-    measured = _measured(text, "UpdateExpression")
-    return _parsed(lambda: update_parser.make(measured), measured, "UpdateExpression")
+    whole = measured(text, "UpdateExpression")
+    return _parsed(lambda: update_parser.make(whole), whole, "UpdateExpression")
 
 
 def is_reserved(name: str) -> bool:
@@ -82,6 +85,13 @@ def syntax_error(kind: str, detail: str = "") -> ServiceError:
     return validation_error(f"Invalid {kind}: Syntax error;{' ' + detail if detail else ''}")
 
 
+def path_too_deep(kind: str, levels: int) -> ServiceError:
+    """A document path has more steps than values have levels."""
+    return validation_error(
+        f"Invalid {kind}: The document path has too many nesting levels; nesting levels: {levels}"
+    )
+
+
 def error_in(text: str, kind: str) -> ServiceError:
     """What is wrong with text that did not parse: a function that there is not, or its syntax."""
     functions = UPDATE_FUNCTIONS if kind == "UpdateExpression" else CONDITION_FUNCTIONS
@@ -91,7 +101,12 @@ def error_in(text: str, kind: str) -> ServiceError:
     return syntax_error(kind)
 
 
-def _measured(text: str, kind: str) -> str:
+def measured(text: str, kind: str) -> str:
+    """The text of an expression within the limits of its size, whatever it says. Raises ValidationException.
+
+    All is counted before anything is parsed, since parsers go as deep as their text.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-expression-parameters
+    """
     if not text.strip():
         raise validation_error(f"Invalid {kind}: The expression can not be empty;")
     size = len(text.encode())
@@ -99,7 +114,26 @@ def _measured(text: str, kind: str) -> str:
         raise validation_error(
             f"Invalid {kind}: Expression size has exceeded the maximum allowed size; expression size: {size}"
         )
+    paths = _PATH.findall(text)
+    levels = max((1 + path.count(".") + path.count("[") for path in paths), default=0)
+    if levels > NESTING_LEVELS:
+        raise path_too_deep(kind, levels)
+    if _operators(text, paths, kind) > EXPRESSION_OPERATORS:
+        raise validation_error(
+            f"Invalid {kind}: The expression contains too many operators; "
+            f"operator count: {EXPRESSION_OPERATORS + 1}"  # it stops counting there
+        )
     return text
+
+
+def _operators(text: str, words: list[str], kind: str) -> int:
+    """Comparisons, `AND`s and their like, sums and functions. The `=` of a SET and BETWEEN's AND are none."""
+    functions = sum(name.upper() not in KEYWORDS for name in _CALLED.findall(text))
+    if kind == "UpdateExpression":
+        return text.count("+") + text.count("-") + functions
+    named = Counter(word.upper() for word in words)
+    keywords = sum(named[keyword] for keyword in KEYWORDS) - named["BETWEEN"]
+    return len(_COMPARISON.findall(text)) + keywords + functions
 
 
 def _parsed(parse: Callable[[], Tree], text: str, kind: str) -> Tree:

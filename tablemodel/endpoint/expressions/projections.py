@@ -9,9 +9,16 @@ from itertools import combinations
 from typing import Any
 
 from tablemodel.endpoint.errors import validation_error
-from tablemodel.endpoint.expressions.parsing import NamesUsed, is_reserved, syntax_error
+from tablemodel.endpoint.expressions.parsing import (
+    NamesUsed,
+    is_reserved,
+    measured,
+    path_too_deep,
+    syntax_error,
+)
 from tablemodel.endpoint.expressions.paths import Path, conflict, overlap, shown, value_at
 from tablemodel.endpoint.store.values import Item, Value
+from tablemodel.limits import NESTING_LEVELS
 
 KIND = "ProjectionExpression"
 _STEP = re.compile(r"\.?(#?[A-Za-z0-9_\-]+)|\[([0-9]+)\]", re.ASCII)
@@ -60,9 +67,7 @@ def _rebuilt(branch: Any) -> Value:
 
 def parsed_projection(text: str, names: NamesUsed) -> Projection:
     """The projection that an expression stands for. Raises ValidationException."""
-    if not text.strip():
-        raise validation_error(f"Invalid {KIND}: The expression can not be empty;")
-    paths = tuple(_path(part.strip(), names) for part in text.split(","))
+    paths = tuple(_path(part.strip(), names) for part in measured(text, KIND).split(","))
     for one, other in combinations(paths, 2):
         for collide, word in ((overlap, "overlap"), (conflict, "conflict")):
             if collide(one, other):
@@ -88,4 +93,6 @@ def _path(text: str, names: NamesUsed) -> Path:
             )
         else:
             steps.append(name)
+    if len(steps) > NESTING_LEVELS:  # where a name has a hyphen, which elsewhere is a minus
+        raise path_too_deep(KIND, len(steps))
     return tuple(steps)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from xxhash import xxh3_128_digest
 
-from tablemodel.endpoint.errors import ServiceError
+from tablemodel.endpoint.errors import ServiceError, nested_too_deep
 
 VALID_S = 600.0
 
@@ -46,5 +46,12 @@ class Tokens:
 
 
 def digest_of(request: dict[str, Any]) -> bytes:
-    """What a transaction asks for, in 16 bytes; how much it wants to be told is not part of that."""
-    return xxh3_128_digest(orjson.dumps(request.get("TransactItems"), option=orjson.OPT_SORT_KEYS))
+    """What a transaction asks for, in 16 bytes; how much it wants to be told is not part of that.
+
+    Raises ValidationException for values nested deeper than orjson writes, which is deeper than they may be.
+    """
+    try:
+        written = orjson.dumps(request.get("TransactItems"), option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        raise nested_too_deep() from None
+    return xxh3_128_digest(written)

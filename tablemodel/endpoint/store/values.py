@@ -9,7 +9,7 @@ from base64 import b64decode
 from collections.abc import Callable
 from typing import Any
 
-from tablemodel.endpoint.errors import CORAL, ServiceError, validation_error
+from tablemodel.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
 from tablemodel.endpoint.store.numbers import canonical, order_bytes
 from tablemodel.limits import NESTING_LEVELS
 
@@ -98,10 +98,7 @@ def _check_map(value: Value, content: Any, depth: int) -> None:
 
 def _check_depth(depth: int) -> None:
     if depth >= NESTING_LEVELS:
-        raise validation_error(
-            "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels "
-            "beyond supported limit"
-        )
+        raise nested_too_deep()
 
 
 def _check_strings(value: Value, content: Any, depth: int) -> None:

@@ -8,7 +8,8 @@ import orjson
 
 from tablemodel.endpoint.errors import ServiceError
 from tablemodel.endpoint.service import Service
-from tablemodel.endpoint.wire.http import Headers, response
+from tablemodel.endpoint.wire.http import Headers
+from tablemodel.endpoint.wire.responses import response
 from tablemodel.table import TableModel
 
 PREFIX = b"/_keyheat/"

@@ -16,7 +16,7 @@ from zlib import crc32
 
 import orjson
 
-from tablemodel.endpoint.errors import CORAL, ServiceError
+from tablemodel.endpoint.errors import CORAL, ServiceError, nested_too_deep
 from tablemodel.endpoint.service import Handler, Service
 from tablemodel.endpoint.wire.http import Headers
 from tablemodel.endpoint.wire.shapes import check_shape
@@ -172,10 +172,12 @@ class DynamoDB:
 
 
 def parsed(body: bytes) -> dict[str, Any]:
-    """The request of a JSON body. Raises SerializationException."""
+    """The request of a JSON body. Raises SerializationException, ValidationException for one too deep."""
     try:
         request = orjson.loads(body)
     except orjson.JSONDecodeError as error:
+        if "depth limit" in error.msg and body.startswith(b"{"):  # only values go as deep in a request
+            raise nested_too_deep() from None
         raise serialization_error(f"Not well-formed JSON: {error}") from None
     if type(request) is not dict:
         raise serialization_error("Start of structure or map found where not expected.")

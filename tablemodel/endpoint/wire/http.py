@@ -9,11 +9,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, cast
 
 import httptools
 
+from tablemodel.endpoint.wire import responses
 from tablemodel.nodes import Caller
 
 Headers = dict[bytes, bytes]
@@ -21,6 +21,10 @@ Answer = Callable[[bytes, bytes, Headers, bytes], bytes]
 """(method, URL, headers with lower-case names, body) -> the whole response, head and body."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+READ_BYTES = 256 * 1024
+"""What the event loop reads at once, at most."""
+HEADER_BYTES = 100
+"""What holding a header takes beside its own text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +33,16 @@ class Bounds:
 
     `body_bytes`: DynamoDB takes requests of 16 MB at most; the JSON around them needs some room.
     `drained_bytes`: a longer body is still read to its end (and dropped), so that its sender sees the answer.
+    `unfinished_bytes`: all requests together that have begun and are not whole; fifteen of the longest fit.
+    `request_s`: from a request's first bytes to its last.
     """
 
     body_bytes: int = 17 * 1024 * 1024
     drained_bytes: int = 256 * 1024 * 1024
     head_bytes: int = 64 * 1024
+    unfinished_bytes: int = 256 * 1024 * 1024
     connections: int = 4096
+    request_s: int = 60
     idle_s: int = 300
     linger_s: int = 5
 
@@ -53,15 +61,28 @@ class Connections:
     made: int = 0
     tick: int = 0
     answered: int = 0
+    unfinished_bytes: int = 0
 
     def sweep(self) -> None:
         """One second has passed: hang up on those who have been silent, or half silent, for too long."""
         self.tick += 1
-        silent_before = self.tick - self.bounds.idle_s
-        lingering_before = self.tick - self.bounds.linger_s
         for connection in list(self.open):
-            if connection.since < (lingering_before if connection.closing else silent_before):
+            silent_s = self.tick - connection.since
+            if silent_s > (self.bounds.linger_s if connection.closing else self.bounds.idle_s):
                 connection.abort()
+            elif silent_s > self.bounds.request_s and connection.arriving:
+                connection.hang_up(responses.TOO_SLOW)
+
+    def hold(self, asking: "Connection", more_bytes: int) -> None:
+        """A request that is not whole has grown. Where all of them exceed the bound, one has to go.
+
+        That is one of which nothing has come for longest, so that who sends halves keeps nobody out for long;
+        where something has come of all of them, it is the one that asks for more.
+        """
+        self.unfinished_bytes += more_bytes
+        while self.unfinished_bytes > self.bounds.unfinished_bytes:
+            stalled = min((one for one in self.open if one.held_bytes), key=lambda one: one.heard)
+            (stalled if stalled.heard < self.tick else asking).hang_up(responses.TOO_BUSY)
 
     def close_idle(self) -> bool:
         """Hang up on everyone who is owed nothing; True when nobody is left."""
@@ -71,52 +92,27 @@ class Connections:
         return not self.open
 
 
-def response(
-    status: int,
-    body: bytes,
-    *,
-    content_type: bytes = b"application/json",
-    request_id: bytes = b"",
-    extra: bytes = b"",
-) -> bytes:
-    """A whole HTTP response; `extra` is further header lines, each ended by CRLF."""
-    if request_id:
-        extra = b"x-amzn-RequestId: %b\r\n%b" % (request_id, extra)
-    return b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\n%bContent-Length: %d\r\n\r\n%b" % (
-        status,
-        HTTPStatus(status).phrase.encode(),
-        content_type,
-        extra,
-        len(body),
-        body,
-    )
-
-
-def refusal(status: int, code: str, message: str) -> bytes:
-    """The answer to what is not a proper HTTP request, in the shape that AWS clients read."""
-    body = b'{"__type":"com.amazon.coral.service#%b","message":"%b"}' % (code.encode(), message.encode())
-    return response(status, body, content_type=b"application/x-amz-json-1.0")
-
-
-TOO_MANY = refusal(503, "ServiceUnavailableException", "Too many connections")
-TOO_LARGE = refusal(413, "RequestEntityTooLargeException", "Request body is too large")
-HEAD_TOO_LARGE = refusal(431, "SerializationException", "Request header is too large")
-NOT_HTTP = refusal(400, "SerializationException", "Not a well-formed HTTP request")
-
-
 class Connection(asyncio.Protocol):
     """One connection: the parser calls the `on_` methods as parts of a request arrive."""
+
+    _head_bytes: int
+    _body_bytes: int
+    _body: bytes | bytearray
+    _too_large: bool
+    _in_request: bool
 
     def __init__(self, shared: Connections) -> None:
         self._shared = shared
         self._bounds = shared.bounds
+        self._most_head_bytes = shared.bounds.head_bytes
         self._answer = shared.answer
         self._transport: asyncio.Transport = cast(asyncio.Transport, None)
         self._parser: Any = None
         self._waiting: deque[tuple[bytes, bytes, Headers, bytes, bool]] = deque()
         self._paused = self._ended = self.closing = False
-        self._refusal = NOT_HTTP
-        self.since = shared.tick
+        self._refusal = responses.NOT_HTTP
+        self.since = self.heard = shared.tick
+        self.held_bytes = self._arrived_bytes = 0
         self._number = shared.made
         shared.made += 1
         self._begin()
@@ -127,12 +123,17 @@ class Connection(asyncio.Protocol):
         unsent = self._transport.get_write_buffer_size()
         return not (self._in_request or self._waiting or (unsent and not self.closing))
 
+    @property
+    def arriving(self) -> bool:
+        """Whether a request has begun, is not whole, and would be read on."""
+        return self._in_request and not (self._paused or self.closing)
+
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if len(self._shared.open) >= self._bounds.connections:
-            self._hang_up(TOO_MANY)
+            self.hang_up(responses.TOO_MANY)
             self._transport.close()
             return
         self._shared.open.add(self)
@@ -140,23 +141,23 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._shared.open.discard(self)
-        self._waiting.clear()
+        self._forget()
         self.closing = True
         self._parser = None  # it refers back to this object; cut by hand, since cycles are collected rarely
 
     def data_received(self, data: bytes) -> None:
         if self.closing:
             return
-        head = self._headers if self._in_head else None
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self._hang_up(b"")  # the request itself has been answered; nothing else is spoken here
+            self.hang_up(b"")  # the request itself has been answered; nothing else is spoken here
         except httptools.HttpParserError:
-            self._hang_up(self._refusal)
+            if not self.closing:  # by itself, or what came after the last request that was asked for
+                self.hang_up(self._refusal)
         else:
-            if self._in_head and self._headers is head:
-                self._unfinished_head(len(data))
+            if self._in_request:
+                self._grow(len(data))
 
     def eof_received(self) -> bool:
         self._ended = True
@@ -168,6 +169,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._paused = False
+        self.since = self._shared.tick
         while self._waiting and not self._paused:
             self._respond(*self._waiting.popleft())
         if self._paused or self.closing:
@@ -180,14 +182,19 @@ class Connection(asyncio.Protocol):
     # What the parser calls.
 
     def on_url(self, part: bytes) -> None:
-        self._in_request = self._in_head = True
-        self.since = self._shared.tick
+        if not self._in_request:  # a URL may come in parts, and each of them late
+            self._in_request = self._in_head = True
+            self.since = self._shared.tick
         self._url += part
-        self._count_head(len(part))
+        self._head_bytes += len(part)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.lower()] = value
-        self._count_head(len(name) + len(value))
+        if self._in_head:  # what comes after a body could pass for what was signed
+            self._headers[name.lower()] = value
+            self._head_bytes += len(name) + len(value) + HEADER_BYTES
+            if self._head_bytes > self._most_head_bytes:
+                self._refusal = responses.HEAD_TOO_LARGE
+                raise ValueError("a head longer than will be held")
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -201,16 +208,20 @@ class Connection(asyncio.Protocol):
         self._body_bytes += len(part)
         if self._too_large or self._body_bytes > self._bounds.body_bytes:
             self._drop_body(self._body_bytes)
-        else:
-            self._parts.append(part)
+        elif self._body_bytes == len(part):
+            self._body = part
+        else:  # not a list of parts, each of which may be one byte
+            self._body = self._body if isinstance(self._body, bytearray) else bytearray(self._body)
+            self._body += part
 
     def on_message_complete(self) -> None:
-        parser, parts = self._parser, self._parts
-        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        parser, body = self._parser, bytes(self._body)
         method, url, headers = parser.get_method(), self._url, self._headers
         keep_alive = parser.should_keep_alive()
         if self._too_large:
             method = b""  # answered in its turn, without asking
+        if self._arrived_bytes:
+            self._let_go()
         self._begin()
         if self._paused:
             self._waiting.append((method, url, headers, body, keep_alive))
@@ -223,7 +234,7 @@ class Connection(asyncio.Protocol):
         """Be ready for the next request."""
         self._url = b""
         self._headers: Headers = {}
-        self._parts: list[bytes] = []
+        self._body = b""
         self._head_bytes = self._body_bytes = 0
         self._in_request = self._in_head = self._too_large = False
 
@@ -232,37 +243,48 @@ class Connection(asyncio.Protocol):
         shared.answered += 1
         self.since = shared.tick
         shared.caller.connection = self._number
-        raw = self._answer(method, url, headers, body) if method else TOO_LARGE
+        raw = self._answer(method, url, headers, body) if method else responses.TOO_LARGE
         if keep_alive:
             self._transport.write(raw)
         else:
-            self._hang_up(raw)
-
-    def _count_head(self, more_bytes: int) -> None:
-        self._head_bytes += more_bytes
-        if self._head_bytes > self._bounds.head_bytes:
-            self._refusal = HEAD_TOO_LARGE
-            raise ValueError("a head longer than will be held")
+            self.hang_up(raw)
 
     def _drop_body(self, length: int) -> None:
         """Answer 413 when the body ends; one that is longer than will be read ends the connection."""
         self._too_large = True
-        self._parts.clear()
+        self._body = b""
         if length > self._bounds.drained_bytes:
-            self._refusal = TOO_LARGE
+            self._refusal = responses.TOO_LARGE
             raise ValueError("a body longer than will be read")
 
-    def _unfinished_head(self, more_bytes: int) -> None:
-        """One header that never ends reaches no `on_header`, so what arrives is counted here too."""
-        self._head_bytes += more_bytes
-        if self._head_bytes > 2 * self._bounds.head_bytes:
-            self._hang_up(HEAD_TOO_LARGE)
+    def _grow(self, more_bytes: int) -> None:
+        """More of a request has come, and it is not whole. What never ends reaches no `on_` method."""
+        self._arrived_bytes += more_bytes
+        self.heard = self._shared.tick
+        beside_body = self._arrived_bytes - self._body_bytes
+        framing = min(self._body_bytes, self._bounds.body_bytes)  # of chunks, which may be small
+        if beside_body > 2 * self._bounds.head_bytes + READ_BYTES + framing:
+            self.hang_up(responses.HEAD_TOO_LARGE)
+            return
+        before, self.held_bytes = self.held_bytes, beside_body if self._too_large else self._arrived_bytes
+        self._shared.hold(self, self.held_bytes - before)
 
-    def _hang_up(self, last: bytes) -> None:
+    def _let_go(self) -> None:
+        """What has arrived is held no more."""
+        self._shared.unfinished_bytes -= self.held_bytes
+        self.held_bytes = self._arrived_bytes = 0
+
+    def _forget(self) -> None:
+        """Drop whatever was received and not answered."""
+        self._waiting.clear()
+        self._let_go()
+        self._begin()
+
+    def hang_up(self, last: bytes) -> None:
         """Say a last word and end our side; the client's is read and dropped until it ends too."""
         self.closing = True
         self.since = self._shared.tick
-        self._waiting.clear()
+        self._forget()
         if last:
             self._transport.write(last.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
         if self._transport.can_write_eof():

@@ -1,7 +1,7 @@
 """Which API a request is for: DynamoDB, CloudWatch and the admin pages share one port."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tablemodel.endpoint.wire.dynamodb import (
@@ -10,7 +10,9 @@ from tablemodel.endpoint.wire.dynamodb import (
     internal_error,
     unknown_operation,
 )
-from tablemodel.endpoint.wire.http import Headers, response
+from tablemodel.endpoint.wire.guard import Guard
+from tablemodel.endpoint.wire.http import Headers
+from tablemodel.endpoint.wire.responses import response
 
 LOG = logging.getLogger(__name__)
 
@@ -29,9 +31,18 @@ class Router:
     operations: dict[bytes, Operation]
     dynamodb: DynamoDB
     pages: tuple[Page, ...]
+    guard: Guard = field(default_factory=Guard)
 
     def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes:
         """The whole response to any request; never raises."""
+        if (
+            headers.get(b"host") not in self.guard.known
+            or b"origin" in headers
+            or b"sec-fetch-site" in headers
+        ):
+            refusal = self.guard.refusal(headers)
+            if refusal is not None:
+                return refusal
         operation = self.operations.get(headers.get(b"x-amz-target", b""))
         if operation is not None and method == b"POST":
             return self.dynamodb.answer(operation, headers, body)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.loaders import Loader
 from botocore.model import ListShape, MapShape, ServiceModel, Shape, StructureShape
 
-from tablemodel.endpoint.errors import CORAL, ServiceError, validation_error
+from tablemodel.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
 
 if TYPE_CHECKING:
     from tablemodel.endpoint.service import Handler, Service
@@ -30,7 +30,10 @@ def service_model(api: str = "dynamodb") -> ServiceModel:
 def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb") -> None:
     """Raises SerializationException for a wrong type, ValidationException with every broken constraint."""
     shape = service_model(api).operation_model(operation).input_shape
-    broken = list(_broken(shape, request, "")) if shape is not None else []
+    try:
+        broken = list(_broken(shape, request, "")) if shape is not None else []
+    except RecursionError:  # only an attribute's value can hold others of its kind
+        raise nested_too_deep() from None
     if broken:
         plural = "s" if len(broken) > 1 else ""
         raise validation_error(f"{len(broken)} validation error{plural} detected: {'; '.join(broken)}")

@@ -12,7 +12,7 @@ from tablemodel.endpoint.process import EndpointProcess
 from tests.tablemodel.endpoint.clients import taken_apart
 
 HEAD = (
-    "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: AWS4-HMAC-SHA256 Credential=a\r\n"
+    "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: AWS4-HMAC-SHA256 Credential=a\r\n"
     "X-Amz-Target: DynamoDB_20120810.{operation}\r\n"
 )
 
@@ -20,6 +20,15 @@ HEAD = (
 def request(operation: str = "ListTables", body: bytes = b"{}", more: str = "") -> bytes:
     head = HEAD.format(operation=operation) + more + f"Content-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
+
+
+def chunked(chunks: bytes, operation: str = "ListTables") -> bytes:
+    return HEAD.format(operation=operation).encode() + b"Transfer-Encoding: chunked\r\n\r\n" + chunks
+
+
+# With a Content-Length beside them, so that two readers might see two different ends of the request.
+CODINGS = ["chunked", "identity", "gzip, chunked", "chunked, chunked", "xchunked", "", "\x0bchunked"]
+NO_SIZES = [b"-1", b"+2", b"0x2", b"2 ", b"", b"ffffffffffffffffff", b"two", b"2_0"]
 
 
 class Wire:
@@ -109,7 +118,7 @@ def test_answer_has_id_checksum_and_type(wire: Wire) -> None:
         (request("MakeCoffee"), "UnknownOperationException"),
         (request().replace(b"DynamoDB_20120810.ListTables", b"nonsense"), "UnknownOperationException"),
         (request().replace(b"X-Amz-Target", b"X-Other"), "UnknownOperationException"),
-        (b"GET /where HTTP/1.1\r\nHost: x\r\n\r\n", "UnknownOperationException"),
+        (b"GET /where HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "UnknownOperationException"),
         (request().replace(b"Authorization", b"X-Other"), "MissingAuthenticationTokenException"),
         (request("DescribeTable", b'{"TableName": "no-such-table"}'), "ResourceNotFoundException"),
         (request("DescribeTable", b'{"TableName": 5}'), "SerializationException"),
@@ -130,11 +139,17 @@ def test_a_wrong_request_is_refused_and_the_connection_lives_on(wire: Wire, raw:
     [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # a TLS greeting
         b"complete nonsense\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: twelve\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n",
+        b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: twelve\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n",
         request(more="Content-Length: 99999999999999999999999\r\n"),
+        *(request(body=b"0\r\n\r\n", more=f"Transfer-Encoding: {coding}\r\n") for coding in CODINGS),
+        *(chunked(size + b"\r\n{}\r\n0\r\n\r\n") for size in NO_SIZES),
+        chunked(b"2\r\n{}0\r\n\r\n"),  # no line's end after a chunk
+        chunked(b"2\n{}\n0\n\n"),
+        chunked(b"2\r\n{}\r\n0\r\nContent-Length: 2\r\n\r\n"),
+        chunked(b"2\r\n{}\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n"),
     ],
 )
 def test_what_is_not_http_is_refused_and_hung_up_on(wire: Wire, raw: bytes) -> None:
@@ -161,6 +176,32 @@ def test_a_chunked_body_is_read(wire: Wire) -> None:
     wire.send(b"1\r\n{\r\n1\r\n}\r\n0\r\n\r\n")
     assert wire.response()[0] == 200
     lives_on(wire)
+
+
+@pytest.mark.parametrize(
+    "trailer",
+    [
+        b"X-Amz-Target: DynamoDB_20120810.MakeCoffee",
+        b"Authorization: none\r\nHost: evil.example",
+        b"Origin: http://evil.example\r\nExpect: 100-continue",
+    ],
+)
+def test_what_follows_a_chunked_body_changes_nothing(wire: Wire, trailer: bytes) -> None:
+    wire.send(chunked(b"2;a=b\r\n{}\r\n0\r\n" + trailer + b"\r\n\r\n") + request())
+    assert [wire.response()[0] for _ in range(2)] == [200, 200]
+
+
+def test_what_follows_a_chunked_body_is_no_signature(wire: Wire) -> None:
+    unsigned = chunked(b"2\r\n{}\r\n0\r\nAuthorization: AWS4-HMAC-SHA256 x\r\n\r\n")
+    wire.send(unsigned.replace(b"Authorization: AWS4-HMAC-SHA256 Credential=a\r\n", b""))
+    assert wire.response()[0] == 400
+    lives_on(wire)
+
+
+def test_nothing_is_answered_after_the_last_request(wire: Wire) -> None:
+    wire.send(request(more="Connection: close\r\n") + request() + b"complete nonsense\r\n\r\n")
+    assert wire.response()[0] == 200
+    assert wire.ended()
 
 
 def test_a_client_that_asks_before_sending_its_body_is_told_to_go_on(wire: Wire) -> None:
@@ -252,6 +293,6 @@ def test_connections_are_counted_and_silent_ones_closed(narrow: EndpointProcess)
 
 
 def test_get_slash_says_healthy(wire: Wire) -> None:
-    wire.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    wire.send(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     status, _, body = wire.response()
     assert (status, body) == (200, b"healthy: keyheat\n")

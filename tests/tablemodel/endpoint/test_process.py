@@ -62,7 +62,7 @@ def test_a_signal_ends_it_although_clients_are_connected() -> None:
 def test_a_request_that_has_begun_is_answered_before_the_end(child: subprocess.Popen[str], url: str) -> None:
     host, port = url.removeprefix("http://").split(":")
     head = (
-        b"POST / HTTP/1.1\r\nHost: x\r\nAuthorization: AWS4-HMAC-SHA256 x\r\nExpect: 100-continue\r\n"
+        b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: AWS4-HMAC-SHA256 x\r\nExpect: 100-continue\r\n"
         b"X-Amz-Target: DynamoDB_20120810.ListTables\r\nContent-Length: 2\r\n\r\n"
     )
     with (

@@ -1,0 +1,62 @@
+"""What a hostile neighbour sends to the local endpoint: requests that begin, hold memory and never end."""
+
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import psutil
+
+from tablemodel.endpoint.process import EndpointProcess
+from tablemodel.endpoint.wire.http import Bounds
+
+CONNECTIONS = 60
+MB = 10**6
+SPARE_BYTES = 100 * MB  # beside what is held: what the allocator keeps, and the refused until they are gone
+HEAD = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Amz-Target: DynamoDB_20120810.PutItem\r\n"
+PATIENCE_S = 10.0
+
+
+def half_sent_bodies() -> str:
+    """60 connections announce 16 MB each, send 15 of them, and wait."""
+    return _held(HEAD + b"Content-Length: 16000000\r\n\r\n")
+
+
+def chunks_of_a_byte() -> str:
+    """60 connections send 15 MB of chunks of one byte each, and no last one."""
+    return _held(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n")
+
+
+def trailers_without_end() -> str:
+    """60 connections end a body and send 15 MB of one line after it."""
+    return _held(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: ")
+
+
+def _held(begun: bytes, piece: bytes = b"x") -> str:
+    """Raises AssertionError where that takes more memory than the bound, or keeps others out."""
+    with EndpointProcess.start() as process, ExitStack() as stack:
+        before_bytes = psutil.Process(process.pid).memory_info().rss
+        for _ in range(CONNECTIONS):
+            _send(stack.enter_context(_connected(process.url)), begun, piece * (15 * MB // len(piece)))
+        held_bytes = psutil.Process(process.pid).memory_info().rss - before_bytes
+        seen = f"{CONNECTIONS} connections held {held_bytes / MB:.0f} MB"
+        assert held_bytes < Bounds().unfinished_bytes + SPARE_BYTES, seen
+        with urlopen(f"{process.url}/_keyheat/health", timeout=PATIENCE_S) as answer:
+            assert answer.status == 200, "others were not answered"
+    return seen
+
+
+def _connected(url: str) -> socket.socket:
+    split = urlsplit(url)
+    return socket.create_connection((split.hostname or "", split.port or 0), timeout=PATIENCE_S)
+
+
+def _send(to: socket.socket, begun: bytes, rest: bytes) -> None:
+    try:
+        to.sendall(begun + rest)
+    except OSError:
+        return  # refused, which is how this should end
+
+
+ATTACKS: tuple[Callable[[], str], ...] = (half_sent_bodies, chunks_of_a_byte, trailers_without_end)
