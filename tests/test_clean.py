@@ -87,8 +87,11 @@ def test_elsewhere_nothing_is_deleted_without_yes(client: Any, url: str, verb: V
     assert "At 1,000 units per second" in said.err
 
 
-def test_a_host_that_only_the_file_names_is_not_asked(verb: Verb) -> None:
+def test_a_host_that_only_the_file_names_is_not_asked(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """A run's folder can come from anybody; what asks there signs with the keys of whoever cleans."""
+    monkeypatch.chdir(tmp_path)
     with serving() as server:
         folder = run_at(elsewhere(server.url))
         said = verb("clean", folder, "--yes")
