@@ -18,7 +18,9 @@ from analyzers.collecting.waiting import Clock, Progress, Sleep
 from analyzers.formats import Evidence, TableFacts, Window
 from analyzers.manifest import Manifest, read_manifest
 from analyzers.numbers import span
+from tablemodel.addresses import endpoint_of
 from tablemodel.checked import Mistakes
+from tablemodel.runfiles import FILES, RUN
 
 MINUTE: Final = timedelta(minutes=1)
 
@@ -28,6 +30,7 @@ __all__ = ["Source", "boto3_clients", "collect", "collect_table", "from_cli_outp
 def collect(
     run_dir: Path,
     *,
+    endpoint_url: str | None = None,
     client_factory: ClientFactory | None = None,
     clock: Clock = time.time,
     sleep: Sleep = time.sleep,
@@ -37,8 +40,9 @@ def collect(
     """Evidence of a run, once the minutes of its window are published (or the wait for them is over).
 
     A missing or damaged file of the run is left out and said so in `missing`; only the manifest is needed,
-    because it names the table and the time. Raises `FileProblem` where the manifest cannot be read, and
-    `ValueError` for a simulated run, of which no service knows.
+    because it names the table and the time. It also names the endpoint, which is asked if it is AWS or on
+    this machine; any other has to be given as `endpoint_url`. Raises `FileProblem` where the manifest cannot
+    be read, `UnknownEndpoint`, and `ValueError` for a simulated run, of which no service knows.
     """
     run = read_manifest(run_dir)
     if run.simulated:
@@ -46,8 +50,10 @@ def collect(
             f"{run_dir} was simulated: its evidence was written with it, and no service knows more. "
             "`keyheat simulate` writes it anew"
         )
-    local = run.local or is_local(run.endpoint_url)
-    factory = client_factory or boto3_clients(region=run.region, endpoint_url=run.endpoint_url, local=local)
+    file = str(run_dir / FILES[RUN])
+    url = endpoint_of(run.endpoint_url, endpoint_url, file=file, option="--endpoint-url")
+    local = run.local if url is None else is_local(url)
+    factory = client_factory or boto3_clients(region=run.region, endpoint_url=url, local=local)
     pace = waiting.LOCAL if local else waiting.CLOUD
 
     def there_s() -> float:

@@ -28,19 +28,29 @@ ATTEMPTS = 10
     type=Within(min=0, min_open=True),
     help="reads and writes together  [default: a quarter of what the table has provisioned, or 500]",
 )
+@click.option("--endpoint-url", help="where the table is, if neither on this machine nor in AWS")
 @in_json("what was deleted, and what it consumed,")
 @some_prices
-def clean(folder: Path, yes: bool, most_per_s: float | None, as_json: bool, prices: Path) -> int:
+def clean(
+    folder: Path,
+    yes: bool,
+    most_per_s: float | None,
+    endpoint_url: str | None,
+    as_json: bool,
+    prices: Path,
+) -> int:
     """Delete the items of the run in DIR from a table that no run of ours created, and no other item.
 
     The whole table is read to find them. Interrupted, the same command goes on where it was.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
+    from commands.guards import at_known_endpoint
     from generator.existing.leftovers import leftovers_of
     from generator.transport.boto import make_client
 
-    left, listed = leftovers_of(folder), price_list(prices)
+    left = at_known_endpoint(lambda url: leftovers_of(folder, url), endpoint_url)
+    listed = price_list(prices)
     if not left.marked:
         return _nothing(left.without_marks, as_json=as_json)
     try:

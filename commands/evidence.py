@@ -1,8 +1,10 @@
 """Verbs from metrics to labels: queries, collect, analyze."""
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +14,9 @@ from commands.telling import in_json
 from reports.terminal.bar import Working
 from reports.terminal.console import bars, err, out, print_json, shown
 from tablemodel.runfiles import EVIDENCE, FILES, FileProblem
+
+if TYPE_CHECKING:
+    from analyzers.formats import Evidence
 
 an_index = click.option(
     "--index", "indexes", multiple=True, help="a global secondary index of the table; may be repeated"
@@ -55,7 +60,10 @@ def queries(table: str, indexes: tuple[str, ...], start: datetime | None, end: d
 @click.option("--end", type=a_time, help="UTC, exclusive")
 @click.option("--region", help="of the table  [default: as the AWS SDK finds it]")
 @click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
-@click.option("--endpoint-url", help="of a local table, such as http://127.0.0.1:8000")
+@click.option(
+    "--endpoint-url",
+    help="of a local table, such as http://127.0.0.1:8000; of a run's, where that is neither here nor in AWS",
+)
 @click.option(
     "--cloudwatch-json", "answers", type=a_file, multiple=True,
     help="what the AWS CLI printed for `keyheat queries`; may be repeated: nobody is asked",
@@ -86,6 +94,7 @@ def collect(
     """What the metrics say of a run, or of any table: waits until its minutes are published."""
     from analyzers.collecting.asked import Asked, evidence_for
     from analyzers.formats import write_evidence
+    from commands.guards import at_known_endpoint
     from reports.terminal.progress import Countdown
 
     asked = Asked(
@@ -93,8 +102,13 @@ def collect(
         profile=profile, endpoint_url=endpoint_url, answers=answers, described=described,
         show_keys=show_keys,
     )  # fmt: skip
-    with Countdown(bars) as countdown:
-        found = evidence_for(asked, clock=time.time, progress=countdown.show)
+
+    def collected(url: str | None) -> "Evidence":
+        with Countdown(bars) as countdown:
+            wanted = replace(asked, endpoint_url=url)
+            return evidence_for(wanted, clock=time.time, progress=countdown.show)
+
+    found = at_known_endpoint(collected, endpoint_url)
     file = file or (folder or Path()) / FILES[EVIDENCE]
     if not (any(one.points for one in found.series) or found.throttles or found.seconds):
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))

@@ -10,7 +10,7 @@ import click
 
 from commands.codes import BROKEN, DONE, INVALID
 from commands.common import a_folder, a_path, exit_code_of, price_list, series_place, some_prices
-from commands.guards import Guards, agreed, guarded
+from commands.guards import Guards, agreed, at_known_endpoint, guarded
 from commands.load import no_collect
 from commands.making import NOT_STARTED, How, make_run, simulated
 from commands.telling import in_json
@@ -76,7 +76,7 @@ def fix(
 
     if guards.table is not None:
         raise click.UsageError("both sides have tables of their own: no --table")
-    listed, start = price_list(prices), start_of(folder, target)
+    listed, start = price_list(prices), at_known_endpoint(lambda url: start_of(folder, url), target)
     scenario, target = start.scenario, start.target
     remedy = _remedy(start, action)
     place = series_place(place, f"{scenario.name}-fix")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzers.formats import Diagnosis, read_diagnosis
+from tablemodel.addresses import endpoint_of
 from tablemodel.derived import with_trace_of
 from tablemodel.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem
 from tablemodel.scenario import Scenario, scenario_from_dict
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from analyzers.advising.remedies import Remedy
     from analyzers.manifest import Manifest
     from tablemodel.simulator.flow import Traffic
+
+LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +55,8 @@ class Start:
 def start_of(folder: Path, target: str | None) -> Start:
     """What is to be fixed, on the target that is said, or that of the run.
 
-    Raises `FileProblem` where the run says nothing, and `ValueError` where there is nothing to fix or where
-    it cannot be run again there.
+    Raises `FileProblem` where the run says nothing, `UnknownEndpoint` where its file alone says whom to load,
+    and `ValueError` where there is nothing to fix or where it cannot be run again there.
     """
     diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
     if not diagnosis.verdict.valid:
@@ -68,8 +71,15 @@ def start_of(folder: Path, target: str | None) -> Start:
     return Start(
         scenario=with_trace_of(scenario, path.parent),
         diagnosis=diagnosis,
-        target=target or manifest.target or "local",
+        target=target or _target_in(folder, manifest.target or LOCAL),
     )
+
+
+def _target_in(folder: Path, named: str) -> str:
+    """The target that a run's file names."""
+    if named in (LOCAL, SIMULATED, "aws"):
+        return named
+    return endpoint_of(named, None, file=f"{folder}/{FILES[RUN]}", option="--target") or LOCAL
 
 
 def _manifest(folder: Path) -> "Manifest | None":

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import click
 
@@ -16,9 +16,13 @@ from generator.run.jobs import Job
 from generator.tables.errors import TableError
 from generator.transport.target import Target, aws_target, credentials_for, target_at
 from reports.terminal.console import err
+from tablemodel.addresses import UnknownEndpoint
 from tablemodel.planned import Planned
 from tablemodel.scenario import Scenario
 from tablemodel.spec.guards import BudgetSpec
+
+Ask = Callable[[str], str]
+Done = TypeVar("Done")
 
 OPTIONS = (
     click.option("--table", metavar="NAME", help="load this table, which is there already, as it is"),
@@ -130,6 +134,33 @@ def agreed(
     if not guards.yes:
         _ask(plans, undertakings)
     return guards.arguments(agreed=True)
+
+
+def _person() -> Ask | None:
+    """Asks whoever sits at the terminal; None: nobody does."""
+    return functools.partial(err.input, markup=False) if somebody_there() else None
+
+
+def at_known_endpoint(
+    act: Callable[[str | None], Done],
+    given: str | None,
+    *,
+    person: Callable[[], Ask | None] = _person,
+) -> Done:
+    """Act where somebody `given` says, else where a file does; a host that nobody knows is asked about first.
+
+    Raises `Refusal` where nobody says yes.
+    """
+    try:
+        return act(given)
+    except UnknownEndpoint as unknown:
+        ask = person()
+        if ask is None:
+            raise Refusal(str(unknown)) from unknown
+        err.print(f"keyheat: {unknown}", markup=False)
+        if not agrees(ask):
+            raise Refusal("nothing was asked there") from unknown
+        return act(unknown.url)
 
 
 def _ask(plans: Sequence[Planned], undertakings: Sequence[Undertaking]) -> None:

@@ -69,6 +69,8 @@ def plan(
         print_json(plan_json(made))
     else:
         out.print(plan_text(made))
+        if told.through:
+            out.print(f"\n{told.through}", markup=False)
     return DONE
 
 
@@ -79,19 +81,23 @@ class _Told:
     quotas: "Quotas"
     region: str | None = None  # None: on this machine, or not configured
     scale: float | None = None  # of its limits; None: as the scenario has it
+    through: str | None = None  # the proxy between, in words
 
 
 def _ask(target: str, region: str | None, profile: str | None) -> _Told:
     """Ask a target. Raises `ValueError` for a target or a profile that cannot be."""
     from analyzers.collecting.clients import boto3_clients
     from analyzers.collecting.quotas import account_quotas, region_of
+    from generator.transport.proxy import proxy_in_words
     from generator.transport.target import scale_at, target_at
 
     if target == "aws":
         clients = boto3_clients(region=region or os.environ.get("AWS_REGION"), profile=profile)
-        return _Told(account_quotas(clients), region_of(clients), 1.0)
+        region = region_of(clients)
+        through = proxy_in_words(target_at(clients("dynamodb").meta.endpoint_url)) if region else None
+        return _Told(account_quotas(clients), region, 1.0, through)
     found = target_at(target, region=region)
     clients = boto3_clients(region=found.region, profile=profile, endpoint_url=found.url, local=found.local)
     if found.local:
         return _Told(account_quotas(clients), scale=scale_at(found))
-    return _Told(account_quotas(clients), found.region, 1.0)
+    return _Told(account_quotas(clients), found.region, 1.0, proxy_in_words(found))

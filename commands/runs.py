@@ -84,7 +84,7 @@ def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str,
     from reports.serving.pages import Pages
     from reports.serving.server import address_of, listening
     from reports.serving.server import serve as answer
-    from tablemodel.addresses import Hosts, is_loopback
+    from tablemodel.addresses import Hosts, on_this_machine
 
     searched = _there(folders)
     look = Look(folders=searched, search=Search(_told), recall=_recall(history), clock=time.time)
@@ -94,9 +94,9 @@ def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str,
         pages=Pages(clock=time.time),
         hosts=Hosts(frozenset({host, gethostname()})),
         command=_again(click.get_current_context(), listener.getsockname()[1]),
-        show_keys=show_keys or is_loopback(host),
+        show_keys=show_keys or on_this_machine(host),
     )
-    if not is_loopback(host):
+    if not on_this_machine(host):
         err.print(f"keyheat: anybody who reaches {host} can read these runs", markup=False)
     look.seen()  # a first look may take a while, and says so
     with listener:

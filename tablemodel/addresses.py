@@ -2,9 +2,11 @@
 
 import ipaddress
 import re
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlsplit
 
 OF_AWS: Final = (
     *(".amazonaws.com", ".api.aws"),
@@ -17,11 +19,17 @@ OF_AWS: Final = (
 )
 """Where the services of AWS are, in each of its partitions, over IPv4 alone and over both: as botocore's
 `partitions.json` has them. https://docs.aws.amazon.com/general/latest/gr/rande.html"""
-DYNAMODB: Final = re.compile(r"(?:[a-z0-9-]+\.)?dynamodb(?:-fips)?\.([a-z0-9-]+)\..+")
+DYNAMODB: Final = re.compile(r"(?:[a-z0-9-]+\.)?dynamodb(?:-fips)?\.([a-z0-9-]+)(?:\.vpce)?(\..+)")
 """DynamoDB's hosts, those of interface endpoints as well: https://docs.aws.amazon.com/general/latest/gr/ddb.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/privatelink-interface-endpoints.html"""
-OF_ACCOUNT: Final = re.compile(r"\d{12}\.ddb\.([a-z0-9-]+)\.(.+)")
+OF_ACCOUNT: Final = re.compile(r"\d{12}\.ddb\.([a-z0-9-]+)(\..+)")
 """Hosts of one account: https://docs.aws.amazon.com/sdkref/latest/guide/feature-account-endpoints.html"""
+PLAIN_URL: Final = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?/?", re.IGNORECASE)
+"""An endpoint's URL that every reader of URLs takes for the same host."""
+SHOWN_LETTERS: Final = 200  # of a URL that somebody else wrote
+
+Resolve = Callable[[str], Iterable[str]]
+"""Gives the addresses of a name; none where it has none."""
 
 Asked = Callable[[str], str | None]
 """A header of the request by its name; None where it has none."""
@@ -29,19 +37,28 @@ HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^][:/?#@\s]+))(?::[0-9]*)?"
 """A name, an address, or one of IPv6 in brackets, and a port: https://www.rfc-editor.org/rfc/rfc3986#section-3.2"""
 
 
-def on_this_machine(host: str) -> bool:
-    """Whether it is loopback: nothing there costs anything, and no credentials are needed."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
+def addresses_of(host: str) -> set[str]:
+    """What a name resolves to now."""
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        return {str(found[4][0]) for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except (OSError, UnicodeError):
+        return set()
 
 
-def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine reaches an address to listen on."""
-    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
+def on_this_machine(host: str, resolve: Resolve = addresses_of) -> bool:
+    """Whether it is loopback: nothing there costs anything, and no credentials are needed.
+
+    A name is what it resolves to: whoever answers for `NAME.localhost` may say any address.
+    """
+    if host == "localhost" or host.endswith(".localhost"):
+        addresses = list(resolve(host))
+        return bool(addresses) and all(map(is_loopback, addresses))
+    return is_loopback(host)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether it is an address of this machine that nobody else reaches; a name is none."""
+    return is_address(address) and ipaddress.ip_address(address).is_loopback
 
 
 def is_address(name: str) -> bool:
@@ -83,6 +100,38 @@ class Hosts:
         return name == "localhost" or is_address(name) or name in map(str.lower, self.names)
 
 
+def known_host(url: str, resolve: Resolve = addresses_of) -> bool:
+    """Whether requests may go there because a file says so: DynamoDB in AWS over TLS, or this machine.
+
+    Of the names of this machine only its own counts: what another one leads to is somebody's answer.
+    """
+    if not PLAIN_URL.fullmatch(url):
+        return False
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    here = is_loopback(host) or (host == "localhost" and on_this_machine(host, resolve))
+    return here or (parts.scheme == "https" and in_aws(host))
+
+
+class UnknownEndpoint(ValueError):
+    """A file names an endpoint that nobody on the command line gave; the text is for who reads that file."""
+
+    def __init__(self, file: str, url: str, option: str) -> None:
+        shown = repr(url[:SHOWN_LETTERS])
+        super().__init__(
+            f"{file} names the endpoint {shown}, which is neither DynamoDB in AWS nor on this machine, and "
+            f"requests there are signed with your keys: if you know it, say {option} and its URL"
+        )
+        self.url = url
+
+
+def endpoint_of(named: str | None, given: str | None, *, file: str, option: str) -> str | None:
+    """Where to ask: where somebody says, else where a file does. Raises `UnknownEndpoint`."""
+    if given is None and named is not None and not known_host(named):
+        raise UnknownEndpoint(file, named, option)
+    return given or named
+
+
 def in_aws(host: str) -> bool:
     """Whether it is DynamoDB in AWS itself, where each service has an address of its own.
 
@@ -94,10 +143,10 @@ def in_aws(host: str) -> bool:
 def region_of(host: str) -> str | None:
     """The Region that a host of DynamoDB in AWS is of; None for any other host."""
     found = DYNAMODB.fullmatch(host) or OF_ACCOUNT.fullmatch(host)
-    return found[1] if found and host.endswith(OF_AWS) else None
+    return found[1] if found and found[2] in OF_AWS else None
 
 
 def without_account(host: str) -> str:
     """The Region's own host in place of one that names the account; the service is the same."""
     found = OF_ACCOUNT.fullmatch(host)
-    return f"dynamodb.{found[1]}.{found[2]}" if found and in_aws(host) else host
+    return f"dynamodb.{found[1]}{found[2]}" if found and in_aws(host) else host

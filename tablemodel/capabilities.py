@@ -55,6 +55,18 @@ WHOSE_UNITS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The capabilities that are consumed capacity, and whose it is."""
 
+OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "write_units": ("PutItem", "UpdateItem", "DeleteItem"),
+        "read_units": ("GetItem",),
+        "query_units": ("Query", "Scan"),
+        "batch_units": ("BatchWriteItem", "BatchGetItem"),
+        "transaction_units": ("TransactWriteItems", "TransactGetItems"),
+    }
+)
+"""The operations that a capability is taken to speak for."""
+ABSENT: Final = "absent: no consumed capacity came back"
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -92,6 +104,12 @@ class Capabilities(_Part):
     def never_throttles(self) -> bool:
         """Whether it was seen to let everything through, whatever the capacity."""
         return self.of("throttles").answer == "no"
+
+    @property
+    def without_units(self) -> frozenset[str]:
+        """The operations of which it was seen to tell no consumed capacity at all."""
+        absent = [name for name in OPERATIONS if self.of(name).seen == ABSENT]
+        return frozenset(operation for name in absent for operation in OPERATIONS[name])
 
     def wrong_units(self, side: Side, *, indexes: bool) -> Mapping[str, Finding]:
         """Where the consumed capacity of writes, or of reads, was seen to be other than DynamoDB's.

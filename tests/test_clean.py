@@ -13,6 +13,7 @@ from generator.transport.boto import make_client
 from generator.transport.target import target_at
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.prices import load_prices
+from tests.generator.scripted import serving
 
 RUN_ID = "0123456789ab"
 Verb = Callable[..., Any]
@@ -74,20 +75,33 @@ def elsewhere(url: str) -> str:
 
 
 def test_elsewhere_nothing_is_deleted_without_yes(client: Any, url: str, verb: Verb) -> None:
-    folder = run_at(elsewhere(url))
-    said = verb("clean", folder)
+    folder, where = run_at(elsewhere(url)), ("--endpoint-url", elsewhere(url))
+    said = verb("clean", folder, *where)
     assert (said.code, left_in(client)) == (4, ["a", "b", "c"])
     assert "say --yes" in said.err
     assert "Deleting what the run wrote takes 2 write units at most" in said.err
     assert not (folder / "cleaning.json").exists()
-    said = verb("clean", folder, "--yes", "--max-units-per-s", "1000")
+    said = verb("clean", folder, "--yes", "--max-units-per-s", "1000", *where)
     assert (said.code, left_in(client)) == (0, ["c"])
     assert said.says(f"2 items of run {RUN_ID} deleted from table orders")
     assert "At 1,000 units per second" in said.err
 
 
+def test_a_host_that_only_the_file_names_is_not_asked(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A run's folder can come from anybody; what asks there signs with the keys of whoever cleans."""
+    monkeypatch.chdir(tmp_path)
+    with serving() as server:
+        folder = run_at(elsewhere(server.url))
+        said = verb("clean", folder, "--yes")
+    assert (said.code, server.connections) == (4, 0)
+    assert "neither DynamoDB in AWS nor on this machine" in said.err
+    assert "say --endpoint-url and its URL" in said.err
+
+
 def test_items_without_marks_are_not_looked_for(client: Any, url: str, verb: Verb) -> None:
-    said = verb("clean", run_at(elsewhere(url), items_marked=False))
+    said = verb("clean", run_at(url, items_marked=False))
     assert (said.code, left_in(client)) == (0, ["a", "b", "c"])
     assert said.says("carry no mark. The table itself can be deleted: aws dynamodb delete-table")
 

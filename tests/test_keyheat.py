@@ -22,6 +22,7 @@ from commands import load
 from tablemodel import runfiles
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.scenario import load_scenario
+from tests.generator.scripted import serving
 from tests.outside import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -118,6 +119,40 @@ def test_collect_asks_the_endpoint_that_the_run_names(verb: Verb, sample: Sample
     assert f"Evidence: {run / 'evidence.json'}" in said.out
     assert "was not published" in said.err  # it knows nothing of January
     assert read_evidence(run / "evidence.json").throttles
+
+
+@pytest.mark.parametrize("more", [{}, {"target": "http://0.0.0.0:1"}, {"target": "local"}])
+def test_collect_does_not_ask_a_host_that_only_the_file_names(
+    verb: Verb, sample: Sample, more: dict[str, str]
+) -> None:
+    """A run's folder can come from anybody; what asks there signs with the keys of whoever collects."""
+    run = sample("hotkey")
+    before = (run / "evidence.json").read_bytes()
+    with serving() as server:
+        move_to_january(run, endpoint_url=server.url.replace("127.0.0.1", "0.0.0.0"), **more)
+        said = verb("collect", "--run", run)
+    assert (said.code, server.connections) == (4, 0)
+    assert "neither DynamoDB in AWS nor on this machine" in said.err
+    assert "say --endpoint-url and its URL" in said.err
+    assert (run / "evidence.json").read_bytes() == before
+
+
+def test_collect_asks_a_host_that_somebody_gives(verb: Verb, sample: Sample) -> None:
+    run = sample("hotkey")
+    with EndpointProcess.start() as endpoint:
+        move_to_january(run, endpoint_url="http://collector.example:8000")
+        said = verb("collect", "--run", run, "--endpoint-url", endpoint.url)
+    assert said.code == 0
+    assert "was not published" in said.err
+
+
+def test_fix_does_not_load_a_host_that_only_the_file_names(verb: Verb, sample: Sample) -> None:
+    run = sample("hotkey")
+    with serving() as server:
+        move_to_january(run, target=server.url.replace("127.0.0.1", "0.0.0.0"))
+        said = verb("fix", run, "--yes")
+    assert (said.code, server.connections) == (4, 0)
+    assert "say --target and its URL" in said.err
 
 
 def test_collect_without_an_answer_keeps_what_the_client_saw(verb: Verb, sample: Sample) -> None:

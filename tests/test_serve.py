@@ -23,7 +23,7 @@ from reports.serving.app import HEADERS, Site, app_of
 from reports.serving.look import Look
 from reports.serving.pages import Pages
 from reports.serving.server import address_of, listening
-from tablemodel.addresses import Hosts, is_loopback
+from tablemodel.addresses import Hosts, on_this_machine
 from tablemodel.underway import Underway, forget_underway, write_underway
 from tests.made_runs import started, summary, written
 from tests.outside import a_readers_environment, end_all, get
@@ -313,8 +313,8 @@ def test_it_listens_where_it_is_told(verb, tmp_path):
         assert address_of(here) == f"http://127.0.0.1:{here.getsockname()[1]}/"
     with pytest.raises(ValueError, match="say --host"):
         listening("192.0.2.1", 0)
-    assert [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "127.8.8.8")] == [True] * 4
-    assert [is_loopback(host) for host in ("0.0.0.0", "::", "192.168.1.4", "example.com")] == [False] * 4
+    assert [on_this_machine(host) for host in ("127.0.0.1", "localhost", "::1", "127.8.8.8")] == [True] * 4
+    assert [on_this_machine(host) for host in ("0.0.0.0", "::", "192.168.1.4", "example.com")] == [False] * 4
     assert "no such folder" in verb("serve", tmp_path / "nowhere").err
 
 

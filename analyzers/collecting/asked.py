@@ -40,12 +40,17 @@ class Asked:
 
 
 def evidence_for(asked: Asked, *, clock: Clock, progress: Progress) -> Evidence:
-    """The evidence. Raises `ValueError` where it cannot be had as asked, and `FileProblem`."""
+    """The evidence. Raises `ValueError` where it cannot be had as asked (`UnknownEndpoint` where a file alone
+    says whom to ask), and `FileProblem`.
+    """
     _check_together(asked)
     if asked.folder is not None:
         if asked.answers:
             return evidence.collect_from_cli(asked.folder, _pages(asked), now_s=clock())
-        return evidence.collect(asked.folder, clock=clock, progress=progress, show_keys=asked.show_keys)
+        return evidence.collect(
+            asked.folder, endpoint_url=asked.endpoint_url, clock=clock, progress=progress,
+            show_keys=asked.show_keys,
+        )  # fmt: skip
     if not (asked.table and asked.start and asked.end):
         raise ValueError("say which: --run DIR, or --table T --start A --end B")
     now = datetime.fromtimestamp(clock(), UTC)
@@ -96,13 +101,13 @@ def _check_together(asked: Asked) -> None:
     """Options that do not go together, all of them at once. Raises `ValueError`."""
     given = {
         "--table": asked.table, "--index": asked.indexes, "--start": asked.start, "--end": asked.end,
-        "--region": asked.region, "--profile": asked.profile, "--endpoint-url": asked.endpoint_url,
-        "--describe-json": asked.described,
+        "--region": asked.region, "--profile": asked.profile, "--describe-json": asked.described,
     }  # fmt: skip
     names = [name for name, value in given.items() if value]
     if asked.folder is not None and names:
         raise ValueError(f"--run names the table and the time: leave out {', '.join(names)}")
-    live = [name for name in ("--region", "--profile", "--endpoint-url") if name in names]
+    where = {"--region": asked.region, "--profile": asked.profile, "--endpoint-url": asked.endpoint_url}
+    live = [name for name, value in where.items() if value]
     if asked.answers and live:
         raise ValueError(f"--cloudwatch-json asks nobody: leave out {', '.join(live)}")
     if asked.described and not asked.answers:

@@ -9,6 +9,7 @@ from botocore.config import Config
 from botocore.exceptions import ProfileNotFound
 
 from tablemodel.addresses import in_aws, on_this_machine
+from tablemodel.answer_size import bounded
 from tablemodel.masking import mask_errors
 
 ClientFactory = Callable[[str], Any]
@@ -24,12 +25,17 @@ def boto3_clients(
 ) -> ClientFactory:
     """Clients with the SDK's own identity, region and retries (of throttled calls, too).
 
-    A local endpoint takes any credentials, so it gets some that are nobody's. `endpoint_url` is where
-    DynamoDB is; the other services are there too, unless that is AWS. What errors say is masked. Raises
-    `ValueError` where the profile is not there.
+    A local endpoint takes any credentials, so it gets some that are nobody's, and past any proxy.
+    `endpoint_url` is where DynamoDB is; the other services are there too, unless that is AWS. What errors say
+    is masked. Raises `ValueError` where the profile is not there.
     """
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
-    config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 4, "mode": "standard"})
+    config = Config(
+        connect_timeout=5,
+        read_timeout=30,
+        retries={"total_max_attempts": 4, "mode": "standard"},
+        proxies={} if local else None,
+    )
     if local and not region:
         region = "us-east-1"
     try:
@@ -41,7 +47,7 @@ def boto3_clients(
 
     def client(service: str) -> Any:
         url = None if service != "dynamodb" and is_aws(endpoint_url) else endpoint_url
-        return mask_errors(session.client(service, endpoint_url=url, config=config, **keys))
+        return bounded(mask_errors(session.client(service, endpoint_url=url, config=config, **keys)))
 
     return client
 

@@ -7,14 +7,14 @@ import json
 from http.client import HTTPException
 from typing import Final
 from urllib.parse import quote
-from urllib.request import urlopen
 
 import pyarrow as pa
 
-from generator.transport.target import Target
+from generator.transport.target import Target, page_of
 from tablemodel.partition_file import known_of, partitions_table
 
 TOLD_WITHIN_S: Final = 30.0
+TOLD_BYTES: Final = 2**28
 
 
 class NotTold(Exception):
@@ -24,10 +24,8 @@ class NotTold(Exception):
 def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> pa.Table:
     """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `NotTold`."""
     try:
-        with urlopen(
-            f"{target.url}/_keyheat/partitions?table={quote(table)}", timeout=TOLD_WITHIN_S
-        ) as answer:
-            said = json.load(answer)
+        page = f"/_keyheat/partitions?table={quote(table)}"
+        said = json.loads(page_of(target, page, within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES))
         return partitions_table(known_of(said), start_s, end_s)
     except (OSError, HTTPException) as problem:
         raise NotTold(f"the endpoint did not answer: {problem}") from problem

@@ -20,5 +20,6 @@ def clean_up(plan: Plan, stages: Stages, progress: Progress) -> None:
         )
         return
     progress.phase("cleaning", f"keyheat: deleting the items of this run from table {table}")
-    if stages.run("clean", "--yes", str(stages.folder)) != SUCCEEDED:
+    where = () if plan.target is None else ("--endpoint-url", plan.target.url)
+    if stages.run("clean", "--yes", *where, str(stages.folder)) != SUCCEEDED:
         progress.say(f"items of this run are still on table {table}. To go on: keyheat clean {stages.folder}")

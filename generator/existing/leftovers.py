@@ -10,6 +10,7 @@ from generator.existing.cleaning import READ_BYTES_PER_UNIT
 from generator.tables.facts import table_facts
 from generator.tables.removal import by_hand
 from generator.transport.target import Target, target_at
+from tablemodel.addresses import endpoint_of
 from tablemodel.prices import Prices, consumed_dollars
 from tablemodel.runfiles import FILES, RUN, SIMULATED, read_json
 
@@ -37,16 +38,22 @@ class Leftovers:
         )
 
 
-def leftovers_of(folder: Path) -> Leftovers:
-    """What a run's folder says. Raises `FileProblem`, and `ValueError` where no table was loaded."""
-    manifest = read_json(folder / FILES[RUN], RUN)
+def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
+    """What a run's folder says; `endpoint_url`: what somebody says of where the table is.
+
+    Raises `FileProblem`, `UnknownEndpoint`, and `ValueError` where no table was loaded.
+    """
+    file = folder / FILES[RUN]
+    manifest = read_json(file, RUN)
     if manifest.get("target") == SIMULATED:
         raise ValueError(f"{folder} is a simulated run: no table was loaded, and nothing is to be cleaned")
+    url = endpoint_of(manifest["endpoint_url"], endpoint_url, file=str(file), option="--endpoint-url")
+    assert url is not None, "a run that loaded a table says where"
     consumed = manifest.get("totals", {}).get("consumed_units", {})
     return Leftovers(
         run_id=manifest["run_id"],
         table=manifest["table"]["name"],
-        target=target_at(manifest["endpoint_url"], region=manifest["region"]),
+        target=target_at(url, region=manifest["region"]),
         marked=bool(manifest.get("items_marked")),
         running=manifest.get("status") == "running",
         write_units=consumed.get("write"),

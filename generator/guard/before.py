@@ -11,6 +11,7 @@ from generator.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, an
 from generator.run.options import Plan
 from generator.run.progress import tell
 from generator.tables.errors import Refused
+from generator.transport.proxy import proxy_in_words
 from generator.transport.target import Target
 from tablemodel.bill import Bill, bill_of_run
 from tablemodel.prices import load_prices
@@ -29,6 +30,8 @@ def consented(plan: Plan, stdin: TextIO | None = None) -> Plan:
     if plan.duration_s is not None and (reasons := list(over_budget(plan.budget, bill, plan.duration_s))):
         raise Refused(*reasons)
     if plan.yes:
+        if through := proxy_in_words(target):
+            print(f"keyheat: {through}", file=sys.stderr)
         return plan
     if not somebody_there(stdin):
         raise Refused(NEEDS_YES)

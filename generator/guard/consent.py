@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
 
+from generator.transport.proxy import proxy_in_words
 from generator.transport.target import Target
 from tablemodel.bill import Bill
 from tablemodel.scenario import Scenario
@@ -41,6 +42,8 @@ class Undertaking:
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"
         where = f"{self.target.url}, {self.target.region}"
         yield f"{self.scenario.name} loads table {table} at {where}, {lasting}"
+        if through := proxy_in_words(self.target):
+            yield through
         if self.existing is not None:
             items = "deleted" if self.clean_up else "kept"
             yield f"table {self.existing} is there, and stays; the items that are written to it are {items}"

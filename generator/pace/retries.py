@@ -19,11 +19,13 @@ from botocore.awsrequest import AWSResponse
 from botocore.hooks import first_non_none_response
 
 from generator.transport.answer import Answer
-from generator.transport.failures import CREDENTIALS, CUT_OFF, DAMAGED
+from generator.transport.failures import CREDENTIALS, CUT_OFF, DAMAGED, NO_UNITS, NOT_AN_ANSWER
 
 ATTEMPTS, GIVEN_UP, BACKOFF_S = "retries.attempts", "retries.given_up", "retries.backoff_s"
 NOT_WHOLE = (DAMAGED, CUT_OFF)
 """What botocore sees only by the CRC-32 of the body, which then is another one."""
+TAKEN = (NOT_AN_ANSWER, NO_UNITS)
+"""What botocore takes for an accepted answer."""
 EXCEPTIONS: dict[str, type[exceptions.HTTPClientError]] = {
     "timeout": exceptions.ReadTimeoutError,
     "connection_refused": exceptions.EndpointConnectionError,
@@ -64,7 +66,8 @@ class SdkRetries:
         response, caught = _as_botocore_has_it(answer)
         model = self._client.meta.service_model.operation_model(call.operation)
         # botocore would ask about an accepted answer, too; it never retries one.
-        delay_s = None if answer.accepted else self._asked(call, model, response, caught)
+        done = answer.accepted or answer.failure in TAKEN
+        delay_s = None if done else self._asked(call, model, response, caught)
         if delay_s is None:
             http, parsed = response or (None, {})
             self._client.meta.events.emit(
@@ -88,7 +91,7 @@ class SdkRetries:
 
 def given_up(answer: Answer) -> bool:
     """Whether a call ended with what an SDK would send again: its attempts, or its quota, were used up."""
-    failed = answer.failure is not None and answer.failure != CREDENTIALS
+    failed = answer.failure is not None and answer.failure not in (CREDENTIALS, *TAKEN)
     return answer.throttled or failed or answer.status >= 500
 
 
@@ -104,7 +107,7 @@ class _Body:
 
 def _as_botocore_has_it(answer: Answer) -> tuple[tuple[AWSResponse, dict[str, Any]] | None, Exception | None]:
     """An answer as botocore's handlers are given it: the response and its parsed form, or an exception."""
-    if answer.failure is not None and answer.failure not in NOT_WHOLE:
+    if answer.failure is not None and answer.failure not in (*NOT_WHOLE, *TAKEN):
         kind = EXCEPTIONS.get(answer.failure, exceptions.HTTPClientError)
         return None, kind(endpoint_url="", error=answer.failure)
     headers = {} if answer.retry_after is None else {"x-amz-retry-after": answer.retry_after}

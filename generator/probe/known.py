@@ -2,9 +2,8 @@
 
 from http.client import HTTPException
 from typing import Final
-from urllib.request import urlopen
 
-from generator.transport.target import HEALTH_WITHIN_S, Target
+from generator.transport.target import Target, health
 from tablemodel.capabilities import QUESTIONS, Capabilities, Finding
 
 DOCUMENTED: Final = Finding(answer="yes", seen="as AWS documents it")
@@ -25,7 +24,6 @@ def known(target: Target) -> Capabilities | None:
 
 def _is_ours(target: Target) -> bool:
     try:
-        with urlopen(f"{target.url}/_keyheat/health", timeout=HEALTH_WITHIN_S) as answer:
-            return b'"scale"' in answer.read(10_000)
+        return b'"scale"' in health(target)
     except (OSError, HTTPException, ValueError):
         return False

@@ -8,7 +8,7 @@ from typing import Any, Final
 from generator.probe.asked import Asked
 from generator.probe.table import INDEX
 from generator.transport.answer import Answer
-from tablemodel.capabilities import WHOSE_UNITS, Finding
+from tablemodel.capabilities import ABSENT, WHOSE_UNITS, Finding
 from tablemodel.units import item_bytes, read_units, write_units
 
 SIZES_BYTES: Final = (100, 1_500, 5_000)
@@ -124,7 +124,7 @@ def finding(checks: Sequence[Check]) -> Finding:
         return Finding(answer="unknown", seen=f"not served: {refusal}")
     came = {check.came for check in checks}
     if came == {None}:
-        return Finding(answer="no", seen="absent: no consumed capacity came back")
+        return Finding(answer="no", seen=ABSENT)
     wrong = [check for check in checks if check.came != check.expected]
     units = _listed([f"{check.expected:g}" for check in checks])
     if not wrong:

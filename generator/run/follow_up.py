@@ -13,17 +13,25 @@ PHASES = (
 )
 
 
-def follow_up(stages: Stages, progress: Progress, *, show_keys: bool, collected: Callable[[], None]) -> int:
+def follow_up(
+    stages: Stages,
+    progress: Progress,
+    *,
+    endpoint_url: str,
+    show_keys: bool,
+    collected: Callable[[], None],
+) -> int:
     """Run the stages; gives the exit code. The analyzer's word on the run comes first, then what went wrong.
 
-    `collected` is called once nothing more is asked of the table, its metrics and its endpoint.
+    `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `collected` is called
+    once nothing more is asked of the table, its metrics and its endpoint.
     """
-    folder = str(stages.folder)
+    folder, where = str(stages.folder), ("--endpoint-url", endpoint_url)
     codes = {}
     for phase, words, verb, *arguments in PHASES:
         progress.phase(phase, f"keyheat: {words}")
-        shown = ["--show-keys"] if verb == "collect" and show_keys else []
-        codes[verb] = stages.run(verb, *shown, *arguments, folder)
+        said = [*where, *(["--show-keys"] if show_keys else [])] if verb == "collect" else []
+        codes[verb] = stages.run(verb, *said, *arguments, folder)
         if codes[verb] == INTERRUPTED:
             return INTERRUPTED
         if verb == "collect":

@@ -24,6 +24,7 @@ from generator.record.silence import Silence
 from generator.record.sketch import KeyHeat
 from generator.transport.answer import Transport
 from generator.transport.boto import Boto3Transport
+from generator.transport.judged import Judged
 from generator.transport.signed import SignedTransport
 from generator.transport.target import credentials_for, target_at
 from generator.users.cache import ReadThroughCache
@@ -56,6 +57,7 @@ class Order:
     caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`), which a worker holds itself to as well
     share: float = 1.0  # of what it may consume that is this process's until it asks for more
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
+    without_units: tuple[str, ...] = ()  # operations of which the endpoint tells no consumed capacity
     marked: bool = False  # whether items name the run: the table is somebody else's
 
     def to_wire(self) -> dict[str, Any]:
@@ -66,7 +68,8 @@ class Order:
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "Order":
         """What `to_wire` made."""
-        return cls(**{**wire, "scenario": scenario_from_dict(wire["scenario"], "the master's scenario")})
+        scenario = scenario_from_dict(wire["scenario"], "the master's scenario")
+        return cls(**{**wire, "scenario": scenario, "without_units": tuple(wire["without_units"])})
 
 
 class NotSeen(Exception):
@@ -174,7 +177,7 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
     items = ItemTemplate(scenario, order.run_id if order.marked else None)
     return Load(
         order=order,
-        transport=transport,
+        transport=Judged(transport, frozenset(order.without_units)),
         items=items,
         keys=scenario.keys.pattern(worker=worker, folder=Path(order.folder)),
         record=record,

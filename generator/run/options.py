@@ -13,6 +13,7 @@ from random import Random
 
 from generator.existing.scaling import AutoScaling
 from generator.guard.budget import WrongBudget, budget_of
+from generator.transport.proxy import plain_proxy_of
 from generator.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from generator.users.items import ItemTemplate, ItemTooSmall
 from tablemodel.capabilities import Capabilities
@@ -229,6 +230,8 @@ def _target(options: Namespace, errors: list[str]) -> Target | None:
         else:
             return None
         credentials_for(target)
+        if options.transport == "signed":
+            plain_proxy_of(target)
     except TargetError as error:
         errors.append(str(error))
         return None

@@ -116,6 +116,7 @@ class Run:
             users=self.users,
             caps=caps.to_wire(),
             folder=str(self.plan.scenario_path.absolute().parent),
+            without_units=tuple(sorted(self.plan.endpoint.without_units)) if self.plan.endpoint else (),
             marked=self.plan.marked,
         )
 
@@ -221,8 +222,13 @@ class Run:
         folder.end(self.record, verdict, status=status, start_s=started_s, end_s=ended_s)
 
     def _follow_up(self) -> int:
+        assert self.ground.target is not None, "it was loaded"
         return follow_up(
-            self.ground.stages, self.progress, show_keys=self.plan.show_keys, collected=self.ground.leave
+            self.ground.stages,
+            self.progress,
+            endpoint_url=self.ground.target.url,
+            show_keys=self.plan.show_keys,
+            collected=self.ground.leave,
         )
 
 

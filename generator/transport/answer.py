@@ -6,14 +6,13 @@ from typing import Any, Protocol
 
 import orjson
 
-from tablemodel.masking import plain
-
 THROTTLES = frozenset(
     {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
 )
 """Error codes of a throttled request; which one it is says nothing about the cause.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
 
+CODE_LETTERS = 100  # error tables keep the names of codes, and a name is not a page
 CANCELLED = "TransactionCanceledException"
 THROTTLED_ITEMS = frozenset({"ProvisionedThroughputExceeded", "ThrottlingError"})
 """Why an item cancelled its transaction, where that is a throttle; a code, and never a reason.
@@ -69,7 +68,8 @@ class Answer:
         if self.status == 200 or self.failure:
             return None
         code = self.content().get("__type")
-        return plain(code.rpartition("#")[2]) if isinstance(code, str) else f"HTTP{self.status}"
+        name = code.rpartition("#")[2] if isinstance(code, str) else ""
+        return name if name.isidentifier() and len(name) <= CODE_LETTERS else f"HTTP{self.status}"
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -80,19 +80,29 @@ class Answer:
         """
         lists = [value for name, value in self.content().items() if name.lower() == "throttlingreasons"]
         entries = lists[0] if lists and isinstance(lists[0], list) else []
-        return tuple(Reason(entry["reason"], entry.get("resource")) for entry in entries if "reason" in entry)
+        told = [entry for entry in entries if isinstance(entry, dict) and "reason" in entry]
+        return tuple(Reason(_text(entry["reason"]), _text(entry.get("resource"))) for entry in told)
 
     def content(self) -> dict[str, Any]:
         """The body as JSON; empty where it is not a JSON object."""
-        return self._content
+        return self._content or {}
+
+    @property
+    def legible(self) -> bool:
+        """Whether the body is a JSON object, be it empty."""
+        return self._content is not None
 
     @cached_property
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any] | None:
         try:
             content = orjson.loads(self.body)
         except orjson.JSONDecodeError:
-            return {}
-        return content if isinstance(content, dict) else {}
+            return None
+        return content if isinstance(content, dict) else None
+
+
+def _text(said: object) -> str | None:
+    return said if isinstance(said, str) else None
 
 
 class Transport(Protocol):

@@ -27,6 +27,7 @@ from generator.transport.failures import BAD_HTTP, CREDENTIALS, damage, kind_of
 from generator.transport.signed import TIMEOUT_S
 from generator.transport.target import Target, credentials_for
 from generator.transport.trust import ca_bundle
+from tablemodel.answer_size import bounded
 from tablemodel.masking import mask_errors
 
 RAW = "KeyheatRawBody"
@@ -54,7 +55,8 @@ def make_client(
     """A plain boto3 client of the target, which never retries by itself unless more `attempts` are allowed.
 
     A pool smaller than the number of users would open and close connections all the time. The streams of
-    DynamoDB in AWS are a `service` with an address of its own.
+    DynamoDB in AWS are a `service` with an address of its own. Nothing on this machine is asked through a
+    proxy.
     """
     config = Config(
         retries={"total_max_attempts": attempts, "mode": "standard"},
@@ -62,6 +64,7 @@ def make_client(
         connect_timeout=timeout_s,
         read_timeout=timeout_s,
         parameter_validation=False,
+        proxies={} if target.local else None,
     )
     session = boto3.session.Session(**_local_keys(target))
     elsewhere = service != "dynamodb" and target.aws
@@ -70,7 +73,7 @@ def make_client(
     client = session.client(
         service, endpoint_url=url, region_name=target.region, config=config, verify=verify
     )
-    return mask_errors(client)
+    return bounded(mask_errors(client))
 
 
 def _local_keys(target: Target) -> dict[str, str | None]:

@@ -9,6 +9,9 @@
     cut_off              the connection ended within the answer
     crc32_mismatch       the answer was damaged on its way
     bad_http             what came back is not HTTP
+    answer_too_long      it went on after all that DynamoDB can say; what was left of it was not read
+    not_an_answer        an HTTP 200 whose body is not what DynamoDB says: a proxy's page, say
+    no_units             an answer without the consumed capacity that was asked for
     credentials          there are none any more: they could not be refreshed, and nothing was sent
 
 Error tables grow with the number of names, so there are few of them.
@@ -20,8 +23,11 @@ from collections.abc import Iterator, Mapping
 from http.client import BadStatusLine, HTTPException, IncompleteRead
 from zlib import crc32
 
+from tablemodel.answer_size import AnswerTooLong
+
 CUT_OFF, DAMAGED, BAD_HTTP, CREDENTIALS = "cut_off", "crc32_mismatch", "bad_http", "credentials"
-RESET = "connection_reset"
+RESET, TOO_LONG = "connection_reset", "answer_too_long"
+NOT_AN_ANSWER, NO_UNITS = "not_an_answer", "no_units"
 STATUS_LINE = b"HTTP/1."
 
 
@@ -35,6 +41,7 @@ class NoCredentials(Exception):
 
 KINDS: tuple[tuple[type[BaseException], str], ...] = (
     (NoCredentials, CREDENTIALS),
+    (AnswerTooLong, TOO_LONG),
     (TimeoutError, "timeout"),
     (ConnectionRefusedError, "connection_refused"),
     (ConnectionError, RESET),

@@ -12,7 +12,8 @@ from zlib import crc32
 from gevent.socket import socket
 from geventhttpclient.response import HTTPParseError, HTTPResponse
 
-from generator.transport.failures import BAD_HTTP, DAMAGED, BadAnswer, cut
+from generator.transport.failures import BAD_HTTP, DAMAGED, TOO_LONG, BadAnswer, cut
+from tablemodel.answer_size import OTHER_BYTES
 
 RECEIVE_BYTES = HEAD_BYTES = 65_536
 BLANK_LINE = b"\r\n\r\n"
@@ -30,10 +31,11 @@ class Reply:
     retry_after: str | None = None  # milliseconds; only errors have it
 
 
-def receive(connection: socket, *, within_s: float = 10.0) -> Reply:
+def receive(connection: socket, *, within_s: float = 10.0, most_bytes: int = OTHER_BYTES) -> Reply:
     """Read one answer. Raises `BadAnswer`, or `OSError` from the socket.
 
     `within_s`: when all of it has to be there, for an answer of which a byte comes now and then never ends.
+    `most_bytes`: of the body, and of what comes around the pieces of a chunked one.
     """
     pieces = _Pieces(connection, perf_counter() + within_s)
     data = pieces.more(b"")
@@ -44,12 +46,10 @@ def receive(connection: socket, *, within_s: float = 10.0) -> Reply:
     head = data[:end].lower()
     length = _value(head, b"\r\ncontent-length:")
     if not _usual(head, length):
-        return _receive_parsed(pieces, data)
+        return _receive_parsed(pieces, data, most_bytes)
     body = data[end + len(BLANK_LINE) :]
-    while len(body) < int(length):
-        body += pieces.more(data)
-    if len(body) > int(length):
-        raise BadAnswer(BAD_HTTP)
+    if len(body) != int(length):
+        body = _rest(pieces, data, body, int(length), most_bytes)
     _check(body, _value(head, b"\r\nx-amz-crc32:"))
     status = int(head[9:12])
     return Reply(
@@ -59,6 +59,18 @@ def receive(connection: socket, *, within_s: float = 10.0) -> Reply:
         reusable=b"\r\nconnection: close" not in head,
         retry_after=None if status == 200 else _original(data, head, b"\r\nx-amz-retry-after:"),
     )
+
+
+def _rest(pieces: "_Pieces", data: bytes, start: bytes, length: int, most_bytes: int) -> bytes:
+    """A body that did not come with its head."""
+    if length > most_bytes:
+        raise BadAnswer(TOO_LONG)
+    body = bytearray(start)  # which grows without being copied
+    while len(body) < length:
+        body += pieces.more(data)
+    if len(body) > length:
+        raise BadAnswer(BAD_HTTP)
+    return bytes(body)
 
 
 @dataclass(slots=True)
@@ -113,13 +125,17 @@ def _check(body: bytes, stated: bytes) -> None:
         raise BadAnswer(DAMAGED)
 
 
-def _receive_parsed(pieces: _Pieces, data: bytes) -> Reply:
-    parser, first = HTTPResponse(method="POST"), data
+def _receive_parsed(pieces: _Pieces, data: bytes, most_bytes: int) -> Reply:
+    parser, first, so_far = HTTPResponse(method="POST"), data, len(data)
     try:
         parser.feed(data)
         while not parser.message_complete or parser.get_code() < 200:
             data = pieces.more(first)
+            so_far += len(data)
             parser.feed(data)
+            body_bytes = len(parser._body_buffer)
+            if body_bytes > most_bytes or so_far > HEAD_BYTES + 2 * body_bytes:  # heads, chunks' own lines
+                raise BadAnswer(TOO_LONG)
     except HTTPParseError as error:
         raise BadAnswer(BAD_HTTP) from error
     request_id, retry_after = parser.get("x-amzn-requestid"), parser.get("x-amz-retry-after")

@@ -17,9 +17,12 @@ from geventhttpclient.connectionpool import ConnectionPool, SSLConnectionPool
 from generator.transport.answer import Answer
 from generator.transport.failures import BadAnswer, NoCredentials, kind_of
 from generator.transport.http import Reply, receive
-from generator.transport.signer import Keys, Signer
+from generator.transport.proxy import Proxy, plain_proxy_of
+from generator.transport.signer import REQUEST_LINE, Keys, Signer
 from generator.transport.target import Target
 from generator.transport.trust import ca_bundle
+from tablemodel.addresses import is_loopback
+from tablemodel.answer_size import most_bytes
 
 IDLE_S = 15.0  # less than servers wait before they close, for a request on a closing connection is lost
 TIMEOUT_S = 10.0
@@ -28,16 +31,30 @@ _poll = get_original("select", "poll")  # asks the system; gevent's would let ot
 
 
 class SignedTransport:
-    """Signed requests to one endpoint; `keys` is asked once a second, to see rotated credentials."""
+    """Signed requests to one endpoint; `keys` is asked once a second, to see rotated credentials.
 
-    def __init__(self, target: Target, keys: Callable[[], Keys], *, timeout_s: float = TIMEOUT_S) -> None:
+    They go through the proxy that the environment names, as an SDK's do. Raises `TargetError` where they
+    cannot.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        keys: Callable[[], Keys],
+        *,
+        timeout_s: float = TIMEOUT_S,
+        pool: ConnectionPool | None = None,
+    ) -> None:
+        proxy = plain_proxy_of(target)
         self._keys = keys
         self._region = target.region
         self._host = target.host_header
+        self._request_line = REQUEST_LINE if target.tls or proxy is None else proxy.request_line(target)
+        self._local = target.local
         self._timeout_s = timeout_s
-        self._pool = _pool_for(target, timeout_s)
+        self._pool = pool or _pool_for(target, timeout_s, proxy)
         self._idle: list[tuple[gevent.socket.socket, float]] = []
-        self._signer = Signer(keys(), region=self._region, host=self._host)
+        self._signer = self._signer_with(keys())
         self._second = 0
 
     def send(self, operation: str, body: bytes) -> Answer:
@@ -48,7 +65,7 @@ class SignedTransport:
             head = self._signed_head(operation, body)
             connection = self._take(started)
             connection.sendall(head + body)
-            reply = receive(connection, within_s=self._timeout_s)
+            reply = receive(connection, within_s=self._timeout_s, most_bytes=most_bytes(operation))
         except (OSError, BadAnswer, NoCredentials) as error:
             self._discard(connection)
             return Answer(0, b"", perf_counter() - started, failure=kind_of(error))
@@ -74,8 +91,11 @@ class SignedTransport:
             keys = self._keys()
             self._second = int(now_s)
             if keys != self._signer.keys:
-                self._signer = Signer(keys, region=self._region, host=self._host)
+                self._signer = self._signer_with(keys)
         return self._signer.head(operation, body, now_s)
+
+    def _signer_with(self, keys: Keys) -> Signer:
+        return Signer(keys, region=self._region, host=self._host, request_line=self._request_line)
 
     def _look_at(self, reply: Reply) -> None:
         """Keys that the service says have expired are asked for again at once, not with the next second."""
@@ -88,8 +108,18 @@ class SignedTransport:
             if now_s - used_s < IDLE_S and not _readable(connection):
                 return connection
             self._discard(connection)
-        connection = self._pool.get_socket()
+        return self._connected()
+
+    def _connected(self) -> Any:
+        """A new connection; to this machine alone, where that is what the target was taken for."""
+        try:
+            connection = self._pool.get_socket()
+        except RuntimeError as refusal:  # the proxy's
+            raise OSError(str(refusal)) from refusal
         connection.setsockopt(gevent.socket.IPPROTO_TCP, gevent.socket.TCP_NODELAY, 1)
+        if self._local and not is_loopback(connection.getpeername()[0]):
+            self._discard(connection)
+            raise OSError(f"{self._host} is not on this machine any more")
         return connection
 
     def _discard(self, connection: Any) -> None:
@@ -104,13 +134,16 @@ def _readable(connection: Any) -> bool:
     return bool(poll.poll(0))
 
 
-def _pool_for(target: Target, timeout_s: float) -> ConnectionPool:
-    where = (target.host, target.port, target.host, target.port)
+def _pool_for(target: Target, timeout_s: float, proxy: Proxy | None) -> ConnectionPool:
+    first = (target.host, target.port) if proxy is None else (proxy.host, proxy.port)
+    where = (*first, target.host, target.port)
     bounds: dict[str, Any] = {
         "size": 1_000_000,  # users bound the number of connections, not the pool
         "connection_timeout": timeout_s,
         "network_timeout": timeout_s,
     }
+    if proxy is not None:
+        bounds |= {"use_proxy": True, "proxy_user": proxy.user, "proxy_password": proxy.password}
     if not target.tls:
         return ConnectionPool(*where, **bounds)
     bundle = ca_bundle()

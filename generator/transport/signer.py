@@ -18,6 +18,7 @@ from time import gmtime, strftime
 SERVICE = "dynamodb"
 CONTENT_TYPE = "application/x-amz-json-1.0"
 TARGET_PREFIX = "DynamoDB_20120810."
+REQUEST_LINE = "POST / HTTP/1.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,9 @@ class _Head:
 class Signer:
     """Makes signed HTTP heads for one host, region and set of credentials."""
 
-    def __init__(self, keys: Keys, *, region: str, host: str) -> None:
+    def __init__(self, keys: Keys, *, region: str, host: str, request_line: str = REQUEST_LINE) -> None:
         self.keys = keys
+        self._request_line = request_line
         self._region = region
         self._host = host
         self._day = ""
@@ -91,7 +93,9 @@ class Signer:
         )
         head = _Head(
             canonical=f"POST\n/\n\n{canonical}\n{names}\n".encode(),
-            sent=f"POST / HTTP/1.1\r\nUser-Agent: keyheat\r\n{sent}Authorization: {authorization}".encode(),
+            sent=(
+                f"{self._request_line}\r\nUser-Agent: keyheat\r\n{sent}Authorization: {authorization}"
+            ).encode(),
         )
         self._heads[operation] = head
         return head

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 import uvloop
 
-from tablemodel.addresses import Hosts, is_loopback
+from tablemodel.addresses import Hosts, on_this_machine
 from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.server import Housekeeping, Server, build_router
 from tablemodel.endpoint.service import Durations, Service
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m tablemod
     """Serve until told to stop; gives the exit code. `prog` is what the help calls us."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     options = _options(arguments, prog)
-    if not is_loopback(options.host):
+    if not on_this_machine(options.host):
         print(
             f"warning: listening on {options.host}: anyone who reaches it reads and writes these tables; "
             "no signature is checked",

@@ -7,11 +7,20 @@ import pytest
 
 from generator.pace.retries import Call, SdkRetries
 from generator.transport.answer import THROTTLES, Answer
-from generator.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS
+from generator.transport.failures import (
+    BAD_HTTP,
+    CREDENTIALS,
+    CUT_OFF,
+    DAMAGED,
+    KINDS,
+    NO_UNITS,
+    NOT_AN_ANSWER,
+)
 from tests.faults.account import KILLED
 from tests.faults.kinds import FAULTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
+JUDGED = {NOT_AN_ANSWER, NO_UNITS}
 OF_TRANSPORTS = {kind for _type, kind in KINDS} | {BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED}
 OF_SERVICES = {  # an answer for each kind of the page that is one
     **{f"HTTP{status}": Answer(status, b"", 0.0) for status in (500, 502, 503, 504)},
@@ -47,7 +56,7 @@ SAID = rows()
 
 def test_every_kind_is_on_the_page() -> None:
     seen = {fault.seen_as for fault in FAULTS.values() if fault.seen_as}
-    assert OF_TRANSPORTS | set(OF_SERVICES) | {KILLED} | seen == set(SAID)
+    assert OF_TRANSPORTS | JUDGED | set(OF_SERVICES) | {KILLED} | seen == set(SAID)
     assert all(f"`{code}`" in PAGE.read_text(encoding="utf-8") for code in THROTTLES)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.transport.boto import make_client
+from generator.transport.signed import SignedTransport
 from generator.transport.target import (
     LOCAL_KEYS,
     TargetError,
@@ -61,6 +62,36 @@ def test_what_is_not_a_target(url: str, problem: str) -> None:
         target_at(url)
 
 
+def test_a_name_that_leads_elsewhere_is_not_this_machine() -> None:
+    assert target_at("http://a.localhost:8000", resolve=lambda _host: ["127.0.0.1"]).local
+    assert not target_at("http://a.localhost:8000", resolve=lambda _host: ["203.0.113.5"]).local
+
+
+class Elsewhere:
+    """A connection that leads to another machine, and its pool."""
+
+    closed = False
+
+    def get_socket(self) -> "Elsewhere":
+        return self
+
+    def release_socket(self, connection: "Elsewhere") -> None:
+        self.closed = True
+
+    def setsockopt(self, *_option: int) -> None: ...
+
+    def getpeername(self) -> tuple[str, int]:
+        return "203.0.113.5", 8000
+
+
+def test_a_name_that_led_here_is_not_followed_elsewhere() -> None:
+    """What a name resolves to may change between the look and the request."""
+    target = target_at("http://a.localhost:8000", resolve=lambda _host: ["127.0.0.1"])
+    elsewhere = Elsewhere()
+    answer = SignedTransport(target, lambda: LOCAL_KEYS, pool=elsewhere).send("PutItem", b"{}")
+    assert (answer.failure, elsewhere.closed) == ("connection_failed", True)
+
+
 def test_our_endpoint_says_its_scale() -> None:
     with EndpointProcess.start(scale=0.25) as endpoint:
         assert scale_at(target_at(endpoint.url)) == 0.25
@@ -70,6 +101,34 @@ def test_our_endpoint_says_its_scale() -> None:
 
 def test_a_local_target_needs_no_credentials() -> None:
     assert credentials_for(target_at("http://127.0.0.1:8000"))() == LOCAL_KEYS
+
+
+@pytest.mark.parametrize(
+    ("keys", "signs_with"),
+    [
+        (("AKIAIOSFODNN7EXAMPLE", "secret", None), "keyheat"),
+        (("ASIAIOSFODNN7EXAMPLE", "secret", "token"), "keyheat"),
+        (("made-up", "secret", "token"), "keyheat"),
+        (("dummy", "dummy", None), "dummy"),  # DynamoDB Local keeps a database for each
+    ],
+)
+def test_a_local_target_is_not_shown_the_keys_of_an_account(
+    keys: tuple[str, str, str | None], signs_with: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in zip(("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"), keys, strict=True):
+        if value is not None:
+            monkeypatch.setenv(f"AWS_{name}", value)
+    target = target_at("http://127.0.0.1:8000")
+    assert credentials_for(target)().access_key == signs_with
+    signer = make_client(target)._request_signer
+    assert signer._credentials.access_key == signs_with
+
+
+def test_a_local_target_asks_nobody_for_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(f"[profile work]\ncredential_process = touch {tmp_path}/asked\n")
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    assert credentials_for(target_at("http://127.0.0.1:8000"))() == LOCAL_KEYS
+    assert not (tmp_path / "asked").exists()
 
 
 def test_another_target_needs_credentials() -> None:

@@ -1,125 +1,34 @@
 """Both transports make the same `Answer` of the same bytes, and give trouble a short stable name."""
 
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from itertools import pairwise
 from zlib import crc32
 
 import orjson
 import pytest
+from botocore.exceptions import HTTPClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.transport.answer import Answer, Reason, Transport
-from generator.transport.boto import Boto3Transport
+from generator.transport.boto import Boto3Transport, make_client
 from generator.transport.failures import BadAnswer, NoCredentials, kind_of
 from generator.transport.http import receive
 from generator.transport.signed import SignedTransport
 from generator.transport.signer import Keys
 from generator.transport.target import LOCAL_KEYS, target_at
+from tablemodel.answer_size import most_bytes
+from tablemodel.limits import BATCH_GET_BYTES
+from tests.generator.scripted import HANG, HANG_UP, answered, flooding, serving
 from tests.outside import eventually, free_port
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/t"
 CAPACITY = orjson.dumps({"ConsumedCapacity": {"TableName": "t", "CapacityUnits": 2.0}})
-HANG, HANG_UP = b"hang", b"hang up"
 
 
 def throttle(code: str, spelling: str, *reasons: dict[str, str]) -> bytes:
     return orjson.dumps({"__type": f"com.amazonaws#{code}", "message": "m", spelling: list(reasons)})
-
-
-def answered(status: str, body: bytes, *headers: str) -> bytes:
-    lines = [
-        f"HTTP/1.1 {status}",
-        "Content-Type: application/x-amz-json-1.0",
-        "x-amzn-RequestId: ABC123",
-        f"Content-Length: {len(body)}",
-        *headers,
-    ]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
-
-
-class ScriptedServer:
-    """Answers one request after the other with what the script says."""
-
-    def __init__(self, script: list[bytes]) -> None:
-        self._script = iter(script)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self.requests: list[bytes] = []
-        self.connections = 0
-        self.hung_up = False
-        self._current: socket.socket | None = None
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            if self._ended.is_set():
-                connection.close()
-                return
-            self.connections += 1
-            self._current = connection
-            with connection, suppress(OSError):
-                self._answer_all(connection)
-            self.hung_up = True
-
-    def _answer_all(self, connection: socket.socket) -> None:
-        while request := self._request(connection):
-            self.requests.append(request)
-            scripted = next(self._script)
-            if scripted == HANG_UP:
-                return
-            if scripted == HANG:
-                self._ended.wait(10)
-                return
-            for piece in scripted.removesuffix(HANG_UP).split(b"|PAUSE|"):
-                connection.sendall(piece)
-            if scripted.endswith(HANG_UP):
-                return
-
-    def _request(self, connection: socket.socket) -> bytes:
-        data = b""
-        while b"\r\n\r\n" not in data:
-            more = connection.recv(65_536)
-            if not more:
-                return b""
-            data += more
-        head, _, body = data.partition(b"\r\n\r\n")
-        length = next(
-            int(line.split(b":")[1])
-            for line in head.split(b"\r\n")
-            if line.lower().startswith(b"content-length")
-        )
-        while len(body) < length:
-            body += connection.recv(65_536)
-        return head + b"\r\n\r\n" + body
-
-    def stop(self) -> None:
-        self._ended.set()
-        if self._current is not None:
-            with suppress(OSError):
-                self._current.shutdown(socket.SHUT_RDWR)
-        with socket.create_connection(self._listener.getsockname()):
-            pass  # wakes the thread
-        self._thread.join()
-        self._listener.close()
-
-
-@contextmanager
-def serving(*script: bytes) -> Iterator[ScriptedServer]:
-    server = ScriptedServer(list(script))
-    try:
-        yield server
-    finally:
-        server.stop()
 
 
 def signed(url: str, timeout_s: float = 5.0) -> Transport:
@@ -136,6 +45,9 @@ def one_answer(make: Callable[[str], Transport], scripted: bytes) -> Answer:
         answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
         transport.close()
     return answer
+
+
+UNREAD_BYTES = 32 * 2**20  # what a system holds of a connection at most, on both sides of it
 
 
 both = pytest.mark.parametrize("make", [signed, boto3])
@@ -285,6 +197,56 @@ def test_an_answer_that_never_ends_is_a_timeout() -> None:
     assert receive(Pieces(dribbled)).status == 200
     with pytest.raises(TimeoutError):
         receive(Pieces(dribbled), within_s=0.0)
+
+
+ENDLESS = {
+    "chunks": (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"10000\r\n" + b"x" * 65_536 + b"\r\n",
+    ),
+    "one body": (b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n", b"x" * 65_536),
+    "a body without a length": (b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65_536),
+}
+HEADERS = b"x-more: of this\r\n" * 4_000
+
+
+@both
+@pytest.mark.parametrize("shape", ENDLESS)
+def test_an_answer_without_end_is_dropped(make: Callable[[str], Transport], shape: str) -> None:
+    with flooding(*ENDLESS[shape]) as flood:
+        transport = make(flood.url)
+        answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
+        transport.close()
+    assert (answer.failure, answer.body, answer.accepted) == ("answer_too_long", b"", False)
+    assert flood.sent_bytes < most_bytes("PutItem") + UNREAD_BYTES
+
+
+@both
+@pytest.mark.parametrize(
+    "start", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"]
+)
+def test_headers_without_end_are_dropped(make: Callable[[str], Transport], start: bytes) -> None:
+    with flooding(start, HEADERS) as flood:
+        transport = make(flood.url)
+        answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
+        transport.close()
+    assert answer.failure in ("bad_http", "answer_too_long")
+    assert flood.sent_bytes < most_bytes("PutItem") + UNREAD_BYTES
+
+
+def test_a_control_call_drops_an_answer_without_end() -> None:
+    with flooding(*ENDLESS["chunks"]) as flood:
+        client = make_client(target_at(flood.url, region="us-east-1"))
+        with pytest.raises(HTTPClientError, match="more than"):
+            client.describe_table(TableName="t")
+
+
+def test_the_largest_answer_that_dynamodb_gives_is_read() -> None:
+    body = orjson.dumps({"Responses": {"t": ["x" * BATCH_GET_BYTES]}})
+    with serving(answered("200 OK", body)) as server:
+        transport = signed(server.url, timeout_s=60)
+        assert transport.send("BatchGetItem", b"{}").body == body
+        transport.close()
 
 
 def test_a_connection_that_the_server_closed_while_it_was_idle_is_not_used() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from botocore.loaders import create_loader
 
-from tablemodel.addresses import in_aws, on_this_machine, region_of, without_account
+from tablemodel.addresses import in_aws, known_host, on_this_machine, region_of, without_account
 
 PARTITIONS = create_loader().load_data("partitions")["partitions"]
 SUFFIXES = sorted(
@@ -48,3 +48,54 @@ def test_a_host_that_names_an_account_is_that_of_its_region() -> None:
 )
 def test_this_machine_is_loopback_alone(host: str, here: bool) -> None:
     assert on_this_machine(host) == here
+
+
+@pytest.mark.parametrize("host", ["localhost", "tables.localhost"])
+@pytest.mark.parametrize(
+    ("addresses", "here"),
+    [
+        ([], False),
+        (["127.0.0.1"], True),
+        (["127.0.0.1", "::1"], True),
+        (["203.0.113.5"], False),
+        (["127.0.0.1", "203.0.113.5"], False),
+        (["::1", "fe80::1%eth0"], False),
+    ],
+)
+def test_a_name_is_what_it_resolves_to(host: str, addresses: list[str], here: bool) -> None:
+    assert on_this_machine(host, lambda _host: addresses) == here
+
+
+def test_only_names_of_this_machine_are_looked_up() -> None:
+    def resolve(host: str) -> list[str]:
+        raise AssertionError(host)
+
+    assert not on_this_machine("tables.example", resolve)
+
+
+@pytest.mark.parametrize(
+    ("url", "known"),
+    [
+        *((f"https://dynamodb.eu-west-1.{suffix}", True) for suffix in SUFFIXES),
+        ("https://vpce-1a2b.dynamodb.eu-west-1.vpce.amazonaws.com", True),
+        ("https://dynamodb.eu-west-1.amazonaws.com/", True),
+        ("http://127.0.0.1:8000", True),
+        ("http://[::1]:8000", True),
+        ("http://dynamodb.eu-west-1.amazonaws.com", False),
+        ("https://dynamodb.eu-west-1.s3.amazonaws.com", False),
+        ("https://a.dynamodb.eu-west-1.my-bucket.s3.amazonaws.com", False),
+        ("https://dynamodb.eu-west-1.notamazonaws.com", False),
+        ("https://dynamodb.eu-west-1.amazonaws.com.example", False),
+        ("https://dynamodb.eu-west-1.amazonaws.com@example", False),
+        ("https://example\\@dynamodb.eu-west-1.amazonaws.com", False),
+        ("https://example#@dynamodb.eu-west-1.amazonaws.com", False),
+        ("http://127.0.0.1:8000@example", False),
+        ("http://127.0.0.1:8000/path", False),
+        ("http://169.254.169.254", False),
+        ("ftp://127.0.0.1", False),
+        ("dynamodb.eu-west-1.amazonaws.com", False),
+        ("", False),
+    ],
+)
+def test_whom_nobody_needs_to_be_asked_about(url: str, known: bool) -> None:
+    assert known_host(url) == known

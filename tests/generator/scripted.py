@@ -1,0 +1,132 @@
+"""A server that answers what a script says, whatever it is asked."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+HANG, HANG_UP = b"hang", b"hang up"
+
+
+def answered(status: str, body: bytes, *headers: str) -> bytes:
+    lines = [
+        f"HTTP/1.1 {status}",
+        "Content-Type: application/x-amz-json-1.0",
+        "x-amzn-RequestId: ABC123",
+        f"Content-Length: {len(body)}",
+        *headers,
+    ]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+class ScriptedServer:
+    """Answers one request after the other with what the script says."""
+
+    def __init__(self, script: list[bytes]) -> None:
+        self._script = iter(script)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self.hung_up = False
+        self._current: socket.socket | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            if self._ended.is_set():
+                connection.close()
+                return
+            self.connections += 1
+            self._current = connection
+            with connection, suppress(OSError):
+                self._answer_all(connection)
+            self.hung_up = True
+
+    def _answer_all(self, connection: socket.socket) -> None:
+        while request := self._request(connection):
+            self.requests.append(request)
+            scripted = next(self._script)
+            if scripted == HANG_UP:
+                return
+            if scripted == HANG:
+                self._ended.wait(10)
+                return
+            for piece in scripted.removesuffix(HANG_UP).split(b"|PAUSE|"):
+                connection.sendall(piece)
+            if scripted.endswith(HANG_UP):
+                return
+
+    def _request(self, connection: socket.socket) -> bytes:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = connection.recv(65_536)
+            if not more:
+                return b""
+            data += more
+        head, _, body = data.partition(b"\r\n\r\n")
+        lengths = (line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+        length = int(next(lengths, b":0").split(b":")[1])
+        while len(body) < length:
+            body += connection.recv(65_536)
+        return head + b"\r\n\r\n" + body
+
+    def stop(self) -> None:
+        self._ended.set()
+        if self._current is not None:
+            with suppress(OSError):
+                self._current.shutdown(socket.SHUT_RDWR)
+        with socket.create_connection(self._listener.getsockname()):
+            pass  # wakes the thread
+        self._thread.join()
+        self._listener.close()
+
+
+@contextmanager
+def serving(*script: bytes) -> Iterator[ScriptedServer]:
+    server = ScriptedServer(list(script))
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+class Flood:
+    """Answers one request with a start, and then with the same piece for as long as anybody reads."""
+
+    def __init__(self, start: bytes, piece: bytes) -> None:
+        self._start, self._piece = start, piece
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.sent_bytes = 0
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        connection, _ = self._listener.accept()
+        with connection, suppress(OSError):
+            connection.recv(65_536)
+            connection.sendall(self._start)
+            while True:
+                connection.sendall(self._piece)
+                self.sent_bytes += len(self._piece)
+
+    def stop(self) -> None:
+        """Ends as soon as the reader has hung up."""
+        self._thread.join()
+        self._listener.close()
+
+
+@contextmanager
+def flooding(start: bytes, piece: bytes) -> Iterator[Flood]:
+    flood = Flood(start, piece)
+    try:
+        yield flood
+    finally:
+        flood.stop()
