@@ -20,6 +20,7 @@ from generator.record.record import Direction, Record
 from generator.record.sketch import KeyHeat
 from generator.transport.answer import Transport
 from generator.transport.boto import Boto3Transport
+from generator.transport.idle import SPREAD
 from generator.transport.signed import SignedTransport
 from generator.transport.target import credentials_for, target_at
 from generator.users.cache import ReadThroughCache
@@ -151,7 +152,7 @@ def start_load(order: Order, *, worker: int = 0) -> Load:
     if order.transport == "boto3":
         transport: Transport = Boto3Transport(target, connections=order.users)
     else:
-        transport = SignedTransport(target, credentials_for(target))
+        transport = SignedTransport(target, credentials_for(target), connections=SPREAD)
     record, shape, started_s = empty_record(order), scenario.load.rate_shape(), time()
     items = ItemTemplate(scenario, order.run_id if order.marked else None)
     return Load(

@@ -1,8 +1,8 @@
 """DynamoDB's JSON protocol over kept-alive connections: several times cheaper per request than an SDK.
 
-Connections (name lookup, TLS, timeouts) are made by geventhttpclient. A request takes the connection that was
-used last, so there are never more of them than users. One that idled too long, or that the server closed
-meanwhile, is not used: nothing was sent on it, so nothing failed. No SDK would have noticed more.
+Connections (name lookup, TLS, timeouts) are made by geventhttpclient, and take turns (`idle`). One that idled
+too long, or that the server closed meanwhile, is not used: nothing was sent on it, so nothing failed. No SDK
+would have noticed more.
 """
 
 import select
@@ -17,26 +17,36 @@ from geventhttpclient.connectionpool import ConnectionPool, SSLConnectionPool
 from generator.transport.answer import Answer
 from generator.transport.failures import BadAnswer, NoCredentials, kind_of
 from generator.transport.http import Reply, receive
+from generator.transport.idle import IDLE_S, Idle
 from generator.transport.signer import Keys, Signer
 from generator.transport.target import Target
 from generator.transport.trust import ca_bundle
 
-IDLE_S = 15.0  # less than servers wait before they close, for a request on a closing connection is lost
 TIMEOUT_S = 10.0
 EXPIRED = b"ExpiredToken"
 _poll = get_original("select", "poll")  # asks the system; gevent's would let other users run
 
 
 class SignedTransport:
-    """Signed requests to one endpoint; `keys` is asked once a second, to see rotated credentials."""
+    """Signed requests to one endpoint; `keys` is asked once a second, to see rotated credentials.
 
-    def __init__(self, target: Target, keys: Callable[[], Keys], *, timeout_s: float = TIMEOUT_S) -> None:
+    They are spread over `connections` at least, however soon answers come.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        keys: Callable[[], Keys],
+        *,
+        timeout_s: float = TIMEOUT_S,
+        connections: int = 1,
+    ) -> None:
         self._keys = keys
         self._region = target.region
         self._host = target.host_header
         self._timeout_s = timeout_s
         self._pool = _pool_for(target, timeout_s)
-        self._idle: list[tuple[gevent.socket.socket, float]] = []
+        self._idle: Idle[gevent.socket.socket] = Idle(connections)
         self._signer = Signer(keys(), region=self._region, host=self._host)
         self._second = 0
 
@@ -57,7 +67,7 @@ class SignedTransport:
             raise
         ended = perf_counter()
         if reply.reusable:
-            self._idle.append((connection, ended))
+            self._idle.add(connection, ended)
         else:
             self._discard(connection)
         self._look_at(reply)
@@ -65,8 +75,8 @@ class SignedTransport:
 
     def close(self) -> None:
         """Close the idle connections."""
-        while self._idle:
-            self._discard(self._idle.pop()[0])
+        for connection in self._idle.emptied():
+            self._discard(connection)
 
     def _signed_head(self, operation: str, body: bytes) -> bytes:
         now_s = time()
@@ -83,8 +93,8 @@ class SignedTransport:
             self._second = 0
 
     def _take(self, now_s: float) -> Any:
-        while self._idle:
-            connection, used_s = self._idle.pop()
+        while (found := self._idle.take(now_s)) is not None:
+            connection, used_s = found
             if now_s - used_s < IDLE_S and not _readable(connection):
                 return connection
             self._discard(connection)
