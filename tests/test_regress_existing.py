@@ -1,11 +1,10 @@
-"""keyheat regress --table: night after night on a table that was made beforehand, and is not as the scenario's."""
+"""keyheat regress --table: night after night on a table that is there, and is not as the scenario's."""
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
