@@ -91,8 +91,9 @@ class Work:
         return replace(self.suite, cases=tuple(map(self._on_table, self.suite.cases)))
 
     def _on_table(self, case: Case) -> Case:
-        target = None if case.target == SIMULATED else target_of(case.target)
-        if target is None:  # one that has no table yet
+        if self.guards.table is None or case.target == SIMULATED:
+            return case
+        if (target := target_of(case.target)) is None:  # an endpoint of our own, where there is none
             return case
         return replace(case, scenario=on_existing(case.scenario, target, self.guards)[0])
 
