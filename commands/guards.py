@@ -189,14 +189,7 @@ def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled
     from analyzers.thresholds import load_thresholds
     from tablemodel.planned import planned
 
-    scenario, table_bytes = job.scenario, 0
-    if guards.table is not None:
-        from generator.existing.adapt import on_table  # here, since it needs boto3
-
-        try:
-            scenario, table_bytes = on_table(scenario, target, guards.table)
-        except TableError as error:
-            raise click.UsageError("\n".join(error.errors)) from error
+    scenario, table_bytes = on_existing(job.scenario, target, guards)
     return planned(
         scenario,
         price_list(prices),
@@ -210,6 +203,21 @@ def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled
         scale=1.0,
         region=target.region,
     )
+
+
+def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Scenario, int]:
+    """The scenario as it is run on the table that `--table` names, if it does, and that table's bytes.
+
+    Raises `UsageError` where there is no such table, or none that a scenario can state.
+    """
+    if guards.table is None:
+        return scenario, 0
+    from generator.existing.adapt import on_table  # here, since it needs boto3
+
+    try:
+        return on_table(scenario, target, guards.table)
+    except TableError as error:
+        raise click.UsageError("\n".join(error.errors)) from error
 
 
 def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:

@@ -9,7 +9,7 @@ from typing import Final
 
 from analyzers.summary import RunSummary
 from commands.common import series_place
-from commands.guards import Guards, agreed
+from commands.guards import Guards, agreed, on_existing, target_of
 from commands.making import How
 from commands.suite_runs import Keep, make_runs
 from generator.record.machine import machine
@@ -21,7 +21,7 @@ from regression.judged import Held, outcome_of, verdict_of_code
 from regression.made import Made
 from regression.outcome import Outcome
 from regression.suites.planned import Planned, planned
-from regression.suites.suite import Suite
+from regression.suites.suite import Case, Suite
 from tablemodel.runfiles import SIMULATED
 from tablemodel.scenario import Scenario
 
@@ -60,11 +60,12 @@ class Work:
         """
         asked = self.asked
         baseline = None if asked.new_baseline else baseline_of(self.history, self.suite, asked.baseline)
-        self._check(baseline)
+        suite = self.suite if baseline is None else self._on_its_table()
+        self._check(baseline, suite)
         before = scenarios_of(baseline, self.suite) if asked.paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
         folder = series_place(self.asked.folder, self.suite.name)
-        held = Held(suite=self.suite, baseline=baseline, paired=asked.paired, force=asked.force)
+        held = Held(suite=suite, baseline=baseline, paired=asked.paired, force=asked.force)
         with self._session("regress") as session:
             made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
             outcome = outcome_of(
@@ -86,8 +87,19 @@ class Work:
             )
         return session, made, folder
 
-    def _check(self, baseline: Baseline | None) -> None:
-        """What can be known before anything is sent. Raises `ValueError`."""
+    def _on_its_table(self) -> Suite:
+        """The suite with its scenarios as they are run, on the table that `--table` names, if it does."""
+        return replace(self.suite, cases=tuple(map(self._on_table, self.suite.cases)))
+
+    def _on_table(self, case: Case) -> Case:
+        if self.guards.table is None or case.target == SIMULATED:
+            return case
+        if (target := target_of(case.target)) is None:  # an endpoint of our own, where there is none
+            return case
+        return replace(case, scenario=on_existing(case.scenario, target, self.guards)[0])
+
+    def _check(self, baseline: Baseline | None, suite: Suite) -> None:
+        """What can be known before anything is sent, of the suite as it is run. Raises `ValueError`."""
         if self.asked.archive is not None:
             place_of(self.asked.archive)
         if self.asked.paired and baseline is None:
@@ -95,7 +107,7 @@ class Work:
         if baseline is None or self.asked.paired or self.asked.force:
             return
         existing = self.guards.table is not None
-        if found := differences_foreseen(baseline, self.suite, machine(), existing=existing):
+        if found := differences_foreseen(baseline, suite, machine(), existing=existing):
             raise ValueError(refusal(baseline, found))
 
     def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:

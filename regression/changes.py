@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from analyzers.measures.setup import NOT_SENT
+from analyzers.measures.setup import sent_of
 from regression.finding import Difference
 from tablemodel.scenario import Scenario
 
@@ -30,19 +30,13 @@ def in_fields(
 
 
 def _fields(one: Difference, before: Scenario, after: Scenario) -> Iterator[Difference]:
-    first, last = (dict(_flat("", _sent(scenario))) for scenario in (before, after))
+    first, last = (dict(_flat("", sent_of(scenario.model_dump(mode="json")))) for scenario in (before, after))
     names = [name for name in {**first, **last} if first.get(name) != last.get(name)]
     for name in names[:MOST]:
         said = {"before": _said(first.get(name)), "after": _said(last.get(name))}
         yield replace(one, what=f"{WHAT} {name}", **said)
     if len(names) > MOST:
         yield replace(one, what=f"{WHAT}: {len(names) - MOST} fields more", before="…", after="…")
-
-
-def _sent(scenario: Scenario) -> dict[str, Any]:
-    """All that decides what is sent."""
-    raw = scenario.model_dump(mode="json")
-    return {name: value for name, value in raw.items() if name not in NOT_SENT}
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -53,7 +47,7 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from _flat(f"{path}[{number}]", inner)
-    elif path not in ("table.name", "keys.trace"):
+    else:
         yield path, value
 
 

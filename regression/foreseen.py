@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from analyzers.manifest import Manifest
-from analyzers.measures.setup import Flat, Setup, setup_of
+from analyzers.measures.setup import Flat, Setup, grows_by_itself, setup_of
 from analyzers.summary import RunSummary
 from tablemodel.runfiles import SIMULATED
 from tablemodel.scenario import Scenario
@@ -19,7 +19,6 @@ from tablemodel.simulator.folder import table_facts
 from tablemodel.table import TableModel
 
 NAMED: Final = (SIMULATED, "local", "aws")  # targets that a run calls as a suite does
-GROWS: Final = "warm"  # by itself
 
 
 def foreseen(
@@ -27,7 +26,8 @@ def foreseen(
 ) -> RunSummary:
     """The run `before` as it would be now: with this scenario, on this target, sent from this machine.
 
-    `existing`: the table is there already, so that the scenario does not say what it is like.
+    `existing`: the table is there already, and what it is like stays to be found out; the scenario is the one
+    that was adapted to it.
     """
     now = _setup(scenario, target, machine, before.started_at)
     then = before.setup
@@ -63,4 +63,4 @@ def _table(then: Flat, now: Flat, *, whole: bool) -> Flat:
     if whole:
         return now
     known = {name for name, value in now.items() if value is not None and then.get(name) is not None}
-    return {**then, **{name: now[name] for name in known if GROWS not in name.split(".")}}
+    return {**then, **{name: now[name] for name in known if not grows_by_itself(name)}}

@@ -102,9 +102,17 @@ class NodeBucket:
         return room
 
     def drain(self, units: float, now_s: float, span_s: float) -> None:
-        """Take `units` that callers on all nodes spent in the span that begins now."""
-        if units:
-            self.spend(units, now_s + span_s)
+        """Take `units` that callers on all nodes spent in the span that begins now.
+
+        A node is handed its chunk when that is due, for its next one is due by that moment.
+        """
+        if not units:
+            return
+        ends_s = now_s + span_s
+        for node in sorted(self.nodes, key=lambda node: node.due_s):
+            if node.due_s < ends_s:
+                self._settle(node, max(now_s, node.due_s))
+        self.spend(units, ends_s)
 
     def resized(self, *, rate: float, depth: float, now_s: float) -> TokenBucket:
         """All of it in one bucket, after a change of capacity: what was saved stays, as far as it fits."""

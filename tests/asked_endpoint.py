@@ -25,7 +25,7 @@ from tablemodel.simulator.simulate import SIMULATED_START_S, Simulation
 from tablemodel.simulator.traffic.indexed import LIMIT
 from tablemodel.spec.table import IndexSpec
 from tablemodel.table import TableModel
-from tests.one_by_one import Item, Outcome, asked_one_by_one
+from tests.one_by_one import Connections, Item, Outcome, asked_one_by_one
 from tests.rehearsal import SCENARIOS, refused_in
 from tests.tablemodel.endpoint.clients import ServiceApp, service_app_at, taken_apart
 
@@ -52,6 +52,7 @@ class AskedEndpoint:
     scenario: Scenario
     app: ServiceApp = field(init=False)
     models: Mapping[str, TableModel] = field(init=False)
+    _connections: Connections = field(init=False)
     _items: ItemTemplate = field(init=False)
     _rng: Random = field(init=False)
 
@@ -61,6 +62,7 @@ class AskedEndpoint:
         self.app.clock.now_s = SIMULATED_START_S
         self.app.ddb.create_table(**creation(table))
         self.models = {table.name: self.app.service.catalog.get(table.name).model}
+        self._connections = Connections(self.app.service.caller)
         self._items = ItemTemplate(self.scenario)
         self._rng = Random(f"{self.scenario.seed} items")
 
@@ -68,6 +70,7 @@ class AskedEndpoint:
         """One request with one item."""
         (item,) = items
         self.app.clock.now_s = at_s
+        self._connections.use(at_s)
         body = {"PutItem": self._put, "GetItem": self._get, "Query": self._query}[flow.operation](flow, item)
         headers = {b"x-amz-target": b"DynamoDB_20120810." + flow.operation.encode(), b"authorization": b"-"}
         status, _headers, content = taken_apart(self.app.router.answer(b"POST", b"/", headers, body))

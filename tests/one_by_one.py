@@ -1,19 +1,23 @@
 """A scenario whose requests are sent one by one under a virtual clock, to the model or to somebody else.
 
-The simulator is held against it. Keys are drawn as a load test draws them, by the scenario's pattern.
+The simulator is held against it. Keys are drawn as a load test draws them, by the scenario's pattern, and
+connections are used as its transport uses them where every answer comes at once.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Protocol
 
 import numpy as np
 
+from generator.transport.idle import SPREAD, Idle
 from tablemodel.keys import random_suffix
 from tablemodel.keyspace import HASH_BYTES, position
+from tablemodel.nodes import Caller
 from tablemodel.resources import Direction, Refusal
 from tablemodel.scenario import Scenario
 from tablemodel.simulator.capacity import capacity_of
@@ -83,20 +87,41 @@ def asked_one_by_one(scenario: Scenario, folder: Path, asked: Asked | None = Non
     )
 
 
+class Connections:
+    """A load's connections to somebody who answers at once: says on which one each request is."""
+
+    def __init__(self, caller: Caller, at_least: int = SPREAD) -> None:
+        self._caller = caller
+        self._idle: Idle[int] = Idle(at_least)
+        self._numbers = count()
+
+    def use(self, at_s: float) -> None:
+        found = self._idle.take(at_s)
+        self._caller.connection = next(self._numbers) if found is None else found[0]
+        self._idle.add(self._caller.connection, at_s)
+
+
 class _Models:
     """The model, asked directly."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._own = scenario.table.name
+        caller = Caller()
+        self._connections = Connections(caller)
         self.models: Mapping[str, TableModel] = {
             table.name: TableModel(
-                capacity_of(table), now_s=SIMULATED_START_S, scale=scenario.local.scale, seed=number
+                capacity_of(table),
+                now_s=SIMULATED_START_S,
+                scale=scenario.local.scale,
+                seed=scenario.seed + number,
+                caller=caller,
             )
             for number, table in enumerate((scenario.table, *scenario.companions))
         }
 
     def ask(self, flow: Flow, items: Sequence[Item], at_s: float) -> list[Outcome]:
         model = self.models[flow.table or self._own]
+        self._connections.use(at_s)
         ops = [_op(flow, item) for item in items]
         if flow.together:
             answers = model.admit_together(ops, at_s)

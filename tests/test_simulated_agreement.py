@@ -2,11 +2,13 @@
 
 from collections import Counter
 from math import sqrt
+from statistics import mean
 
 import pytest
 
 from analyzers.simulated import evidence_of
-from tablemodel.scenario import load_scenario
+from tablemodel.behaviour import DEFAULT
+from tablemodel.scenario import Scenario, load_scenario, scenario_from_dict
 from tablemodel.simulator.simulate import simulate
 from tests.agreement import SHORT, by_minute, named, tenth_of, totals, verdict
 from tests.asked_endpoint import asked_on_endpoint
@@ -61,3 +63,47 @@ def test_it_agrees_with_the_endpoint(name: str) -> None:
         on_endpoint += totals(one)
         simulated += totals(other)
     assert simulated == pytest.approx(on_endpoint, rel=AGREEING)
+
+
+SMALL = [("put", 5), ("put", 10), ("put", 20), ("put", 40), ("put", 80), ("get", 5), ("get", 20), ("get", 40)]
+LOADS = {"steady": (2, 20), "within its burst": (10, 15), "beyond it": (40, 20)}
+"""Times the capacity that is asked for, and for how many seconds."""
+UNITS = {"put": 1.0, "get": 0.5}
+MOST_UNITS_PER_S = 800.0  # fewer than one partition serves
+
+
+def small(operation: str, capacity: float, load: str) -> Scenario:
+    """A table of so many units per second, with evenly spread keys."""
+    times, duration_s = LOADS[load]
+    raw = {
+        "format": "keyheat.scenario/1",
+        "name": "small",
+        "question": "Does it admit the same under both clocks?",
+        "loadtest": "operations",
+        "table": {"name": "small", "sort_key": "sk", "provisioned": {"read": capacity, "write": capacity}},
+        "keys": {"kind": "uniform", "keys": 10_000},
+        "load": {
+            "users": 50,
+            "requests_per_s": min(times * capacity, MOST_UNITS_PER_S) / UNITS[operation],
+            "duration_s": duration_s,
+            "item_bytes": 1_000,
+            "operations": {operation: 1},
+        },
+    }
+    return scenario_from_dict(raw, "small")
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize(("operation", "capacity"), SMALL)
+def test_small_tables_admit_the_same_under_both_clocks(operation: str, capacity: float, load: str) -> None:
+    """Nodes hand out their capacity in chunks: a load that stayed with one of them would soon be refused."""
+    scenario = small(operation, capacity, load)
+    one = evidence_of(asked_one_by_one(scenario, SCENARIOS))
+    other = evidence_of(simulate(scenario, folder=SCENARIOS))
+    assert named(verdict(other)) == named(verdict(one))
+    truth, simulated = by_minute(one), by_minute(other)
+    assert truth.keys() == simulated.keys()
+    waiting = capacity / UNITS[operation] * mean(DEFAULT.node_grant_s)  # for the next chunk, when it ends
+    for resource, came in truth.items():
+        assert simulated[resource].units == pytest.approx(came.units, rel=AGREEING), resource
+        assert simulated[resource].throttles == pytest.approx(came.throttles, rel=AGREEING, abs=waiting)

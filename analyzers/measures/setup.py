@@ -28,6 +28,7 @@ NOT_SENT: Final = (
 SAID_BY_THE_TABLE: Final = ("name", "billing_mode", "provisioned", "max_on_demand", "warm")
 """Fields of a scenario's table that stand among the table's facts, as the run found them."""
 OF_NO_EFFECT: Final = ("on_end", "expires_h")
+WARM: Final = "warm"
 
 Flat = Mapping[str, str | float | bool | None]
 
@@ -88,11 +89,21 @@ def scenario_digest(raw: Mapping[str, Any]) -> str:
         said = scenario_from_dict(dict(raw), "run.json").model_dump(mode="json", exclude_defaults=True)
     except ScenarioError:
         said = dict(raw)
+    return _digest(orjson.dumps(sent_of(said), option=orjson.OPT_SORT_KEYS))
+
+
+def sent_of(said: Mapping[str, Any]) -> dict[str, Any]:
+    """All in a scenario that decides what is sent; what the table's facts say is not among it."""
     sent = {name: value for name, value in said.items() if name not in NOT_SENT}
     sent["table"] = _keys_of(said.get("table"))
     sent["keys"] = _without_folder(said.get("keys"))
     sent["companions"] = [_without_name(table) for table in said.get("companions") or ()]
-    return _digest(orjson.dumps(sent, option=orjson.OPT_SORT_KEYS))
+    return sent
+
+
+def grows_by_itself(fact: str) -> bool:
+    """Whether a fact of the table, named by its path, is a warm throughput: AWS raises it with the load."""
+    return fact.split(".")[-2:-1] == [WARM]
 
 
 def _keys_of(table: Any) -> dict[str, Any]:

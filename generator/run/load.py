@@ -24,6 +24,7 @@ from generator.record.silence import Silence
 from generator.record.sketch import KeyHeat
 from generator.transport.answer import Transport
 from generator.transport.boto import Boto3Transport
+from generator.transport.idle import SPREAD
 from generator.transport.judged import Judged
 from generator.transport.signed import SignedTransport
 from generator.transport.target import credentials_for, target_at
@@ -172,7 +173,7 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
     if order.transport == "boto3":
         transport: Transport = Boto3Transport(target, connections=order.users)
     else:
-        transport = SignedTransport(target, credentials_for(target))
+        transport = SignedTransport(target, credentials_for(target), connections=SPREAD)
     record, started_s = empty_record(order), clock()
     items = ItemTemplate(scenario, order.run_id if order.marked else None)
     return Load(

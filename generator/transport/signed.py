@@ -1,8 +1,8 @@
 """DynamoDB's JSON protocol over kept-alive connections: several times cheaper per request than an SDK.
 
-Connections (name lookup, TLS, timeouts) are made by geventhttpclient. A request takes the connection that was
-used last, so there are never more of them than users. One that idled too long, or that the server closed
-meanwhile, is not used: nothing was sent on it, so nothing failed. No SDK would have noticed more.
+Connections (name lookup, TLS, timeouts) are made by geventhttpclient, and take turns (`idle`). One that idled
+too long, or that the server closed meanwhile, is not used: nothing was sent on it, so nothing failed. No SDK
+would have noticed more.
 """
 
 import select
@@ -17,6 +17,7 @@ from geventhttpclient.connectionpool import ConnectionPool, SSLConnectionPool
 from generator.transport.answer import Answer
 from generator.transport.failures import BadAnswer, NoCredentials, kind_of
 from generator.transport.http import Reply, receive
+from generator.transport.idle import IDLE_S, Idle
 from generator.transport.proxy import Proxy, plain_proxy_of
 from generator.transport.signer import REQUEST_LINE, Keys, Signer
 from generator.transport.target import Target
@@ -24,7 +25,6 @@ from generator.transport.trust import ca_bundle
 from tablemodel.addresses import is_loopback
 from tablemodel.answer_size import most_bytes
 
-IDLE_S = 15.0  # less than servers wait before they close, for a request on a closing connection is lost
 TIMEOUT_S = 10.0
 EXPIRED = b"ExpiredToken"
 _poll = get_original("select", "poll")  # asks the system; gevent's would let other users run
@@ -33,8 +33,8 @@ _poll = get_original("select", "poll")  # asks the system; gevent's would let ot
 class SignedTransport:
     """Signed requests to one endpoint; `keys` is asked once a second, to see rotated credentials.
 
-    They go through the proxy that the environment names, as an SDK's do. Raises `TargetError` where they
-    cannot.
+    They are spread over `connections` at least, however soon answers come. They go through the proxy that
+    the environment names, as an SDK's do. Raises `TargetError` where they cannot.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class SignedTransport:
         keys: Callable[[], Keys],
         *,
         timeout_s: float = TIMEOUT_S,
+        connections: int = 1,
         pool: ConnectionPool | None = None,
     ) -> None:
         proxy = plain_proxy_of(target)
@@ -53,7 +54,7 @@ class SignedTransport:
         self._local = target.local
         self._timeout_s = timeout_s
         self._pool = pool or _pool_for(target, timeout_s, proxy)
-        self._idle: list[tuple[gevent.socket.socket, float]] = []
+        self._idle: Idle[gevent.socket.socket] = Idle(connections)
         self._signer = self._signer_with(keys())
         self._second = 0
 
@@ -74,7 +75,7 @@ class SignedTransport:
             raise
         ended = perf_counter()
         if reply.reusable:
-            self._idle.append((connection, ended))
+            self._idle.add(connection, ended)
         else:
             self._discard(connection)
         self._look_at(reply)
@@ -82,8 +83,8 @@ class SignedTransport:
 
     def close(self) -> None:
         """Close the idle connections."""
-        while self._idle:
-            self._discard(self._idle.pop()[0])
+        for connection in self._idle.emptied():
+            self._discard(connection)
 
     def _signed_head(self, operation: str, body: bytes) -> bytes:
         now_s = time()
@@ -103,8 +104,8 @@ class SignedTransport:
             self._second = 0
 
     def _take(self, now_s: float) -> Any:
-        while self._idle:
-            connection, used_s = self._idle.pop()
+        while (found := self._idle.take(now_s)) is not None:
+            connection, used_s = found
             if now_s - used_s < IDLE_S and not _readable(connection):
                 return connection
             self._discard(connection)

@@ -3,7 +3,8 @@
 What forbids a comparison, and for which measures:
 
 - every gate: the `scenario` (what is sent), the `target`, the `scale`, and all that is known of the `table`.
-  Another table or another demand is another question.
+  Another table or another demand is another question. Of a table that was there before, its warm throughput
+  is left out: AWS moves it from one night to the next.
 - statistical gates of runs that were not simulated: the `machine`, the `region`, the `transport` and the
   number of `processes` that send. Units, amplification and labels are the table's own; but how soon requests
   come, and how fast they are answered, is decided by what sends them and from where. A simulated run has a
@@ -17,6 +18,7 @@ other version of Keyheat itself. They may be why something changed, which a comp
 
 from collections.abc import Callable, Mapping, Sequence
 
+from analyzers.measures.setup import grows_by_itself
 from analyzers.summary import RunSummary, Setup
 from regression.finding import Difference, Gate
 from regression.suites.gates import statistical
@@ -96,7 +98,10 @@ def _simulated(runs: Sequence[RunSummary]) -> bool:
 
 
 def _names(*sides: Sequence[RunSummary]) -> list[str]:
-    return sorted({name for runs in sides for run in runs for name in run.setup.table})
+    tables = [run.setup.table for runs in sides for run in runs]
+    was_there = any("name" in table for table in tables)
+    names = {name for table in tables for name in table}
+    return sorted(name for name in names if not (was_there and grows_by_itself(name)))
 
 
 def _both(before: Sequence[RunSummary], after: Sequence[RunSummary], words: Words) -> tuple[str, str]:

@@ -1,0 +1,142 @@
+"""keyheat regress --table: night after night on a table that is there, and is not as the scenario's."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import commands.suite_runs
+from commands.common import diagnosed
+from commands.making import How, make_run
+from generator.existing.adapt import look_at, on_table
+from generator.run.jobs import Job
+from generator.tables.creation import creation
+from generator.tables.facts import table_facts
+from generator.transport.boto import make_client
+from generator.transport.target import Target, target_at
+from tablemodel.endpoint.process import EndpointProcess
+from tablemodel.runfiles import FILES, RUN
+from tablemodel.spec.table import TableSpec
+from tests.conftest import Said
+
+Verb = Callable[..., Said]
+ORDERS = {
+    "name": "orders",
+    "partition_key": "user_id",
+    "sort_key": "at",
+    "provisioned": {"read": 30, "write": 60},
+}
+ON_DEMAND = {**ORDERS, "name": "events", "billing_mode": "PAY_PER_REQUEST", "provisioned": None}
+SUITE = """
+format = "keyheat.suite/1"
+name = "nightly"
+question = "Is it as good as it was?"
+repetitions = 2
+target = "{url}"
+
+[[gates]]
+measure = "labels"
+
+[[gates]]
+measure = "units_per_operation.write"
+
+[[cases]]
+scenario = "too-small"
+set = ["load.duration_s=3", "keys.keys=10"{more}]
+"""
+
+
+@pytest.fixture(scope="module")
+def there() -> Iterator[Target]:
+    """An endpoint with two tables of somebody's."""
+    with EndpointProcess.start() as process:
+        target = target_at(process.url)
+        with closing(make_client(target)) as client:
+            for table in (ORDERS, ON_DEMAND):
+                client.create_table(**creation(TableSpec.model_validate(table)))
+        yield target
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader stands in an empty folder, with nobody's history."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("KEYHEAT_HISTORY", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+    """Runs the suite on a table; its load is made on a virtual clock, since this machine may be busy."""
+
+    def run(
+        table: str = "orders", *more: str, warm: float | None = None, options: tuple[str, ...] = ()
+    ) -> Said:
+        def load(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
+            return loaded(job, there, table, warm)
+
+        monkeypatch.setattr(commands.suite_runs, "make_run", load)
+        said = "".join(f', "{one}"' for one in more)
+        Path("nightly.toml").write_text(SUITE.format(url=there.url, more=said))
+        return verb("regress", "nightly.toml", "--table", table, *options)
+
+    return run
+
+
+def loaded(job: Job, target: Target, name: str, warm: float | None) -> int:
+    """A run whose files say what those of a load on the table say of it."""
+    scenario, _bytes = on_table(job.scenario, target, name)
+    code = make_run(replace(job, scenario=scenario), How(target="simulated", report=False, quiet=True))
+    seen, path = look_at(target, name), job.folder / FILES[RUN]
+    assert seen is not None
+    facts = table_facts(dict(seen.description)) | ({"warm": {"read": warm, "write": warm}} if warm else {})
+    noted = {
+        "existing": True,
+        "target": target.url,
+        "table": facts,
+        "scenario": scenario.model_dump(mode="json"),
+    }
+    path.write_text(json.dumps(json.loads(path.read_text()) | noted))
+    diagnosed(job.folder)
+    return code
+
+
+def test_a_night_on_which_nothing_changed_is_compared(night: Callable[..., Said]) -> None:
+    assert night().out.startswith("nightly has a new baseline: 2 valid runs.\n")
+    second = night()
+    assert (second.code, second.err.count("was measured on another setup")) == (0, 0)
+    assert second.out.startswith("nightly is as good as it was: all 2 gates held.\n")
+
+
+def test_a_warm_throughput_that_aws_moved_is_no_other_setup(night: Callable[..., Said]) -> None:
+    assert night("events", warm=4_000.0).code == 0
+    assert night("events", warm=8_000.0).code == 0
+
+
+def test_what_really_changed_is_refused_and_nothing_else_is_told(night: Callable[..., Said]) -> None:
+    night()
+    said = night("orders", "load.item_bytes=2_000")
+    assert said.code == 2
+    (told,) = (line.strip() for line in said.err.splitlines() if line.startswith("  too-small"))
+    assert told == "too-small: scenario load.item_bytes was 1000, is 2000"
+    forced = night("orders", "load.item_bytes=2_000", options=("--force",))
+    assert forced.code == 1
+    assert forced.says("too-small: scenario load.item_bytes was 1000, is 2000")
+    assert not forced.says("partition_key was")
+
+
+def test_another_table_is_another_question(night: Callable[..., Said]) -> None:
+    night()
+    said = night("events")
+    assert said.code == 3
+    assert said.says("table.name was orders, is events")
+
+
+def test_a_table_that_is_not_there_is_said_before_anything_is_sent(night: Callable[..., Said]) -> None:
+    night()
+    said = night("nowhere")
+    assert said.code == 2
+    assert "there is no table nowhere at" in said.err
