@@ -80,11 +80,11 @@ def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str,
     """Show all runs below FOLDER (reports/out) on a local page, also while they are going on."""
     from reports.runs.found import Search
     from reports.serving.app import Site, app_of
-    from reports.serving.hosts import Hosts, is_loopback
     from reports.serving.look import Look
     from reports.serving.pages import Pages
     from reports.serving.server import address_of, listening
     from reports.serving.server import serve as answer
+    from tablemodel.hosts import Hosts, is_loopback
 
     searched = _there(folders)
     look = Look(folders=searched, search=Search(_told), recall=_recall(history), clock=time.time)

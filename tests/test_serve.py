@@ -20,10 +20,10 @@ from reports.run.page import write_report
 from reports.runs.found import Search
 from reports.runs.history import Recall
 from reports.serving.app import HEADERS, Site, app_of
-from reports.serving.hosts import Hosts, is_loopback
 from reports.serving.look import Look
 from reports.serving.pages import Pages
 from reports.serving.server import address_of, listening
+from tablemodel.hosts import Hosts, is_loopback
 from tablemodel.underway import Underway, forget_underway, write_underway
 from tests.made_runs import started, summary, written
 from tests.outside import a_readers_environment, end_all, get
