@@ -9,7 +9,7 @@ from botocore.config import Config
 from botocore.exceptions import ProfileNotFound
 
 from tablemodel.addresses import in_aws, on_this_machine
-from tablemodel.masking import mask_errors
+from tablemodel.masking import mask_errors, mask_logs
 
 ClientFactory = Callable[[str], Any]
 """Makes a boto3 client of the named service: `dynamodb` or `cloudwatch`."""
@@ -28,6 +28,7 @@ def boto3_clients(
     DynamoDB is; the other services are there too, unless that is AWS. What errors say is masked. Raises
     `ValueError` where the profile is not there.
     """
+    mask_logs()
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
     config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 4, "mode": "standard"})
     if local and not region:

@@ -15,6 +15,7 @@ from generator.transport.failures import NoCredentials
 from generator.transport.signer import Keys
 from generator.transport.trust import BundleError, ca_bundle
 from tablemodel.addresses import in_aws, on_this_machine, region_of, without_account
+from tablemodel.masking import mask_logs
 
 LOCAL_REGION = "us-east-1"
 HEALTH_WITHIN_S = 2.0
@@ -124,6 +125,7 @@ def credentials_for(target: Target) -> Callable[[], Keys]:
     A local endpoint takes any keys, so where none are found made-up ones do. Raises `TargetError` where there
     are none for another target, or where those there are cannot be used.
     """
+    mask_logs()  # what is asked for them, and answered, is in the SDK's log
     providers = botocore.session.get_session().get_component("credential_provider")
     if target.local:
         providers.remove("iam-role")  # asking for an instance's role takes seconds where there is none

@@ -22,6 +22,7 @@ from regression.history.reading import Reading, Ref, id_of
 from regression.history.records import GOOD, Pruned, Session, Side, check_pin
 from regression.history.rows import SESSION, findings_text, time_text
 from regression.outcome import Verdict
+from tablemodel.masking import masked
 
 DEFAULT: Final = Path("reports/history.sqlite")
 VARIABLE: Final = "KEYHEAT_HISTORY"
@@ -103,7 +104,7 @@ class History(Reading):
         """Keep one run. Raises `HistoryProblem` where the session is over, or has that run already."""
         number = id_of(session)
         run = (number, side, case, repetition)
-        kept = (summary.run_id, folder_url, self._at(), summary.valid, summary.model_dump_json())
+        kept = (summary.run_id, masked(folder_url), self._at(), summary.valid, summary.model_dump_json())
         with self._writing():
             self._must_run(number)
             if self._one(

@@ -33,7 +33,8 @@ HEADERS: Final = {
 }
 OF_A_RUN: Final = {
     "Content-Security-Policy": f"{SANDBOX}; default-src 'none'; script-src 'unsafe-inline'; "
-    "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "unsafe-none",  # a browser does not open a page with a sandbox and another
 }
 """Of a page that is in a run's directory, which may be somebody else's: it is no page of the server's own."""

@@ -1,4 +1,4 @@
-"""A run's page as the server gives it, in a browser: it works as always, and can ask the server for nothing."""
+"""A run's page as the server gives it, in a browser: it works as always, and reads nothing else."""
 
 import csv
 import threading
