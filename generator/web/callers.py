@@ -67,7 +67,8 @@ class Callers:
         if caller in self._told or len(self._told) >= TOLD:
             return
         self._told.add(caller)
-        self.say(f"refused: {asked.method} {asked.path[:100]!a} from {caller}; said once")
+        what = f"{asked.method} {asked.path}"[:100]
+        self.say(f"refused: {what!a} from {caller}; said once")
 
 
 def callers_of(plan: Plan, options: Any, say: Callable[[str], None]) -> Callers:

@@ -11,10 +11,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
 
 import pytest
 from flask import Blueprint, Flask
+from psutil import CONN_LISTEN, Process
 
 from generator.web.callers import FOREIGN, HEADER, Callers, keep_out
 from tablemodel import runfiles
@@ -125,7 +127,7 @@ def test_a_refusal_is_said_once_for_each_caller_and_fills_no_terminal(said: list
     client = page_of(None, said).app.test_client()
     for _ in range(3):
         client.post("/swarm", headers={"Host": HERE, "Origin": "http://evil.example\x1b[2J"})
-    assert said == ["refused: POST '/swarm' from 'http://evil.example\\x1b[2J'; said once"]
+    assert said == ["refused: 'POST /swarm' from 'http://evil.example\\x1b[2J'; said once"]
     for number in range(1_000):
         client.post("/swarm", headers={"Host": HERE, "Origin": f"http://{number}.example/{'x' * 500}"})
     assert len(said) <= 20
@@ -223,6 +225,7 @@ def test_a_foreign_page_starts_nothing_and_the_genuine_one_does(
             genuine.evaluate("window.submit()")
         assert "its own requests alone" in genuine.text_content("body")
     assert web.now()["state"] == "none"
+    assert listening(web) == {"127.0.0.1"}
 
     genuine.goto(web.url, wait_until="load")
     genuine.fill("input[name=userCount]", "5")
@@ -235,8 +238,15 @@ def test_a_foreign_page_starts_nothing_and_the_genuine_one_does(
     web.until(lambda now: now["state"] == "ended")
     web.process.send_signal(signal.SIGTERM)
     _out, err = web.process.communicate(timeout=PATIENCE_S)
-    told = re.findall(r"refused: (\w+) .* from '(.*)'; said once", err)
-    assert sorted(who for _how, who in told) == [f"http://{elsewhere}", f"http://localhost:{elsewhere[10:]}"]
+    told = re.findall(r"refused: '.*' from '(.*)'; said once", err)
+    assert sorted(told) == [f"http://{elsewhere}", f"http://localhost:{elsewhere[10:]}"]
+
+
+def listening(web: Web) -> set[str]:
+    """The addresses at which others reach the page."""
+    port = urlsplit(web.url).port
+    sockets = Process(web.process.pid).net_connections("inet")
+    return {one.laddr.ip for one in sockets if one.status == CONN_LISTEN and one.laddr.port == port}
 
 
 def test_all_starts_of_a_process_share_one_budget(paid: Callable[..., Any], tmp_path: Path) -> None:
