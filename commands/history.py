@@ -212,6 +212,7 @@ def export(file: Path, as_json: bool, suite: str, folder: Path) -> int:
 def prune(file: Path, as_json: bool, keep: int, delete_runs: bool) -> int:
     """Take out old sessions of each suite; those that are pinned or running stay, and the last good one."""
     from regression.history.archive import remove
+    from tablemodel.masking import masked
 
     with _opened(file) as kept:
         pruned = kept.prune(keep)
@@ -223,11 +224,12 @@ def prune(file: Path, as_json: bool, keep: int, delete_runs: bool) -> int:
             del left[url]
         except ValueError as problem:
             problems.append(str(problem))
-    deleted = [url for url in pruned.unreferred if url not in left]
+    deleted = [masked(url) for url in pruned.unreferred if url not in left]
+    stay = [masked(url) for url in left]
     if as_json:
-        print_json(_json(file, sessions=pruned.sessions, deleted=deleted, left=list(left), problems=problems))
+        print_json(_json(file, sessions=pruned.sessions, deleted=deleted, left=stay, problems=problems))
     else:
-        _say_pruned(len(pruned.sessions), len(deleted), list(left), delete_runs=delete_runs)
+        _say_pruned(len(pruned.sessions), len(deleted), stay, delete_runs=delete_runs)
     for why in problems:
         err.print(f"keyheat: {why}", markup=False)
     return DONE

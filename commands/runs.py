@@ -84,7 +84,8 @@ def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str,
     from reports.serving.pages import Pages
     from reports.serving.server import address_of, listening
     from reports.serving.server import serve as answer
-    from tablemodel.addresses import Hosts, on_this_machine
+    from tablemodel.addresses import on_this_machine
+    from tablemodel.hosts import Hosts
 
     searched = _there(folders)
     look = Look(folders=searched, search=Search(_told), recall=_recall(history), clock=time.time)

@@ -4,7 +4,6 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -30,11 +29,6 @@ SHOWN_LETTERS: Final = 200  # of a URL that somebody else wrote
 
 Resolve = Callable[[str], Iterable[str]]
 """Gives the addresses of a name; none where it has none."""
-
-Asked = Callable[[str], str | None]
-"""A header of the request by its name; None where it has none."""
-HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^][:/?#@\s]+))(?::[0-9]*)?")
-"""A name, an address, or one of IPv6 in brackets, and a port: https://www.rfc-editor.org/rfc/rfc3986#section-3.2"""
 
 
 def addresses_of(host: str) -> set[str]:
@@ -68,36 +62,6 @@ def is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def hostname_of(header: str) -> str:
-    """The name or address in a `Host` header, without its port; empty where there is none."""
-    found = HOST.fullmatch(header)
-    return (found[1] or found[2]).lower().rstrip(".") if found else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Hosts:
-    """The names by which a server may be called, and so whom it answers: no web page of somebody else's.
-
-    A name of somebody else's that resolves to this machine (DNS rebinding) would make the server's pages
-    theirs in the eyes of the browser. An address cannot be rebound, and is let through.
-    """
-
-    names: frozenset[str] = frozenset()
-
-    def answers(self, header: Asked) -> bool:
-        """Whether a request calls the server by its own name, and comes from no other site's page."""
-        host, origin = header("Host") or "", header("Origin")
-        if not self.known(host) or (origin is not None and origin.partition("://")[2] != host.lower()):
-            return False
-        elsewhere = header("Sec-Fetch-Site") in ("cross-site", "same-site")
-        return not elsewhere or header("Sec-Fetch-Mode") == "navigate"  # somebody followed a link
-
-    def known(self, host: str) -> bool:
-        """Whether a `Host` header has one of these names, this machine's own, or an address."""
-        name = hostname_of(host)
-        return name == "localhost" or is_address(name) or name in map(str.lower, self.names)
 
 
 def known_host(url: str, resolve: Resolve = addresses_of) -> bool:

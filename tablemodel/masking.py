@@ -1,20 +1,28 @@
-"""Text as it may be shown and kept: without the account, without anything that signs a request, and without
+"""Text as it may be shown and kept: without the account, without anything that lets somebody in, and without
 signs that a terminal obeys.
 
 ARNs, the addresses of an account's own endpoint, and the errors of a service name the account; an error about
-a signature repeats the request with its session token.
+a signature repeats the request with its session token, and so does the SDK where it logs everything. A URL
+may hold a password or a token. Whoever uses one has it in memory, and nowhere else.
 """
 
 import json
+import logging
+import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import find_spec
 from typing import Any, Final
 from unicodedata import category
 
 ACCOUNT: Final = "************"
 KEY: Final = "(access key)"
 TOKEN: Final = "(session token)"
+SECRET: Final = "(secret)"
+SDKS: Final = ("botocore", "aiobotocore", "boto3")
 
+_USER: Final = r"[^\s/?#:@\[\]\"<>]{0,200}"
 _MASKS: Final = (
     # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
     (re.compile(r"(arn:aws[\w-]*:[\w-]*:[\w-]*:)\d{12}\b"), rf"\g<1>{ACCOUNT}"),
@@ -23,12 +31,37 @@ _MASKS: Final = (
     (re.compile(r"(?i)(\baccount[ _-]?(?:id)?\W{0,4})\d{12}\b"), rf"\g<1>{ACCOUNT}"),
     # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b"), KEY),
-    (re.compile(r"(?i)(x-amz-security-token\W{1,4})[^\s'\",;]+"), rf"\g<1>{TOKEN}"),
+    (
+        re.compile(r"(?i)(x-amz-security-token['\"]?\s?[:=]\s?(?:b?['\"])?+)[^\s('\",;&][^\s'\",;&]*"),
+        rf"\g<1>{TOKEN}",
+    ),
+    (re.compile(r"(?i)(\bsignature\W{1,3})[0-9a-f]{32,}\b"), rf"\g<1>{SECRET}"),
+    (re.compile(r"(?i)(\b(?:basic|bearer) )[\w.~+/=-]{16,}"), rf"\g<1>{SECRET}"),
+    # As STS, SSO and an instance's metadata answer, in XML, JSON and the reprs of Python.
+    (
+        re.compile(
+            r"(?i)((?:secret_?(?:access_?)?key|(?:session|access|refresh)_?token|client_?secret)"
+            r"(?:\\?['\"])?\s?[=:>]\s?(?:\\?['\"])?+)[^\s('\"\\<,&][^\s'\"\\<,&]*"
+        ),
+        rf"\g<1>{SECRET}",
+    ),
+    # A user and a password: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1
+    (re.compile(r"(?i)(\bhttps?://)[^\s/?#@\"<>]{1,500}@"), r"\g<1>"),
+    (re.compile(rf"(://{_USER}):[^\s/?#\"<>]{{0,500}}@"), r"\g<1>@"),
+    # One in which nothing is escaped, and that is no port.
+    (re.compile(rf"(://{_USER}):(?!\d{{1,5}}(?:[/?#\s'\"]|$))[^\s\"<>]{{0,500}}?@"), r"\g<1>@"),
+    (
+        re.compile(
+            r"(?i)([?&#;](?:[\w.-]{0,60}(?:token|secret|passw(?:or)?d|signature|credential|(?:api|access)[-_]?key)"
+            r"|sig|key|auth|pwd|pass)=)[^\s(&#;'\"<>][^\s&#;'\"<>]*"
+        ),
+        rf"\g<1>{SECRET}",
+    ),
 )
 
 
 def masked(text: str) -> str:
-    """The text without account ids, access keys and session tokens."""
+    """The text without account ids, access keys, session tokens, and the passwords and tokens of URLs."""
     for pattern, instead in _MASKS:
         text = pattern.sub(instead, text)
     return text
@@ -55,13 +88,38 @@ def _each(text: str, instead: Callable[[str], str]) -> str:
 
 
 def mask_errors(client: Any) -> Any:
-    """A boto3 client whose errors say no more than may be shown; gives it back.
+    """A boto3 client whose errors, and whose library's log, say no more than may be shown; gives it back.
 
     botocore parses an error before it is raised, and lets others see what it parsed:
     https://botocore.amazonaws.com/v1/documentation/api/latest/topics/events.html
     """
+    mask_logs()
     client.meta.events.register("after-call", _mask_error)
     return client
+
+
+@cache
+def mask_logs() -> None:
+    """Have the AWS SDK log no secrets, however much it is told to log (`--loglevel DEBUG`).
+
+    A filter sees the records of its own logger alone, and not those of the loggers below it.
+    """
+    for name in _sdk_modules():
+        logging.getLogger(name).addFilter(_mask_record)
+
+
+def _sdk_modules() -> Iterator[str]:
+    """The modules of the SDK by name, each of which has a logger of its own; none is imported."""
+    for package in SDKS:
+        spec = find_spec(package)
+        yield package
+        for path in (spec.submodule_search_locations or ()) if spec else ():
+            yield from (one.name for one in pkgutil.iter_modules([path], f"{package}."))
+
+
+def _mask_record(record: logging.LogRecord) -> bool:
+    record.msg, record.args = masked(record.getMessage()), None
+    return True
 
 
 def _mask_error(parsed: Any, **_more: Any) -> None:

@@ -31,9 +31,13 @@ class Stop:
                 f"stopped by its rule p99_ms {after}: 1 % of accepted requests took {self.seen:,.0f} ms "
                 f"or more, and {self.limit:,.0f} ms are allowed"
             )
+        return f"stopped by its budget {after}: {self.amount}"
+
+    @property
+    def amount(self) -> str:
+        """Of a cap of the budget: how much there was of how much."""
         unit, digits = AMOUNTS[self.rule]
-        seen, limit = _rounded(self.seen, digits), _rounded(self.limit, digits)
-        return f"stopped by its budget {after}: {seen} of {limit} {unit}"
+        return f"{_rounded(self.seen, digits)} of {_rounded(self.limit, digits)} {unit}"
 
     def to_json(self) -> dict[str, Any]:
         """As `run.json` says it."""

@@ -23,7 +23,8 @@ from reports.serving.app import HEADERS, Site, app_of
 from reports.serving.look import Look
 from reports.serving.pages import Pages
 from reports.serving.server import address_of, listening
-from tablemodel.addresses import Hosts, on_this_machine
+from tablemodel.addresses import on_this_machine
+from tablemodel.hosts import Hosts
 from tablemodel.underway import Underway, forget_underway, write_underway
 from tests.made_runs import started, summary, written
 from tests.outside import a_readers_environment, end_all, get

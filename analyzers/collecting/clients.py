@@ -10,7 +10,7 @@ from botocore.exceptions import ProfileNotFound
 
 from tablemodel.addresses import in_aws, on_this_machine
 from tablemodel.answer_size import bounded
-from tablemodel.masking import mask_errors
+from tablemodel.masking import mask_errors, mask_logs
 
 ClientFactory = Callable[[str], Any]
 """Makes a boto3 client of the named service: `dynamodb` or `cloudwatch`."""
@@ -29,6 +29,7 @@ def boto3_clients(
     `endpoint_url` is where DynamoDB is; the other services are there too, unless that is AWS. What errors say
     is masked. Raises `ValueError` where the profile is not there.
     """
+    mask_logs()
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
     config = Config(
         connect_timeout=5,

@@ -38,6 +38,13 @@ def add_options(parser: Any) -> None:
         "what was there; AWS charges for its rules and for each throttled request",
     )
     _add_guards(parser)
+    add(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="answer on the web page when it is called by this name, such as a proxy's; may be repeated",
+    )
     add("--progress", action="store_true", help="print JSON lines on stdout, and nothing else")
     add(
         "--no-report",

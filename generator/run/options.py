@@ -75,6 +75,11 @@ class Plan:
     endpoint: Capabilities | None = None  # what the target can do; None: nobody has looked yet
 
     @property
+    def free(self) -> bool:
+        """Whether it is on this machine, where nothing costs anything."""
+        return self.target is None or self.target.local
+
+    @property
     def scenario_shown(self) -> str:
         """Where the scenario is, as a person here would type it: a run's files say no more of the machine."""
         path = self.scenario_path.absolute()

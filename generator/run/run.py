@@ -15,7 +15,8 @@ from generator.beside.helper import Assignment
 from generator.beside.process import FINISH_WITHIN_S
 from generator.beside.several import Beside
 from generator.guard.budget import Caps
-from generator.guard.running import caps_of, watch_here, watch_workers
+from generator.guard.running import watch_here, watch_workers
+from generator.guard.spending import Spending
 from generator.guard.watch import Watch
 from generator.record.record import Record
 from generator.record.seconds import ATTEMPTS
@@ -30,8 +31,10 @@ from generator.run.pulse import beat, fold, watch_lag
 from generator.run.stages import BROKEN, CANNOT_WRITE, INTERRUPTED, INVALID, SUCCEEDED
 from generator.run.timeline import TableTimeline
 from generator.run.workers import Gatherer
+from generator.tables.errors import Refused
 from generator.transport.target import Target
 from tablemodel.runfiles import CannotWrite, FileProblem
+from tablemodel.stop import Stop
 
 INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long
 
@@ -44,9 +47,11 @@ class Run:
     progress: Progress
     users: int
     duration_s: float | None  # None: until somebody stops it
+    spending: Spending  # of all runs of this process
     end_load: Callable[[], None] = lambda: None  # ends the load, as if it had lasted long enough
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
     ground: Ground = field(init=False)
+    caps: Caps = field(default_factory=Caps)  # what it may use up of what others left
     load: Load | None = None  # where this process sends itself
     gatherer: Gatherer | None = None  # where workers send
     at_end: Callable[[], None] = lambda: None  # the last look at the record
@@ -60,6 +65,11 @@ class Run:
 
     def begin(self, environment: Any, *, distributed: bool) -> None:
         """Prepare what the run stands on, and give the order to load."""
+        if refusal := self.spending.refusal():
+            raise Refused(refusal)
+        if left := self.spending.shown():
+            self.progress.say(left)
+        self.caps = self.spending.left()
         try:
             self._begin(environment, distributed)
         except BaseException:
@@ -78,16 +88,15 @@ class Run:
         self.progress.phase("loading", words)
 
     def _begin_load(self, environment: Any, target: Target, distributed: bool) -> None:
-        caps = caps_of(self.plan, local=target.local, duration_s=self.duration_s)
-        order, started_s, scenario = self._order(target, caps), self.ground.started_s, self.plan.scenario
+        order, started_s, scenario = self._order(target), self.ground.started_s, self.plan.scenario
         if distributed:
             self.gatherer = Gatherer(environment, order, empty_record(order), started_s, self.ground.clock)
             self.gatherer.give_order()
-            self.watch = watch_workers(self.plan, caps, self.gatherer, self.duration_s, self._stop_early)
+            self.watch = watch_workers(self.plan, self.caps, self.gatherer, self.duration_s, self._stop_early)
             self.gatherer.used_up = self.watch.used_up
         else:
             self.load = environment.keyheat = start_load(order, clock=self.ground.clock)
-            self.watch = watch_here(self.plan, caps, self.load, self.duration_s, self._stop_early)
+            self.watch = watch_here(self.plan, self.caps, self.load, self.duration_s, self._stop_early)
             self.load.allowance.ask = self._used_up
             self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
         self._greenlets += [gevent.spawn(self._show_seconds), gevent.spawn(self.watch.follow)]
@@ -104,7 +113,7 @@ class Run:
         )
         self.beside.start(environment.user_classes, assignment)
 
-    def _order(self, target: Target, caps: Caps) -> Order:
+    def _order(self, target: Target) -> Order:
         return Order(
             run_id=self.run_id,
             scenario=self.plan.scenario,
@@ -114,7 +123,7 @@ class Run:
             retries=self.plan.retries,
             show_keys=self.plan.show_keys,
             users=self.users,
-            caps=caps.to_wire(),
+            caps=self.caps.to_wire(),
             folder=str(self.plan.scenario_path.absolute().parent),
             without_units=tuple(sorted(self.plan.endpoint.without_units)) if self.plan.endpoint else (),
             marked=self.plan.marked,
@@ -184,11 +193,17 @@ class Run:
     def _stopped(self, ended_s: float) -> bool:
         """Whether a cap or a rule ended the load; then the manifest says which, and everybody is told."""
         stop = self.watch.outcome(ended_s) if self.watch is not None else None
+        self.note_spent(ended_s, stop)
         if stop is None:
             return False
         self.progress.say(stop.words)
         self.ground.folder.manifest["stopped_by"] = stop.to_json()
         return True
+
+    def note_spent(self, at_s: float, stopped: Stop | None = None) -> None:
+        """What it has used up by now is no other run's any more."""
+        elapsed_s = at_s - self.ground.started_s
+        self.spending.note(self.run_id, self.record.consumed, elapsed_s, stopped)
 
     def _gather(self) -> None:
         if self.gatherer is not None:

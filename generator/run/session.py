@@ -20,7 +20,9 @@ from locust.runners import MasterRunner, WorkerRunner
 from generator.existing.needs import unsuited
 from generator.guard.before import consented
 from generator.guard.kill_switch import KillSwitch, tell_to_quit
+from generator.guard.running import caps_of
 from generator.guard.signals import heard
+from generator.guard.spending import Spending
 from generator.probe.before import with_endpoint
 from generator.run.flags import add_options
 from generator.run.options import InputError, Plan, check_options, take_numbers
@@ -31,6 +33,7 @@ from generator.run.stages import INTERRUPTED, INVALID
 from generator.run.workers import PIECE, Worker
 from generator.tables.errors import Refused, TableError
 from generator.transport.target import TargetError
+from generator.web.callers import callers_of, keep_out
 from generator.web.page import LivePage, serve
 from tablemodel.endpoint.process import EndpointError
 from tablemodel.masking import masked
@@ -81,7 +84,8 @@ def _master_side(environment: Any, runner: Any) -> None:
     session = switch.leaving = Session(environment, plan, switch.arm)
     if environment.web_ui is not None:
         session.page = LivePage(environment)
-        serve(session.page, environment.web_ui)
+        keep_out(callers_of(plan, options, Progress(plan.progress).say), environment.web_ui)
+        serve(session.page, environment.web_ui, session.spent)
     if options.headless:  # Locust's own limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
     if isinstance(runner, MasterRunner):
@@ -131,6 +135,7 @@ class Session:
         self._ends = ends  # called once a run is being ended before its time
         self._plan = plan
         self._progress = Progress(plan.progress)
+        self._spending = Spending(caps_of(plan, local=plan.free, duration_s=plan.duration_s))
         self._beginning: Any = None  # the greenlet in which a run begins
         self._newest: Run | None = None  # from before it begins until it has come to its end
         self._run: Run | None = None
@@ -146,13 +151,20 @@ class Session:
         runner = environment.runner
         end_load = runner.quit if environment.parsed_options.headless else runner.stop
         run = self._newest = Run(
-            self._plan, self._progress, runner.target_user_count, self.duration_s, lambda: spawn(end_load)
+            plan=self._plan,
+            progress=self._progress,
+            users=runner.target_user_count,
+            duration_s=self.duration_s,
+            spending=self._spending,
+            end_load=lambda: spawn(end_load),
         )
         try:
             self._beginning = getcurrent()
             run.begin(environment, distributed=isinstance(runner, MasterRunner))
         except (TableError, EndpointError, FileProblem, TargetError) as error:
             self._progress.say(str(error))
+            if self.page is not None:
+                self.page.refuse(str(error))
             environment.process_exit_code = REFUSED if isinstance(error, Refused) else INVALID_INPUT
             spawn(runner.quit if environment.parsed_options.headless else runner.stop)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
@@ -186,6 +198,7 @@ class Session:
         if self._timer is not None and self._timer is not getcurrent():
             self._timer.kill(block=False)
         if run is not None:
+            run.note_spent(run.ground.clock())  # the next one may begin before this one has come to its end
             self._ended_run = run
             self._ending = spawn(self._end, run)
         self._wait(self._ending)
@@ -243,6 +256,10 @@ class Session:
             environment.process_exit_code = INTERRUPTED
         elif environment.process_exit_code is None:
             environment.process_exit_code = 0
+
+    def spent(self) -> str | None:
+        """Why no run may begin any more; None while one may, or is going on."""
+        return None if self._run is not None else self._spending.refusal()
 
     def left_behind(self) -> list[str]:
         """What is not put back yet, with the command that does it."""

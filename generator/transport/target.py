@@ -23,6 +23,7 @@ from tablemodel.addresses import (
     region_of,
     without_account,
 )
+from tablemodel.masking import mask_logs
 
 LOCAL_REGION = "us-east-1"
 HEALTH_WITHIN_S = 2.0
@@ -156,6 +157,7 @@ def credentials_for(target: Target) -> Callable[[], Keys]:
     (DynamoDB Local keeps a database for each), and never those of an account. Raises `TargetError` where
     there are none for another target, or where those there are cannot be used.
     """
+    mask_logs()  # what is asked for them, and answered, is in the SDK's log
     providers = botocore.session.get_session().get_component("credential_provider")
     if target.local:
         for provider in list(providers.providers):

@@ -18,6 +18,8 @@ from generator.run.arrived import PIECES_ARRIVE_S, short_name
 from generator.run.run import Run
 from generator.web.sentence import Sentence
 from generator.web.view import Process, Subject, View
+from tablemodel.hosts import SANDBOX
+from tablemodel.masking import masked
 
 FILES = Path(__file__).parent / "static"
 POLICY = (
@@ -52,15 +54,20 @@ class LivePage:
         self._folder: Path | None = None
         self._reader: gevent.Greenlet | None = None
         self._made_at_s = -FRESH_S
+        self._refusal: Sentence | None = None
         nothing = Sentence("No run yet. Start one on Locust's page.", "idle")
         self._content: dict[str, Any] = {"state": "none", "sentence": asdict(nothing)}
 
     def begin(self, run: Run) -> None:
         """A run begins: show it."""
         self._run, self._view, self._stopped_s = run, View(subject_of(run)), None
-        self._folder = run.ground.path
+        self._folder, self._refusal = run.ground.path, None
         run.at_end = self.end
         self._reader = gevent.spawn(self._read_on)
+
+    def refuse(self, why: str) -> None:
+        """A run did not begin: say why, above what there was before it, until one does."""
+        self._refusal = Sentence(masked(why), "idle")
 
     def stop(self) -> None:
         """Nothing is sent any more; what was is still coming in."""
@@ -80,6 +87,8 @@ class LivePage:
         """What to show now."""
         if self._run is not None and monotonic() - self._made_at_s >= FRESH_S:
             self._content, self._made_at_s = self._look(), monotonic()
+        if self._refusal is not None:
+            return {**self._content, "sentence": asdict(self._refusal)}
         return self._content
 
     @property
@@ -163,8 +172,11 @@ def subject_of(run: Run) -> Subject:
     )
 
 
-def serve(page: LivePage, web_ui: Any) -> None:
-    """Put the page into Locust's web UI; call it before that starts to listen."""
+def serve(page: LivePage, web_ui: Any, refusal: Callable[[], str | None]) -> None:
+    """Put the page into Locust's web UI; call it before that starts to listen.
+
+    `refusal`: why no run may begin now, which Locust's own page says where somebody starts one.
+    """
     base = web_ui.environment.parsed_options.web_base_path or ""
     blueprint = Blueprint("keyheat", __name__, url_prefix=f"{base}/keyheat")
 
@@ -175,7 +187,11 @@ def serve(page: LivePage, web_ui: Any) -> None:
         )
 
     def report() -> Response:
-        return send_file(page.report) if page.report else Response("no report yet", 404)
+        if not page.report:
+            return Response("no report yet", 404)
+        answer = send_file(page.report)
+        answer.headers["Content-Security-Policy"] = SANDBOX
+        return answer
 
     routes: list[tuple[str, str, Callable[..., Response]]] = [
         ("page", "", lambda: _static("live.html")),
@@ -186,6 +202,11 @@ def serve(page: LivePage, web_ui: Any) -> None:
     for name, path, view in routes:
         blueprint.add_url_rule(path, name, web_ui.auth_required_if_enabled(view))
 
+    @blueprint.before_app_request
+    def say_why_not() -> Response | None:
+        why = refusal() if request.endpoint == "locust.swarm" else None
+        return None if why is None else _refused(page, why)
+
     @blueprint.after_app_request
     def add_to_locusts_page(response: Response) -> Response:
         return _added(page, response, base)
@@ -195,6 +216,12 @@ def serve(page: LivePage, web_ui: Any) -> None:
         "extended_tables": [{"key": TAB["key"], "structure": COLUMNS}],
     }
     web_ui.app.register_blueprint(blueprint)
+
+
+def _refused(page: LivePage, why: str) -> Response:
+    """As Locust's page is told that a load does not start."""
+    page.refuse(why)
+    return Response(orjson.dumps({"success": False, "message": why}), mimetype="application/json")
 
 
 def _static(name: str) -> Response:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from regression.exports.numbers import Metric, metrics
 from regression.outcome import Outcome
+from tablemodel.masking import masked
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricsData
@@ -35,7 +36,9 @@ def check_otlp(url: str) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError(f"--otlp {url!r} is not an address of a collector, such as http://localhost:4318")
+        raise ValueError(
+            f"--otlp {masked(url)!r} is not an address of a collector, such as http://localhost:4318"
+        )
     if not _installed():
         raise ValueError(
             "--otlp needs OpenTelemetry's libraries, which are not installed: pip install 'keyheat[otel]'"
@@ -57,7 +60,7 @@ def send_otlp(url: str, outcome: Outcome) -> None:
         exporter.shutdown()
     if result is not MetricExportResult.SUCCESS:
         why = "; ".join(said) or "it gave no reason"
-        raise NotSent(f"the collector at {address} did not take the metrics: {why}")
+        raise NotSent(masked(f"the collector at {address} did not take the metrics: {why}"))
 
 
 def _installed() -> bool:

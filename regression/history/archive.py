@@ -16,10 +16,11 @@ from typing import IO, Final
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from regression.history.places import Place, beside, place_of, said, shown
+from regression.history.places import Place, beside, place_of, said
 from regression.history.problem import HistoryProblem
 from tablemodel import runfiles
 from tablemodel.bounded import NotAccepted, parsed_json
+from tablemodel.masking import masked
 from tablemodel.runfiles import read_json
 
 FORMAT: Final = "keyheat.archive/1"
@@ -48,10 +49,10 @@ class Listing(_Part):
 
 
 def archive(folder: Path, url: str) -> str:
-    """Copy a run directory to `url`, whole or not at all; gives the address.
+    """Copy a run directory to `url`, whole or not at all; gives the address as it may be kept.
 
-    What is there already is not sent again. Raises `HistoryProblem`, also where another run
-    is there.
+    That is without a password: fsspec's configuration has it for whoever fetches the run. What is there
+    already is not sent again. Raises `HistoryProblem`, also where another run is there.
     """
     with said(f"cannot archive {folder} to", url):
         place, listing = place_of(url), _listing(folder)
@@ -60,10 +61,10 @@ def archive(folder: Path, url: str) -> str:
         there = listing_at(place)
         found = there.run_id if there else _run_id_at(place)
         if found not in (None, listing.run_id):
-            raise HistoryProblem(f"{shown(url)} holds another run, {found}; nothing is written over it")
+            raise HistoryProblem(f"{masked(url)} holds another run, {found}; nothing is written over it")
         if there != listing or not _is_whole(place, listing):
             _send(folder, listing, place, there)
-    return place.local.as_uri() if place.local is not None else url
+    return place.local.as_uri() if place.local is not None else masked(url)
 
 
 def fetch(url: str, folder: Path) -> Path:
@@ -73,7 +74,7 @@ def fetch(url: str, folder: Path) -> Path:
         listing = listing_at(place)
         if listing is None:
             raise HistoryProblem(
-                f"{shown(url)} is no archive of a run, or not a whole one: {NAME} is not there"
+                f"{masked(url)} is no archive of a run, or not a whole one: {NAME} is not there"
             )
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             if _has(folder, listing):
@@ -98,11 +99,11 @@ def remove(url: str, run_id: str) -> None:
         place = place_of(url)
         if (found := _run_id_at(place)) != run_id:
             held = "no run" if found is None else f"run {found}"
-            raise HistoryProblem(f"{shown(url)} holds {held} and not run {run_id}: it is left as it is")
+            raise HistoryProblem(f"{masked(url)} holds {held} and not run {run_id}: it is left as it is")
         entries = place.fs.ls(place.path, detail=True)
         linked = place.local is not None and place.local.is_symlink()
         if linked or any(entry["type"] != "file" for entry in entries):
-            raise HistoryProblem(f"{shown(url)} holds more than a run: it is left as it is")
+            raise HistoryProblem(f"{masked(url)} holds more than a run: it is left as it is")
         place.fs.rm(place.path, recursive=True)
 
 

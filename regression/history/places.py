@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 from regression.history.problem import HistoryProblem
@@ -62,16 +62,10 @@ def beside(place: Place) -> Iterator[Place]:
             place.fs.rm(part.path, recursive=True)
 
 
-def shown(url: str) -> str:
-    """An address as it may be shown: without a name and a password in it."""
-    parts = urlsplit(url)
-    return masked(urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])))
-
-
 @contextmanager
 def said(doing: str, url: str) -> Iterator[None]:
     """Whatever a file system raises, and each raises its own, as one `HistoryProblem` with the address."""
     try:
         yield
     except Exception as error:
-        raise HistoryProblem(f"{doing} {shown(url)}: {masked(str(error))}") from error
+        raise HistoryProblem(f"{doing} {masked(url)}: {masked(str(error))}") from error

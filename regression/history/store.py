@@ -23,6 +23,7 @@ from regression.history.records import GOOD, Pruned, Session, Side, check_pin
 from regression.history.rows import SESSION, check_whole, findings_text, time_text
 from regression.history.seals import seal_of, whole
 from regression.outcome import Verdict
+from tablemodel.masking import masked
 
 DEFAULT: Final = Path("reports/history.sqlite")
 VARIABLE: Final = "KEYHEAT_HISTORY"
@@ -105,7 +106,7 @@ class History(Reading):
         """Keep one run. Raises `HistoryProblem` where the session is over, or has that run already."""
         number = id_of(session)
         run = (number, side, case, repetition)
-        kept = (summary.run_id, folder_url, self._at(), summary.valid, summary.model_dump_json())
+        kept = (summary.run_id, masked(folder_url), self._at(), summary.valid, summary.model_dump_json())
         with self._writing():
             self._must_run(number)
             if self._one(

@@ -18,7 +18,7 @@ from reports.run.exports import Kind
 from reports.runs.index import render_runs
 from reports.serving.look import Look
 from reports.serving.pages import Pages, files_of, has_key_values
-from tablemodel.addresses import Hosts
+from tablemodel.hosts import SANDBOX, Hosts
 from tablemodel.runfiles import FileProblem
 
 HEADERS: Final = {
@@ -31,6 +31,13 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
+OF_A_RUN: Final = {
+    "Content-Security-Policy": f"{SANDBOX}; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "unsafe-none",  # a browser does not open a page with a sandbox and another
+}
+"""Of a page that is in a run's directory, which may be somebody else's: it is no page of the server's own."""
 KINDS: Final[dict[Kind, str]] = {"csv": "CSV", "parquet": "Parquet"}
 WITHHELD: Final = (
     "This run was told to show key values, and this server is reached from other machines: "
@@ -85,7 +92,9 @@ def _now(site: Site) -> Response:
 def _report(site: Site, key: str) -> Response:
     folder = _folder(site, key)
     try:
-        return _tagged(site.pages.report(folder), "text/html")
+        answer = _tagged(site.pages.report(folder), "text/html")
+        answer.headers.update(OF_A_RUN)
+        return answer
     except FileProblem as problem:
         abort(404, str(problem))
 
@@ -159,5 +168,5 @@ def _page(title: str, body: str) -> str:
 
 def _with_headers(answer: Response) -> Response:
     for name, value in HEADERS.items():
-        answer.headers[name] = value
+        answer.headers.setdefault(name, value)
     return answer

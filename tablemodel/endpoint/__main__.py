@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 import uvloop
 
-from tablemodel.addresses import Hosts, on_this_machine
+from tablemodel.addresses import on_this_machine
 from tablemodel.endpoint.items.data import DATA
 from tablemodel.endpoint.server import Housekeeping, Server, build_router
 from tablemodel.endpoint.service import Durations, Service
@@ -25,6 +25,7 @@ from tablemodel.endpoint.streams.registry import MAX_BYTES, Streams
 from tablemodel.endpoint.tables.control import CONTROL
 from tablemodel.endpoint.wire.http import Bounds
 from tablemodel.endpoint.wire.router import Router
+from tablemodel.hosts import Hosts
 
 WRONG_USE = 2
 DESCRIPTION = (

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 
-from tablemodel.addresses import Hosts
 from tablemodel.endpoint.cloudwatch.metrics import Metrics
 from tablemodel.endpoint.cloudwatch.protocols import CloudWatchPage
 from tablemodel.endpoint.service import Handler, Service
@@ -18,6 +17,7 @@ from tablemodel.endpoint.wire.dynamodb import DynamoDB, operations, request_ids
 from tablemodel.endpoint.wire.guard import Guard
 from tablemodel.endpoint.wire.http import Bounds, Connection, Connections
 from tablemodel.endpoint.wire.router import Router
+from tablemodel.hosts import Hosts
 
 SWEEP_S = 1.0
 BACKLOG = 1024

@@ -132,6 +132,19 @@ def test_a_collector_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPat
         send_otlp(f"http://127.0.0.1:{free_port()}", GOOD)
 
 
+@pytest.mark.parametrize(
+    "url", ["http://me:s3cr3t@127.0.0.1:{port}", "http://127.0.0.1:{port}/v1/metrics?api_key=s3cr3t"]
+)
+def test_a_collectors_password_is_in_no_words(collector: Any, url: str) -> None:
+    collector.status = 400
+    with pytest.raises(NotSent, match="did not take") as refused:
+        send_otlp(url.format(port=collector.server_port), GOOD)
+    assert "s3cr3t" not in str(refused.value)
+    with pytest.raises(ValueError, match="is not an address") as wrong:
+        check_otlp("grpc://me:s3cr3t@collector")
+    assert "s3cr3t" not in str(wrong.value)
+
+
 @pytest.mark.parametrize("url", ["localhost:4318", "grpc://collector:4317", "http://", ""])
 def test_an_address_that_is_none_is_refused_before_anything_is_sent(url: str) -> None:
     with pytest.raises(ValueError, match="such as http://localhost:4318"):

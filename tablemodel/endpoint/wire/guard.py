@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from tablemodel.addresses import Hosts, hostname_of
 from tablemodel.endpoint.errors import CORAL, ServiceError
 from tablemodel.endpoint.wire.http import Headers
 from tablemodel.endpoint.wire.responses import response
+from tablemodel.hosts import Hosts, hostname_of
 
 LOG = logging.getLogger(__name__)
 KEPT = 64

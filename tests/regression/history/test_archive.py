@@ -163,6 +163,10 @@ def test_a_file_system_whose_package_is_missing_is_named(run: Path) -> None:
     assert "secret" not in str(raised.value)
 
 
+def test_the_address_that_is_kept_has_no_password(run: Path) -> None:
+    assert archive(run, "memory://me:s3cr3t@box/run") == "memory://me@box/run"
+
+
 def test_only_that_run_is_deleted(run: Path, url: str) -> None:
     archive(run, url)
     with pytest.raises(HistoryProblem, match="holds run hotkey-1 and not run hotkey-2: it is left"):

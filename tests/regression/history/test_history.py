@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from sqlite3 import connect
 
 import pytest
 
@@ -44,6 +45,17 @@ def a_session(history: History, suite: str = "nightly", verdict: str = "good", r
         )
     history.end(session, verdict=verdict)  # type: ignore[arg-type]
     return session.id
+
+
+def test_no_password_is_kept_and_one_that_an_older_keyheat_kept_is_not_shown(history: History) -> None:
+    session = history.begin("nightly", "sha256:0")
+    url = "sftp://me:s3cr3t@host/runs/1"
+    history.add(session, case="hotkey", repetition=0, summary=a_summary(0), folder_url=url)
+    assert b"s3cr3t" not in history.path.read_bytes()
+    with connect(history.path) as older:
+        older.execute("UPDATE runs SET folder_url = ?", (url,))
+    (kept,) = history.runs(session)
+    assert kept.folder_url == "sftp://me@host/runs/1"
 
 
 def test_a_session_is_kept_with_its_runs_and_findings(history: History) -> None:

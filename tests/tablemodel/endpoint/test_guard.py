@@ -6,13 +6,13 @@ from typing import Any
 import orjson
 import pytest
 
-from tablemodel.addresses import Hosts, hostname_of
 from tablemodel.endpoint.process import EndpointProcess
 from tablemodel.endpoint.server import build_router
 from tablemodel.endpoint.service import Service
 from tablemodel.endpoint.tables.control import CONTROL
 from tablemodel.endpoint.wire.guard import KEPT
 from tablemodel.endpoint.wire.router import Router
+from tablemodel.hosts import Hosts, hostname_of
 from tests.tablemodel.endpoint.clients import FakeClock, client, taken_apart
 
 SIGNED = {"authorization": "AWS4-HMAC-SHA256 Credential=x", "x-amz-target": "DynamoDB_20120810.ListTables"}
