@@ -204,6 +204,7 @@ class Run:
             self.record.health.problems += self.timeline.problems
             folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]
         folder.manifest |= self.ground.noted_at_end(ended_s)
+        self.ground.see_company(self.record.health)
         self.ground.write_partitions(ended_s)
         verdict = self.verdict(attempts=int(self.record.seconds.total()[ATTEMPTS]), ended_s=ended_s)
         folder.end(self.record, verdict, status=status, start_s=started_s, end_s=ended_s)
