@@ -19,7 +19,7 @@ from analyzers.labelling.growth import with_growth
 from analyzers.labelling.heat import Heat, heat
 from analyzers.labelling.insights import insight_heats
 from analyzers.labelling.reads import with_reads
-from analyzers.labelling.verdict import verdict
+from analyzers.labelling.verdict import verdict, with_company
 from analyzers.labels import label
 from analyzers.thresholds import Thresholds, load_thresholds
 from analyzers.words import sentence
@@ -69,7 +69,7 @@ def diagnose(
     labels = with_growth(label(evidence, thresholds), evidence, heats, thresholds)
     generator = _generator(client)
     judged = verdict(labels, evidence, client=client, generator=generator, numbers=thresholds)
-    judged = with_reads(judged, client)
+    judged = with_company(with_reads(judged, client), client)
     advised: tuple[Recommendation, ...] = ()
     if judged.constraint != "none":
         advised = advise(labels, evidence, heats, thresholds, client=client, scenario=scenario)

@@ -73,6 +73,16 @@ class Machine(_Part):
     cpu: str
 
 
+class SharedWith(_Part):
+    """Another run that was on a table of this one while it was; its times by the clock of its own machine."""
+
+    table: str
+    run: str
+    owner: str = "unknown"
+    since: Time | None = None
+    until: Time | None = None
+
+
 class PartitionsNoted(PartitionFacts):
     """What the run saw of the table's partitions, and what it could not see."""
 
@@ -105,6 +115,7 @@ class Manifest(_Part):
     machine: Machine | None = None  # None: it was simulated, or nobody looked
     table: TableFacts
     existing: bool = False  # the table was there, and was loaded as it was
+    shared_with: tuple[SharedWith, ...] = ()
     table_notes: tuple[str, ...] = ()  # what else writes to it do, and what may change it meanwhile
     processes: int | None = None
     users: int | None = None
@@ -136,6 +147,17 @@ class Manifest(_Part):
     def simulated(self) -> bool:
         """Whether nothing was sent: the run was simulated on a virtual clock."""
         return self.target == SIMULATED
+
+    @property
+    def company(self) -> str | None:
+        """The runs that loaded the same tables meanwhile, in words; None where there were none."""
+        if not self.shared_with:
+            return None
+        who = "; ".join(f"run {one.run} of {one.owner} loaded table {one.table}" for one in self.shared_with)
+        return (
+            f"This run was not alone: {who} at the same time. "
+            "What was limited, and what would help, is of all of them together."
+        )
 
     @property
     def name(self) -> str | None:

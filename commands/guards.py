@@ -34,6 +34,10 @@ OPTIONS = (
         "--allow-protected", metavar="NAME", multiple=True,
         help="load this table although it has deletion protection or point-in-time recovery; may be repeated",
     ),
+    click.option(
+        "--share", is_flag=True,
+        help="load a table although another run is loading it; the verdicts of both say so",
+    ),
     click.option("--clean-up", is_flag=True, help="delete the items of this run when it is over"),
     click.option("--keep-table", is_flag=True, help="keep the tables that this run creates"),
     click.option("--yes", is_flag=True, help="do not ask whether to go on; needed where nobody can be asked"),
@@ -70,6 +74,7 @@ class Guards:
     table: str | None
     allow_table: tuple[str, ...]
     allow_protected: tuple[str, ...]
+    share: bool
     clean_up: bool
     keep_table: bool
     yes: bool

@@ -103,6 +103,12 @@ def _with_failures(made: Verdict, share: float | None, numbers: Failures) -> Ver
     return made.model_copy(update={"valid": False, "because": (said, *made.because)})
 
 
+def with_company(made: Verdict, client: ClientFiles | None) -> Verdict:
+    """The verdict, which begins with the runs that loaded the same tables meanwhile, if there were any."""
+    said = client.manifest.company if client and client.manifest else None
+    return made if said is None else made.model_copy(update={"because": (said, *made.because)})
+
+
 def _of_groups(found: Sequence[Group]) -> Verdict:
     first, *others = found
     total = sum(group.throttles for group in found)

@@ -72,6 +72,11 @@ def _add_guards(parser: Any) -> None:
         default=[],
         help="load this table although it has deletion protection or point-in-time recovery; may be repeated",
     )
+    add(
+        "--share",
+        action="store_true",
+        help="load a table although another run is loading it; the verdicts of both say so",
+    )
     add("--clean-up", action="store_true", help="delete the items of this run from the table when it is over")
     add("--keep-table", action="store_true", help="keep the tables that this run creates")
     add("--yes", action="store_true", help="do not ask whether to go on; needed where nobody can be asked")

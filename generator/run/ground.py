@@ -17,6 +17,7 @@ from generator.around.partitions import NotTold, partitions_of
 from generator.around.steady import SteadyClock
 from generator.existing.after import clean_up
 from generator.record.folder import RunFolder, time_of
+from generator.record.health import Health
 from generator.run.insights import ThrottledKeys
 from generator.run.manifest import manifest_of
 from generator.run.options import Plan, run_folder
@@ -83,6 +84,17 @@ class Ground:
     def noted_at_end(self, ended_s: float) -> dict[str, Any]:
         """Members of the manifest that are known only now."""
         return self.around.noted_at_end(self.started_s, ended_s) if self.around else {}
+
+    def see_company(self, health: Health) -> None:
+        """Have the manifest say which runs were on the tables, too, and `health` what is not known of it."""
+        if self.tables is None:
+            return
+        company = self.tables.company()
+        health.missing += company.unknown
+        if others := company.to_json():
+            self.folder.manifest["shared_with"] = others
+            who = ", ".join(f"run {one['run']} of {one['owner']}" for one in others)
+            self.progress.say(f"this run was not alone: {who} loaded the same table meanwhile")
 
     def write_partitions(self, ended_s: float) -> None:
         """Write what each partition served and refused, where the endpoint is ours. Raises `FileProblem`."""
@@ -154,10 +166,12 @@ class Ground:
             allowed=allowed_by(self.plan, target),
             keep=self.plan.keep_table,
             lasts_s=lasts_s,
+            alone=self.plan.target is None,
             say=self.progress.say,
             phase=self.progress.phase,
         )
         self._leave.callback(tables.leave)
+        self._leave.callback(gevent.spawn(tables.keep_up).kill)
         description = tables.prepare(self.plan.scenario.table)
         for companion in self.plan.scenario.companions:
             tables.prepare(companion)

@@ -59,6 +59,7 @@ class Plan:
     existing: str | None = None  # the table that is loaded as it is; None: the scenario's own
     allowed: frozenset[str] = frozenset()  # tables that are not ours, and may be loaded
     allowed_protected: frozenset[str] = frozenset()  # the same, of those that are protected
+    share: bool = False  # tables that other runs are loading may be loaded, too
     marked: bool = False  # items name the run: the table is somebody else's
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
     notes: tuple[str, ...] = ()  # what a person should know of it
@@ -135,6 +136,7 @@ def check_options(
         existing=options.table,
         allowed=frozenset(options.allow_table),
         allowed_protected=frozenset(options.allow_protected),
+        share=options.share,
         clean_up=options.clean_up,
         keep_table=options.keep_table,
         yes=options.yes,

@@ -43,4 +43,5 @@ def allowed_by(plan: Plan, target: Target) -> Allowed:
         foreign=plan.allowed,
         protected=plan.allowed_protected,
         existing=plan.existing,
+        share=plan.share,
     )

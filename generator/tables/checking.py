@@ -2,13 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from generator.tables.creating import mistake
 from generator.tables.differences import differences
 from generator.tables.errors import Refused, TableError
 from generator.tables.facts import all_active
-from generator.tables.ownership import refusals, standing, unusable
+from generator.tables.holds import live_in, refusal
+from generator.tables.ownership import Unread, refusals, standing, tags_read, unusable
 from tablemodel.spec.table import TableSpec
 
 
@@ -16,17 +18,22 @@ from tablemodel.spec.table import TableSpec
 class Allowed:
     """What a person said of tables that are there: which may be loaded, and which is loaded as it is.
 
-    On this machine (`local`) no table is somebody's, so that none is refused there.
+    On this machine (`local`) no table is somebody's, so that none is refused there, but for one that another
+    run is loading: that one is refused everywhere, unless it is said to be shared.
     """
 
     local: bool
     foreign: Collection[str] = ()
     protected: Collection[str] = ()
     existing: str | None = None
+    share: bool = False
 
 
 def check_tables(
-    found: Iterable[tuple[TableSpec, Mapping[str, Any] | None]], client: Any, allowed: Allowed
+    found: Iterable[tuple[TableSpec, Mapping[str, Any] | None]],
+    client: Any,
+    allowed: Allowed,
+    now: datetime,
 ) -> None:
     """Hold tables, each with DescribeTable's answer or None, against what is allowed and described.
 
@@ -35,12 +42,26 @@ def check_tables(
     refused, wrong = list[str](), list[str]()
     for spec, description in found:
         wrong += obstacles(spec, description, allowed)
-        if description is not None and not allowed.local:
-            refused += refusals(standing(client, description), allowed.foreign, allowed.protected)
+        if description is not None:
+            refused += _refusals(spec.name, description, client, allowed, now)
     if refused:
         raise Refused(*refused, *wrong)
     if wrong:
         raise TableError(*wrong)
+
+
+def _refusals(
+    name: str, description: Mapping[str, Any], client: Any, allowed: Allowed, now: datetime
+) -> list[str]:
+    """Why a table that is there must not be loaded: for whose it is, and for who is loading it."""
+    if allowed.local:
+        lines, tags = list[str](), tags_read(client, description)
+    else:
+        table = standing(client, description)
+        lines, tags = refusals(table, allowed.foreign, allowed.protected), table.tags
+    if isinstance(tags, Unread) or allowed.share:
+        return lines
+    return [*lines, *(refusal(name, hold) for hold in live_in(tags, now))]
 
 
 def obstacles(spec: TableSpec, description: Mapping[str, Any] | None, allowed: Allowed) -> list[str]:

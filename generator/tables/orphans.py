@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from generator.tables.costs import DAY_H, dollars_per_hour
 from generator.tables.differences import mode_of
+from generator.tables.holds import live_in
 from generator.tables.ownership import Standing, protections, recovery_of, why_unread
 from generator.tables.tags import EXPIRES, OWNER, RUN, expiry_of, tags_of
 from generator.tables.waiting import Patience, described, until_gone
@@ -117,6 +118,8 @@ class Search:
             return "its time is not over"
         if description["TableStatus"] != "ACTIVE":
             return f"its status is {description['TableStatus']}"
+        if holds := live_in(tags, self.now):
+            return "; ".join(hold.in_words() for hold in holds)
         recovery = recovery_of(self.client, description)
         return "; ".join(protections(Standing(description=description, tags=tags, recovery=recovery))) or None
 

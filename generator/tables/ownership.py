@@ -18,6 +18,7 @@ from generator.tables.tags import RUN, tags_of
 
 DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
 NOT_SERVED = ("UnknownOperationException", "UnknownOperation", "NotImplemented", "InvalidAction")
+NO_ARN = "this endpoint gives the table no ARN, and without one it has no tags"
 UNUSABLE = {
     "DELETING": "it is being deleted; run again when it is gone",
     "ARCHIVING": "it is being archived, since its encryption key cannot be used; restore its backup first",
@@ -58,7 +59,9 @@ class Standing:
 def standing(client: Any, description: Mapping[str, Any]) -> Standing:
     """Ask for what DescribeTable does not say. Errors other than refusals are raised."""
     return Standing(
-        description=description, tags=_tags(client, description), recovery=recovery_of(client, description)
+        description=description,
+        tags=tags_read(client, description),
+        recovery=recovery_of(client, description),
     )
 
 
@@ -130,7 +133,10 @@ def why_unread(error: ClientError, operation: str) -> str:
     return f"{operation} was answered with {code}: {error.response['Error'].get('Message', '')}"
 
 
-def _tags(client: Any, description: Mapping[str, Any]) -> Mapping[str, str] | Unread:
+def tags_read(client: Any, description: Mapping[str, Any]) -> Mapping[str, str] | Unread:
+    """A table's tags, or why they cannot be read."""
+    if "TableArn" not in description:
+        return Unread(NO_ARN)
     try:
         return tags_of(client, description["TableArn"])
     except ClientError as error:

@@ -18,8 +18,11 @@ from generator.tables import costs
 from generator.tables.checking import Allowed, check_tables, obstacles
 from generator.tables.creating import create
 from generator.tables.errors import TableError
-from generator.tables.removal import by_hand, made_by, remove
-from generator.tables.tags import EXPIRES, RUN, as_text, expiry_of, tags_for, tags_of, user_name
+from generator.tables.holding import Holding
+from generator.tables.holds import Hold
+from generator.tables.ownership import Unread, tags_read
+from generator.tables.removal import by_hand, identity_of, made_by, remove, replaced
+from generator.tables.tags import EXPIRES, RUN, as_text, expiry_of, tags_for, user_name
 from generator.tables.waiting import Patience, described, until_active
 from generator.transport.boto import make_client
 from generator.transport.target import Target
@@ -38,35 +41,55 @@ def control_client(target: Target) -> Any:
 
 
 def look_at_tables(
-    target: Target, specs: Iterable[TableSpec], allowed: Allowed, connect: Connect = control_client
+    target: Target,
+    specs: Iterable[TableSpec],
+    allowed: Allowed,
+    connect: Connect = control_client,
+    now_s: Callable[[], float] = time,
 ) -> None:
     """See, before anything starts, whether the target answers and all tables can and may be loaded.
 
     Raises `Refused` or `TableError` with everything that is in the way.
     """
     with _asked(target, "the scenario's tables", connect) as client:
-        check_tables([(spec, described(client, spec.name)) for spec in specs], client, allowed)
+        found = [(spec, described(client, spec.name)) for spec in specs]
+        check_tables(found, client, allowed, datetime.fromtimestamp(now_s(), UTC))
 
 
 @dataclass(slots=True)
 class Made:
-    """A table that the run asked for: until when it lives, and whether it has ever been ACTIVE."""
+    """A table that the run asked for: until when it lives, whether it was ever ACTIVE, and which it is."""
 
     spec: TableSpec
     expires: datetime
+    hold: Hold
     active: bool = False
+    identity: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Runs that were on this one's tables while it was, by table, and what is not known of that."""
+
+    others: Mapping[str, list[Hold]]
+    unknown: tuple[str, ...]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """As `run.json` keeps it."""
+        return [{"table": name, **hold.to_json()} for name, holds in self.others.items() for hold in holds]
 
 
 def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any]:
     """Make sure that a table is there, and describe it; it stays. Raises `Refused` or `TableError`."""
-    return RunTables(target=target, run_id=run_id).prepare(spec)
+    return RunTables(target=target, run_id=run_id, alone=True).prepare(spec)
 
 
 @dataclass(slots=True, kw_only=True)
 class RunTables:
     """What a run makes, finds and leaves behind.
 
-    `lasts_s` is how long it means to load; `say` tells a person something, `phase` that something begins.
+    `lasts_s` is how long it means to load; `alone` says that nobody else can come to its tables; `say` tells
+    a person something, `phase` that something begins.
     """
 
     target: Target
@@ -74,57 +97,92 @@ class RunTables:
     allowed: Allowed | None = None  # None: nothing beyond what everybody may
     keep: bool = False
     lasts_s: float = 0.0
+    alone: bool = False
     say: Callable[[str], None] = lambda _words: None
     phase: Callable[[str, str], None] = lambda _name, _words: None
     sleep: Callable[[float], None] = gevent.sleep
     now_s: Callable[[], float] = time
     connect: Connect = control_client
     _made: dict[str, Made] = field(default_factory=dict)
+    _holding: Holding = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._holding = Holding(
+            run_id=self.run_id, lasts_s=self.lasts_s, local=self.target.local, share=self._allowed.share,
+            sleep=self.sleep, now_s=self.now_s, say=self.say,
+        )  # fmt: skip
 
     def prepare(self, spec: TableSpec) -> dict[str, Any]:
         """The table, ACTIVE and as the scenario describes it, made where it was not there.
 
-        Raises `Refused` where it is somebody else's, `TableError` where it cannot be had.
+        Raises `Refused` where it is somebody else's, or another run's; `TableError` where it cannot be had.
         """
-        allowed = self.allowed or Allowed(local=self.target.local)
         with _asked(self.target, f"table {spec.name}", self.connect) as client:
             description = described(client, spec.name)
-            check_tables([(spec, description)], client, allowed)
-            if description is None and not self._make(client, spec):
-                check_tables([(spec, described(client, spec.name))], client, allowed)  # somebody was quicker
+            check_tables([(spec, description)], client, self._allowed, self._now())
+            if description is None and not self._make(client, spec):  # somebody was quicker
+                check_tables([(spec, described(client, spec.name))], client, self._allowed, self._now())
             active = until_active(client, spec.name, self._patience)
             if active is None:
                 raise TableError(f"table {spec.name} was not active in {self._patience.limit_s:g} s")
             if spec.name in self._made:
-                self._made[spec.name].active = True
-            elif wrong := obstacles(spec, active, allowed):
+                self._is_there(self._made[spec.name], active)
+            elif wrong := obstacles(spec, active, self._allowed):
                 raise TableError(*wrong)
-            elif not self.target.local:
-                self._live_long_enough(client, spec, active)
+            elif not self.alone:
+                self._come_to(client, spec, active)
             return active
+
+    def keep_up(self) -> None:
+        """Say forever, on the tables themselves, that they are loaded. Run it in a greenlet of its own."""
+        if not self.alone:
+            self._holding.keep_up(lambda: self.connect(self.target))
+
+    def company(self) -> Company:
+        """Who else was on the tables so far."""
+        if not self._holding.names:
+            return Company({}, tuple(self._holding.unknown))
+        try:
+            with _asked(self.target, "the run's tables", self.connect) as client:
+                return Company(self._holding.met(client), tuple(self._holding.unknown))
+        except TableError as error:
+            return Company({}, (f"whether other runs loaded the tables, too, is not known: {error}",))
 
     def leave(self) -> None:
         """Delete what the run made, or say what it costs to keep it. What cannot be deleted is said."""
-        if self.target.local:
-            return  # tables there go with their endpoint
-        while self._made:
+        while self._made and not self.target.local:  # there, tables go with their endpoint
             one = next(reversed(self._made.values()))
-            keep = self._keeps(one)
             try:
                 with _asked(self.target, f"table {one.spec.name}", self.connect) as client:
-                    (self._kept if keep else self._delete)(client, one)
+                    self._put_back(client, one)
             except TableError as error:
                 self.say(f"{error}. It may be there, and cost. {self._by_hand(one)}")
             del self._made[one.spec.name]
+        if not self._holding.names:
+            return
+        try:
+            with _asked(self.target, "the run's tables", self.connect) as client:
+                self._holding.release(client)
+        except TableError as error:
+            self.say(str(error))
 
     def left_behind(self) -> list[str]:
         """The tables that this run made and has neither deleted nor left as they were meant to be."""
-        if self.target.local:
-            return []
+        made = {} if self.target.local else self._made
         return [
-            f"table {one.spec.name}, which this run made, is there, and costs. {self._by_hand(one)}"
-            for one in self._made.values()
+            *(
+                f"table {one.spec.name}, which this run made, is there, and costs. {self._by_hand(one)}"
+                for one in made.values()
+            ),
+            *self._holding.left_behind(but=made),
         ]
+
+    @property
+    def _allowed(self) -> Allowed:
+        return self.allowed or Allowed(local=self.target.local)
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self.now_s(), UTC)
 
     def _keeps(self, one: Made) -> bool:
         return one.active and (self.keep or one.spec.on_end == "keep")
@@ -140,35 +198,62 @@ class RunTables:
 
     def _expires(self, spec: TableSpec) -> datetime:
         """When a table that is left behind may be swept away: so many hours after the load."""
-        now = datetime.fromtimestamp(self.now_s(), UTC)
-        return now + timedelta(seconds=self.lasts_s, hours=spec.expires_h)
+        return self._now() + timedelta(seconds=self.lasts_s, hours=spec.expires_h)
 
     def _make(self, client: Any, spec: TableSpec) -> bool:
         """Ask for the table; False where somebody else did a moment before.
 
         It is this run's as well where the answer was lost, and the request sent again by the SDK was refused.
         """
-        expires = self._expires(spec)
-        self._made[spec.name] = Made(spec, expires)
-        made = create(client, spec, tags_for(self.run_id, owner=user_name(), expires=expires))
+        expires, hold = self._expires(spec), self._holding.hold()
+        self._made[spec.name] = Made(spec, expires, hold)
+        tags = tags_for(self.run_id, owner=user_name(), expires=expires)
+        made = create(client, spec, tags if self.alone else [*tags, hold.tag()])
         made = made or made_by(client, spec.name, self.run_id, self._patience)
         if not made:
             del self._made[spec.name]
         return made
 
-    def _live_long_enough(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
-        """Have a table of an earlier run not expire under this one; one that is not ours stays untouched."""
+    def _is_there(self, made: Made, description: Mapping[str, Any]) -> None:
+        """A table that the run asked for can be loaded from now on."""
+        made.active, made.identity = True, identity_of(description)
+        if not self.alone:
+            self._holding.made(made.spec.name, description.get("TableArn"), made.hold)
+
+    def _come_to(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
+        """Say on a table that was there that this run loads it; one that is not ours stays untouched."""
+        tags = tags_read(client, description)
+        if isinstance(tags, Unread):
+            self._holding.cannot_know(spec.name, tags.why)
+        elif RUN not in tags and not self.target.local:
+            self._holding.cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
+        else:
+            self._holding.claim(client, spec.name, description["TableArn"])
+            if not self.target.local:
+                self._live_long_enough(client, spec, description["TableArn"], tags)
+
+    def _live_long_enough(self, client: Any, spec: TableSpec, arn: str, tags: Mapping[str, str]) -> None:
+        """Have a table of an earlier run not expire under this one."""
         try:
-            tags, expires = tags_of(client, description["TableArn"]), self._expires(spec)
-            if RUN not in tags or (until := expiry_of(tags)) is None or until >= expires:
+            expires = self._expires(spec)
+            if (until := expiry_of(tags)) is None or until >= expires:
                 return
-            tag = {"Key": EXPIRES, "Value": as_text(expires)}
-            client.tag_resource(ResourceArn=description["TableArn"], Tags=[tag])
+            client.tag_resource(ResourceArn=arn, Tags=[{"Key": EXPIRES, "Value": as_text(expires)}])
         except (ClientError, BotoCoreError, ValueError) as error:
             self.say(f"table {spec.name} may expire during this run, and be swept away: {error}")
 
-    def _kept(self, client: Any, made: Made) -> None:
-        name, description = made.spec.name, described(client, made.spec.name)
+    def _put_back(self, client: Any, made: Made) -> None:
+        """Keep or delete a table that the run made; another one that has its name by now is left alone."""
+        description = described(client, made.spec.name)
+        if description is not None and (words := replaced(description, made.identity)) is not None:
+            self.say(words)
+        elif self._keeps(made):
+            self._kept(description, made)
+        else:
+            self._delete(client, made)
+
+    def _kept(self, description: Mapping[str, Any] | None, made: Made) -> None:
+        name = made.spec.name
         if description is None:
             self.say(f"table {name} is to be kept, and is not there any more: somebody deleted it")
             return
@@ -179,8 +264,9 @@ class RunTables:
     def _delete(self, client: Any, made: Made) -> None:
         name = made.spec.name
         self.phase("deleting", f"keyheat: deleting table {name}, which this run made")
-        why = remove(client, name, self.run_id, self._patience, new=not made.active)
+        why = remove(client, name, self.run_id, self._patience, now=self._now(), new=not made.active)
         if why is None:
+            self._holding.forget(name)
             self.say(f"table {name}, which this run made, is deleted")
         else:
             self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(made)}")

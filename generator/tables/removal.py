@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from generator.tables.holds import live_in
 from generator.tables.ownership import Unread, protections, standing
 from generator.tables.tags import RUN, tags_of
 from generator.tables.waiting import Patience, described, until_active, until_gone
@@ -14,7 +16,9 @@ LOOKS, LOOK_S = 5, 2.0  # a table and its tags are seen a few seconds after they
 """https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html"""
 
 
-def remove(client: Any, name: str, run_id: str, patience: Patience, *, new: bool = False) -> str | None:
+def remove(
+    client: Any, name: str, run_id: str, patience: Patience, *, now: datetime, new: bool
+) -> str | None:
     """Delete the table that the run made, and wait until it is gone; gives why it was not.
 
     A table that is not there needs no deletion; `new` is one that may only not be seen yet. One that is still
@@ -24,7 +28,7 @@ def remove(client: Any, name: str, run_id: str, patience: Patience, *, new: bool
         description = _several_looks(lambda: described(client, name), patience, LOOKS if new else 1)
         if description is None:
             return None
-        why = _kept(client, description, run_id, patience)
+        why = _kept(client, description, run_id, patience, now)
         if why is not None:
             return why
         if description["TableStatus"] != "DELETING":
@@ -58,8 +62,29 @@ def by_hand(name: str, region: str) -> str:
     return f"aws dynamodb delete-table --table-name {name} --region {region}"
 
 
-def _kept(client: Any, description: Mapping[str, Any], run_id: str, patience: Patience) -> str | None:
-    """Why the table is left alone: somebody replaced it, or somebody protects it."""
+def identity_of(description: Mapping[str, Any]) -> str | None:
+    """What tells a table from another one of its name; None where the endpoint says nothing of the kind."""
+    number, made = description.get("TableId"), description.get("CreationDateTime")
+    if number is not None:
+        return f"table id {number}"
+    return None if made is None else f"made at {made}"
+
+
+def replaced(description: Mapping[str, Any], identity: str | None) -> str | None:
+    """That a table is not the one of that `identity`, but another of its name; None where it is not seen."""
+    found = identity_of(description)
+    if identity is None or found is None or found == identity:
+        return None
+    return (
+        f"table {description['TableName']} is another one by now ({found}): that of this run ({identity}) "
+        "was deleted in the meantime, and somebody made one of the same name. It is left alone"
+    )
+
+
+def _kept(
+    client: Any, description: Mapping[str, Any], run_id: str, patience: Patience, now: datetime
+) -> str | None:
+    """Why the table is left alone: it is not ours any more, somebody protects it, or is loading it."""
     arn = description["TableArn"]
     tags = _several_looks(lambda: _tagged(tags_of(client, arn)), patience, LOOKS) or {}
     if tags.get(RUN) != run_id:
@@ -67,7 +92,8 @@ def _kept(client: Any, description: Mapping[str, Any], run_id: str, patience: Pa
     table = standing(client, description)
     if isinstance(table.recovery, Unread):
         table = replace(table, recovery=False)  # it is the run's own
-    return "; ".join(protections(table)) or None
+    others = [hold.in_words() for hold in live_in(tags, now, but=run_id)]
+    return "; ".join([*protections(table), *others]) or None
 
 
 def _tagged(tags: dict[str, str]) -> dict[str, str] | None:

@@ -18,28 +18,32 @@ NOT_IN_A_VALUE = re.compile(r"[^\w .:/=+@-]")
 
 def tags_for(run_id: str, *, owner: str, expires: datetime) -> list[dict[str, str]]:
     """The tags of a table that a run makes, as CreateTable takes them."""
-    values = {RUN: run_id, OWNER: _as_value(owner), EXPIRES: as_text(expires)}
+    values = {RUN: run_id, OWNER: as_value(owner), EXPIRES: as_text(expires)}
     return [{"Key": key, "Value": value} for key, value in values.items()]
 
 
 def tags_of(client: Any, arn: str) -> dict[str, str]:
     """The tags of a table, all pages of them."""
     pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
-    return {tag["Key"]: tag["Value"] for page in pages for tag in page.get("Tags", ())}
+    tags = (tag for page in pages for tag in page.get("Tags") or ())
+    return {str(tag.get("Key", "")): str(tag.get("Value", "")) for tag in tags}
 
 
 def expiry_of(tags: Mapping[str, str]) -> datetime | None:
     """When the table may be swept away; None where it does not say. Raises `ValueError` for no time."""
     text = tags.get(EXPIRES)
-    if text is None:
-        return None
+    return None if text is None else moment_of(text)
+
+
+def moment_of(text: str) -> datetime:
+    """A moment in UTC as a tag says it, whoever wrote that. Raises `ValueError` for no time."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # the first hour of the year 1 is before it in UTC
         raise ValueError(f"{text!r} is no time") from error
-    if moment.tzinfo is None:
-        raise ValueError(f"{text!r} does not say in which time zone")
-    return moment.astimezone(UTC)
+    raise ValueError(f"{text!r} does not say in which time zone")
 
 
 def as_text(moment: datetime) -> str:
@@ -55,5 +59,6 @@ def user_name() -> str:
         return "unknown"
 
 
-def _as_value(text: str) -> str:
+def as_value(text: str) -> str:
+    """Text with nothing in it that the value of a tag cannot have."""
     return NOT_IN_A_VALUE.sub("_", text)[:LONGEST_VALUE] or "unknown"

@@ -167,6 +167,8 @@ def _warnings(run: Run) -> tuple[str, ...]:
             f"The run was {'interrupted' if run.manifest.status == 'interrupted' else 'not finished'}: "
             "it shows what was recorded until then."
         )
+    if run.manifest is not None and run.manifest.company is not None:
+        said.append(run.manifest.company)
     if run.simulated:
         said.append("Simulated on a virtual clock: no request was sent, and there are no latencies.")
     said += map(sentence, run.health.missing)

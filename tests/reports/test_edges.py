@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
+from analyzers.client import ClientFiles
 from analyzers.formats import Diagnosis, Evidence, TableFacts
+from analyzers.labelling.verdict import with_company
 from analyzers.manifest import Manifest
 from reports.run.load import Run, load_run
 from reports.run.page import render
@@ -141,3 +143,20 @@ def test_a_table_that_was_there_is_said_to_be(generated_at):
     text = text_of(run, generated_at)
     assert "table orders, loaded as it was" in text
     assert "Auto scaling may change its capacity during this run: writes of the table." in text
+
+
+def test_a_run_that_was_not_alone_says_so_first(generated_at):
+    other = {
+        "table": "orders",
+        "run": "run-2",
+        "owner": "bob",
+        "since": None,
+        "until": "2026-11-20T13:00:00Z",
+    }
+    alone, shared = manifest(), manifest(shared_with=[other])
+    said = "This run was not alone: run run-2 of bob loaded table orders at the same time."
+    assert said in text_of(Run(diagnosis=diagnosis(), manifest=shared), generated_at)
+    assert "not alone" not in text_of(Run(diagnosis=diagnosis(), manifest=alone), generated_at)
+    (because, *_rest) = with_company(diagnosis().verdict, ClientFiles(manifest=shared)).because
+    assert because.startswith(said)
+    assert with_company(diagnosis().verdict, ClientFiles(manifest=alone)) == diagnosis().verdict

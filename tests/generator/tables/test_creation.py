@@ -174,7 +174,8 @@ def test_an_expiry_is_read_as_it_was_written() -> None:
     assert expiry_of({"keyheat-expires": as_text(moment)}) == moment
     assert expiry_of({"keyheat-expires": "2026-11-22T05:04:05+02:00"}) == moment
     assert expiry_of({}) is None
-    for text in ("tomorrow", "", "2026-11-22T03:04:05"):
+    beyond = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")  # what a year can be, in UTC
+    for text in ("tomorrow", "", "2026-11-22T03:04:05", *beyond):
         with pytest.raises(ValueError, match=r"is no time|time zone"):
             expiry_of({"keyheat-expires": text})
 

@@ -87,6 +87,12 @@ def tag(key: str, value: str) -> Callable[[Account], object]:
     ("change", "words"),
     [
         (tag("keyheat-expires", "tomorrow"), "its tag keyheat-expires cannot be read: 'tomorrow' is no time"),
+        (tag("keyheat-expires", "0001-01-01T00:00:00+23:59"), "its tag keyheat-expires cannot be read"),
+        (tag("keyheat-live-run-2", "soon"), "its tag keyheat-live-run-2 cannot be read"),
+        (
+            tag("keyheat-live-run-2", "2026-01-01T00:00:00Z/2099-01-01T00:00:00Z bob"),
+            "run run-2 of bob is loading it, until 2099-01-01T00:00:00Z",
+        ),
         (
             lambda account: account.ddb.untag_resource(
                 ResourceArn=account.describe("left")["TableArn"], TagKeys=["keyheat-expires"]
@@ -104,6 +110,34 @@ def test_what_may_not_be_deleted_is_listed_with_the_reason(
     account: Account, change: Callable[[Account], object], words: str
 ) -> None:
     assert words in (kept_for(account, change) or "")
+
+
+def test_tags_that_no_run_writes_do_not_end_the_search() -> None:
+    """All tags are somebody's: an endpoint of others may answer with a tag that has no value, or a number."""
+    account = ours()
+    leave_behind(account, "left")
+    leave_behind(account, "odd")
+
+    class Odd:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(account.ddb, name)
+
+        def get_paginator(self, name: str) -> Any:
+            return account.ddb.get_paginator(name) if name != "list_tags_of_resource" else self
+
+        def paginate(self, ResourceArn: str) -> Any:
+            odd = [
+                {"Key": "keyheat", "Value": "run-1"},
+                {"Key": "team"},
+                {"Key": "keyheat-expires", "Value": 7},
+            ]
+            if ResourceArn.endswith("odd"):
+                return [{"Tags": odd}, {"Tags": None}]
+            return account.ddb.get_paginator("list_tags_of_resource").paginate(ResourceArn=ResourceArn)
+
+    kept = reasons(found_in(search_in(account, 2, Odd())))
+    assert kept["left"] is None
+    assert "its tag keyheat-expires cannot be read" in (kept["odd"] or "")
 
 
 def test_a_table_that_is_being_changed_is_not_deleted() -> None:

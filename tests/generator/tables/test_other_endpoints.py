@@ -8,6 +8,7 @@ from typing import Any
 import boto3
 import pytest
 
+from generator.tables.checking import Allowed
 from generator.tables.errors import Refused
 from generator.tables.prepare import RunTables
 from tests.generator.probe.endpoints import dynalite, dynoxide
@@ -25,8 +26,9 @@ def client_at(url: str) -> Any:
     )
 
 
-def a_run(url: str, run_id: str, said: list[str]) -> RunTables:
+def a_run(url: str, run_id: str, said: list[str], allowed: Allowed | None = None) -> RunTables:
     return RunTables(
+        allowed=allowed,
         target=ELSEWHERE,
         run_id=run_id,
         say=said.append,
@@ -45,7 +47,12 @@ def test_only_a_table_that_says_so_is_the_runs(
         tables.prepare(SPEC)
         later = a_run(url, "run-2", said)
         if keeps_tags:
+            with pytest.raises(Refused, match=r"run run-1 of .* --share"):
+                later.prepare(SPEC)
+            later = a_run(url, "run-2", said, Allowed(local=False, share=True))
             later.prepare(SPEC)
+            assert "table made is shared: run run-1" in said.pop()
+            assert [hold.run for hold in tables.company().others["made"]] == ["run-2"]
         else:
             with pytest.raises(Refused, match="--allow-table made"):
                 later.prepare(SPEC)

@@ -10,9 +10,13 @@ import pytest
 from botocore.exceptions import ClientError
 
 from generator.tables.checking import Allowed
+from generator.tables.creating import create
 from generator.tables.errors import Refused, TableError
 from generator.tables.facts import table_facts
+from generator.tables.holding import LEASE_S
 from generator.tables.prepare import RunTables, look_at_tables, prepare_table
+from generator.tables.removal import identity_of
+from generator.tables.tags import as_text
 from generator.transport.target import target_at
 from tablemodel.endpoint.process import EndpointProcess
 from tests.generator.tables.conftest import ELSEWHERE, Account, ours, spec_of
@@ -46,9 +50,21 @@ def run_of(account: Account, run_id: str = "run-1", heard: Heard | None = None, 
     )  # fmt: skip
 
 
+def earlier(account: Account, **spec: Any) -> str:
+    """A run that is over has kept its table; gives the table's ARN."""
+    tables = run_of(account, keep=True)
+    arn: str = tables.prepare(spec_of(**spec))["TableArn"]
+    tables.leave()
+    return arn
+
+
+def at(moment_s: float) -> str:
+    return as_text(datetime.fromtimestamp(moment_s, UTC))
+
+
 def look(account: Account, *names: str, **allowed: Any) -> None:
     specs = [spec_of(name=name) for name in names]
-    look_at_tables(ELSEWHERE, specs, Allowed(local=False, **allowed), account.connect)
+    look_at_tables(ELSEWHERE, specs, Allowed(local=False, **allowed), account.connect, account.now_s)
 
 
 def without(client: Any, **instead: Callable[..., Any]) -> Any:
@@ -76,7 +92,8 @@ def test_a_table_says_whose_it_is_and_until_when(account: Account, monkeypatch: 
     assert account.tags("made") == {
         "keyheat": "run-1",
         "keyheat-owner": "ann",
-        "keyheat-expires": f"{datetime.fromtimestamp(began_s + 3 * HOUR_S, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "keyheat-expires": at(began_s + 3 * HOUR_S),
+        "keyheat-live-run-1": f"{at(began_s)}/{at(began_s + HOUR_S + LEASE_S)} ann",
     }
 
 
@@ -109,7 +126,7 @@ def test_a_table_is_kept_where_somebody_says_so(account: Account, keep: bool, on
 
 
 def test_a_table_that_was_there_before_is_never_deleted(account: Account) -> None:
-    run_of(account).prepare(spec_of())
+    earlier(account)
     later = run_of(account, "run-2")
     later.prepare(spec_of())
     later.leave()
@@ -119,14 +136,16 @@ def test_a_table_that_was_there_before_is_never_deleted(account: Account) -> Non
 
 def test_a_table_of_an_earlier_run_does_not_expire_under_a_later_one() -> None:
     account = ours()
-    run_of(account).prepare(spec_of(expires_h=1))
+    earlier(account, expires_h=1)
     before = account.tags("made")["keyheat-expires"]
-    run_of(account, "run-2").prepare(spec_of(expires_h=0.5))
+    later = run_of(account, "run-2")
+    later.prepare(spec_of(expires_h=0.5))
     assert account.tags("made")["keyheat-expires"] == before
+    later.leave()
     account.sleep(2 * HOUR_S)
     run_of(account, "run-3", lasts_s=HOUR_S).prepare(spec_of(expires_h=1))
     after = datetime.fromisoformat(account.tags("made")["keyheat-expires"])
-    assert after.timestamp() == account.now_s() + 2 * HOUR_S
+    assert 0 <= account.now_s() + 2 * HOUR_S - after.timestamp() < 5, "the tags have had time to be seen"
 
 
 @pytest.mark.parametrize("changed", ["replaced", "untagged", "protected", "recovered"])
@@ -146,6 +165,50 @@ def test_a_table_that_is_not_the_runs_any_more_is_left_alone(account: Account, c
     assert account.names() == ["made"]
     assert "is not deleted: " in heard.last
     assert "aws dynamodb delete-table" in heard.last
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_table_that_somebody_made_in_its_place_is_said_to_be_another_one(
+    account: Account, keep: bool
+) -> None:
+    """Whatever its tags say, and nobody is told how to delete what is somebody else's."""
+    heard = Heard()
+    tables = run_of(account, heard=heard, keep=keep)
+    before = tables.prepare(spec_of())
+    account.ddb.delete_table(TableName="made")
+    account.sleep(60)
+    create(account.ddb, spec_of(), [])
+    account.sleep(60)
+    tables.leave()
+    assert account.names() == ["made"]
+    said = heard.last
+    for description in (before, account.describe("made")):
+        assert f"({identity_of(description)})" in said
+    assert "table made is another one by now" in said
+    assert "left alone" in said
+    assert "delete-table" not in "".join(heard.lines)
+    assert "which this run made" not in "".join(heard.lines)
+    assert heard.phases == []
+
+
+def test_where_tables_have_no_id_the_moment_of_their_making_tells_them_apart() -> None:
+    account, heard = ours(), Heard()
+
+    def describe_table(**request: Any) -> Any:
+        answer = account.ddb.describe_table(**request)
+        del answer["Table"]["TableId"]
+        return answer
+
+    tables = run_of(account, heard=heard)
+    tables.connect = lambda _target: without(account.ddb, describe_table=describe_table)
+    tables.prepare(spec_of())
+    account.ddb.delete_table(TableName="made")
+    account.sleep(60)
+    create(account.ddb, spec_of(), [])
+    account.sleep(60)
+    tables.leave()
+    assert "another one by now (made at " in heard.last
+    assert account.names() == ["made"]
 
 
 def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> None:
@@ -271,7 +334,7 @@ def test_a_creation_that_never_ends_is_given_up() -> None:
 
 
 def test_somebody_elses_table_is_refused(account: Account) -> None:
-    arn = run_of(account).prepare(spec_of())["TableArn"]
+    arn = earlier(account)
     look(account, "made")
     account.ddb.untag_resource(ResourceArn=arn, TagKeys=["keyheat"])
     for refused in (lambda: look(account, "made"), lambda: run_of(account, "run-2").prepare(spec_of())):
@@ -283,11 +346,10 @@ def test_somebody_elses_table_is_refused(account: Account) -> None:
 
 
 def test_everything_that_is_in_the_way_is_said_at_once(account: Account) -> None:
-    foreign = run_of(account).prepare(spec_of(name="foreign"))
-    account.ddb.untag_resource(ResourceArn=foreign["TableArn"], TagKeys=["keyheat"])
-    run_of(account).prepare(spec_of(name="protected"))
+    account.ddb.untag_resource(ResourceArn=earlier(account, name="foreign"), TagKeys=["keyheat"])
+    earlier(account, name="protected")
     account.recover("protected")
-    run_of(account).prepare(spec_of(name="other", provisioned={"read": 50, "write": 7}))
+    earlier(account, name="other", provisioned={"read": 50, "write": 7})
     with pytest.raises(Refused) as refused:
         look(account, "foreign", "protected", "other", "new")
     assert len(refused.value.errors) == 3
@@ -298,7 +360,7 @@ def test_everything_that_is_in_the_way_is_said_at_once(account: Account) -> None
 
 
 def test_an_own_table_that_is_another_one_is_loaded_only_as_it_is(account: Account) -> None:
-    run_of(account).prepare(spec_of(sort_key="sk"))
+    earlier(account, sort_key="sk")
     with pytest.raises(
         TableError, match=r"its key is pk and sk, not pk\. Load it as it is with --table made"
     ):
