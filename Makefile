@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo install test test-aws check lint types bench soak accuracy fidelity rules lock schema clean
+.PHONY: help demo install test test-aws check lint types bench attacks soak accuracy fidelity rules lock schema clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test-aws  what only a real AWS account can show (off otherwise; costs a few cents)"
 	@echo "make check     ruff, mypy --strict, and every test"
 	@echo "make bench     what each claim of speed is measured with (about 4 minutes)"
+	@echo "make attacks   what a hostile neighbour sends, where it takes too long for a test (about a minute)"
 	@echo "make soak      20 minutes at 3,000/s with a fault every few seconds: nothing leaks, hangs or is lost"
 	@echo "make accuracy  docs/accuracy.md: how often labels are right, on random tables (a few minutes)"
 	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
@@ -52,6 +53,9 @@ types: install
 
 soak: install
 	$(BIN)/python -m benchmarks.soak
+
+attacks: install
+	$(BIN)/python -m benchmarks.attacks
 
 bench: install
 	$(BIN)/python -m benchmarks
