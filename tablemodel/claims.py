@@ -27,7 +27,7 @@ class Claim:
     """A folder that is ours alone until `release`, or until this process ends."""
 
     folder: Path
-    new: bool  # made for this
+    made: int  # folders that were made for this: it, and those that it is in
     _place: int | None
 
     def unlock(self) -> None:
@@ -37,10 +37,10 @@ class Claim:
             self._place = None
 
     def release(self) -> None:
-        """Leave the folder to others; one that was made for this, and is empty, is taken away."""
-        if self.new:
-            with suppress(OSError):
-                self.folder.rmdir()
+        """Leave the folder to others; what was made for this, and is empty, is taken away."""
+        with suppress(OSError):
+            for folder in (self.folder, *self.folder.parents)[: self.made]:
+                folder.rmdir()
         self.unlock()
 
     def __enter__(self) -> Self:
@@ -55,14 +55,14 @@ class Claim:
 def hold(folder: Path) -> Claim:
     """Claim a folder, whatever is in it. Raises `Taken` where somebody else has it now, and `CannotWrite`."""
     while True:
-        new = _made(folder)
+        made = _made(folder)
         try:
             place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
             continue  # it was somebody's, who has just taken it away again
         except OSError as error:
             raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
-        claim = Claim(folder, new, place)
+        claim = Claim(folder, made, place)
         if not _locked(place):
             claim.unlock()
             raise Taken(f"{folder}: another run is being made there now; give another folder (--out)")
@@ -96,10 +96,10 @@ def claim_numbered(first: Path) -> Claim:
 def claim_new(first: Path) -> Claim:
     """Make a folder of that name, or of the next one that is free, and claim it."""
     for folder in _numbered(first):
-        if _made(folder):
+        if made := _made(folder):
             with suppress(Taken):
                 held = claim(folder)
-                held.new = True
+                held.made = made
                 return held
     raise AssertionError  # numbers do not end
 
@@ -109,15 +109,16 @@ def _numbered(first: Path) -> Iterator[Path]:
     yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
 
 
-def _made(folder: Path) -> bool:
-    """Make the folder; False where it is there already."""
+def _made(folder: Path) -> int:
+    """Make the folder, and those that it is in; how many that are, none where it is there already."""
+    missing = sum(not parent.exists() for parent in folder.parents)
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
-        return False
+        return 0
     except OSError as error:
         raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
-    return True
+    return 1 + missing
 
 
 def _locked(place: int) -> bool:

@@ -34,9 +34,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The Locust commands that would have been started; each of them is said to be interrupted."""
     commands: list[list[str]] = []
 
-    def no_launch(command: list[str], watch: Any) -> tuple[int, str]:
+    def no_launch(command: list[str], watch: Any) -> launch.Launched:
         commands.append(command)
-        return launch.INTERRUPTED, ""
+        return launch.Launched(code=launch.INTERRUPTED, said="", run_id=None)
 
     monkeypatch.setattr(launch, "launch", no_launch)
     return commands

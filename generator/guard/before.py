@@ -31,7 +31,7 @@ def consented(plan: Plan, stdin: TextIO | None = None) -> Plan:
         raise Refused(*reasons)
     if plan.yes:
         if through := proxy_in_words(target):
-            print(f"keyheat: {through}", file=sys.stderr)
+            tell(f"keyheat: {through}")
         return plan
     if not somebody_there(stdin):
         raise Refused(NEEDS_YES)

@@ -23,7 +23,7 @@ CLOSED_SHARE = 0.95
 """In a closed loop a little less is sent than asked for where answers take longer than the interval."""
 OPEN_SHARE = 0.98
 UNANSWERED_SHARE = 0.1
-"Of the time: a load that hangs for so long is another one than was asked for."
+"""Of the time: a load that hangs for so long is another one than was asked for."""
 SIGMAS = 3.0
 """How far chance takes the number of random arrivals from what was asked for."""
 ROOM = 1.2

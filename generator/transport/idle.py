@@ -13,8 +13,9 @@ from typing import Final, Generic, TypeVar
 
 IDLE_S: Final = 15.0
 """Less than servers wait before they close, for a request on a closing connection is lost."""
-SPREAD: Final = 12
-"""Connections that a load is spread over at least: two for each of a small table's nodes."""
+SPREAD: Final = 13
+"""Connections that a load is spread over at least: two for each of a small table's nodes, and a prime, so
+that operations in a fixed order do not meet the same few again and again."""
 
 Connection = TypeVar("Connection")
 

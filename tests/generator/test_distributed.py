@@ -83,7 +83,7 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
     master, lost, stays = start_all(
         start_locust, scenario_file, folder, endpoint.url, "--run-time", "10s"
     )  # fmt: skip
-    eventually(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 600)
+    eventually(lambda: (folder / "run.json").exists() and sum(decided(endpoint.url).values()) > 600)
     lost.kill()
     _out, err = master.communicate(timeout=PATIENCE_S)
     assert master.returncode == 0, err
@@ -116,7 +116,7 @@ def test_a_run_that_loses_every_worker_ends_and_is_not_valid(
 ) -> None:
     folder = tmp_path / "run"
     master, *workers = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
-    eventually(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 100)
+    eventually(lambda: (folder / "run.json").exists() and sum(decided(endpoint.url).values()) > 100)
     for worker in workers:
         worker.kill()
     _out, err = master.communicate(timeout=PATIENCE_S)
@@ -133,7 +133,7 @@ def test_a_worker_that_goes_and_one_that_joins_lose_nothing(
 ) -> None:
     folder = tmp_path / "run"
     master, leaves, stays = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
-    eventually(lambda: folder.exists() and sum(decided(endpoint.url).values()) > 300)
+    eventually(lambda: (folder / "run.json").exists() and sum(decided(endpoint.url).values()) > 300)
     port = master.args[master.args.index("--master-bind-port") + 1]
     joins = start_locust("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port)
     assert any("3 workers connected" in line for line in master.stderr)

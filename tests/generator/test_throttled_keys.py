@@ -178,6 +178,8 @@ BREAKS = """
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from generator.guard.budget import Caps
+from generator.guard.spending import Spending
 from generator.run.options import Plan
 from generator.run.progress import Progress
 from generator.run.run import Run
@@ -194,7 +196,8 @@ def broken(*_anything):
     raise RuntimeError("no load today")
 
 Run._begin_load = broken
-Run(plan, Progress(False), 1, 1.0).begin(SimpleNamespace(runner=None, user_classes=[]), distributed=False)
+run = Run(plan=plan, progress=Progress(False), users=1, duration_s=1.0, spending=Spending(Caps()))
+run.begin(SimpleNamespace(runner=None, user_classes=[]), distributed=False)
 """
 
 

@@ -73,7 +73,9 @@ def test_a_name_that_grows_too_long_is_refused(sharded: Scenario) -> None:
         with_shards(sharded.model_copy(update={"name": "x" * 60}), 2)
 
 
-@pytest.mark.parametrize(("text", "words"), [("{", "not JSON"), ("[]", "is an object"), ("{}", r"\$\.name")])
+@pytest.mark.parametrize(
+    ("text", "words"), [("{", "not whole JSON"), ("[]", "is an object"), ("{}", r"\$\.name")]
+)
 def test_a_json_file_with_mistakes_is_refused(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "scenario.json"
     path.write_text(text)

@@ -14,10 +14,10 @@ from generator.tables.errors import Refused
 from generator.tables.holding import LEASE_S, LOCAL_LEASE_S
 from generator.tables.holds import Hold, holds_in
 from generator.tables.prepare import RunTables, look_at_tables
-from generator.transport.target import Target
+from generator.transport.target import Target, target_at
 from tests.generator.tables.conftest import ELSEWHERE, Account, ours, spec_of
 
-HERE = Target("http://127.0.0.1:8000", "127.0.0.1", 8000, False, "us-east-1")
+HERE = target_at("http://127.0.0.1:8000")
 HOUR_S = 3600.0
 
 

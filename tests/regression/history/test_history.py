@@ -9,6 +9,7 @@ import pytest
 
 from regression.finding import Finding, Gate
 from regression.history import History, HistoryProblem
+from regression.history.seals import seal_of, with_digests
 from tests.regression.runs import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -54,6 +55,8 @@ def test_no_password_is_kept_and_one_that_an_older_keyheat_kept_is_not_shown(his
     assert b"s3cr3t" not in history.path.read_bytes()
     with connect(history.path) as older:
         older.execute("UPDATE runs SET folder_url = ?", (url,))
+        with_digests(older)
+        older.execute(seal_of("runs"))
     (kept,) = history.runs(session)
     assert kept.folder_url == "sftp://me@host/runs/1"
 
