@@ -9,7 +9,7 @@ more before it stops.
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from generator.guard.budget import Caps
 from generator.record.consumed import Consumed
@@ -23,6 +23,10 @@ class Held(NamedTuple):
 
     operation: str
     stated: float  # what the load test takes it to cost, as a share of the run's budget
+
+
+FREE: Final = Held("", 0.0)
+"""What is set aside where no cap is on units or dollars; nothing is settled for it."""
 
 
 @dataclass(slots=True)
@@ -50,8 +54,10 @@ class Allowance:
     _used: float = 0.0
     _costs: defaultdict[str, _Costs] = field(default_factory=lambda: defaultdict(_Costs))
     _of_unit: dict[str, float] = field(init=False)
+    _unlimited: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self._unlimited = self.caps.units is None and self.caps.dollars is None
         self._of_unit = {
             "write": self.caps.share_of(Consumed(write_units=1.0)),
             "read": self.caps.share_of(Consumed(read_units=1.0)),
@@ -59,6 +65,8 @@ class Allowance:
 
     def hold(self, operation: str, direction: Direction, units: float) -> Held | None:
         """Set aside what a request is taken to cost; None: the budget has no room for it."""
+        if self._unlimited:
+            return FREE
         stated = units * self._of_unit[direction]
         while not self._has_room(operation, stated):
             if not self.ask():

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import locust
 from gevent import GreenletExit
 
-from generator.guard.allowance import Held
+from generator.guard.allowance import FREE, Held
 from generator.pace.retries import ATTEMPTS, BACKOFF_S, GIVEN_UP, Call, SdkRetries, given_up
 from generator.record.consumed import Consumed
 from generator.record.record import Attempt, Direction
@@ -190,9 +190,10 @@ class TableUser(locust.User):
     def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request", held: Held) -> None:
         """Record what came of a request, and what it consumed of the run's budget."""
         load = self.load
-        before = load.record.consumed.plus(Consumed())
+        before = None if held is FREE else load.record.consumed.plus(Consumed())
         self._note(attempt, answer, request.units, request.note)
-        load.allowance.settle(held, load.record.consumed.after(before))
+        if before is not None:
+            load.allowance.settle(held, load.record.consumed.after(before))
         load.came_back(attempt.sent_s, answered=answer.failure is None)
 
     def _note(self, attempt: Attempt, answer: Answer, units: float, note: Note | None) -> None:
