@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 from analyzers.formats import read_diagnosis
 from tablemodel import runfiles
@@ -63,6 +64,8 @@ def eventually(attempt: Callable[[], Any], *failures: type[Exception]) -> Any:
                 return found
         except not_yet as error:
             why = error
+            if isinstance(error, HTTPError):
+                error.close()  # or its connection is said to be left open, in whichever test runs by then
         time.sleep(0.05)
     raise AssertionError("it never came to it") from why
 
