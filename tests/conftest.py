@@ -1,5 +1,6 @@
 """Options of the whole test suite, a browser, and made-up runs for the tests of the command line."""
 
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,12 @@ settings.register_profile(  # a busy machine is no failure
 settings.load_profile("unhurried")
 
 MakeRun = Callable[..., Path]
+
+
+def pytest_configure() -> None:
+    """Signals are as a terminal gives them, however pytest was started: `nohup` and `&` have some ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
