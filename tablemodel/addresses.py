@@ -1,4 +1,4 @@
-"""Whose machine a host name is of: this one, or one of AWS; and by which names a server here is called."""
+"""Whose machine a host name is of: this one, or one of AWS."""
 
 import ipaddress
 import re

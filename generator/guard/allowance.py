@@ -18,14 +18,14 @@ from generator.record.record import Direction
 ROUNDING = 1e-9
 
 
-class Held(NamedTuple):
+class Reservation(NamedTuple):
     """What is set aside for one request."""
 
     operation: str
     stated: float  # what the load test takes it to cost, as a share of the run's budget
 
 
-FREE: Final = Held("", 0.0)
+FREE: Final = Reservation("", 0.0)
 """What is set aside where no cap is on units or dollars; nothing is settled for it."""
 
 
@@ -63,7 +63,7 @@ class Allowance:
             "read": self.caps.share_of(Consumed(read_units=1.0)),
         }
 
-    def hold(self, operation: str, direction: Direction, units: float) -> Held | None:
+    def hold(self, operation: str, direction: Direction, units: float) -> Reservation | None:
         """Set aside what a request is taken to cost; None: the budget has no room for it."""
         if self._unlimited:
             return FREE
@@ -72,9 +72,9 @@ class Allowance:
             if not self.ask():
                 return None
         self._costs[operation].in_flight += stated
-        return Held(operation, stated)
+        return Reservation(operation, stated)
 
-    def settle(self, held: Held, spent: Consumed) -> None:
+    def settle(self, held: Reservation, spent: Consumed) -> None:
         """The request has come back, and has consumed so much."""
         share = spent.write_units * self._of_unit["write"] + spent.read_units * self._of_unit["read"]
         self._used += share

@@ -26,7 +26,7 @@ LOOKS_IN_A_LEASE = 4
 
 
 @dataclass(slots=True)
-class Held:
+class HeldTable:
     """A table that this run says it loads; `loaded` once nobody was there before it."""
 
     name: str
@@ -47,7 +47,7 @@ class Holding:
     now_s: Callable[[], float]
     say: Callable[[str], None]
     unknown: list[str] = field(default_factory=list)  # of which tables it is not known who else loads them
-    _held: dict[str, Held] = field(default_factory=dict)
+    _held: dict[str, HeldTable] = field(default_factory=dict)
 
     def hold(self) -> Hold:
         """What a run that comes to a table now says: until when it is over if nobody hears of it again."""
@@ -65,11 +65,11 @@ class Holding:
         if arn is None:
             self.cannot_know(name, NO_ARN)
         else:
-            self._held[name] = Held(name, arn, hold, loaded=True)
+            self._held[name] = HeldTable(name, arn, hold, loaded=True)
 
     def claim(self, client: Any, name: str, arn: str) -> None:
         """Come to a table that was there. Raises `Refused` where another run is, unless it is shared."""
-        held = self._held[name] = Held(name, arn, self.hold(), loaded=False)
+        held = self._held[name] = HeldTable(name, arn, self.hold(), loaded=False)
         try:
             self._tag(client, held)
             tags = self._settled(client, held)
@@ -130,7 +130,7 @@ class Holding:
         """What the tables still say of this run; not of those that are to be deleted."""
         return [self._still_there(held) for held in self._held.values() if held.name not in but]
 
-    def _met(self, client: Any, held: Held) -> list[Hold]:
+    def _met(self, client: Any, held: HeldTable) -> list[Hold]:
         try:
             tags = tags_of(client, held.arn)
         except ClientError as error:
@@ -144,7 +144,7 @@ class Holding:
         mine = replace(held.hold, until=self._now() + timedelta(seconds=1))  # this second is part of the run
         return [one for one in holds_in(tags) if one.run != self.run_id and one.met(mine)]
 
-    def _stay(self, client: Any, held: Held, tags: Mapping[str, str]) -> None:
+    def _stay(self, client: Any, held: HeldTable, tags: Mapping[str, str]) -> None:
         """Load the table, unless another run was there first."""
         others = live_in(tags, self._now(), but=self.run_id)
         first = next((one for one in others if one.before(held.hold)), None)
@@ -158,7 +158,7 @@ class Holding:
             with suppress(ClientError, BotoCoreError):  # they say nothing any more, and disturb nobody
                 client.untag_resource(ResourceArn=held.arn, TagKeys=over)
 
-    def _leave(self, client: Any, held: Held) -> None:
+    def _leave(self, client: Any, held: HeldTable) -> None:
         now, tags = self._now(), tags_of(client, held.arn)
         others = live_in(tags, now, but=self.run_id)
         if others and held.loaded:
@@ -168,7 +168,7 @@ class Holding:
             over = {held.hold.key, *(one.key for one in holds_in(tags) if not others)}
             client.untag_resource(ResourceArn=held.arn, TagKeys=sorted(over))
 
-    def _settled(self, client: Any, held: Held) -> dict[str, str]:
+    def _settled(self, client: Any, held: HeldTable) -> dict[str, str]:
         """The table's tags, once they have had time to be seen by all."""
         tags: dict[str, str] = {}
         for look in range(LOOKS):
@@ -179,10 +179,10 @@ class Holding:
                 break
         return tags
 
-    def _tag(self, client: Any, held: Held) -> None:
+    def _tag(self, client: Any, held: HeldTable) -> None:
         client.tag_resource(ResourceArn=held.arn, Tags=[held.hold.tag()])
 
-    def _still_there(self, held: Held) -> str:
+    def _still_there(self, held: HeldTable) -> str:
         assert held.hold.until is not None
         return (
             f"table {held.name} says until {as_text(held.hold.until)} that this run loads it, and other runs "

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import locust
 from gevent import GreenletExit
 
-from generator.guard.allowance import FREE, Held
+from generator.guard.allowance import FREE, Reservation
 from generator.pace.retries import ATTEMPTS, BACKOFF_S, GIVEN_UP, Call, SdkRetries, given_up
 from generator.record.consumed import Consumed
 from generator.record.record import Attempt, Direction
@@ -180,14 +180,14 @@ class TableUser(locust.User):
         self._came_back(attempt, answer, request, held)
         return answer
 
-    def _hold(self, request: "_Request") -> Held:
+    def _hold(self, request: "_Request") -> Reservation:
         """Set aside what a request may consume of the run's budget; where there is nothing left, end."""
         held = self.load.allowance.hold(request.operation, request.direction, request.units)
         if held is None or self.load.stopping:
             raise locust.exception.StopUser
         return held
 
-    def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request", held: Held) -> None:
+    def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request", held: Reservation) -> None:
         """Record what came of a request, and what it consumed of the run's budget."""
         load = self.load
         before = None if held is FREE else load.record.consumed.plus(Consumed())

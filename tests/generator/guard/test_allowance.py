@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from generator.guard.allowance import Allowance, Held
+from generator.guard.allowance import Allowance, Reservation
 from generator.guard.budget import Caps
 from generator.record.consumed import Consumed
 from tablemodel.bill import Tariff
@@ -20,7 +20,7 @@ class Users:
     dearer: float = 1.0  # than each was stated to be
     rng: Random = field(default_factory=lambda: Random(1))
     consumed: float = 0.0
-    _out: list[tuple[Held, float]] = field(default_factory=list)
+    _out: list[tuple[Reservation, float]] = field(default_factory=list)
 
     def send(self, units: float) -> bool:
         """Send one, once a user is free; whether the budget had room for it."""
