@@ -67,7 +67,7 @@ fidelity: install
 	$(BIN)/python -m tests.calibration.fidelity --write
 
 rules: install
-	$(BIN)/python -m reports.run.rules > docs/rules.md
+	$(BIN)/python -m keyheat.pages.run.rules > docs/rules.md
 
 lock: install
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \

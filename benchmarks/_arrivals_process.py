@@ -12,8 +12,8 @@ import gevent
 import locust
 
 from benchmarks._users import at_work, order_for
-from generator.pace.arrivals import DROPPED
-from generator.run.load import start_load
+from keyheat.load.pace.arrivals import DROPPED
+from keyheat.load.run.load import start_load
 from loadtests.hotkey import HotKeyUser
 
 USERS = 100

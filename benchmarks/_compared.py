@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from analyzers.summary import RunSummary
-from regression.finding import Finding, Gate
-from regression.gates.judge import judge
-from regression.suites.gates import DEFAULT_GATES, statistical
+from keyheat.analysis.summary import RunSummary
+from keyheat.regression.finding import Finding, Gate
+from keyheat.regression.gates.judge import judge
+from keyheat.regression.suites.gates import DEFAULT_GATES, statistical
 
 WRITES = "accepted_units_per_s.write"
 REPETITIONS = 5

@@ -17,12 +17,12 @@ import locust
 from locust import task
 
 from benchmarks._users import at_work, order_for
-from generator.run.load import Load, start_load
-from generator.tables.prepare import prepare_table
-from generator.transport.answer import Answer
-from generator.transport.target import target_at
-from generator.users.readers import ShardReader
-from tablemodel.keys import shard_keys
+from keyheat.load.run.load import Load, start_load
+from keyheat.load.tables.prepare import prepare_table
+from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.target import target_at
+from keyheat.load.users.readers import ShardReader
+from keyheat.scenario.keys import shard_keys
 
 SHARDS, ITEMS_PER_SHARD, ITEM_BYTES = 25, 20, 500
 USERS, QUERIES_PER_S = 4, 500.0

@@ -13,13 +13,13 @@ import locust
 from locust import task
 
 from benchmarks._users import at_work, order_for
-from generator.record.seconds import ACCEPTED, ATTEMPTS
-from generator.run.load import start_load
-from generator.users.batches import BatchUser
-from generator.users.operations import ItemUser
-from generator.users.user import TableUser
+from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS
+from keyheat.load.run.load import start_load
+from keyheat.load.users.batches import BatchUser
+from keyheat.load.users.operations import ItemUser
+from keyheat.load.users.user import TableUser
+from keyheat.model.limits import BATCH_WRITE_ITEMS
 from loadtests.hotkey import HotKeyUser
-from tablemodel.limits import BATCH_WRITE_ITEMS
 
 
 class QueryUser(ItemUser):

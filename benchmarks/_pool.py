@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import orjson
 
-from analyzers.summary import RunSummary, read_summary
-from tablemodel.derived import write_scenario
-from tablemodel.runfiles import FileProblem, write_atomically
-from tablemodel.scenario import scenario_from_dict
+from keyheat.analysis.summary import RunSummary, read_summary
+from keyheat.runfiles import FileProblem, write_atomically
+from keyheat.scenario.derived import write_scenario
+from keyheat.scenario.scenario import scenario_from_dict
 
 SAME, LESS = "same", "less"
 FIRST_SEED: Final = 1_000

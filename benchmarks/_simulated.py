@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from analyzers.formats import TableFacts
-from analyzers.manifest import Manifest
-from analyzers.measures.catalogue import MEASURES
-from analyzers.measures.setup import Setup
-from analyzers.measures.sides import sides_of
-from analyzers.measures.taking import TAKEN, Run
-from analyzers.summary import RunSummary
-from tablemodel.runfiles import SIMULATED
-from tablemodel.scenario import scenario_from_dict
-from tablemodel.simulator.simulate import simulate
+from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.analysis.measures.setup import Setup
+from keyheat.analysis.measures.sides import sides_of
+from keyheat.analysis.measures.taking import TAKEN, Run
+from keyheat.analysis.summary import RunSummary
+from keyheat.runfiles import SIMULATED
+from keyheat.runs.formats import TableFacts
+from keyheat.runs.manifest import Manifest
+from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.simulator.simulate import simulate
 
 SIZES: Final = {"kind": "lognormal", "median": 900, "sigma": 0.8}
 Raws = Mapping[str, Mapping[str, Any]]

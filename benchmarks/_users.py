@@ -7,9 +7,9 @@ from typing import Any
 import gevent
 from gevent import get_hub
 
-from generator.run.load import Load, Order
-from generator.run.pulse import beat, fold, watch_lag
-from tablemodel.scenario import scenario_from_dict
+from keyheat.load.run.load import Load, Order
+from keyheat.load.run.pulse import beat, fold, watch_lag
+from keyheat.scenario.scenario import scenario_from_dict
 
 SPAWN_PER_S = 100
 

@@ -11,9 +11,9 @@ from statistics import median
 from time import perf_counter
 
 from benchmarks._table import Row, show
-from tablemodel.keyspace import position
-from tablemodel.resources import IndexCapacity, TableCapacity, Throughput
-from tablemodel.table import IndexWrite, TableModel
+from keyheat.model.keyspace import position
+from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.table import IndexWrite, TableModel
 
 REQUESTS = 200_000
 ROUNDS = 5

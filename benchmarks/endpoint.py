@@ -19,7 +19,7 @@ from botocore.config import Config
 from benchmarks._generator import Answered, Load, drive, ours
 from benchmarks._rivals import MOTO, RIVALS, running
 from benchmarks._table import Row, show
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat.endpoint.process import EndpointProcess
 
 ENDPOINT_CPU, LOAD_CPU = 0, 1
 UNLIMITED = 10_000.0  # scale of the rate limits: nothing throttles, but every gate is asked

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks._child import measured_by
 from benchmarks._table import Row, show
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat.endpoint.process import EndpointProcess
 
 TURNS, SECONDS = 3, 4.0
 GENERATOR_CPU, SERVER_CPU = 0, 1

@@ -15,8 +15,8 @@ from time import perf_counter
 import psutil
 
 from benchmarks._table import Row, show
-from generator.record.record import Attempt, Record
-from generator.run.pulse import WINDOW_SETTLES_S
+from keyheat.load.record.record import Attempt, Record
+from keyheat.load.run.pulse import WINDOW_SETTLES_S
 
 ROOT = Path(__file__).parents[1]
 ATTEMPTS_PER_S, KEYS, THROTTLED_SHARE = 8_000, 1_000_000, 0.05

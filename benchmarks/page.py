@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks._table import Row, show
-from reports.run.page import write_report
-from reports.samples.cases import HOT_KEY
-from reports.samples.make import make_run
-from tablemodel import runfiles
+from keyheat import runfiles
+from keyheat.pages.run.page import write_report
+from keyheat.pages.samples.cases import HOT_KEY
+from keyheat.pages.samples.make import make_run
 
 DAY_S = 86_400
 FRAMES = """async () => {

@@ -13,23 +13,23 @@ from time import perf_counter
 import pyarrow.parquet as pq
 
 from benchmarks._table import Row, show
-from reports.samples.cases import HOT_KEY
-from reports.samples.make import make_run
+from keyheat.pages.samples.cases import HOT_KEY
+from keyheat.pages.samples.make import make_run
 
 HOUR_S = 3_600
 THROTTLES = 1_000_000
 COLLECT = (  # the client's part: the rows to counts per second
-    "import sys; from pathlib import Path; from analyzers.client import read_records;"
+    "import sys; from pathlib import Path; from keyheat.runs.client import read_records;"
     "assert read_records(Path(sys.argv[1])).throttles"
 )
 ANALYZE = (
-    "import sys; from pathlib import Path; from analyzers.diagnosis import analyze_run;"
-    "from analyzers.formats import write_diagnosis; run = Path(sys.argv[1]);"
+    "import sys; from pathlib import Path; from keyheat.analysis.diagnosis import analyze_run;"
+    "from keyheat.runs.formats import write_diagnosis; run = Path(sys.argv[1]);"
     "write_diagnosis(run / 'diagnosis.json', analyze_run(run))"
 )
 REPORT = (
     "import sys; from datetime import UTC, datetime; from pathlib import Path;"
-    "from reports.run.page import write_report;"
+    "from keyheat.pages.run.page import write_report;"
     "write_report(Path(sys.argv[1]), datetime.now(UTC))"
 )
 

@@ -17,10 +17,10 @@ from typing import Any, Final
 import orjson
 
 from benchmarks._table import Row, show
-from reports.runs.found import Search
-from reports.runs.index import NAME, Runs, write_runs
-from reports.runs.rows import rows_of
-from tablemodel.runfiles import DIAGNOSIS, FILES, RUN, SUMMARY
+from keyheat.pages.runs.found import Search
+from keyheat.pages.runs.index import NAME, Runs, write_runs
+from keyheat.pages.runs.rows import rows_of
+from keyheat.runfiles import DIAGNOSIS, FILES, RUN, SUMMARY
 
 RUNS: Final = 2_000
 SCENARIOS: Final = 14

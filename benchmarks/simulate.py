@@ -13,8 +13,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 from benchmarks._table import Row, show
-from tablemodel.scenario import scenario_from_dict
-from tablemodel.simulator.simulate import simulate
+from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.simulator.simulate import simulate
 
 ROOT = Path(__file__).parents[1]
 HOUR_S = 3_600

@@ -23,8 +23,8 @@ from typing import Any
 import psutil
 
 from benchmarks._table import Row, show
-from tablemodel import runfiles
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
 from tests.faults.account import asked_of, differences
 from tests.faults.process import FaultProxy
 from tests.faults.schedule import at_random

@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from benchmarks._table import Row, show
-from tablemodel.endpoint.items.data import DATA
-from tablemodel.endpoint.service import Service
-from tablemodel.endpoint.tables.control import CONTROL
+from keyheat.endpoint.items.data import DATA
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.tables.control import CONTROL
 
 ITEMS = 100_000
 SCALE = 1_000_000.0

@@ -2,13 +2,13 @@
 
 from locust import task
 
-from generator.users.aggregate import OrderUser, ReportUser
+from keyheat.load.users.aggregate import OrderUser, ReportUser
 
 
 class PlacingUser(OrderUser):
     """Places orders, and does nothing for the totals (`configs/scenarios/aggregate-scan.toml`)."""
 
-    beside = ("generator.aggregation.check", "scanned")
+    beside = ("keyheat.load.aggregation.check", "scanned")
 
     @task
     def place_order(self) -> None:

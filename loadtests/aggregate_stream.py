@@ -2,7 +2,7 @@
 
 from locust import task
 
-from generator.users.aggregate import StreamedOrderUser
+from keyheat.load.users.aggregate import StreamedOrderUser
 
 
 class PlacingUser(StreamedOrderUser):

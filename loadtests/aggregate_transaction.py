@@ -2,13 +2,13 @@
 
 from locust import task
 
-from generator.users.aggregate import OrderUser
+from keyheat.load.users.aggregate import OrderUser
 
 
 class PlacingUser(OrderUser):
     """Places orders together with their totals (`configs/scenarios/aggregate-transaction.toml`)."""
 
-    beside = ("generator.aggregation.check", "beside-orders")
+    beside = ("keyheat.load.aggregation.check", "beside-orders")
 
     @task
     def place_order(self) -> None:

@@ -2,8 +2,8 @@
 
 from locust import task
 
-from generator.users.readers import ShardReader
-from generator.users.user import TableUser
+from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.user import TableUser
 
 
 class AuditLogUser(TableUser):

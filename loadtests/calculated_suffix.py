@@ -2,9 +2,9 @@
 
 from locust import task
 
-from generator.users.readers import ShardReader
-from generator.users.user import TableUser
-from tablemodel.keys import calculated_suffix
+from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.user import TableUser
+from keyheat.scenario.keys import calculated_suffix
 
 
 class InvoiceUser(TableUser):

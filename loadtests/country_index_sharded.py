@@ -4,8 +4,8 @@ from uuid import UUID
 
 from locust import task
 
-from generator.users.readers import Reader
-from generator.users.user import TableUser
+from keyheat.load.users.readers import Reader
+from keyheat.load.users.user import TableUser
 
 
 class InvoiceUser(TableUser):

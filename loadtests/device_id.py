@@ -2,7 +2,7 @@
 
 from locust import task
 
-from generator.users.user import TableUser
+from keyheat.load.users.user import TableUser
 
 
 class DeviceUser(TableUser):

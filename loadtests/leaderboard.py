@@ -2,8 +2,8 @@
 
 from locust import task
 
-from generator.users.leaderboards import Counter
-from generator.users.readers import Reader
+from keyheat.load.users.leaderboards import Counter
+from keyheat.load.users.readers import Reader
 
 BOARD = "IMAGES"
 

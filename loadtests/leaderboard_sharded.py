@@ -2,9 +2,9 @@
 
 from locust import task
 
-from generator.users.leaderboards import Counter
-from generator.users.readers import Reader
-from tablemodel.keys import calculated_suffix, shard_keys
+from keyheat.load.users.leaderboards import Counter
+from keyheat.load.users.readers import Reader
+from keyheat.scenario.keys import calculated_suffix, shard_keys
 
 BOARD = "IMAGES"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from locust import task
 
-from generator.users.batches import BatchUser
-from generator.users.transactions import TransactionUser
+from keyheat.load.users.batches import BatchUser
+from keyheat.load.users.transactions import TransactionUser
 
 
 class OperationsUser(BatchUser, TransactionUser):

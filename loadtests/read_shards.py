@@ -8,10 +8,10 @@ from time import time
 import orjson
 from locust import task
 
-from generator.users.readers import ShardReader
-from generator.users.user import TableUser
-from tablemodel.keys import random_suffix
-from tablemodel.units import write_units
+from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.user import TableUser
+from keyheat.model.units import write_units
+from keyheat.scenario.keys import random_suffix
 
 SOME = 50
 AGO_S = 5

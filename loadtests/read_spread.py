@@ -5,7 +5,7 @@ The demand of `configs/scenarios/read-hot.toml`, spread over the table and globa
 
 from locust import task
 
-from generator.users.spread import SpreadReader
+from keyheat.load.users.spread import SpreadReader
 
 
 class SpreadReadUser(SpreadReader):

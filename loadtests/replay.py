@@ -2,7 +2,7 @@
 
 from locust import task
 
-from generator.users.replay import TraceUser
+from keyheat.load.users.replay import TraceUser
 
 
 class ReplayUser(TraceUser):

@@ -2,8 +2,8 @@
 
 from locust import task
 
-from generator.users.readers import Reader
-from generator.users.user import TableUser
+from keyheat.load.users.readers import Reader
+from keyheat.load.users.user import TableUser
 
 ORDERS = 10_000
 

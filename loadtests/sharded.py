@@ -5,9 +5,9 @@ Half of the writers draw the suffix at random, half calculate it from the sort k
 
 from locust import task
 
-from generator.users.readers import ShardReader
-from generator.users.user import TableUser
-from tablemodel.keys import calculated_suffix, random_suffix
+from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.user import TableUser
+from keyheat.scenario.keys import calculated_suffix, random_suffix
 
 
 class RandomSuffixUser(TableUser):

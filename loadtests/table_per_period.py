@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 from locust import task
 
-from generator.users.items import ItemTemplate
-from generator.users.user import TableUser
+from keyheat.load.users.items import ItemTemplate
+from keyheat.load.users.user import TableUser
 
 ARCHIVE = {"ReadCapacityUnits": 500, "WriteCapacityUnits": 5}
 

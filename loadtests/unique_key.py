@@ -5,10 +5,10 @@ from typing import Any
 import orjson
 from locust import task
 
-from generator.users.outcomes import Conditional
-from generator.users.replay import ONLY_SORT_KEY
-from generator.users.user import TableUser
-from tablemodel.units import write_units
+from keyheat.load.users.outcomes import Conditional
+from keyheat.load.users.replay import ONLY_SORT_KEY
+from keyheat.load.users.user import TableUser
+from keyheat.model.units import write_units
 
 
 class InvoiceUser(TableUser):

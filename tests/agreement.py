@@ -3,11 +3,11 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from analyzers.diagnosis import diagnose
-from analyzers.formats import Evidence, Verdict
-from analyzers.thresholds import load_thresholds
-from tablemodel.limits import MINUTE_S
-from tablemodel.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.model.limits import MINUTE_S
+from keyheat.runs.formats import Evidence, Verdict
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from tests.rehearsal import SCENARIOS
 
 LONGEST_S = 300  # docs/timeline.md's test runs one of those that last longer

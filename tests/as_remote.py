@@ -10,7 +10,7 @@ monkey.patch_all()  # as importing locust would do, but before the clients of AW
 
 from locust.main import main  # noqa: E402
 
-from generator.transport.target import Target  # noqa: E402
+from keyheat.load.transport.target import Target  # noqa: E402
 
 Target.local = property(lambda _self: False)  # type: ignore[method-assign, assignment]
 

@@ -10,24 +10,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from analyzers.evidence import collect_table
-from analyzers.formats import Evidence
-from analyzers.simulated import evidence_of
-from generator.tables.creation import creation
-from generator.transport.answer import Answer
-from generator.users.collections import Query
-from generator.users.items import ItemTemplate
-from generator.users.outcomes import consumed
-from tablemodel.resources import Direction, Refusal, parse_reason
-from tablemodel.scenario import Scenario
-from tablemodel.simulator.flow import Flow
-from tablemodel.simulator.simulate import SIMULATED_START_S, Simulation
-from tablemodel.simulator.traffic.indexed import LIMIT
-from tablemodel.spec.table import IndexSpec
-from tablemodel.table import TableModel
+from keyheat.evidence.evidence import collect_table
+from keyheat.evidence.simulated import evidence_of
+from keyheat.load.tables.creation import creation
+from keyheat.load.transport.answer import Answer
+from keyheat.load.users.collections import Query
+from keyheat.load.users.items import ItemTemplate
+from keyheat.load.users.outcomes import consumed
+from keyheat.model.resources import Direction, Refusal, parse_reason
+from keyheat.model.table import TableModel
+from keyheat.runs.formats import Evidence
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.table import IndexSpec
+from keyheat.simulator.flow import Flow
+from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
+from keyheat.simulator.traffic.indexed import LIMIT
+from tests.endpoint.clients import ServiceApp, service_app_at, taken_apart
 from tests.one_by_one import Connections, Item, Outcome, asked_one_by_one
 from tests.rehearsal import SCENARIOS, refused_in
-from tests.tablemodel.endpoint.clients import ServiceApp, service_app_at, taken_apart
 
 
 @dataclass(frozen=True, slots=True)

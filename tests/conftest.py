@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import keyheat
-from reports.samples.cases import CASES
-from reports.samples.make import make_run
+from keyheat.cli.main import main
+from keyheat.pages.samples.cases import CASES
+from keyheat.pages.samples.make import make_run
 from tests.browsing import browser, visit  # noqa: F401  # fixtures of every folder below
 
 settings.register_profile(  # a busy machine is no failure
@@ -62,7 +62,7 @@ def verb(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
 
     def run(*arguments: object) -> Said:
         capsys.readouterr()
-        code = keyheat.main([str(argument) for argument in arguments])
+        code = main([str(argument) for argument in arguments])
         said = capsys.readouterr()
         assert "Traceback" not in said.err
         return Said(code, said.out, said.err)

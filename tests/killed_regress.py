@@ -21,7 +21,7 @@ import sys
 import time
 from pathlib import Path
 
-import keyheat
+from keyheat.cli import main as command_line
 
 LATEST = 1.25  # delays reach to so many times of what a regress takes
 MEASURED = 3
@@ -36,7 +36,7 @@ def forked(arguments: list[str]) -> tuple[int, int]:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        code = keyheat.main(arguments)
+        code = command_line.main(arguments)
         loaded = [name for name, module in sys.modules.items() if getattr(module, "__spec__", None)]
         os.write(at_end, " ".join(loaded).encode()[:60_000])  # what a pipe holds
         os._exit(code)

@@ -2,13 +2,13 @@
 
 import json
 
-from analyzers.formats import write_evidence
-from analyzers.simulated import evidence_of
-from commands.common import diagnosed
-from generator.run.jobs import Job
-from tablemodel.runfiles import EVIDENCE, FILES, RUN
-from tablemodel.simulator.folder import write_run
-from tablemodel.simulator.simulate import simulate
+from keyheat.cli.common import diagnosed
+from keyheat.evidence.simulated import evidence_of
+from keyheat.load.run.jobs import Job
+from keyheat.runfiles import EVIDENCE, FILES, RUN
+from keyheat.runs.formats import write_evidence
+from keyheat.simulator.folder import write_run
+from keyheat.simulator.simulate import simulate
 
 
 def written_run(job: Job, *, bound: bool = False) -> int:

@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from analyzers.measures.setup import Setup
-from analyzers.summary import RunSummary
-from tablemodel import runfiles
-from tablemodel.runfiles import FILES
+from keyheat import runfiles
+from keyheat.analysis.measures.setup import Setup
+from keyheat.analysis.summary import RunSummary
+from keyheat.runfiles import FILES
 
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -14,21 +14,21 @@ from typing import Protocol
 
 import numpy as np
 
-from generator.transport.idle import SPREAD, Idle
-from tablemodel.keys import random_suffix
-from tablemodel.keyspace import HASH_BYTES, position
-from tablemodel.nodes import Caller
-from tablemodel.resources import Direction, Refusal
-from tablemodel.scenario import Scenario
-from tablemodel.simulator.capacity import capacity_of
-from tablemodel.simulator.client import ClientRecord
-from tablemodel.simulator.flow import Answer, Flow
-from tablemodel.simulator.masses import Floats, Masses
-from tablemodel.simulator.simulate import SIMULATED_START_S, Simulation
-from tablemodel.simulator.timeline import Timeline
-from tablemodel.simulator.traffic.loadtests import traffic_of
-from tablemodel.simulator.traffic.sending import Sending
-from tablemodel.table import IndexWrite, Op, TableModel
+from keyheat.load.transport.idle import SPREAD, Idle
+from keyheat.model.keyspace import HASH_BYTES, position
+from keyheat.model.nodes import Caller
+from keyheat.model.resources import Direction, Refusal
+from keyheat.model.table import IndexWrite, Op, TableModel
+from keyheat.scenario.keys import random_suffix
+from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.capacity import capacity_of
+from keyheat.simulator.client import ClientRecord
+from keyheat.simulator.flow import Answer, Flow
+from keyheat.simulator.masses import Floats, Masses
+from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
+from keyheat.simulator.timeline import Timeline
+from keyheat.simulator.traffic.loadtests import traffic_of
+from keyheat.simulator.traffic.sending import Sending
 
 
 @dataclass(frozen=True, slots=True)

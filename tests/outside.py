@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
-from analyzers.formats import read_diagnosis
-from tablemodel import runfiles
+from keyheat import runfiles
+from keyheat.runs.formats import read_diagnosis
 
 PATIENCE_S = 150
 OR_TOO_SLOW = (0, 3)  # 3: this machine could not send all that was asked for, and the run says so

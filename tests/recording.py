@@ -14,12 +14,12 @@ from typing import Any
 
 import orjson
 
-from tablemodel.endpoint.items.data import DATA
-from tablemodel.endpoint.server import Server, build_router
-from tablemodel.endpoint.service import Service
-from tablemodel.endpoint.tables.control import CONTROL
-from tablemodel.endpoint.wire.http import Headers
-from tablemodel.endpoint.wire.router import Router
+from keyheat.endpoint.items.data import DATA
+from keyheat.endpoint.server import Server, build_router
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.tables.control import CONTROL
+from keyheat.endpoint.wire.http import Headers
+from keyheat.endpoint.wire.router import Router
 
 ACCOUNT = "123456789012"
 TABLE_ARN = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/"

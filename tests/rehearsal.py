@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analyzers.evidence import collect_from_cli
-from analyzers.formats import Evidence
-from generator.run import launch
-from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.scenario import Scenario, load_scenario
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.evidence.evidence import collect_from_cli
+from keyheat.load.run import launch
+from keyheat.runs.formats import Evidence
+from keyheat.scenario.scenario import Scenario, load_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "configs" / "scenarios"
 SCALE = 0.1

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from generator.existing.cleaning import Cleaner
-from generator.existing.leftovers import Leftovers, cost_in_words, usual_pace
-from generator.transport.boto import make_client
-from generator.transport.target import target_at
-from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.prices import load_prices
-from tests.generator.scripted import serving
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.existing.cleaning import Cleaner
+from keyheat.load.existing.leftovers import Leftovers, cost_in_words, usual_pace
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
+from keyheat.plan.prices import load_prices
+from tests.load.scripted import serving
 
 RUN_ID = "0123456789ab"
 Verb = Callable[..., Any]
@@ -114,7 +114,7 @@ def test_a_table_that_is_gone_needs_no_cleaning(client: Any, url: str, verb: Ver
 
 
 def test_what_cannot_be_cleaned_is_said(client: Any, verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("commands.clean.ATTEMPTS", 1)  # the SDK would wait between them
+    monkeypatch.setattr("keyheat.cli.clean.ATTEMPTS", 1)  # the SDK would wait between them
     folder = run_at("http://127.0.0.1:1")
     said = verb("clean", folder)
     assert said.code == 3

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.formats import read_diagnosis
-from tablemodel.runfiles import FILES
+from keyheat.runfiles import FILES
+from keyheat.runs.formats import read_diagnosis
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]

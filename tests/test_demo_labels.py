@@ -9,9 +9,9 @@ from collections import Counter
 
 import pytest
 
-from analyzers.diagnosis import diagnose
-from analyzers.formats import Diagnosis, Evidence
-from analyzers.thresholds import load_thresholds
+from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.runs.formats import Diagnosis, Evidence
 from tests.agreement import tenth_of
 from tests.asked_endpoint import Asked, asked_on_endpoint
 

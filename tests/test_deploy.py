@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
-from generator.run.launch import locustfile
-from tablemodel import runfiles
-from tablemodel.scenario import scenario_from_dict
+from keyheat import runfiles
+from keyheat.load.run.launch import locustfile
+from keyheat.scenario.scenario import scenario_from_dict
 from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, free_port, get, started
 
 ROOT = Path(__file__).parents[1]
@@ -31,7 +31,7 @@ PARSE = """
 import json, sys
 from locust import events
 from locust.argument_parser import get_parser
-from generator.run.flags import add_options
+from keyheat.load.run.flags import add_options
 events.init_command_line_parser.add_listener(add_options)
 print(json.dumps(vars(get_parser(default_config_files=[]).parse_args(sys.argv[1:])), default=str))
 """
@@ -182,8 +182,7 @@ def test_no_file_has_credentials() -> None:
 def test_the_image_has_what_the_programs_import_and_ports_that_the_files_name() -> None:
     text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     copied = {word for line in re.findall(r"^COPY ([^-].*)$", text, re.MULTILINE) for word in line.split()}
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks"}
-    assert packages | {"configs", "keyheat.py", "requirements.lock"} <= copied
+    assert {"keyheat", "loadtests", "configs", "reports", "setup.py", "requirements.lock"} <= copied
     sources = copied - {"./", "/tmp/unneeded.py"}
     assert all((ROOT / name).exists() for name in sources)
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
@@ -210,7 +209,7 @@ def test_the_image_drops_what_only_developers_need() -> None:
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """Starts a command where `loadtests` and `configs` are; what still runs at the end is killed."""
-    for name in ("loadtests", "generator", "configs"):
+    for name in ("loadtests", "configs"):
         (tmp_path / name).symlink_to(ROOT / name)
     children: list[subprocess.Popen[str]] = []
 

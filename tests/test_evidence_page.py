@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from analyzers import evidence
-from analyzers.formats import read_evidence
-from commands import evidence as verbs
-from tests.tablemodel.endpoint.clients import START_S, ServiceApp, service_app_at
+from keyheat.cli import evidence as verbs
+from keyheat.evidence import evidence
+from keyheat.runs.formats import read_evidence
+from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
 PAGE = (Path(__file__).parents[1] / "docs" / "evidence.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

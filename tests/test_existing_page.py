@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from generator.transport.boto import make_client
-from generator.transport.target import target_at
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
 
 PAGE = (Path(__file__).parents[1] / "docs" / "existing-tables.md").read_text(encoding="utf-8")
 COMMANDS = [

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from analyzers.formats import read_diagnosis
-from generator.transport.boto import make_client
-from generator.transport.target import target_at
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
+from keyheat.runs.formats import read_diagnosis
 from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from analyzers.advising.remedies import ACTIONS
-from commands import fix as verb_of_fix
-from generator.run.jobs import Job
-from tablemodel.scenario import load_scenario
+from keyheat.analysis.advising.remedies import ACTIONS
+from keyheat.cli import fix as verb_of_fix
+from keyheat.load.run.jobs import Job
+from keyheat.scenario.scenario import load_scenario
 from tests.knees import written_run
 
 ROOT = Path(__file__).parents[1]
@@ -40,9 +40,9 @@ def words(command: str) -> list[str]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A simulated run directory of a shipped scenario, made once: `runs("hotkey")`."""
-    from commands.making import How, simulated
-    from generator.run.jobs import find_scenario
-    from tablemodel.overrides import overridden
+    from keyheat.cli.making import How, simulated
+    from keyheat.load.run.jobs import find_scenario
+    from keyheat.scenario.overrides import overridden
 
     folder, made = tmp_path_factory.mktemp("runs"), {}
 

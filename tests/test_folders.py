@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from commands.making import launch
-from generator.run.launch import Launched
-from reports.samples.cases import CASES
-from reports.samples.make import make_run
-from tablemodel import runfiles
-from tablemodel.claims import hold
+from keyheat import runfiles
+from keyheat.claims import hold
+from keyheat.cli.making import launch
+from keyheat.load.run.launch import Launched
+from keyheat.pages.samples.cases import CASES
+from keyheat.pages.samples.make import make_run
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, started
 
 ROOT = Path(__file__).parents[1]

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from generator.run import launch
-from tablemodel.spec.guards import AbortSpec, BudgetSpec
+from keyheat.load.run import launch
+from keyheat.scenario.spec.guards import AbortSpec, BudgetSpec
 
 ROOT = Path(__file__).parents[1]
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"

@@ -7,58 +7,101 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+GROUND = {
+    "addresses", "answer_size", "bounded", "checked", "claims", "hosts", "masking", "numbers", "runfiles",
+    "shipped",
+}  # fmt: skip
+"""Modules of `keyheat` itself: what every room stands on."""
 MAY_IMPORT = {
-    "tablemodel": set(),
-    "sharding": {"tablemodel"},
-    "generator": {"tablemodel", "sharding"},
-    "loadtests": {"generator", "sharding", "tablemodel"},
-    "analyzers": {"tablemodel"},
-    "accuracy": {"analyzers", "tablemodel"},
-    "regression": {"analyzers", "tablemodel"},
-    "reports": {"analyzers", "accuracy", "regression", "tablemodel"},
-    "assertions": {"analyzers", "reports", "tablemodel"},
-    "pytest_keyheat": {"assertions", "tablemodel"},
-    "commands": {"tablemodel", "generator", "analyzers", "accuracy", "regression", "reports"},
-    "keyheat": {"assertions", "commands", "reports", "tablemodel"},
-}
+    "model": set(),
+    "scenario": {"model"},
+    "runs": {"model"},
+    "endpoint": {"model", "scenario"},
+    "sharding": {"model", "scenario"},
+    "simulator": {"model", "scenario", "runs"},
+    "plan": {"model", "scenario", "simulator"},
+    "evidence": {"model", "scenario", "simulator", "plan", "runs"},
+    "load": {"model", "scenario", "plan", "endpoint", "sharding", "runs"},
+    "analysis": {"model", "scenario", "simulator", "plan", "runs", "evidence"},
+    "accuracy": {"model", "scenario", "simulator", "runs", "evidence", "analysis"},
+    "regression": {"model", "scenario", "simulator", "runs", "analysis"},
+    "pages": {
+        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
+        "terminal",
+    },
+    "terminal": {
+        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
+        "pages",
+    },
+    "testing": {"model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "pages"},
+    "cli": {
+        "model", "scenario", "simulator", "plan", "endpoint", "load", "runs", "evidence", "analysis",
+        "accuracy", "regression", "pages", "terminal", "testing",
+    },
+}  # fmt: skip
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}
 
 
-def imported_roots(source: str) -> Iterator[str]:
-    """The top-level name of every import, wherever in the file it stands."""
+def imported(source: str) -> Iterator[str]:
+    """The dotted name of every module that is imported, wherever in the file it stands."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.split(".")[0]
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def modules_of(package: str) -> list[Path]:
-    single = ROOT / f"{package}.py"
-    return [single] if single.exists() else sorted((ROOT / package).rglob("*.py"))
+def roots(source: str) -> set[str]:
+    """The top-level names of what is imported."""
+    return {name.split(".")[0] for name in imported(source)}
 
 
-@pytest.mark.parametrize("package", MAY_IMPORT)
-def test_imports_point_upstream(package: str) -> None:
-    modules = modules_of(package)
-    assert modules, f"no module of {package} found"
+def rooms(source: str) -> set[str]:
+    """The rooms of `keyheat` that are imported from."""
+    return {name.split(".")[1] for name in imported(source) if name.startswith("keyheat.")}
+
+
+def modules_of(room: str) -> list[Path]:
+    return sorted((ROOT / "keyheat" / room).rglob("*.py"))
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_imports_point_upstream(room: str) -> None:
+    modules = modules_of(room)
+    assert modules, f"no module of {room} found"
     for path in modules:
-        roots = set(imported_roots(path.read_text()))
-        assert roots & MAY_IMPORT.keys() <= MAY_IMPORT[package] | {package}, path
-        if package not in ("generator", "loadtests"):
-            assert not roots & PATCHES_SOCKETS, f"{path}: these replace the whole process's sockets"
+        source = path.read_text(encoding="utf-8")
+        assert rooms(source) <= MAY_IMPORT[room] | GROUND | {room}, path
+        if room != "load":
+            assert not roots(source) & PATCHES_SOCKETS, f"{path}: these replace the whole process's sockets"
+
+
+def test_the_ground_stands_on_nothing_and_there_is_no_other_room() -> None:
+    top = {path.stem for path in (ROOT / "keyheat").glob("[!_]*.py")}
+    assert top == GROUND
+    for name in GROUND:
+        assert rooms((ROOT / "keyheat" / f"{name}.py").read_text(encoding="utf-8")) <= GROUND | {"model"}
+    folders = {path.parent.name for path in (ROOT / "keyheat").glob("*/__init__.py")}
+    assert folders == MAY_IMPORT.keys()
+
+
+def test_a_load_test_imports_what_sends_and_what_it_sends() -> None:
+    for path in sorted((ROOT / "loadtests").glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        assert rooms(source) <= {"load", "sharding", "scenario", "model"}, path
 
 
 def test_only_evidence_talks_to_cloudwatch() -> None:
     with_boto3 = {
         path.relative_to(ROOT).as_posix()
-        for package in ("analyzers", "reports", "tablemodel")
-        for path in modules_of(package)
-        if "boto3" in set(imported_roots(path.read_text()))
+        for room in MAY_IMPORT.keys() - {"load", "testing"}
+        for path in modules_of(room)
+        if "boto3" in roots(path.read_text(encoding="utf-8"))
     }
-    assert with_boto3 <= {"analyzers/collecting/clients.py"}
+    assert with_boto3 <= {"keyheat/evidence/clients.py"}
 
 
 def test_the_checker_sees_nested_imports() -> None:
-    source = "def f():\n    import locust.user\n    from reports import page\n"
-    assert set(imported_roots(source)) == {"locust", "reports"}
+    source = "def f():\n    import locust.user\n    from keyheat.pages import page\n"
+    assert roots(source) == {"locust", "keyheat"}
+    assert rooms(source) == {"pages"}

@@ -12,19 +12,19 @@ from typing import Any
 import boto3
 import pytest
 
-from analyzers.diagnosis import analyze_evidence
-from analyzers.formats import read_evidence
-from analyzers.labelling.insights import key_spread
-from generator.run.insights import Before
-from keyheat import main
-from reports.charts.keys import throttled_key_table
-from reports.run.load import load_evidence
-from tablemodel.endpoint.items.data import DATA
-from tablemodel.endpoint.server import build_router
-from tablemodel.endpoint.service import Service
-from tablemodel.endpoint.tables.control import CONTROL
-from tablemodel.keynames import digest_of
-from tests.tablemodel.endpoint.clients import FakeClock, ServiceApp
+from keyheat.analysis.diagnosis import analyze_evidence
+from keyheat.analysis.labelling.insights import key_spread
+from keyheat.cli.main import main
+from keyheat.endpoint.items.data import DATA
+from keyheat.endpoint.server import build_router
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.tables.control import CONTROL
+from keyheat.load.run.insights import Before
+from keyheat.pages.charts.keys import throttled_key_table
+from keyheat.pages.run.load import load_evidence
+from keyheat.runs.formats import read_evidence
+from keyheat.scenario.keynames import digest_of
+from tests.endpoint.clients import FakeClock, ServiceApp
 
 PAGE = (Path(__file__).parents[1] / "docs" / "contributor-insights.md").read_text(encoding="utf-8")
 COMMANDS = [

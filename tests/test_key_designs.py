@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.client import read_client_files
-from analyzers.diagnosis import diagnose
-from analyzers.formats import Diagnosis
-from analyzers.manifest import read_manifest
-from analyzers.thresholds import load_thresholds
-from generator.run.launch import locustfile
-from generator.transport.boto import make_client
-from generator.transport.target import target_at
-from tablemodel.scenario import load_scenario
+from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.load.run.launch import locustfile
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
+from keyheat.runs.client import read_client_files
+from keyheat.runs.formats import Diagnosis
+from keyheat.runs.manifest import read_manifest
+from keyheat.scenario.scenario import load_scenario
 from tests.agreement import named, tenth_of, verdict
 from tests.asked_endpoint import asked_on_endpoint
 from tests.rehearsal import SCENARIOS, Known, rehearsed

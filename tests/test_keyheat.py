@@ -16,13 +16,13 @@ import pyarrow as pa
 import pytest
 from botocore.validate import ParamValidator
 
-from analyzers.formats import read_diagnosis, read_evidence
-from analyzers.thresholds import load_thresholds
-from commands import load
-from tablemodel import runfiles
-from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.scenario import load_scenario
-from tests.generator.scripted import serving
+from keyheat import runfiles
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.cli import load
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.runs.formats import read_diagnosis, read_evidence
+from keyheat.scenario.scenario import load_scenario
+from tests.load.scripted import serving
 from tests.outside import free_port
 
 ROOT = Path(__file__).parents[1]

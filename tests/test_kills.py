@@ -16,10 +16,10 @@ from typing import Any
 import psutil
 import pytest
 
-from analyzers.evidence import collect
-from analyzers.formats import read_diagnosis, read_evidence
-from tablemodel import runfiles
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.evidence.evidence import collect
+from keyheat.runs.formats import read_diagnosis, read_evidence
 from tests import outside
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, in_a_terminal, started
 
@@ -95,7 +95,7 @@ def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path, requests: 
     run = tmp_path / "run"
     parent = start("keyheat", "run", scenario(tmp_path, 60), "--out", run)
     eventually(lambda: has_sent(run, requests))
-    endpoint = child_of(parent, "tablemodel.endpoint")
+    endpoint = child_of(parent, "keyheat.endpoint")
     locust = child_of(parent, "locust")
     assert locust is not None
     assert endpoint is not None
@@ -226,8 +226,9 @@ MOMENTS = {
     "just before the file has its name": "os.replace = lambda old, new: die()",
     "just after the file has its name": "move = os.replace; os.replace = lambda a, b: (move(a, b), die())",
 }
-DIES_THEN = "import os, signal, sys, keyheat; die = lambda: os.kill(os.getpid(), signal.SIGKILL); {}; \
-sys.exit(keyheat.main(sys.argv[1:]))"
+DIES_THEN = "import os, signal, sys; from keyheat.cli.main import main; \
+die = lambda: os.kill(os.getpid(), signal.SIGKILL); {}; \
+sys.exit(main(sys.argv[1:]))"
 
 
 def arguments_of(stage: str, run: Path) -> list[str]:

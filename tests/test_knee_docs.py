@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from commands import knee as verb_of_knee
-from generator.run.jobs import Job
-from tablemodel.scenario import load_scenario
+from keyheat.cli import knee as verb_of_knee
+from keyheat.load.run.jobs import Job
+from keyheat.scenario.scenario import load_scenario
 from tests.knees import written_run
 
 ROOT = Path(__file__).parents[1]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from commands.guards import Refusal, at_known_endpoint
-from tablemodel.addresses import UnknownEndpoint, endpoint_of
+from keyheat.addresses import UnknownEndpoint, endpoint_of
+from keyheat.cli.guards import Refusal, at_known_endpoint
 
 URL = "http://collector.example:8000"
 

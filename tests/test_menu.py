@@ -12,19 +12,19 @@ from typing import Any
 import click
 import pytest
 
-import keyheat
-from reports.terminal import console
-from reports.terminal.bar import Working
+from keyheat.cli.main import MENU, cli, main
+from keyheat.terminal import console
+from keyheat.terminal.bar import Working
 
 Verb = Callable[..., Any]
-NAMES = [name for verbs in keyheat.MENU.values() for name in verbs]
+NAMES = [name for verbs in MENU.values() for name in verbs]
 JSON_ALREADY = {"queries", "schema"}  # they print nothing else
 NO_ANSWER = {"local", "completion", "serve"}  # they serve, or print what a shell reads
 HEAVY = ("pyarrow", "plotly", "boto3", "botocore", "numpy", "scipy", "flask", "pydantic", "locust")
 
 
 def verb_named(name: str) -> click.Command:
-    found = keyheat.cli.get_command(click.Context(keyheat.cli), name)
+    found = cli.get_command(click.Context(cli), name)
     assert found is not None
     return found
 
@@ -64,8 +64,9 @@ def test_every_verb_answers_a_program_and_can_be_silent(name: str) -> None:
 
 def test_help_and_completion_load_no_stage() -> None:
     source = f"""
-import sys, keyheat
-code = keyheat.main(["--help"])
+import sys
+from keyheat.cli.main import main
+code = main(["--help"])
 print([name for name in {HEAVY!r} if name in sys.modules], code)
 """
     said = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
@@ -119,7 +120,7 @@ def test_a_shell_is_offered(
     ):  # fmt: skip
         monkeypatch.setenv(name, value)
     with pytest.raises(SystemExit):
-        keyheat.main([])
+        main([])
     assert capsys.readouterr().out.splitlines() == offered
 
 

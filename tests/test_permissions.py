@@ -38,15 +38,15 @@ NOT_CALLED = {
 }
 SEVERAL = {"TransactWriteItems", "TransactGetItems"}  # have no action of their own, but those of their parts
 CLEANING = (
-    "generator/tables/orphans.py",
-    "generator/tables/ownership.py",
-    "generator/tables/tags.py",
-    "generator/tables/waiting.py",
-    "generator/existing/cleaning.py",
+    "keyheat/load/tables/orphans.py",
+    "keyheat/load/tables/ownership.py",
+    "keyheat/load/tables/tags.py",
+    "keyheat/load/tables/waiting.py",
+    "keyheat/load/existing/cleaning.py",
 )
-ONLY_CLEANING = "generator/tables/orphans.py"  # a run never lists tables
-NOT_IN_AWS = "generator/probe"
-OBSERVED = "tablemodel/observed.py"  # what a stream's shards tell, before, after and without a run
+ONLY_CLEANING = "keyheat/load/tables/orphans.py"  # a run never lists tables
+NOT_IN_AWS = "keyheat/load/probe"
+OBSERVED = "keyheat/runs/observed.py"  # what a stream's shards tell, before, after and without a run
 
 
 @cache
@@ -65,13 +65,13 @@ def called_in(paths: Iterable[Path]) -> set[str]:
     return {
         action
         for path in paths
-        for name in _named_in(ast.parse(path.read_text()), sends=path.is_relative_to(ROOT / "generator"))
+        for name in _named_in(ast.parse(path.read_text()), sends=path.is_relative_to(ROOT / "keyheat/load"))
         if (action := operations().get(name)) and name not in SEVERAL
     }
 
 
 def _named_in(tree: ast.AST, *, sends: bool) -> Iterator[str]:
-    """A metric's dimension, too, has the name of an operation; in the analyzers that is no call."""
+    """A metric's dimension, too, has the name of an operation; in evidence that is no call."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _is_client(node.value):
             yield node.attr
@@ -102,12 +102,14 @@ def permitted(policy: str, call: Call) -> bool:
 
 def test_a_run_may_do_what_it_does_and_no_more() -> None:
     elsewhere = sources(NOT_IN_AWS) | {ROOT / ONLY_CLEANING}
-    called = called_in(sources("generator", "sharding", "loadtests", "analyzers") - elsewhere)
+    called = called_in(
+        sources("keyheat/load", "keyheat/sharding", "loadtests", "keyheat/evidence") - elsewhere
+    )
     assert actions_of("run") == called | NOT_CALLED.keys()
 
 
 def test_who_collects_may_read_what_is_collected_and_no_more() -> None:
-    assert actions_of("collect") == called_in(sources("analyzers") | {ROOT / OBSERVED})
+    assert actions_of("collect") == called_in(sources("keyheat/evidence") | {ROOT / OBSERVED})
 
 
 def test_who_cleans_up_may_do_that_and_no_more() -> None:

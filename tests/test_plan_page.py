@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat.endpoint.process import EndpointProcess
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]

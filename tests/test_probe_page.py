@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tablemodel.capabilities import QUESTIONS
-from tablemodel.endpoint.process import EndpointProcess
-from tests.generator.probe.endpoints import dynoxide
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.runs.capabilities import QUESTIONS
+from tests.load.probe.endpoints import dynoxide
 from tests.outside import free_port
 from tests.test_readme import ROOT, commands_in
 

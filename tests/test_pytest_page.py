@@ -113,39 +113,34 @@ def check_what_is_said(out: str) -> None:
         assert any(found.startswith(line.removesuffix(" ...")) for found in lines), line
     section = out[out.index(" test_hot ") :]
     assert "keyheat.assert_no_hot_partition" in section
-    assert "assertions/checks.py" not in out
+    assert "keyheat/testing/checks.py" not in out
 
 
 def test_the_page_names_what_there_is() -> None:
     import keyheat
-    from assertions import __all__ as public
 
     assert PLAIN == "pytest"
-    checks = [name for name in public if name.startswith("assert_")]
+    checks = [name for name in keyheat.__all__ if name.startswith("assert_")]
     assert [name for name in checks if f"| `{name}` |" not in PAGE] == []
     for name in re.findall(r"^\| `(\w+)\(", PAGE, re.MULTILINE):
         assert callable(getattr(keyheat.LocalDynamoDB, name)), name
 
 
 def test_a_type_checker_knows_what_a_test_may_use() -> None:
-    """A module that is one file has its types in a package beside it."""
-    from assertions import __all__ as public
+    """What is loaded when it is asked for is told to a type checker beforehand."""
+    import keyheat
 
-    stub = (ROOT / "keyheat-stubs" / "__init__.pyi").read_text(encoding="utf-8")
-    module = (ROOT / "keyheat.py").read_text(encoding="utf-8")
-    told = r"^ *from assertions import (\w+) as \1$"
-    assert re.findall(told, stub, re.MULTILINE) == sorted(public)
-    assert re.findall(told, module, re.MULTILINE) == sorted(public)
-    typed = [
-        name for name in ("analyzers", "assertions", "tablemodel") if (ROOT / name / "py.typed").exists()
-    ]
-    assert typed == ["analyzers", "assertions", "tablemodel"], "those whose types a test of somebody's sees"
+    module = (ROOT / "keyheat" / "__init__.py").read_text(encoding="utf-8")
+    told = re.findall(r"^ *from keyheat\.testing\.\w+ import (\w+) as \1$", module, re.MULTILINE)
+    assert {*told, "__version__"} == set(dir(keyheat)) == set(keyheat.__all__)
+    assert all(getattr(keyheat, name) is not None for name in keyheat.__all__)
+    assert (ROOT / "keyheat" / "py.typed").exists()
 
 
 def test_whoever_uses_none_of_it_waits_for_none_of_it() -> None:
     """The plugin is loaded by every pytest of an environment that Keyheat is installed in."""
-    heavy = "'keyheat', 'assertions', 'numpy', 'pydantic'"
-    asked = f"import sys, pytest_keyheat; print([name for name in ({heavy}) if name in sys.modules])"
+    heavy = "'keyheat.testing.checks', 'click', 'numpy', 'pydantic'"
+    asked = f"import sys, keyheat.testing.plugin; print([name for name in ({heavy}) if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, timeout=120
     )

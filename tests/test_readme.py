@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.formats import read_diagnosis, read_evidence
-from tablemodel import runfiles
-from tablemodel.scenario import load_scenario
+from keyheat import runfiles
+from keyheat.runs.formats import read_diagnosis, read_evidence
+from keyheat.scenario.scenario import load_scenario
 from tests.outside import (
     OR_TOO_SLOW,
     PATIENCE_S,
@@ -98,7 +98,7 @@ def commands_in(page: Path) -> set[str]:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """Where the reader stands."""
-    for name in ("loadtests", "generator", "configs"):
+    for name in ("loadtests", "configs"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
 
@@ -260,7 +260,7 @@ def test_the_demo(verb: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp
     for name in wanted:
         a_tenth(name, tmp_path / "scenarios")
         assert load_scenario(SCENARIOS / f"{name}.toml").load.duration_s < 60, "five minutes for all of them"
-    monkeypatch.setattr("generator.run.jobs.SCENARIOS", tmp_path / "scenarios")
+    monkeypatch.setattr("keyheat.load.run.jobs.SCENARIOS", tmp_path / "scenarios")
     monkeypatch.chdir(tmp_path)
     said = verb("demo", "--out", "demo")
     assert said.code in OR_TOO_SLOW, said.err

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-import commands.suite_runs
-from commands.making import How
-from generator.run.jobs import Job
-from regression.history import History, Session
-from regression.history.archive import fetch
-from reports.samples.cases import CASES
-from reports.samples.make import make_run as make_sample
+import keyheat.cli.suite_runs
+from keyheat.cli.making import How
+from keyheat.load.run.jobs import Job
+from keyheat.pages.samples.cases import CASES
+from keyheat.pages.samples.make import make_run as make_sample
+from keyheat.regression.history import History, Session
+from keyheat.regression.history.archive import fetch
 
 Verb = Callable[..., Any]
 Fake = Callable[[Job, How], int]
-REAL = commands.suite_runs.make_run
+REAL = keyheat.cli.suite_runs.make_run
 SUITE = """
 format = "keyheat.suite/1"
 name = "short"
@@ -76,7 +76,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
             return (left.pop(0) if len(left) > 1 else left[0])(job, how)
 
-        monkeypatch.setattr(commands.suite_runs, "make_run", make_run)
+        monkeypatch.setattr(keyheat.cli.suite_runs, "make_run", make_run)
 
     return replace
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-import commands.suite_runs
-from commands.common import diagnosed
-from commands.making import How, make_run
-from generator.existing.adapt import look_at, on_table
-from generator.run.jobs import Job
-from generator.tables.creation import creation
-from generator.tables.facts import table_facts
-from generator.transport.boto import make_client
-from generator.transport.target import Target, target_at
-from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.runfiles import FILES, RUN
-from tablemodel.spec.table import TableSpec
+import keyheat.cli.suite_runs
+from keyheat.cli.common import diagnosed
+from keyheat.cli.making import How, make_run
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.existing.adapt import look_at, on_table
+from keyheat.load.run.jobs import Job
+from keyheat.load.tables.creation import creation
+from keyheat.load.tables.facts import table_facts
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import Target, target_at
+from keyheat.runfiles import FILES, RUN
+from keyheat.scenario.spec.table import TableSpec
 from tests.conftest import Said
 
 Verb = Callable[..., Said]
@@ -78,7 +78,7 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
         def load(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
             return loaded(job, there, table, warm)
 
-        monkeypatch.setattr(commands.suite_runs, "make_run", load)
+        monkeypatch.setattr(keyheat.cli.suite_runs, "make_run", load)
         said = "".join(f', "{one}"' for one in more)
         Path("nightly.toml").write_text(SUITE.format(url=there.url, more=said))
         return verb("regress", "nightly.toml", "--table", table, *options)

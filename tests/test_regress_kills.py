@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from analyzers.summary import read_summary
-from regression.history import History
+from keyheat.analysis.summary import read_summary
+from keyheat.regression.history import History
 from tests.killed_regress import LATEST, MEASURED
 
 ROOT = Path(__file__).parents[1]

@@ -9,10 +9,10 @@ from typing import Any
 import click
 import pytest
 
-import keyheat
-from analyzers.measures.catalogue import MEASURES
-from regression.exports.prometheus import prometheus_text
-from regression.outcome import EXIT_CODES
+from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.cli.main import cli
+from keyheat.regression.exports.prometheus import prometheus_text
+from keyheat.regression.outcome import EXIT_CODES
 from tests.regression.outcomes import REGRESSED
 
 Verb = Callable[..., Any]
@@ -46,7 +46,7 @@ def small_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Suites of the same names, which take a moment; the real `smoke` is run with the README's commands."""
     for name, measure in MEASURE.items():
         (tmp_path / f"{name}.toml").write_text(SMALL.format(name=name, measure=measure))
-    monkeypatch.setattr("regression.suites.suite.SUITES", tmp_path)
+    monkeypatch.setattr("keyheat.regression.suites.suite.SUITES", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
     monkeypatch.delenv("KEYHEAT_HISTORY", raising=False)
@@ -67,7 +67,7 @@ def test_the_commands_of_the_page_run(verb: Verb) -> None:
 
 
 def test_every_option_of_the_page_is_one_and_those_of_exports_are_all_there() -> None:
-    verb = keyheat.cli.get_command(click.Context(keyheat.cli), "regress")
+    verb = cli.get_command(click.Context(cli), "regress")
     assert verb is not None
     known = {word for parameter in verb.params for word in parameter.opts}
     told = set(re.findall(r"--[a-z][a-z-]+", re.sub(r"`(?:curl|keyheat report)[^`]*`", "", PAGE)))

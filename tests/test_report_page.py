@@ -4,10 +4,10 @@ import csv
 import re
 from pathlib import Path
 
-from reports.run.downsample import MOST_POINTS
-from reports.run.packing import BUDGET_BYTES
-from tablemodel.partition_file import MOST_ROWS
-from tablemodel.partition_log import MOST_CELLS
+from keyheat.model.partition_log import MOST_CELLS
+from keyheat.pages.run.downsample import MOST_POINTS
+from keyheat.pages.run.packing import BUDGET_BYTES
+from keyheat.runs.partition_file import MOST_ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "report.md").read_text(encoding="utf-8")

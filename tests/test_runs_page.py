@@ -4,9 +4,9 @@ import json
 import re
 from pathlib import Path
 
-from commands.runs import PORT
-from reports.runs.found import DEPTH
-from reports.runs.trends import LEAST_EFFECT, MOST
+from keyheat.cli.runs import PORT
+from keyheat.pages.runs.found import DEPTH
+from keyheat.pages.runs.trends import LEAST_EFFECT, MOST
 from tests.made_runs import summary, written
 
 PAGE = (Path(__file__).parents[1] / "docs" / "runs.md").read_text(encoding="utf-8")

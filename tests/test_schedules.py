@@ -29,9 +29,9 @@ import yaml
 from botocore.exceptions import ClientError
 from botocore.validate import validate_parameters
 
-import keyheat
-from commands import codes
-from regression.suites.suite import find_suite
+from keyheat.cli import codes
+from keyheat.cli.main import cli
+from keyheat.regression.suites.suite import find_suite
 
 ROOT = Path(__file__).parents[1]
 SCHEDULES = ROOT / "deploy" / "schedules"
@@ -138,8 +138,8 @@ def parsed(words: list[str]) -> tuple[str, dict[str, Any]]:
     Raises `ClickException`.
     """
     assert Path(words[0]).name == "keyheat"
-    group = click.Context(keyheat.cli, info_name="keyheat")
-    name, verb, arguments = keyheat.cli.resolve_command(group, words[1:])
+    group = click.Context(cli, info_name="keyheat")
+    name, verb, arguments = cli.resolve_command(group, words[1:])
     assert verb is not None
     read = verb.make_context(name, arguments, parent=group).params
     options = {one.opts[-1].lstrip("-").replace("-", "_"): one.name for one in verb.params}

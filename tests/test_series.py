@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tablemodel import runfiles
-from tablemodel.scenario import load_scenario
+from keyheat import runfiles
+from keyheat.scenario.scenario import load_scenario
 from tests.outside import OR_TOO_SLOW, check_verdict
 
 ROOT = Path(__file__).parents[1]

@@ -15,17 +15,17 @@ from zipfile import ZipFile
 import psutil
 import pytest
 
-from commands.runs import _again, serve
-from reports.run.page import write_report
-from reports.runs.found import Search
-from reports.runs.history import Recall
-from reports.serving.app import HEADERS, Site, app_of
-from reports.serving.look import Look
-from reports.serving.pages import Pages
-from reports.serving.server import address_of, listening
-from tablemodel.addresses import on_this_machine
-from tablemodel.hosts import Hosts
-from tablemodel.underway import Underway, forget_underway, write_underway
+from keyheat.addresses import on_this_machine
+from keyheat.cli.runs import _again, serve
+from keyheat.hosts import Hosts
+from keyheat.pages.run.page import write_report
+from keyheat.pages.runs.found import Search
+from keyheat.pages.runs.history import Recall
+from keyheat.pages.serving.app import HEADERS, Site, app_of
+from keyheat.pages.serving.look import Look
+from keyheat.pages.serving.pages import Pages
+from keyheat.pages.serving.server import address_of, listening
+from keyheat.runs.underway import Underway, forget_underway, write_underway
 from tests.made_runs import started, summary, written
 from tests.outside import a_readers_environment, end_all, get
 from tests.outside import started as process

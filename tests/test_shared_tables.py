@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from generator.tables.creation import creation
-from generator.transport.boto import make_client
-from generator.transport.target import target_at
-from tablemodel.endpoint.process import EndpointProcess
-from tablemodel.scenario import load_scenario
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.tables.creation import creation
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
+from keyheat.scenario.scenario import load_scenario
 
 SHORT = """
 format = "keyheat.scenario/1"

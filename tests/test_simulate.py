@@ -11,16 +11,16 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from analyzers.formats import read_diagnosis, read_evidence, write_evidence
-from analyzers.simulated import evidence_of
-from tablemodel import runfiles
-from tablemodel.limits import MINUTE_S
-from tablemodel.scenario import load_scenario
-from tablemodel.simulator.folder import write_run
-from tablemodel.simulator.simulate import simulate
-from tablemodel.simulator.traffic import costs, puts, reads, users
-from tablemodel.simulator.traffic.sending import Sending
-from tablemodel.simulator.traffic.setting import Setting
+from keyheat import runfiles
+from keyheat.evidence.simulated import evidence_of
+from keyheat.model.limits import MINUTE_S
+from keyheat.runs.formats import read_diagnosis, read_evidence, write_evidence
+from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.folder import write_run
+from keyheat.simulator.simulate import simulate
+from keyheat.simulator.traffic import costs, puts, reads, users
+from keyheat.simulator.traffic.sending import Sending
+from keyheat.simulator.traffic.setting import Setting
 from tests.agreement import SHORT, verdict
 from tests.rehearsal import SCENARIOS
 
@@ -149,7 +149,7 @@ def test_all_wrong_settings_are_said_at_once(verb: Verb, tmp_path: Path) -> None
 def test_a_load_test_of_ones_own_has_to_be_added_first(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tablemodel.simulator.traffic.loadtests.LOADTESTS", {})
+    monkeypatch.setattr("keyheat.simulator.traffic.loadtests.LOADTESTS", {})
     said = verb("simulate", "hotkey", "--out", tmp_path / "out")
     assert said.code == 2
     assert "docs/simulate.md" in said.err

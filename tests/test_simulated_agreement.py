@@ -6,10 +6,10 @@ from statistics import mean
 
 import pytest
 
-from analyzers.simulated import evidence_of
-from tablemodel.behaviour import DEFAULT
-from tablemodel.scenario import Scenario, load_scenario, scenario_from_dict
-from tablemodel.simulator.simulate import simulate
+from keyheat.evidence.simulated import evidence_of
+from keyheat.model.behaviour import DEFAULT
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.simulator.simulate import simulate
 from tests.agreement import SHORT, by_minute, named, tenth_of, totals, verdict
 from tests.asked_endpoint import asked_on_endpoint
 from tests.one_by_one import asked_one_by_one

@@ -13,8 +13,8 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from commands import tables
-from generator.tables.orphans import Search
+from keyheat.cli import tables
+from keyheat.load.tables.orphans import Search
 
 PAGE = (Path(__file__).parents[1] / "docs" / "tables.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

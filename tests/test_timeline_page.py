@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tablemodel import runfiles
-from tablemodel.scenario import load_scenario, scenario_from_dict
+from keyheat import runfiles
+from keyheat.scenario.scenario import load_scenario, scenario_from_dict
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "timeline.md").read_text(encoding="utf-8")

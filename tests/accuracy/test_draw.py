@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from accuracy.draw import draw
-from accuracy.keys import even, zipf
-from accuracy.sent import Sent, Stream
-from accuracy.situations import SITUATIONS
-from tablemodel.resources import Direction
-from tablemodel.simulator.flow import Answer, Flow
+from keyheat.accuracy.draw import draw
+from keyheat.accuracy.keys import even, zipf
+from keyheat.accuracy.sent import Sent, Stream
+from keyheat.accuracy.situations import SITUATIONS
+from keyheat.model.resources import Direction
+from keyheat.simulator.flow import Answer, Flow
 
 
 def test_a_scenario_follows_from_its_seed_and_number() -> None:

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from accuracy.grades import CAUSES, left
-from accuracy.loss import Loss
-from analyzers.collecting import metrics
-from analyzers.formats import Evidence, SecondCount, Series, TableFacts, ThrottleCount, Window
+from keyheat.accuracy.grades import CAUSES, left
+from keyheat.accuracy.loss import Loss
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, SecondCount, Series, TableFacts, ThrottleCount, Window
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from accuracy.score import MISSED, answers, is_sprinkle, judged
-from accuracy.truth import Record, Refused, true_spans
-from analyzers.formats import Constraint, Label
-from analyzers.thresholds import Noise
+from keyheat.accuracy.score import MISSED, answers, is_sprinkle, judged
+from keyheat.accuracy.truth import Record, Refused, true_spans
+from keyheat.analysis.thresholds import Noise
+from keyheat.runs.formats import Constraint, Label
 
 START = 1_800_000_000
 WHOSE = ("table", "write")

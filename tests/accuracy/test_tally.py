@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from accuracy.goals import missed
-from accuracy.grades import BEST, Best
-from accuracy.score import Answered, Judged
-from accuracy.tally import Share, calibration_error, score, score_all
-from analyzers.formats import Constraint
+from keyheat.accuracy.goals import missed
+from keyheat.accuracy.grades import BEST, Best
+from keyheat.accuracy.score import Answered, Judged
+from keyheat.accuracy.tally import Share, calibration_error, score, score_all
+from keyheat.runs.formats import Constraint
 
 
 def answer(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from accuracy.truth import Record, records, true_spans, with_quota
+from keyheat.accuracy.truth import Record, records, true_spans, with_quota
 
 WHOSE = ("table", "write")
 

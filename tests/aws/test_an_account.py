@@ -20,8 +20,8 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from analyzers.formats import Evidence, read_diagnosis, read_evidence
-from analyzers.manifest import Manifest, read_manifest
+from keyheat.runs.formats import Evidence, read_diagnosis, read_evidence
+from keyheat.runs.manifest import Manifest, read_manifest
 
 ON = os.environ.get("KEYHEAT_TEST_AWS") == "1"
 TARGET = os.environ.get("KEYHEAT_TEST_AWS_TARGET", "aws")

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from tablemodel import limits
-from tablemodel.keyspace import position
-from tablemodel.partitions import provisioned_partitions
-from tablemodel.resources import IndexCapacity, TableCapacity, Throughput
-from tablemodel.table import IndexWrite, TableModel
-from tablemodel.units import read_units
+from keyheat.model import limits
+from keyheat.model.keyspace import position
+from keyheat.model.partitions import provisioned_partitions
+from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.table import IndexWrite, TableModel
+from keyheat.model.units import read_units
 
 T0 = 1_800_000_000.0
 ON_DEMAND = TableCapacity(billing_mode="PAY_PER_REQUEST")

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tablemodel.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
 from tests.calibration.words import in_words, span_in_words
 
 FOLDER = Path(__file__).with_name("cases")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
-from tablemodel.behaviour import DEFAULT
+from keyheat.model.behaviour import DEFAULT
 from tests.calibration.cases import Case, Observation, all_cases
 from tests.calibration.verdicts import NEAR, Verdict, simulated_verdicts, verdicts
 from tests.calibration.words import FLAGS
@@ -91,7 +91,7 @@ client has many connections, so it throttles later there than a client with one.
 
 ## The parameters
 
-They stand in `tablemodel/behaviour.py`, each with its reason.
+They stand in `keyheat/model/behaviour.py`, each with its reason.
 
 | parameter | value | cases that speak for it |
 |---|---|---|

@@ -5,10 +5,10 @@ from heapq import heappop, heappush
 from random import Random
 from typing import Any
 
-from tablemodel.behaviour import DEFAULT, Behaviour
-from tablemodel.nodes import Caller
-from tablemodel.resources import Direction
-from tablemodel.table import IndexWrite, TableModel
+from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.model.nodes import Caller
+from keyheat.model.resources import Direction
+from keyheat.model.table import IndexWrite, TableModel
 from tests.calibration.cases import Case
 from tests.calibration.keys import keys_of
 from tests.calibration.record import Attempt, Record

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import inf
 
-from tablemodel.resources import Direction, Refusal
-from tablemodel.table import TableModel
+from keyheat.model.resources import Direction, Refusal
+from keyheat.model.table import TableModel
 
 
 @dataclass(frozen=True, slots=True)

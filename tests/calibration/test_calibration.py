@@ -6,10 +6,10 @@ from urllib.parse import urlparse
 
 import pytest
 
-from keyheat import main
-from tablemodel.behaviour import Behaviour
-from tablemodel.scenario import load_scenario
-from tablemodel.simulator.capacity import capacity_of
+from keyheat.cli.main import main
+from keyheat.model.behaviour import Behaviour
+from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.capacity import capacity_of
 from tests.calibration.cases import all_cases
 from tests.calibration.fidelity import EXPLAINS, PAGE, page
 from tests.calibration.simulated import FOLDER, Simulated, runs

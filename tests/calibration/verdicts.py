@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import median
 
-from tablemodel.behaviour import DEFAULT, Behaviour
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from tests.calibration.arithmetic import worked
 from tests.calibration.cases import Case, Observation
 from tests.calibration.loads import run

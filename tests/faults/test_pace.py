@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
-from generator.pace.arrivals import DROPPED, Arrivals, OpenPace
-from generator.pace.closed import ClosedLoop, ClosedPace
-from generator.pace.schedule import DROPPED_AFTER_S, Schedule, even
-from generator.record.record import Record
-from tablemodel import shape
+from keyheat.load.pace.arrivals import DROPPED, Arrivals, OpenPace
+from keyheat.load.pace.closed import ClosedLoop, ClosedPace
+from keyheat.load.pace.schedule import DROPPED_AFTER_S, Schedule, even
+from keyheat.load.record.record import Record
+from keyheat.scenario import shape
 
 PER_S, SECONDS, USERS = 50.0, 60.0, 10
 RATE = shape.constant(PER_S, duration_s=2 * SECONDS)

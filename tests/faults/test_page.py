@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from generator.pace.retries import Call, SdkRetries
-from generator.transport.answer import THROTTLES, Answer
-from generator.transport.failures import (
+from keyheat.load.pace.retries import Call, SdkRetries
+from keyheat.load.transport.answer import THROTTLES, Answer
+from keyheat.load.transport.failures import (
     BAD_HTTP,
     CREDENTIALS,
     CUT_OFF,

@@ -16,13 +16,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from generator.transport.answer import Answer, Transport
-from generator.transport.boto import Boto3Transport
-from generator.transport.signed import SignedTransport
-from generator.transport.target import LOCAL_KEYS, TargetError, target_at
+from keyheat.load.transport.answer import Answer, Transport
+from keyheat.load.transport.boto import Boto3Transport
+from keyheat.load.transport.signed import SignedTransport
+from keyheat.load.transport.target import LOCAL_KEYS, TargetError, target_at
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("tablemodel", "sharding", "generator", "loadtests", "analyzers", "reports", "commands")
+PACKAGES = ("keyheat", "loadtests")
 BODY = b'{"ConsumedCapacity":{"TableName":"t","CapacityUnits":1.0}}'
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
 DAY = timedelta(days=1)

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from generator.transport.answer import Transport
-from generator.transport.boto import Boto3Transport, make_client
-from generator.transport.signed import SignedTransport
-from generator.transport.target import LOCAL_KEYS, target_at
-from generator.users.outcomes import failure_of
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.transport.answer import Transport
+from keyheat.load.transport.boto import Boto3Transport, make_client
+from keyheat.load.transport.signed import SignedTransport
+from keyheat.load.transport.target import LOCAL_KEYS, target_at
+from keyheat.load.users.outcomes import failure_of
 from tests.faults.kinds import FAULTS, Fault
 from tests.faults.process import FaultProxy
 

@@ -1,6 +1,6 @@
 """Evidence from anywhere, fuzzed: `.venv/bin/python tests/fuzz/fuzz_evidence.py -max_total_time=60`.
 
-Guided by coverage of analyzers/ and tablemodel/. Takes libFuzzer's options: https://llvm.org/docs/LibFuzzer.html
+Guided by coverage of keyheat/. Takes libFuzzer's options: https://llvm.org/docs/LibFuzzer.html
 A crash is written to the working directory; `fuzz_evidence.py FILE` repeats it.
 """
 
@@ -14,7 +14,7 @@ import atheris
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-with atheris.instrument_imports(include=["analyzers", "tablemodel"]):
+with atheris.instrument_imports(include=["keyheat"]):
     from tests.fuzz.mutations import mutated
     from tests.fuzz.targets import read_as_answer, read_as_description, read_as_evidence
 

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from analyzers.collecting.asked import described_by
-from analyzers.collecting.plausible import sound
-from analyzers.diagnosis import diagnosed
-from analyzers.evidence import from_cli_output
-from analyzers.formats import Diagnosis, Evidence, TableFacts, Window, read_evidence
-from analyzers.thresholds import load_thresholds
-from tablemodel.runfiles import FileProblem, parsed_json
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.evidence.asked import described_by
+from keyheat.evidence.evidence import from_cli_output
+from keyheat.runfiles import FileProblem, parsed_json
+from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window, read_evidence
+from keyheat.runs.plausible import sound
 
 NUMBERS = load_thresholds()
 WINDOW = Window(

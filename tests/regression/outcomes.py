@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from regression.finding import Difference, Finding, Gate
-from regression.outcome import BaselineUsed, CaseMade, Outcome, RunMade
+from keyheat.regression.finding import Difference, Finding, Gate
+from keyheat.regression.outcome import BaselineUsed, CaseMade, Outcome, RunMade
 
 BEGAN = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 HOSTILE = 'a|b `c` <script>x</script> 100%\r\n::error::no & "quoted" \x07 @team #1'

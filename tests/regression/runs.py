@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from analyzers.summary import RunSummary, Setup
+from keyheat.analysis.summary import RunSummary, Setup
 
 SETUP = Setup(
     target="local",

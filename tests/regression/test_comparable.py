@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.summary import Setup
-from regression.finding import Difference, Gate
-from regression.gates.comparable import differences, notes
+from keyheat.analysis.summary import Setup
+from keyheat.regression.finding import Difference, Gate
+from keyheat.regression.gates.comparable import differences, notes
 from tests.regression.runs import SETUP, SIMULATED, a_summary
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regression.statistics.detectable import (
+from keyheat.regression.statistics.detectable import (
     change_of,
     effect_of,
     power,
@@ -11,7 +11,7 @@ from regression.statistics.detectable import (
     runs_to_tell,
     smallest_detectable,
 )
-from regression.statistics.intervals import ratio_of
+from keyheat.regression.statistics.intervals import ratio_of
 
 
 def drawn_power(effect: float, spread: float, runs: int, confidence: float, least: float) -> float:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from regression.exports.github import MOST, annotations, append_step_summary, command
-from regression.exports.markdown import markdown, plain, write_markdown
-from regression.finding import Gate
-from regression.outcome import Outcome
-from tablemodel.runfiles import CannotWrite
+from keyheat.regression.exports.github import MOST, annotations, append_step_summary, command
+from keyheat.regression.exports.markdown import markdown, plain, write_markdown
+from keyheat.regression.finding import Gate
+from keyheat.regression.outcome import Outcome
+from keyheat.runfiles import CannotWrite
 from tests.regression.outcomes import (
     FORCED,
     GOOD,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from regression.exports.junit import RUNS, SETUP, write_junit
+from keyheat.regression.exports.junit import RUNS, SETUP, write_junit
 from tests.regression.outcomes import (
     BROKEN,
     FORCED,

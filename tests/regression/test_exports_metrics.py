@@ -10,11 +10,11 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from regression.exports import otlp
-from regression.exports.numbers import metrics
-from regression.exports.otlp import NotSent, check_otlp, send_otlp
-from regression.exports.prometheus import name_of, prometheus_text, write_prometheus
-from regression.outcome import Outcome
+from keyheat.regression.exports import otlp
+from keyheat.regression.exports.numbers import metrics
+from keyheat.regression.exports.otlp import NotSent, check_otlp, send_otlp
+from keyheat.regression.exports.prometheus import name_of, prometheus_text, write_prometheus
+from keyheat.regression.outcome import Outcome
 from tests.outside import free_port
 from tests.regression.outcomes import GOOD, HOSTILE, HOSTILE_WORDS, INVALID, OUTCOMES, REGRESSED
 

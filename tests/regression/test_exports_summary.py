@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from regression.exports.summary import FORMAT, content, json_schema, write_summary
-from regression.outcome import EXIT_CODES, Outcome
+from keyheat.regression.exports.summary import FORMAT, content, json_schema, write_summary
+from keyheat.regression.outcome import EXIT_CODES, Outcome
 from tests.regression.outcomes import OUTCOMES, REGRESSED, a_finding, an_outcome
 
 SCHEMA = Path(__file__).parents[2] / "configs" / "regression.schema.json"

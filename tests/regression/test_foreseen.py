@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.manifest import Machine
-from analyzers.summary import RunSummary, read_summary
-from commands.making import How, make_run
-from generator.run.jobs import Job, find_scenario
-from regression.finding import Gate
-from regression.foreseen import foreseen
-from regression.gates.comparable import differences
-from tablemodel.overrides import overridden
-from tablemodel.scenario import Scenario
+from keyheat.analysis.summary import RunSummary, read_summary
+from keyheat.cli.making import How, make_run
+from keyheat.load.run.jobs import Job, find_scenario
+from keyheat.regression.finding import Gate
+from keyheat.regression.foreseen import foreseen
+from keyheat.regression.gates.comparable import differences
+from keyheat.runs.manifest import Machine
+from keyheat.scenario.overrides import overridden
+from keyheat.scenario.scenario import Scenario
 
 HERE = {"cores": 2, "memory_bytes": 8 << 30, "cpu": "a CPU"}
 ELSEWHERE = {"cores": 4, "memory_bytes": 8 << 30, "cpu": "a CPU"}
@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunSummary, Scenario]
 
 def on(found: RunSummary, **setup: object) -> RunSummary:
     """The run as if it had been made somewhere else."""
-    from analyzers.measures.setup import in_words
+    from keyheat.analysis.measures.setup import in_words
 
     here = in_words(Machine.model_validate(HERE))
     known = {"machine": here, "machine_says": here, **setup}

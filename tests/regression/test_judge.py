@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.summary import RunSummary
-from regression.finding import Finding, Gate
-from regression.gates.judge import judge
+from keyheat.analysis.summary import RunSummary
+from keyheat.regression.finding import Finding, Gate
+from keyheat.regression.gates.judge import judge
 from tests.regression.runs import MEASURES, PARTITION, SETUP, SIMULATED, a_summary, with_measure
 
 WRITES = "accepted_units_per_s.write"

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from analyzers.measures.setup import Setup
-from analyzers.summary import RunSummary
-from regression.baseline import Baseline
-from regression.history import Kept
-from regression.judged import Held
-from regression.made import Made, run_made
-from regression.outcome import BaselineUsed, Side
-from regression.suites.planned import planned
-from regression.suites.suite import Suite, load_suite
+from keyheat.analysis.measures.setup import Setup
+from keyheat.analysis.summary import RunSummary
+from keyheat.regression.baseline import Baseline
+from keyheat.regression.history import Kept
+from keyheat.regression.judged import Held
+from keyheat.regression.made import Made, run_made
+from keyheat.regression.outcome import BaselineUsed, Side
+from keyheat.regression.suites.planned import planned
+from keyheat.regression.suites.suite import Suite, load_suite
 
 AT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 SUITE = """

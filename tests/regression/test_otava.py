@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from regression.history.records import Point
-from regression.otava import write_otava
+from keyheat.regression.history.records import Point
+from keyheat.regression.otava import write_otava
 
 BEGAN = datetime(2026, 11, 1, 2, tzinfo=UTC)
 

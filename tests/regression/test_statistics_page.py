@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.measures.catalogue import MEASURES
 from benchmarks import _pool, regression
-from commands.regress import regress
-from regression.statistics import change_points
-from regression.statistics.detectable import POWER
-from regression.suites.suite import load_suite
+from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.cli.regress import regress
+from keyheat.regression.statistics import change_points
+from keyheat.regression.statistics.detectable import POWER
+from keyheat.regression.suites.suite import load_suite
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/regression-statistics.md").read_text(encoding="utf-8")

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analyzers.measures.catalogue import MEASURES
-from regression.finding import Gate
-from regression.gates.judge import judge
-from regression.suites import suite
-from regression.suites.gates import DEFAULT_GATES, LABELS, LEAST_EFFECTS, statistical
-from regression.suites.spec import CaseSpec, SuiteSpec, json_schema
-from regression.suites.suite import SUITES, Suite, SuiteError, find_suite, load_suite
-from tablemodel.scenario import SCENARIOS, load_scenario
+from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.regression.finding import Gate
+from keyheat.regression.gates.judge import judge
+from keyheat.regression.suites import suite
+from keyheat.regression.suites.gates import DEFAULT_GATES, LABELS, LEAST_EFFECTS, statistical
+from keyheat.regression.suites.spec import CaseSpec, SuiteSpec, json_schema
+from keyheat.regression.suites.suite import SUITES, Suite, SuiteError, find_suite, load_suite
+from keyheat.scenario.scenario import SCENARIOS, load_scenario
 
 ROOT = Path(__file__).parents[2]
 Verb = Callable[..., Any]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.summary import RunSummary
-from regression.calibration import Calibration, Noise, calibrate
-from regression.finding import Gate
+from keyheat.analysis.summary import RunSummary
+from keyheat.regression.calibration import Calibration, Noise, calibrate
+from keyheat.regression.finding import Gate
 from tests.regression.runs import a_summary
 
 WRITES, P99, FIRST = "accepted_units_per_s.write", "p99_ms", "first_throttle_s"

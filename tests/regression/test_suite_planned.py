@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from regression.suites.planned import planned
-from regression.suites.suite import Case, Suite
-from tablemodel.derived import with_shards
-from tablemodel.scenario import SCENARIOS, load_scenario
+from keyheat.regression.suites.planned import planned
+from keyheat.regression.suites.suite import Case, Suite
+from keyheat.scenario.derived import with_shards
+from keyheat.scenario.scenario import SCENARIOS, load_scenario
 
 FOLDER = Path("runs")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from analyzers.measures.catalogue import ABSENCES, MEASURES
-from regression.suites.gates import LABELS, LEAST_EFFECTS
-from regression.suites.spec import CaseSpec, GateSpec, SuiteSpec
-from regression.suites.suite import SUITES, find_suite, load_suite
+from keyheat.analysis.measures.catalogue import ABSENCES, MEASURES
+from keyheat.regression.suites.gates import LABELS, LEAST_EFFECTS
+from keyheat.regression.suites.spec import CaseSpec, GateSpec, SuiteSpec
+from keyheat.regression.suites.suite import SUITES, find_suite, load_suite
 
 PAGE = Path(__file__).parents[2] / "docs" / "suites.md"
 Verb = Callable[..., Any]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regression.verdict import verdict_of
+from keyheat.regression.verdict import verdict_of
 from tests.regression.outcomes import HELD, LOST, OTHER, UNDECIDED, a_finding, a_run
 
 RUN = a_run("hotkey", 1)

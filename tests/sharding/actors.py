@@ -15,9 +15,18 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from sharding import Knowledge, Metadata, Policy, ShardReader, ShardShrinker, ShardWriter, empty_in, put_item
-from sharding.client import Note
-from tablemodel.keys import shard_keys
+from keyheat.scenario.keys import shard_keys
+from keyheat.sharding import (
+    Knowledge,
+    Metadata,
+    Policy,
+    ShardReader,
+    ShardShrinker,
+    ShardWriter,
+    empty_in,
+    put_item,
+)
+from keyheat.sharding.client import Note
 
 KEY, ITEMS, METADATA = "hot", "items", "shards"
 LEAST_READS = 5

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat.endpoint.process import EndpointProcess
 from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]

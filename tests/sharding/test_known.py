@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from sharding.known import Known, Step
-from sharding.policy import Policy
-from sharding.state import Shards
+from keyheat.sharding.known import Known, Step
+from keyheat.sharding.policy import Policy
+from keyheat.sharding.state import Shards
 
 POLICY = Policy(cooldown_s=60, backoff_low_s=1, backoff_high_s=10, max_shards=4)
 T0 = 1_000_000.0

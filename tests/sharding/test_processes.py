@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sharding import Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter, put_item
-from sharding.state import Shards
-from tablemodel.endpoint.process import EndpointProcess
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.sharding import Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter, put_item
+from keyheat.sharding.state import Shards
 from tests.outside import PATIENCE_S
 from tests.sharding.actors import ITEMS, KEY, METADATA, Counts, Log, client_of
 

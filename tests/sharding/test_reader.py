@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sharding import Metadata, Policy, ShardReader, ShardShrinker, empty_in
-from sharding.state import Shards
+from keyheat.sharding import Metadata, Policy, ShardReader, ShardShrinker, empty_in
+from keyheat.sharding.state import Shards
 from tests.sharding.memory import MemoryClient
 
 PAGE = 3

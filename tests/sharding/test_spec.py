@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablemodel.scenario import ScenarioError, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import ScenarioError, load_scenario, scenario_from_dict
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 FILE = SCENARIOS / "dynamic-sharding.toml"

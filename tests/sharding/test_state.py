@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from sharding.state import Change, MetadataError, Shards, bounded, epoch_text, epoch_us
+from keyheat.sharding.state import Change, MetadataError, Shards, bounded, epoch_text, epoch_us
 
 NOW_S = 1_763_715_701.101882
 changes = st.builds(Change, st.integers(0, 10**16), st.integers(1, 1_000))

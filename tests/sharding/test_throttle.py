@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from sharding.throttle import SPELLINGS, Limit, throttle_of
-from tablemodel.resources import Cause
+from keyheat.model.resources import Cause
+from keyheat.sharding.throttle import SPELLINGS, Limit, throttle_of
 from tests.sharding.memory import PARTITION, TABLE, client_error, throttled
 
 INDEX = "IndexWriteKeyRangeThroughputExceeded"

@@ -10,8 +10,8 @@ from random import Random
 
 from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-untyped]
 
-from sharding import Knowledge, Metadata, Policy, ShardReader, ShardShrinker, ShardWriter
-from tablemodel.keys import shard_key
+from keyheat.scenario.keys import shard_key
+from keyheat.sharding import Knowledge, Metadata, Policy, ShardReader, ShardShrinker, ShardWriter
 from tests.sharding.memory import PARTITION, MemoryClient, throttled
 
 KEY = "hot"

@@ -11,9 +11,9 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
-from regression.history import HistoryProblem
-from regression.history.archive import NAME, archive, fetch, remove
-from tablemodel.runfiles import RUN, write_json
+from keyheat.regression.history import HistoryProblem
+from keyheat.regression.history.archive import NAME, archive, fetch, remove
+from keyheat.runfiles import RUN, write_json
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from sqlite3 import connect
 
 import pytest
 
-from regression.finding import Finding, Gate
-from regression.history import History, HistoryProblem
-from regression.history.seals import seal_of, with_digests
+from keyheat.regression.finding import Finding, Gate
+from keyheat.regression.history import History, HistoryProblem
+from keyheat.regression.history.seals import seal_of, with_digests
 from tests.regression.runs import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from regression.history import History, HistoryProblem, Maker
-from regression.history.opening import opened
+from keyheat.regression.history import History, HistoryProblem, Maker
+from keyheat.regression.history.opening import opened
 from tests.regression.runs import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)

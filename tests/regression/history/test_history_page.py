@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from regression.finding import Finding, Gate
-from regression.history import History
-from regression.history.archive import archive
-from tablemodel.runfiles import RUN, write_json
+from keyheat.regression.finding import Finding, Gate
+from keyheat.regression.history import History
+from keyheat.regression.history.archive import archive
+from keyheat.runfiles import RUN, write_json
 from tests.regression.runs import a_summary
 
 PAGE = (Path(__file__).parents[3] / "docs" / "history.md").read_text(encoding="utf-8")

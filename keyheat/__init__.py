@@ -1,0 +1,48 @@
+"""Keyheat: load testing and throttle detection for Amazon DynamoDB. Is it the partition, or the table?
+
+What a test of one's own uses: `keyheat.assert_no_hot_partition(...)`, and the other names in `__all__`. They
+are loaded when they are asked for, since no part of the program needs them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from keyheat.testing.checks import assert_headroom as assert_headroom
+    from keyheat.testing.checks import assert_label as assert_label
+    from keyheat.testing.checks import assert_no_hot_partition as assert_no_hot_partition
+    from keyheat.testing.checks import assert_no_throttles as assert_no_throttles
+    from keyheat.testing.checks import assert_shards_suffice as assert_shards_suffice
+    from keyheat.testing.checks import assert_units_per_operation as assert_units_per_operation
+    from keyheat.testing.failing import CheckFailed as CheckFailed
+    from keyheat.testing.local import LocalDynamoDB as LocalDynamoDB
+
+__all__ = [
+    "CheckFailed",
+    "LocalDynamoDB",
+    "__version__",
+    "assert_headroom",
+    "assert_label",
+    "assert_no_hot_partition",
+    "assert_no_throttles",
+    "assert_shards_suffice",
+    "assert_units_per_operation",
+]
+
+_MODULE_OF = {"CheckFailed": "failing", "LocalDynamoDB": "local"}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, loaded now."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("keyheat")
+    if name in __all__:
+        return getattr(import_module(f"keyheat.testing.{_MODULE_OF.get(name, 'checks')}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return __all__

@@ -1,0 +1,120 @@
+"""Random scenarios played and judged, one by one, on as many processes as asked."""
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context, parent_process
+from threading import Thread
+
+from keyheat.accuracy import grades, score, truth
+from keyheat.accuracy.draw import Drawn, draw
+from keyheat.accuracy.grades import BEST, Best
+from keyheat.accuracy.score import Answered, Judged
+from keyheat.accuracy.truth import Record, TrueSpan, Whose
+from keyheat.analysis.labelling.growth import with_growth
+from keyheat.analysis.labels import label
+from keyheat.analysis.thresholds import Thresholds, load_thresholds
+from keyheat.evidence.simulated import evidence_of
+from keyheat.runs.formats import Evidence, Label
+from keyheat.simulator.simulate import SIMULATED_START_S, simulate
+
+NOTHING = Record()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """A scenario after it was simulated: what really happened, and what can be known of it."""
+
+    drawn: Drawn
+    records: dict[Whose, Record]  # all of the truth
+    spans: dict[Whose, tuple[TrueSpan, ...]]  # the part of it that the evidence covers
+    evidence: Evidence
+
+    def left(self, best: Best) -> Evidence:
+        """The evidence with everything better than `best` hidden."""
+        return grades.left(self.evidence, best, client=self.drawn.client)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One scenario, judged with every grade of evidence."""
+
+    answered: tuple[Answered, ...] = ()
+    judged: tuple[Judged, ...] = ()
+
+
+def play(drawn: Drawn) -> Played:
+    """Simulate a scenario, and take its truth and its evidence."""
+    simulation = simulate(
+        drawn.scenario, started_s=SIMULATED_START_S + drawn.offset_s, traffic=drawn.traffic()
+    )
+    whole = evidence_of(simulation)
+    model = simulation.models[drawn.scenario.table.name]
+    records = truth.records(model.decisions.rows())
+    seen = drawn.loss.seen(whole.window)
+    spans = {
+        whose: truth.true_spans(whose, {s: causes for s, causes in record.refused.items() if seen(s)})
+        for whose, record in records.items()
+    }
+    return Played(drawn=drawn, records=records, spans=spans, evidence=drawn.loss.of(whole))
+
+
+def labels_of(played: Played, best: Best, numbers: Thresholds) -> tuple[Label, ...]:
+    """The labels that the analyzer gives to what is left of the evidence."""
+    evidence = played.left(best)
+    return with_growth(label(evidence, numbers), evidence, (), numbers)
+
+
+def judge(played: Played, numbers: Thresholds) -> Outcome:
+    """A scenario's labels, with every grade of evidence, against its truth."""
+    number = played.drawn.number
+    answered: list[Answered] = []
+    judged: list[Judged] = []
+    for best in BEST:
+        labels = labels_of(played, best, numbers)
+        for whose in sorted({*played.records, *((one.resource, one.direction) for one in labels)}):
+            own, record = score.of_whose(labels, whose), played.records.get(whose, NOTHING)
+            sprinkle = score.is_sprinkle(record, numbers.noise)
+            spans = played.spans.get(whose, ())
+            answered += score.answers(spans, own, record, number=number, best=best, sprinkle=sprinkle)
+            judged += score.judged(own, truth.with_quota(played.records, whose), number=number, best=best)
+    return Outcome(answered=tuple(answered), judged=tuple(judged))
+
+
+def outcome(seed: int, number: int) -> Outcome:
+    """The `number`-th scenario of a seed, from drawing to judging."""
+    return judge(play(draw(seed, number)), load_thresholds())
+
+
+def outcomes(seed: int, numbers: Sequence[int], *, jobs: int = 1) -> Iterator[Outcome]:
+    """Many scenarios in the order of their numbers, `jobs` at a time; the same whatever `jobs` is."""
+    one = partial(outcome, seed)
+    if jobs == 1:
+        yield from map(one, numbers)
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_obey) as pool:
+        yield from pool.map(one, numbers)
+
+
+def _obey() -> None:
+    """A worker leaves interrupts to its parent, and ends with it, however that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None, "a worker has a parent"
+    parent.join()
+    os._exit(1)
+
+
+def together(found: Sequence[Outcome]) -> Outcome:
+    """All answers and labels of many scenarios."""
+    return Outcome(
+        answered=tuple(one for each in found for one in each.answered),
+        judged=tuple(one for each in found for one in each.judged),
+    )

@@ -1,0 +1,193 @@
+"""The answers and labels of many scenarios, counted: confusion, precision, recall, calibration, rules."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+from typing import Final
+
+from keyheat.accuracy.grades import BEST, Best
+from keyheat.accuracy.score import MISSED, Answered, Judged
+
+CONSTRAINTS: Final = ("partition", "table", "max_on_demand", "account")
+NOTHING: Final = "none"  # the truth of a false alarm
+ANSWERS: Final = (*CONSTRAINTS, "undetermined", NOTHING, MISSED)
+BIN_EDGES: Final = (0.0, 0.55, 0.65, 0.75, 0.85, 0.92, 0.96, 1.0)
+SURE: Final = 1.96  # standard deviations of a 95 % interval
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of how many."""
+
+    part: int
+    whole: int
+
+    @property
+    def value(self) -> float | None:
+        """The share itself; None of nothing."""
+        return self.part / self.whole if self.whole else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the true share lies with 95 %, by Wilson's score (nothing known: from 0 to 1).
+
+        https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Wilson_score_interval
+        """
+        if not self.whole:
+            return 0.0, 1.0
+        share, size = self.part / self.whole, self.whole
+        spread = SURE * sqrt(share * (1 - share) / size + SURE**2 / (4 * size**2))
+        middle, divisor = share + SURE**2 / (2 * size), 1 + SURE**2 / size
+        return max(0.0, (middle - spread) / divisor), min(1.0, (middle + spread) / divisor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """How one constraint was told: how many answers of it were right, and how many of it were told."""
+
+    name: str
+    precision: Share
+    recall: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """Labels of about the same confidence (mean `stated`), and how many of them were right."""
+
+    low: float
+    high: float
+    stated: float
+    right: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleScore:
+    """The labels of one rule."""
+
+    rule: str
+    stated: float
+    right: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """How right the labels are with one grade of evidence."""
+
+    best: Best
+    right: Share  # of all throttled spans, and of the false alarms
+    of_decided: Share  # of those answered with a constraint, and of the false alarms
+    decided: Share  # of all throttled spans
+    sprinkles: Share  # of the sprinkles: not answered with a wrong constraint
+    false_alarms: int
+    confusion: dict[tuple[str, str], int]  # by (truth, answer)
+    placed: dict[tuple[str, str], Share]  # right, by (`table read` to `index write`, truth)
+    named: tuple[Named, ...]
+    bins: tuple[Bin, ...]
+    calibration_error: float
+    rules: tuple[RuleScore, ...]
+    worst: tuple[tuple[int, int], ...]  # (scenario, spans not right and false alarms), most first
+
+
+def score_all(answered: Sequence[Answered], judged: Sequence[Judged]) -> tuple[Score, ...]:
+    """The score of each grade of evidence, from everything down to minutes alone."""
+    return tuple(
+        score(
+            best, [one for one in answered if one.best == best], [one for one in judged if one.best == best]
+        )
+        for best in BEST
+    )
+
+
+def score(best: Best, answered: Sequence[Answered], judged: Sequence[Judged]) -> Score:
+    """The score of one grade of evidence."""
+    scored = [one for one in answered if not one.sprinkle]
+    sprinkles = [one for one in answered if one.sprinkle]
+    alarms = [one for one in judged if one.false_alarm]
+    decided = [one for one in scored if one.decided]
+    confusion = Counter((str(one.truth), one.answer) for one in scored)
+    confusion.update((NOTHING, str(one.constraint)) for one in alarms)
+    bins = calibration(judged)
+    return Score(
+        best=best,
+        right=Share(sum(one.right for one in scored), len(scored) + len(alarms)),
+        of_decided=Share(sum(one.right for one in decided), len(decided) + len(alarms)),
+        decided=Share(len(decided), len(scored)),
+        sprinkles=Share(sum(one.right or not one.decided for one in sprinkles), len(sprinkles)),
+        false_alarms=len(alarms),
+        confusion=dict(confusion),
+        placed=_placed(scored),
+        named=tuple(_named(name, confusion) for name in CONSTRAINTS),
+        bins=bins,
+        calibration_error=_error(bins),
+        rules=_rules(judged),
+        worst=_worst(scored, alarms),
+    )
+
+
+def calibration(judged: Sequence[Judged]) -> tuple[Bin, ...]:
+    """Labels by stated confidence; bins without labels are left out."""
+    found = []
+    for low, high in pairwise(BIN_EDGES):
+        inside = [one for one in judged if low <= one.confidence < high or one.confidence == high == 1.0]
+        if inside:
+            found.append(Bin(low=low, high=high, stated=_stated(inside), right=_right(inside)))
+    return tuple(found)
+
+
+def calibration_error(judged: Sequence[Judged]) -> float:
+    """The expected calibration error: by how much the stated confidence is off, in the mean over all labels.
+
+    sum over bins of (labels in the bin / all labels) * |mean stated confidence - share right|
+    https://arxiv.org/abs/1706.04599 , equation 3
+    """
+    return _error(calibration(judged))
+
+
+def _error(bins: Sequence[Bin]) -> float:
+    total = sum(one.right.whole for one in bins)
+    off = sum(one.right.whole * abs(one.stated - (one.right.value or 0.0)) for one in bins)
+    return off / total if total else 0.0
+
+
+def _placed(scored: Sequence[Answered]) -> dict[tuple[str, str], Share]:
+    found: dict[tuple[str, str], Share] = {}
+    for one in scored:
+        place = f"{'table' if one.resource == 'table' else 'index'} {one.direction}", str(one.truth)
+        before = found.get(place, Share(0, 0))
+        found[place] = Share(before.part + one.right, before.whole + 1)
+    return found
+
+
+def _named(name: str, confusion: Counter[tuple[str, str]]) -> Named:
+    told = confusion[name, name]
+    return Named(
+        name=name,
+        precision=Share(told, sum(count for (_, answer), count in confusion.items() if answer == name)),
+        recall=Share(told, sum(count for (truth, _), count in confusion.items() if truth == name)),
+    )
+
+
+def _rules(judged: Sequence[Judged]) -> tuple[RuleScore, ...]:
+    by_rule: defaultdict[str, list[Judged]] = defaultdict(list)
+    for one in judged:
+        by_rule[one.rule].append(one)
+    return tuple(
+        RuleScore(rule=rule, stated=_stated(found), right=_right(found))
+        for rule, found in sorted(by_rule.items())
+    )
+
+
+def _stated(judged: Sequence[Judged]) -> float:
+    return sum(one.confidence for one in judged) / len(judged)
+
+
+def _right(judged: Sequence[Judged]) -> Share:
+    return Share(sum(one.right for one in judged), len(judged))
+
+
+def _worst(scored: Sequence[Answered], alarms: Sequence[Judged]) -> tuple[tuple[int, int], ...]:
+    bad = Counter(one.number for one in scored if not one.right)
+    bad.update(one.number for one in alarms)
+    return tuple(sorted(bad.items(), key=lambda item: (-item[1], item[0])))

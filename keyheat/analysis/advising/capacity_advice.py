@@ -1,0 +1,129 @@
+"""What to do about the limits of a whole table or index: its capacity, a maximum, the account's quota."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from keyheat.analysis.advising.cases import Case
+from keyheat.evidence.facts import QUOTAS
+from keyheat.numbers import percent, units
+from keyheat.runs.formats import Recommendation
+
+SCALED_DOWN: Final = "table-scaled-down"
+SCALED_LATE: Final = "auto-scaling-late"
+
+
+def table(case: Case) -> Iterator[Recommendation]:
+    """The provisioned throughput is used up: more of it now, and what adapts it for good."""
+    yield _raise_capacity(case)
+    if case.scaled or case.rule in (SCALED_DOWN, SCALED_LATE):
+        yield _raise_minimum(case)
+    else:
+        yield _auto_scaling(case)
+    with_it = "" if case.resource == "table" else " The table and its indexes switch together."
+    yield Recommendation(
+        action="on_demand",
+        kind="cure",
+        why=f"Where demand cannot be foreseen, paying per request needs no capacity to plan.{with_it}",
+        expected=f"Only the account's quota ({_quota(case)} by default) limits the table then, and one "
+        f"partition is still held to {case.sustained}.",
+    )
+
+
+def _raise_capacity(case: Case) -> Recommendation:
+    has = "what is provisioned is not known"
+    if case.limit is not None:
+        has = f"{units(case.limit, case.direction)} were provisioned for {case.whose}"
+    own = ""
+    if case.resource != "table":
+        own = " It is the index's capacity that is lacking; raising the table's would change nothing."
+    target = case.with_headroom
+    room = f"Of {units(target, case.direction)} that demand uses {_share(case)}. " if target else ""
+    return Recommendation(
+        action="raise_capacity",
+        kind="mitigation",
+        units=target,
+        why=f"{case.asked}, and {has}.{own}",
+        expected=f"{room}UpdateTable takes effect within minutes.",
+    )
+
+
+def _auto_scaling(case: Case) -> Recommendation:
+    return Recommendation(
+        action="auto_scaling",
+        kind="cure",
+        units=case.with_headroom,
+        why=f"A fixed {case.direction} capacity of {case.whose} fits one demand only.",
+        expected=f"Target tracking at {_share(case)}{_of_at_least(case, ' with a maximum')} follows slow "
+        "changes; steep ones still throttle, because it reacts after minutes.",
+    )
+
+
+def _raise_minimum(case: Case) -> Recommendation:
+    """Auto scaling is on, or somebody scales: what is lacking is room before it reacts."""
+    why = "Auto scaling reacts after minutes, which is too late for steep changes."
+    when = "ahead of the peak, by a schedule if it is known, leaves room; a lower target always leaves some"
+    if case.rule == SCALED_LATE:
+        why = "The capacity was raised only after the load was there: auto scaling takes minutes."
+    elif case.rule == SCALED_DOWN:
+        why = "The capacity was lowered below what the load takes."
+        when = "as long as such a load may come leaves room for it, whoever lowers the capacity"
+    return Recommendation(
+        action="raise_minimum",
+        kind="cure",
+        units=case.with_headroom,
+        why=why,
+        expected=f"A minimum{_of_at_least(case, '')} {when}.",
+    )
+
+
+def _share(case: Case) -> str:
+    return percent(case.numbers.target_utilisation)
+
+
+def _of_at_least(case: Case, what: str) -> str:
+    target = case.with_headroom
+    return f"{what} of at least {units(target, case.direction)}" if target else ""
+
+
+def maximum(case: Case) -> Iterator[Recommendation]:
+    """The maximum of an on-demand table or index is reached."""
+    yield _slow_down(case, "the maximum that its owner set")
+    allowed = (
+        "the maximum is not known"
+        if case.limit is None
+        else f"{units(case.limit, case.direction)} are allowed"
+    )
+    yield Recommendation(
+        action="raise_max_on_demand",
+        kind="cure",
+        units=case.with_headroom,
+        why=f"{case.asked}, and {allowed}: a setting of {case.whose} that bounds its bill.",
+        expected="More requests are admitted, up to the new maximum, and paid for.",
+    )
+
+
+def account(case: Case) -> Iterator[Recommendation]:
+    """The account's quota for one table with its indexes is reached."""
+    yield _slow_down(case, "the account's quota for one table with its indexes, in this region")
+    quota = _quota(case) if case.limit is None else units(case.limit, case.direction)
+    yield Recommendation(
+        action="raise_account_quota",
+        kind="cure",
+        units=case.with_headroom,
+        why=f"{case.asked}, and the account allows one table with its indexes {quota}.",
+        expected="Service Quotas raises the throughput of one table on request; nothing that is set on the "
+        "table helps beyond it.",
+    )
+
+
+def _quota(case: Case) -> str:
+    return units(QUOTAS[case.direction], case.direction)
+
+
+def _slow_down(case: Case, what: str) -> Recommendation:
+    return Recommendation(
+        action="back_off",
+        kind="mitigation",
+        why=f"The {case.direction}s of {case.whose} reach {what}.",
+        expected="Waiting spreads a short peak over time; demand that stays above the limit piles up.",
+    )

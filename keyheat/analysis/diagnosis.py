@@ -1,0 +1,146 @@
+"""The analyzer's answer: evidence in; labels, verdict, hot keys, recommendations and coverage out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from keyheat import runfiles
+from keyheat.analysis.advising.advice import advise
+from keyheat.analysis.labelling.checks import check
+from keyheat.analysis.labelling.growth import with_growth
+from keyheat.analysis.labelling.heat import Heat, heat
+from keyheat.analysis.labelling.insights import insight_heats
+from keyheat.analysis.labelling.reads import with_reads
+from keyheat.analysis.labelling.verdict import verdict, with_company
+from keyheat.analysis.labels import label
+from keyheat.analysis.thresholds import Thresholds, load_thresholds
+from keyheat.analysis.words import sentence
+from keyheat.evidence.evidence import run_window
+from keyheat.runfiles import FileProblem
+from keyheat.runs.client import ClientFiles, read_client_files, read_records
+from keyheat.runs.formats import (
+    Coverage,
+    Diagnosis,
+    Evidence,
+    GeneratorFacts,
+    Recommendation,
+    read_evidence,
+)
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+
+
+def analyze_run(run_dir: Path, *, numbers: Thresholds | None = None) -> Diagnosis:
+    """The diagnosis of a run directory, from the files that are there; `coverage.missing` lists the others.
+
+    Without `evidence.json` the client's records alone are the evidence. Raises `FileProblem` where neither it
+    nor the manifest can be read, or where the labelling numbers are wrong.
+    """
+    client = read_client_files(run_dir)
+    missing: tuple[str, ...] = ()
+    try:
+        evidence = read_evidence(run_dir / runfiles.FILES[runfiles.EVIDENCE])
+    except FileProblem as problem:
+        evidence = _evidence_of_client(run_dir, client, problem)
+        missing = (str(problem),)
+    scenario, wrong = _scenario(client)
+    client = ClientFiles(
+        manifest=client.manifest,
+        keys=client.keys,
+        p99_ms=client.p99_ms,
+        missing=tuple(line.replace(f"{run_dir}/", "") for line in (*missing, *client.missing, *wrong)),
+    )
+    return diagnose(evidence, client=client, thresholds=numbers or load_thresholds(), scenario=scenario)
+
+
+def analyze_evidence(path: Path, *, numbers: Thresholds | None = None) -> Diagnosis:
+    """The diagnosis of an evidence file alone. Raises `FileProblem`."""
+    return diagnosed(read_evidence(path), numbers=numbers)
+
+
+def diagnosed(evidence: Evidence, *, numbers: Thresholds | None = None) -> Diagnosis:
+    """The diagnosis of evidence alone, whoever sent the load."""
+    return diagnose(evidence, client=None, thresholds=numbers or load_thresholds(), scenario=None)
+
+
+def diagnose(
+    evidence: Evidence, *, client: ClientFiles | None, thresholds: Thresholds, scenario: Scenario | None
+) -> Diagnosis:
+    """Label, judge and advise. `client` is None where the load was not ours."""
+    heats = heats_of(evidence, client)
+    labels = with_growth(label(evidence, thresholds), evidence, heats, thresholds)
+    generator = _generator(client)
+    judged = verdict(labels, evidence, client=client, generator=generator, numbers=thresholds)
+    judged = with_company(with_reads(judged, client), client)
+    advised: tuple[Recommendation, ...] = ()
+    if judged.constraint != "none":
+        advised = advise(labels, evidence, heats, thresholds, client=client, scenario=scenario)
+    return Diagnosis(
+        verdict=judged,
+        labels=labels,
+        hot_keys=tuple(key for one in _first(judged.direction, heats) for key in one.hottest),
+        recommendations=advised,
+        generator=generator,
+        coverage=_coverage(evidence, client),
+        thresholds=check(scenario.thresholds, judged, evidence, client) if scenario else (),
+    )
+
+
+def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem) -> Evidence:
+    """Evidence without CloudWatch, for a run whose `collect` never happened."""
+    if client.manifest is None:
+        raise FileProblem("\n".join(("nothing to analyze", str(problem), *client.missing))) from problem
+    records = read_records(run_dir, client.manifest.rows_ahead_s)
+    moments = [row.second for row in records.throttles or ()]
+    moments += [row.second for row in records.seconds or ()]
+    ended = client.manifest.ended_at or max(moments, default=client.manifest.started_at)
+    return Evidence(
+        table=client.manifest.table,
+        window=run_window(client.manifest, ended.timestamp()),
+        series=(),
+        throttles=records.throttles,
+        seconds=records.seconds,
+        scale=client.manifest.scale,
+        endpoint=client.manifest.endpoint,
+        missing=records.missing,
+    )
+
+
+def _scenario(client: ClientFiles) -> tuple[Scenario | None, tuple[str, ...]]:
+    raw = client.manifest.scenario if client.manifest else None
+    if raw is None:
+        return None, ()
+    try:
+        return scenario_from_dict(dict(raw), "run.json"), ()
+    except ScenarioError as error:
+        return None, (f"the scenario and its thresholds: {error}",)
+
+
+def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]:
+    """The hot keys that the client counted, else those that Contributor Insights names."""
+    if client is None or client.keys is None:
+        return insight_heats(evidence)
+    duration_s = (evidence.window.end - evidence.window.start).total_seconds()
+    if client.manifest and client.manifest.ended_at:
+        duration_s = (client.manifest.ended_at - client.manifest.started_at).total_seconds()
+    return tuple(heat(client.keys, direction, duration_s) for direction in ("write", "read"))
+
+
+def _first(direction: str | None, heats: Sequence[Heat]) -> list[Heat]:
+    """The heat of the verdict's direction before that of the other."""
+    return sorted(heats, key=lambda one: one.direction != direction)
+
+
+def _generator(client: ClientFiles | None) -> GeneratorFacts:
+    if client is None:
+        return GeneratorFacts(bound=False, checks=("No load of ours: the evidence alone was analyzed.",))
+    found = client.manifest.generator if client.manifest else None
+    if found is None:
+        return GeneratorFacts(bound=False, checks=("The generator's health was not recorded.",))
+    return GeneratorFacts(bound=found.bound, checks=tuple(map(sentence, found.checks)))
+
+
+def _coverage(evidence: Evidence, client: ClientFiles | None) -> Coverage:
+    minutes = max(0, round((evidence.window.end - evidence.window.start).total_seconds() / 60))
+    health = client.manifest.generator if client and client.manifest else None
+    lost = map(sentence, health.missing if health else ())
+    missing = (*lost, *(client.missing if client else ()), *evidence.missing)
+    return Coverage(minutes=minutes, missing=tuple(dict.fromkeys(missing)))

@@ -1,0 +1,110 @@
+"""How much of each limit a demand uses, by the numbers alone: what is asked of it against what it has.
+
+The limit with the largest share is the one that throttles first once demand grows. Nothing is played here:
+shards, keys and sizes are those of the load test, second by second (`keyheat.plan.expected`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from keyheat.model.resources import Direction
+from keyheat.plan.expected import expected
+from keyheat.plan.given import ON_DEMAND, Given, given_to
+from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas
+from keyheat.plan.sent import Asked, Expected
+from keyheat.runs.formats import Direction as Side
+from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.spread import ASKS_FOR_SHARDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One limit, and what is asked of it in the busiest second."""
+
+    constraint: Literal["partition", "table", "max_on_demand", "account"]
+    resource: str  # "table", or the name of an index
+    direction: Side
+    asked_per_s: float  # units
+    limit_per_s: float
+    key_per_s: float | None = None  # of a partition: what its most used key asks for; None: none is known
+
+    @property
+    def share(self) -> float:
+        """What is asked for, as a share of what there is."""
+        return self.asked_per_s / self.limit_per_s
+
+
+def used_by(
+    scenario: Scenario, *, folder: Path = Path(), quotas: Quotas = DEFAULT_QUOTAS, scale: float = 1.0
+) -> tuple[Use, ...]:
+    """Every limit of the scenario's own table and its indexes, the most used one first.
+
+    `scale` multiplies all limits. Nothing where nobody can say what the load test sends, or where its keys
+    are divided on their way to as many shards as it knows nothing of.
+    """
+    if scenario.keys.shards > 1 and scenario.loadtest not in ASKS_FOR_SHARDS:
+        return ()
+    sent = expected(scenario, folder=folder, scale=scale)
+    if sent is None:
+        return ()
+    given = {one.index: one for one in given_to(scenario) if one.table == scenario.table.name}
+    found = [
+        use
+        for side, asked in sent.sides.items()
+        if side.table == scenario.table.name
+        for use in _of_side(asked, given[side.index], sent, scale)
+    ]
+    if scenario.table.billing_mode == ON_DEMAND:
+        found += _of_account(scenario, sent, quotas, scale)
+    return tuple(sorted(found, key=lambda use: -use.share))
+
+
+def _of_side(asked: Asked, given: Given, sent: Expected, scale: float) -> Iterator[Use]:
+    side = asked.side
+    resource, direction = side.index or "table", side.direction
+    hottest = asked.hottest
+    if hottest is not None:
+        yield Use(
+            constraint="partition",
+            resource=resource,
+            direction=direction.value,
+            asked_per_s=hottest.asked_per_s,
+            limit_per_s=hottest.ceiling_per_s,
+            key_per_s=hottest.key_per_s or None,
+        )
+    peak = asked.demand(sent.duration_s).peak_per_s
+    for constraint, limit in (
+        ("table", given.provisioned.of(direction)),
+        ("max_on_demand", given.max_on_demand.of(direction)),
+    ):
+        if limit:
+            yield Use(
+                constraint=constraint,  # type: ignore[arg-type]  # one of the two
+                resource=resource,
+                direction=direction.value,
+                asked_per_s=peak,
+                limit_per_s=limit * scale,
+            )
+
+
+def _of_account(scenario: Scenario, sent: Expected, quotas: Quotas, scale: float) -> Iterator[Use]:
+    """The quota of an on-demand table together with its indexes."""
+    for direction in Direction:
+        quota = quotas.table.of(direction)
+        mine = [
+            asked.per_s
+            for side, asked in sent.sides.items()
+            if side.table == scenario.table.name and side.direction is direction
+        ]
+        if quota and mine:
+            yield Use(
+                constraint="account",
+                resource="table",
+                direction=direction.value,
+                asked_per_s=float(np.sum(mine, axis=0).max()),
+                limit_per_s=quota * scale,
+            )

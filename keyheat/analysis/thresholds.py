@@ -1,0 +1,108 @@
+"""The labelling numbers of configs/thresholds.toml as a frozen value, checked once, all mistakes at once."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from keyheat.analysis.labelling.rules import MEASURED
+from keyheat.checked import checked_toml
+from keyheat.shipped import shipped
+
+DEFAULT = shipped("configs") / "thresholds.toml"
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Noise(_Part):
+    """Below both numbers, throttles are a sprinkle and make no verdict."""
+
+    throttles: Annotated[int, Field(ge=0)]
+    share: Share
+
+
+class Failures(_Part):
+    """Shares of attempts that failed for another reason than a throttle: worth saying, and too many."""
+
+    mention_share: Share
+    invalid_share: Share
+
+
+class Spans(_Part):
+    """How throttled moments become spans."""
+
+    gap_s: Annotated[float, Field(ge=0, le=86_400)]
+    skew_s: Annotated[float, Field(ge=0, le=60)]
+
+
+class Inferred(_Part):
+    """Consumed against provisioned: shares of the capacity, and how much must agree."""
+
+    at_provisioned_low: Annotated[float, Field(gt=0, le=1)]
+    at_provisioned_high: Annotated[float, Field(ge=1, le=10)]
+    burst_spent_share: Share
+    burst_saved_share: Share
+    at_second_low: Annotated[float, Field(gt=0, le=1)]
+    at_second_high: Annotated[float, Field(ge=1, le=10)]
+    at_limit: Annotated[float, Field(gt=0, le=1)]
+    smoothing_s: Annotated[int, Field(ge=1, le=60)]
+    client_share: Share
+    decide_at: Share
+    warm_share: Share
+
+
+class ConfidenceNumbers(_Part):
+    """Confidence of each grade, and factors for agreement and conflict."""
+
+    reason: Share
+    reason_confirmed: Share
+    cause_metric: Share
+    conflict: Share
+    inferred_conflict: Share
+    unreasoned: Share
+    rules: dict[str, Share]
+
+    @model_validator(mode="after")
+    def _better_grades_are_surer(self) -> Self:
+        if not self.reason_confirmed >= self.reason >= self.cause_metric:
+            raise ValueError("confidence must not grow from reason_confirmed down to cause_metric")
+        return self
+
+    @field_validator("rules")
+    @classmethod
+    def _each_rule_once(cls, rules: dict[str, float]) -> dict[str, float]:
+        unknown, lacking = sorted(rules.keys() - set(MEASURED)), sorted(set(MEASURED) - rules.keys())
+        if unknown or lacking:
+            said = [f"no rules: {', '.join(unknown)}"] * bool(unknown)
+            said += [f"rules without a number: {', '.join(lacking)}"] * bool(lacking)
+            raise ValueError("; ".join(said))
+        return rules
+
+
+class Recommend(_Part):
+    """Margins of the recommendations."""
+
+    shard_margin: Annotated[float, Field(ge=1, le=100)]
+    target_utilisation: Annotated[float, Field(gt=0, le=1)]
+    hot_share: Share
+
+
+class Thresholds(_Part):
+    """Every number that the labelling rests on."""
+
+    format: Literal["keyheat.thresholds/1"]
+    noise: Noise
+    failures: Failures
+    spans: Spans
+    inferred: Inferred
+    confidence: ConfidenceNumbers
+    recommend: Recommend
+
+
+def load_thresholds(path: Path = DEFAULT) -> Thresholds:
+    """The labelling numbers. Raises `FileProblem` with every mistake as `message @ $.path`."""
+    return checked_toml(path, Thresholds)

@@ -1,0 +1,278 @@
+"""Evidence arranged for looking at: one `Track` for each resource and direction, by cell and by second.
+
+A cell is the period of the consumption and throttle series: a minute, or longer for old windows. What is
+absent stays absent: a lookup says None where CloudWatch was not asked or did not answer.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Final
+
+from keyheat.analysis.labelling.endpoint import units_hold
+from keyheat.evidence.settings import LARGEST, Steps, steps
+from keyheat.model import limits
+from keyheat.model.resources import Cause, parse_reason
+from keyheat.numbers import span
+from keyheat.runs import metrics
+from keyheat.runs.formats import (
+    AccountFacts,
+    Capacity,
+    Constraint,
+    Direction,
+    Evidence,
+    IndexFacts,
+    SecondCount,
+    Series,
+    TableFacts,
+)
+
+EXTREMES: Final = ("Minimum", "Maximum")
+UNNAMED_INDEX: Final = "(an index)"  # a reason spoke of an index, and nothing says which of several
+
+Cells = Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """All that is known of one resource in one direction."""
+
+    index: str | None
+    direction: Direction
+    step_s: int
+    reasons: Mapping[int, Mapping[str | None, int]]  # by epoch second: throttles the client saw, by reason
+    seconds: Mapping[int, SecondCount] | None  # by epoch second: what the client sent and got
+    consumed: Cells | None  # units by cell
+    events: Cells | None  # throttle events by cell, whatever the cause
+    causes: Mapping[Constraint, Cells]  # throttle events by cell, for each cause that was asked for
+    provisioned: Steps
+    maximum: Steps
+    maximum_asked: bool  # whether CloudWatch was asked for it: an empty answer then means that none is set
+    warm: float | None
+    on_demand: bool | None
+
+    @property
+    def resource(self) -> str:
+        """How labels name it: `table`, or the name of the index."""
+        return "table" if self.index is None else self.index
+
+    @property
+    def cell_name(self) -> str:
+        """What a sentence calls a cell: `minute`, or `period of 5 min`."""
+        return "minute" if self.step_s == limits.MINUTE_S else f"period of {span(self.step_s)}"
+
+    def on_demand_at(self, second: float) -> bool | None:
+        """Whether it paid per request then; a switch of the mode shows in what was published."""
+        if self.on_demand and self.provisioned.starts_s:
+            return not self.provisioned.published(second)
+        if self.on_demand is False and self.provisioned.begins_late(second):
+            return None
+        return self.on_demand
+
+    def throttled(self, cell: int) -> bool:
+        """Whether CloudWatch counts throttle events in a cell."""
+        return bool(self.events and self.events.get(cell))
+
+    def cell_of(self, second: float) -> int:
+        """The start of the cell that an epoch second falls in."""
+        return int(second // self.step_s) * self.step_s
+
+    def known_zero(self, cells: Cells | None, cell: int) -> bool:
+        """Whether a throttle series says zero: asked for, without a point, while consumption has one."""
+        return (
+            cells is not None and not cells.get(cell) and self.consumed is not None and cell in self.consumed
+        )
+
+    def consumed_per_s(self, cell: int) -> float | None:
+        """Mean units per second over a cell, None where CloudWatch has no point."""
+        if self.consumed is None or cell not in self.consumed:
+            return None
+        return self.consumed[cell] / self.step_s
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The whole evidence: tracks, and the account's quota for the table with its indexes."""
+
+    tracks: tuple[Track, ...]
+    quota: Capacity
+    step_s: int
+    scale: float  # of a local table whose every limit is multiplied; settings here are multiplied already
+
+    def track(self, index: str | None, direction: Direction) -> Track | None:
+        """The track of one resource and direction."""
+        return self._by_whose.get((index, direction))
+
+    @cached_property
+    def _by_whose(self) -> "Mapping[Whose, Track]":
+        return {(track.index, track.direction): track for track in self.tracks}
+
+    def indexes(self, direction: Direction) -> tuple[Track, ...]:
+        """The tracks of the global secondary indexes."""
+        return tuple(t for t in self.tracks if t.index is not None and t.direction == direction)
+
+
+def timeline(evidence: Evidence) -> Timeline:
+    """Arrange evidence by resource and direction."""
+    step_s = _step_s(evidence.series)
+    account = evidence.account
+    by_key = _by_key(evidence.series)
+    reasons = _reasons(evidence)
+    names = _index_names(evidence, reasons)
+    facts: dict[str | None, IndexFacts | TableFacts] = {one.name: one for one in evidence.table.indexes}
+    facts[None] = evidence.table
+    seconds = _seconds(evidence)
+    tracks = tuple(
+        _track(evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds)
+        for index in (None, *names)
+        for direction in metrics.DIRECTIONS
+    )
+    quota = _scaled(account, evidence.scale)
+    return Timeline(tracks, quota, step_s, evidence.scale)
+
+
+Whose = tuple[str | None, Direction]
+SeriesName = tuple[str, str | None, str]  # metric, index, and which extreme
+
+
+def _track(
+    evidence: Evidence,
+    facts: IndexFacts | TableFacts | None,
+    index: str | None,
+    direction: Direction,
+    step_s: int,
+    by_key: Mapping[SeriesName, Series],
+    reasons: Mapping[Whose, Mapping[int, Mapping[str | None, int]]],
+    seconds: Mapping[Whose, Mapping[int, SecondCount]] | None,
+) -> Track:
+    def cells(name: str) -> Cells | None:
+        series = by_key.get((name, index, ""))
+        return _cells(series, step_s) if series else None
+
+    def setting(name: str, fact: Capacity | None) -> Steps:
+        average, least, most = (by_key.get((name, index, kind)) for kind in ("", *EXTREMES))
+        return steps(average, least, most, fact.of(direction) if fact else None, evidence.scale)
+
+    provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
+    counted = units_hold(evidence, direction)
+    asked = {
+        metrics.CONSTRAINT_OF_CAUSE[cause]: cells(metrics.cause_events(direction, cause)) for cause in Cause
+    }
+    return Track(
+        index=index,
+        direction=direction,
+        step_s=step_s,
+        reasons=reasons.get((index, direction), {}),
+        seconds=None if seconds is None or not counted else seconds.get((index, direction), {}),
+        consumed=cells(metrics.consumed(direction)) if counted else None,
+        events=cells(metrics.throttle_events(direction)),
+        causes={constraint: found for constraint, found in asked.items() if found is not None},
+        provisioned=provisioned,
+        maximum=setting(metrics.on_demand_maximum(direction), facts.max_on_demand if facts else None),
+        maximum_asked=(metrics.on_demand_maximum(direction), index, "") in by_key,
+        warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
+        on_demand=_on_demand(evidence, provisioned),
+    )
+
+
+def _warm(warm: Capacity, direction: Direction, scale: float) -> float | None:
+    rate = warm.of(direction)
+    return None if rate is None else min(rate, LARGEST) * scale
+
+
+def _scaled(account: AccountFacts | None, scale: float) -> Capacity:
+    """The account's quota for the table and its indexes."""
+    rates = (account.table_read, account.table_write) if account else (None, None)
+    read, write = (None if rate is None else min(rate, LARGEST) * scale for rate in rates)
+    return Capacity(read=read, write=write)
+
+
+def _on_demand(evidence: Evidence, provisioned: Steps) -> bool | None:
+    """Whether the table pays per request; None where neither facts nor series tell."""
+    if evidence.table.billing_mode is not None:
+        return evidence.table.billing_mode == "PAY_PER_REQUEST"
+    return False if any(provisioned.values) or provisioned.always else None
+
+
+def _step_s(series: Iterable[Series]) -> int:
+    """The coarsest period among the series that are added up per cell."""
+    added = [s.period_s for s in series if s.statistic == "Sum" and s.operation is None]
+    return min(max(added, default=limits.MINUTE_S), metrics.LONGEST_PERIOD_S)
+
+
+def _by_key(series: Iterable[Series]) -> dict[SeriesName, Series]:
+    """Series of the table and its indexes; extremes of a setting stand beside its average, not for it."""
+    return {
+        (s.metric, s.index, s.statistic if s.statistic in EXTREMES else ""): s
+        for s in series
+        if s.operation is None
+    }
+
+
+def _cells(series: Series, step_s: int) -> Cells:
+    cells: defaultdict[int, float] = defaultdict(float)
+    for at, value in dict(series.points).items():
+        cells[int(at.timestamp() // step_s) * step_s] += min(value, LARGEST)
+    return dict(cells)
+
+
+def _index_names(evidence: Evidence, reasons: Iterable[Whose]) -> tuple[str, ...]:
+    """Every index that anything speaks of, in the order of the table's description."""
+    names = dict.fromkeys(index.name for index in evidence.table.indexes)
+    parts = (evidence.series, evidence.seconds or ())
+    spoken_of = [*(index for index, _ in reasons), *(row.index for rows in parts for row in rows)]
+    names.update(dict.fromkeys(index for index in spoken_of if index is not None))
+    return tuple(names)
+
+
+def _reasons(evidence: Evidence) -> dict[Whose, dict[int, dict[str | None, int]]]:
+    """Throttles by second and reason. Where no rows were kept, the seconds' own counts, without a reason."""
+    found: dict[Whose, dict[int, dict[str | None, int]]] = {}
+
+    def add(index: str | None, direction: Direction, second: int, reason: str | None, count: int) -> None:
+        at = found.setdefault((index, direction), {}).setdefault(second, {})
+        at[reason] = at.get(reason, 0) + min(count, int(LARGEST))
+
+    sole = evidence.table.indexes[0].name if len(evidence.table.indexes) == 1 else UNNAMED_INDEX
+    for row in evidence.throttles or ():
+        if row.count:
+            index = sole if row.index is None and _index_says(row.reason) else row.index
+            add(index, row.direction, int(row.second.timestamp()), row.reason, row.count)
+    explained = {direction for _, direction in found}
+    bare = [s for s in evidence.seconds or () if s.throttled and s.direction not in explained]
+    of_indexes = Counter[tuple[datetime, Direction]]()
+    for second in bare:
+        if second.index is not None:
+            of_indexes[second.second, second.direction] += second.throttled
+    for second in bare:
+        # The client counts a write that an index refused on the table's row as well.
+        also = of_indexes[second.second, second.direction] if second.index is None else 0
+        if second.throttled > also:
+            moment = int(second.second.timestamp())
+            add(second.index, second.direction, moment, None, second.throttled - also)
+    return found
+
+
+def _index_says(reason: str | None) -> bool:
+    """Whether the reason is an index's, for clients that kept the reason but not the resource."""
+    parsed = parse_reason(reason) if reason else None
+    return parsed is not None and parsed[0]
+
+
+def _seconds(evidence: Evidence) -> dict[Whose, dict[int, SecondCount]] | None:
+    if evidence.seconds is None:
+        return None
+    found: dict[Whose, dict[int, SecondCount]] = {}
+    for row in evidence.seconds:
+        found.setdefault((row.index, row.direction), {})[int(row.second.timestamp())] = _bounded(row)
+    return found
+
+
+def _bounded(row: SecondCount) -> SecondCount:
+    if max(row.consumed, row.attempts, row.throttled) <= LARGEST:
+        return row
+    most = int(LARGEST)
+    bounded = {"attempts": min(row.attempts, most), "throttled": min(row.throttled, most)}
+    return row.model_copy(update={"consumed": min(row.consumed, LARGEST), **bounded})

@@ -1,0 +1,139 @@
+"""Who writes into a folder: one run, or one series of runs, and nobody beside it.
+
+A claim is a lock that the system keeps on the folder itself. Of several who ask at once one gets it; it
+leaves no file behind, and it ends with the process that has it, whatever ends that. On a file system without
+locks only folders that are made are told apart; there it is found out after the run whose files they are.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from keyheat.runfiles import CannotWrite
+
+
+class Taken(CannotWrite):
+    """A folder that somebody else writes to, or that holds something; the message is for who asked for it."""
+
+
+@dataclass(slots=True)
+class Claim:
+    """A folder that is ours alone until `release`, or until this process ends."""
+
+    folder: Path
+    made: int  # folders that were made for this: it, and those that it is in
+    _place: int | None
+
+    def unlock(self) -> None:
+        """Let another process of ours claim the folder, which stays."""
+        if self._place is not None:
+            os.close(self._place)
+            self._place = None
+
+    def release(self) -> None:
+        """Leave the folder to others; what was made for this, and is empty, is taken away."""
+        with suppress(OSError):
+            for folder in (self.folder, *self.folder.parents)[: self.made]:
+                folder.rmdir()
+        self.unlock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def hold(folder: Path) -> Claim:
+    """Claim a folder, whatever is in it. Raises `Taken` where somebody else has it now, and `CannotWrite`."""
+    while True:
+        made = _made(folder)
+        try:
+            place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue  # it was somebody's, who has just taken it away again
+        except OSError as error:
+            raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
+        claim = Claim(folder, made, place)
+        if not _locked(place):
+            claim.unlock()
+            raise Taken(f"{folder}: another run is being made there now; give another folder (--out)")
+        if _is_still(folder, place):
+            return claim
+        claim.unlock()
+
+
+def claim(folder: Path) -> Claim:
+    """Claim a folder in which there is nothing. Raises `Taken` or `CannotWrite`."""
+    held = hold(folder)
+    try:
+        if any(folder.iterdir()):
+            raise Taken(
+                f"{folder} is not an empty folder: it may hold another run; give another folder (--out)"
+            )
+    except BaseException:
+        held.unlock()
+        raise
+    return held
+
+
+def claim_numbered(first: Path) -> Claim:
+    """Claim a folder in which there is nothing: the first, or the next of its name with `-2`, `-3` ..."""
+    for folder in _numbered(first):
+        with suppress(Taken):
+            return claim(folder)
+    raise AssertionError  # numbers do not end
+
+
+def claim_new(first: Path) -> Claim:
+    """Make a folder of that name, or of the next one that is free, and claim it."""
+    for folder in _numbered(first):
+        if made := _made(folder):
+            with suppress(Taken):
+                held = claim(folder)
+                held.made = made
+                return held
+    raise AssertionError  # numbers do not end
+
+
+def _numbered(first: Path) -> Iterator[Path]:
+    yield first
+    yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
+
+
+def _made(folder: Path) -> int:
+    """Make the folder, and those that it is in; how many that are, none where it is there already."""
+    missing = sum(not parent.exists() for parent in folder.parents)
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        return 0
+    except OSError as error:
+        raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
+    return 1 + missing
+
+
+def _locked(place: int) -> bool:
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # there are no locks here
+    return True
+
+
+def _is_still(folder: Path, place: int) -> bool:
+    """Whether what is open has this name: who had it before may have taken it away."""
+    try:
+        return os.path.samestat(folder.stat(), os.fstat(place))
+    except FileNotFoundError:
+        return False

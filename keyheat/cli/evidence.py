@@ -1,0 +1,148 @@
+"""Verbs from metrics to labels: queries, collect, analyze."""
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from keyheat.cli.codes import DONE
+from keyheat.cli.common import a_file, a_folder, a_path, a_time, diagnosed, exit_code_of, in_utc
+from keyheat.cli.telling import in_json
+from keyheat.runfiles import EVIDENCE, FILES, FileProblem
+from keyheat.terminal.bar import Working
+from keyheat.terminal.console import bars, err, out, print_json, shown
+
+if TYPE_CHECKING:
+    from keyheat.runs.formats import Evidence
+
+an_index = click.option(
+    "--index", "indexes", multiple=True, help="a global secondary index of the table; may be repeated"
+)
+
+
+@click.command()
+@click.option("--table", required=True)
+@an_index
+@click.option("--start", type=a_time, help="of the window, UTC: an old one needs longer periods")
+@click.option("--end", type=a_time, help="with --start: print the whole request, with its times")
+def queries(table: str, indexes: tuple[str, ...], start: datetime | None, end: datetime | None) -> int:
+    """The GetMetricData queries as JSON, for somebody who runs the AWS CLI in our place."""
+    from keyheat.evidence.asked import check_start, window_of
+    from keyheat.runs.metrics import QUERIES_PER_CALL, queries_for, request_for, series_keys
+
+    start, end, now = in_utc(start), in_utc(end), datetime.fromtimestamp(time.time(), UTC)
+    if start is None and end is not None:
+        raise click.UsageError("--end needs --start")
+    if (number := len(series_keys(indexes))) > QUERIES_PER_CALL:
+        raise click.UsageError(
+            f"{number} queries, and AWS takes {QUERIES_PER_CALL} at once: name fewer indexes, and ask "
+            "for the others in a second request (collect takes several files)"
+        )
+    if start is None:
+        print_json(queries_for(table, indexes))
+    elif end is None:
+        check_start(start, now)
+        print_json(queries_for(table, indexes, start=start, now=now))
+    else:
+        window_of(start, end, now)
+        print_json(request_for(table, indexes, start=start, end=end, now=now))
+    return DONE
+
+
+@click.command()
+@click.option("--run", "folder", type=a_folder, help="a run directory")
+@click.option("--table", help="a table, whoever loads it; with --start and --end")
+@an_index
+@click.option("--start", type=a_time, help="UTC, such as 2026-11-20T12:00:00Z")
+@click.option("--end", type=a_time, help="UTC, exclusive")
+@click.option("--region", help="of the table  [default: as the AWS SDK finds it]")
+@click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
+@click.option(
+    "--endpoint-url",
+    help="of a local table, such as http://127.0.0.1:8000; of a run's, where that is neither here nor in AWS",
+)
+@click.option(
+    "--cloudwatch-json", "answers", type=a_file, multiple=True,
+    help="what the AWS CLI printed for `keyheat queries`; may be repeated: nobody is asked",
+)  # fmt: skip
+@click.option(
+    "--describe-json", "described", type=a_file, help="what `aws dynamodb describe-table` printed, beside it"
+)
+@click.option(
+    "--show-keys", is_flag=True, help="show the keys that Contributor Insights names, not only their digests"
+)
+@click.option("--out", "file", type=a_path, help="  [default: evidence.json, in the run directory]")
+@in_json("where the evidence is, and what is missing in it,")
+def collect(
+    folder: Path | None,
+    table: str | None,
+    indexes: tuple[str, ...],
+    start: datetime | None,
+    end: datetime | None,
+    region: str | None,
+    profile: str | None,
+    endpoint_url: str | None,
+    answers: tuple[Path, ...],
+    described: Path | None,
+    show_keys: bool,
+    file: Path | None,
+    as_json: bool,
+) -> int:
+    """What the metrics say of a run, or of any table: waits until its minutes are published."""
+    from keyheat.cli.guards import at_known_endpoint
+    from keyheat.evidence.asked import Asked, evidence_for
+    from keyheat.runs.formats import write_evidence
+    from keyheat.terminal.progress import Countdown
+
+    asked = Asked(
+        folder=folder, table=table, indexes=indexes, start=in_utc(start), end=in_utc(end), region=region,
+        profile=profile, endpoint_url=endpoint_url, answers=answers, described=described,
+        show_keys=show_keys,
+    )  # fmt: skip
+
+    def collected(url: str | None) -> "Evidence":
+        with Countdown(bars) as countdown:
+            wanted = replace(asked, endpoint_url=url)
+            return evidence_for(wanted, clock=time.time, progress=countdown.show)
+
+    found = at_known_endpoint(collected, endpoint_url)
+    file = file or (folder or Path()) / FILES[EVIDENCE]
+    if not (any(one.points for one in found.series) or found.throttles or found.seconds):
+        raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))
+    write_evidence(file, found)
+    if as_json:
+        print_json({"evidence": str(file), "missing": list(found.missing)})
+        return DONE
+    out.print(f"Evidence: {shown(file)}", markup=False)
+    for line in found.missing:
+        err.print(f"  missing: {line}", markup=False)
+    return DONE
+
+
+@click.command()
+@click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
+@click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run")
+@in_json("the diagnosis")
+def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
+    """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
+    from keyheat.pages.run.load import load_evidence, load_run
+    from keyheat.terminal import diagnosis as terminal
+
+    if (folder is None) == (evidence is None):
+        raise click.UsageError("say which: a run directory, or --evidence FILE")
+    if folder is not None:
+        with Working("labelling throttles", bars):
+            diagnosis = diagnosed(folder)
+        run = None if as_json else load_run(folder)
+    else:
+        assert evidence is not None
+        run = load_evidence(evidence)
+        diagnosis = run.diagnosis
+    if as_json:
+        print_json(diagnosis.model_dump(mode="json"))
+    else:
+        out.print(terminal.summary(diagnosis, run))
+    return exit_code_of(diagnosis)

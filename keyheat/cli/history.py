@@ -1,0 +1,337 @@
+"""The verb history: what every regress came to, which sessions are baselines, and how measures went."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from keyheat.cli.codes import DONE, INVALID
+from keyheat.cli.common import a_path
+from keyheat.cli.telling import in_json
+from keyheat.numbers import some
+from keyheat.terminal.console import err, out, print_json, shown
+
+if TYPE_CHECKING:
+    from keyheat.regression.history import History, Session
+
+FORMAT: Final = "keyheat.history/1"
+HISTORY: Final = Path("reports") / "history.sqlite"
+FIRST: Final = "list"
+LAST_LISTED, LAST_DRAWN = 20, 60
+
+the_file = click.option(
+    "--history", "file", type=a_path, default=HISTORY, show_default=True, envvar="KEYHEAT_HISTORY",
+    show_envvar=True, help="the file that keeps every session",
+)  # fmt: skip
+
+
+class WithFirst(click.Group):
+    """Verbs of which the first is meant where none is said."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = [FIRST, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=WithFirst)
+def history() -> None:
+    """What every regress came to: sessions, the baselines among them, and how measures went.
+
+    Alone it lists the newest sessions, as `keyheat history list` does.
+    """
+
+
+def verb(name: str, what: str) -> Callable[[Callable[..., int]], click.Command]:
+    """A verb of the history, with the options that all of them have."""
+
+    def make(function: Callable[..., int]) -> click.Command:
+        return history.command(name)(the_file(in_json(what)(function)))
+
+    return make
+
+
+@verb(FIRST, "the sessions")
+@click.option("--suite", metavar="NAME", help="only sessions of this suite")
+@click.option("--last", type=click.IntRange(1), default=LAST_LISTED, show_default=True, help="how many")
+def list_sessions(file: Path, as_json: bool, suite: str | None, last: int) -> int:
+    """List sessions, the newest first. One whose process is gone is lost: its runs are kept."""
+    if not file.exists():
+        return _none(file, as_json=as_json)
+    from keyheat.regression.history import Maker
+    from keyheat.terminal.history import Listed, list_text
+
+    with _opened(file) as kept:
+        damage: list[str] = []
+        found = kept.sessions(suite, last, damage=damage)
+        pins, here = kept.pins(), Maker.here()
+        good = {one.suite: _last_good(kept, one.suite, damage) for one in found}
+        listed = [
+            Listed(
+                session=one,
+                runs=kept.count(one),
+                pins=tuple(pin.name for pin in pins if pin.session == one.id),
+                unseen=one.state == "running" and one.maker.fate(here) == "unknown",
+                baseline=one == good[one.suite],
+            )
+            for one in found
+        ]
+    for fault in damage:
+        err.print(f"keyheat: {fault}")
+    code = INVALID if damage else DONE
+    if as_json:
+        print_json(_json(file, sessions=listed))
+    elif found:
+        out.print(list_text(listed))
+    elif not damage:
+        return _none(file, as_json=False)
+    return code
+
+
+def _last_good(kept: "History", suite: str, damage: list[str]) -> "Session | None":
+    """The next baseline of a suite; None where damage, which is said, leaves it open."""
+    from keyheat.regression.history import Damaged
+
+    try:
+        return kept.last_good(suite)
+    except Damaged as problem:
+        if str(problem) not in damage:
+            damage.append(str(problem))
+        return None
+
+
+def _none(file: Path, *, as_json: bool) -> int:
+    if as_json:
+        print_json(_json(file, sessions=[]))
+    else:
+        out.print(f"{shown(file)} has no sessions yet. The first one: keyheat regress SUITE", markup=False)
+    return DONE
+
+
+@verb("show", "the session")
+@click.argument("session")
+def show(file: Path, as_json: bool, session: str) -> int:
+    """Show SESSION, by its number or the name it is pinned by: its runs, and what the gates found."""
+    from keyheat.terminal.history import session_text
+
+    with _opened(file) as kept:
+        found = _named(kept, session)
+        runs, findings, pins = kept.runs(found, side=None), kept.findings(found), kept.pins()
+    if as_json:
+        told = [
+            {
+                "case": run.case, "repetition": run.repetition + 1, "side": run.side, "at": run.at,
+                "folder": run.folder_url, "summary": run.summary.model_dump(mode="json"),
+            }
+            for run in runs
+        ]  # fmt: skip
+        print_json(_json(file, session=found, runs=told, findings=findings))
+    else:
+        out.print(session_text(found, runs, findings, pins))
+    return DONE
+
+
+@verb("pin", "the pin")
+@click.argument("name")
+@click.argument("session")
+def pin(file: Path, as_json: bool, name: str, session: str) -> int:
+    """Give SESSION a NAME: keyheat regress --baseline NAME holds a suite against it, and it is not pruned."""
+    with _opened(file) as kept:
+        found = _named(kept, session)
+        before = kept.pin(name, found)
+    moved = f"; it was session {before.id}" if before is not None and before != found else ""
+    if as_json:
+        print_json(_json(file, pin=name, session=found.id, before=None if before is None else before.id))
+    else:
+        out.print(f"{name} is session {found.id} of {found.suite}{moved}", markup=False)
+    return DONE
+
+
+@verb("unpin", "the name")
+@click.argument("name")
+def unpin(file: Path, as_json: bool, name: str) -> int:
+    """Take NAME away. Its session stays until it is pruned."""
+    with _opened(file) as kept:
+        kept.unpin(name)
+    if as_json:
+        print_json(_json(file, unpinned=name))
+    else:
+        out.print(f"{name} is no session any more", markup=False)
+    return DONE
+
+
+@verb("trend", "the points and the changes of each measure")
+@click.argument("suite")
+@click.option("--case", metavar="NAME", help="only this case")
+@click.option("--measure", metavar="NAME", help="only this measure, such as p99_ms")
+@click.option("--last", type=click.IntRange(1), default=LAST_DRAWN, show_default=True, help="of so many")
+def trend(file: Path, as_json: bool, suite: str, case: str | None, measure: str | None, last: int) -> int:
+    """Draw how the measures of SUITE went from session to session, with regressions and changes marked.
+
+    A change is where a measure moved to another level and stayed there.
+    """
+    from keyheat.regression.history.trend import trends_of
+    from keyheat.terminal.history import trend_text, trends_text
+
+    with _opened(file) as kept:
+        trends = trends_of(kept, suite, last, case, measure)
+    if as_json:
+        print_json(_json(file, suite=suite, trends=[_trend_json(one) for one in trends]))
+    elif len(trends) == 1:
+        out.print(trend_text(trends[0]))
+    else:
+        out.print(trends_text(trends))
+    return DONE
+
+
+@verb("export", "the files")
+@click.argument("suite")
+@click.option("--otava", "folder", type=a_path, required=True, metavar="DIR", help="where the files go")
+def export(file: Path, as_json: bool, suite: str, folder: Path) -> int:
+    """Write the series of SUITE for another program: for Apache Otava, CSV files and their configuration."""
+    from keyheat.analysis.measures.catalogue import MEASURES
+    from keyheat.regression.otava import write_otava
+
+    with _opened(file) as kept:
+        there = [(case, measure) for case, measure in kept.measured(suite) if measure in MEASURES]
+        series = {(case, measure): kept.series(suite, case, measure) for case, measure in there}
+    if not series:
+        raise click.UsageError(f"suite {suite!r} has no measures in {file}; keyheat history lists sessions")
+    written = write_otava(folder, suite, series)
+    if as_json:
+        print_json(_json(file, files=[str(path) for path in written]))
+    else:
+        out.print(f"{len(series)} series of {suite}: {shown(written[0])}", markup=False)
+    return DONE
+
+
+@verb("prune", "what was taken out")
+@click.option("--keep", type=click.IntRange(1), required=True, metavar="N", help="how many of each suite")
+@click.option("--delete-runs", is_flag=True, help="delete run directories that nothing refers to then")
+def prune(file: Path, as_json: bool, keep: int, delete_runs: bool) -> int:
+    """Take out old sessions of each suite; those that are pinned or running stay, and the last good one."""
+    from keyheat.masking import masked
+    from keyheat.regression.history.archive import remove
+
+    with _opened(file) as kept:
+        pruned = kept.prune(keep)
+    left = dict(pruned.unreferred)
+    problems = []
+    for url, run_id in pruned.unreferred.items() if delete_runs else ():
+        try:
+            remove(url, run_id)
+            del left[url]
+        except ValueError as problem:
+            problems.append(str(problem))
+    deleted = [masked(url) for url in pruned.unreferred if url not in left]
+    stay = [masked(url) for url in left]
+    if as_json:
+        print_json(_json(file, sessions=pruned.sessions, deleted=deleted, left=stay, problems=problems))
+    else:
+        _say_pruned(len(pruned.sessions), len(deleted), stay, delete_runs=delete_runs)
+    for why in problems:
+        err.print(f"keyheat: {why}", markup=False)
+    return DONE
+
+
+def _say_pruned(sessions: int, deleted: int, left: list[str], *, delete_runs: bool) -> None:
+    runs = f", and {some(deleted, 'run directory', 'run directories')} deleted" if delete_runs else ""
+    out.print(f"{some(sessions, 'session')} taken out{runs}", markup=False)
+    if left:
+        out.print("Nothing in the history refers to these any more:")
+    for url in left:
+        out.print(f"  {url}", markup=False)
+
+
+@verb("check", "what is wrong with the file")
+def check(file: Path, as_json: bool) -> int:
+    """Read all of the file, and say what is wrong with it. Exit code 3: something is."""
+    from keyheat.regression.history import Damaged
+
+    try:
+        with _opened(file) as kept:
+            faults = kept.faults()
+            sessions = kept.sessions(damage=[])
+            runs = sum(map(kept.count, sessions))
+    except Damaged as problem:
+        faults, sessions, runs = (str(problem),), (), 0
+    if as_json:
+        print_json(_json(file, whole=not faults, faults=faults, sessions=len(sessions), runs=runs))
+    elif not faults:
+        held = f"{some(len(sessions), 'session')}, {some(runs, 'run')}"
+        out.print(f"{shown(file)} is whole: {held}", markup=False)
+    for fault in faults:
+        err.print(f"keyheat: {fault}", markup=False)
+    return INVALID if faults else DONE
+
+
+@verb("lose", "the session")
+@click.argument("session", type=int)
+def lose(file: Path, as_json: bool, session: int) -> int:
+    """Say that SESSION will not go on: its process, on a machine that cannot be seen from here, is gone."""
+    with _opened(file) as kept:
+        kept.lose(session)
+        found = kept.session(session)
+    if as_json:
+        print_json(_json(file, session=found))
+    else:
+        out.print(f"session {session} of {found.suite} is lost; its runs are kept", markup=False)
+    return DONE
+
+
+@history.command("fetch")
+@in_json("where it is")
+@click.argument("url")
+@click.argument("folder", metavar="DIR", type=a_path)
+def fetch(as_json: bool, url: str, folder: Path) -> int:
+    """Copy an archived run directory from URL to DIR, every file as it was."""
+    from keyheat.regression.history.archive import fetch as fetched
+
+    fetched(url, folder)
+    if as_json:
+        print_json({"format": FORMAT, "folder": str(folder)})
+    else:
+        out.print(f"Fetched: {shown(folder)}", markup=False)
+    return DONE
+
+
+def _opened(file: Path) -> "History":
+    """A history that is there already."""
+    from keyheat.regression.history import History
+
+    if not file.exists():
+        raise click.UsageError(f"there is no history {file}; keyheat regress SUITE begins one")
+    return History.open(file)
+
+
+def _named(kept: "History", session: str) -> "Session":
+    """A session by its number, or by the name it is pinned by."""
+    if session.isdecimal():
+        return kept.session(int(session))
+    if (found := kept.pinned(session)) is None:
+        names = ", ".join(one.name for one in kept.pins()) or "none"
+        raise click.UsageError(f"no session is pinned as {session!r}; names that are: {names}")
+    return found
+
+
+def _json(file: Path, **content: Any) -> dict[str, Any]:
+    return {"format": FORMAT, "history": str(file), **content}
+
+
+def _trend_json(trend: Any) -> dict[str, Any]:
+    return {
+        "case": trend.case,
+        "measure": trend.measure.name,
+        "unit": trend.measure.unit,
+        "better": trend.measure.better,
+        "points": trend.points,
+        "regressed": trend.regressed,
+        "changes": [
+            {
+                "session": trend.points[one.index].session, "before": one.before, "after": one.after,
+                "change": one.change, "worse": trend.is_worse(one), "chance": one.chance,
+            }
+            for one in trend.changes
+        ],
+    }  # fmt: skip

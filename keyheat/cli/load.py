@@ -1,0 +1,197 @@
+"""Verbs that send load: demo, run, sweep; and local, which stands there to be loaded."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from keyheat.cli.codes import INTERRUPTED, INVALID
+from keyheat.cli.common import (
+    OUT,
+    a_path,
+    a_scenario,
+    price_list,
+    run_place,
+    same_place,
+    series_place,
+    some_prices,
+)
+from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.making import NOT_STARTED, How, make_run
+from keyheat.cli.telling import in_json, tell_runs
+from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
+from keyheat.scenario.derived import shard_counts, with_shards
+from keyheat.terminal.console import out, strong
+
+DEMO = ("hotkey", "datekey", "sharded", "too-small")
+
+
+def _counts(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
+    try:
+        return shard_counts(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+no_collect = click.option(
+    "--no-collect", "quick", is_flag=True, help="wait for no CloudWatch: judge by what the client saw alone"
+)
+
+
+@click.command()
+@click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
+@in_json("the runs and what came out")
+def demo(folder: Path, as_json: bool) -> int:
+    """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
+    from keyheat.pages.series.index import Entry, write_index
+
+    folder = same_place(folder)
+    jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
+    for job in jobs:
+        clear(job.folder)
+    codes = _series(jobs, How(show_keys=True, quiet=as_json))
+    if codes[-1] == INTERRUPTED:
+        return INTERRUPTED
+    entries = [Entry.of_run(folder / name) for name in DEMO]
+    index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
+    if as_json:
+        tell_runs(jobs, codes, max(codes), page=str(index))
+    else:
+        out.print(strong("\nAll four side by side: ", index))
+    return max(codes)
+
+
+@click.command()
+@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
+@click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
+@click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
+@click.option("--transport", type=click.Choice(["signed", "boto3"]), default="signed", show_default=True)
+@click.option(
+    "--retries",
+    type=click.Choice(["off", "sdk"]),
+    default="off",
+    show_default=True,
+    help="sdk: send again what the installed SDK would, after its back-off",
+)
+@click.option(
+    "--throttled-keys",
+    is_flag=True,
+    help="have CloudWatch Contributor Insights name throttled keys during the run, which costs on AWS",
+)
+@no_collect
+@in_json("the runs and what came out")
+@guarded
+@some_prices
+def run(
+    scenarios: tuple[str, ...],
+    target: str,
+    folder: Path | None,
+    transport: str,
+    retries: str,
+    throttled_keys: bool,
+    quick: bool,
+    as_json: bool,
+    guards: Guards,
+    prices: Path,
+) -> int:
+    """Load as SCENARIO says (a file, or a name in configs/scenarios), then collect, analyze, report.
+
+    Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
+    """
+    from keyheat.pages.series.index import INDEX
+    from keyheat.pages.series.side_by_side import write_comparison
+
+    loaded = find_scenarios(scenarios)
+    if throttled_keys and quick:
+        raise click.UsageError(
+            "say either --throttled-keys or --no-collect: collecting is what reads the keys"
+        )
+    options = ["--transport", transport, "--retries", retries, "--prices", str(prices)]
+    options += ["--throttled-keys"] if throttled_keys else []
+    listed, several = price_list(prices), len(loaded) > 1
+    if several:
+        folder = series_place(folder, "compare")
+        jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
+    else:
+        jobs = [Job(*loaded[0], run_place(folder, loaded[0][0].name))]
+    options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
+    codes = _series(jobs, How(target=target, options=tuple(options), quick=quick, quiet=as_json))
+    code, page = codes[-1] if codes[-1] in NOT_STARTED else max(codes), None
+    if several and (runs := [job.folder for job in jobs if made(job)]):
+        page = jobs[0].folder.parent / INDEX
+        write_comparison(page, runs, listed, datetime.now(UTC))
+        if not as_json:
+            out.print(strong("\nSide by side: ", page))
+    if as_json:
+        tell_runs(jobs, codes, code, page=page and str(page))
+    return code
+
+
+@click.command()
+@click.argument("scenario", type=a_scenario)
+@click.option("--shards", "counts", default="1,2,4,8,16", show_default=True, callback=_counts)
+@click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
+@click.option(
+    "--out", "folder", type=a_path, help="folder of all runs  [default: reports/out/NAME-sweep-TIME]"
+)
+@no_collect
+@in_json("the runs and how many shards are enough")
+@guarded
+@some_prices
+def sweep(
+    scenario: str,
+    counts: tuple[int, ...],
+    target: str,
+    folder: Path | None,
+    quick: bool,
+    as_json: bool,
+    guards: Guards,
+    prices: Path,
+) -> int:
+    """Run SCENARIO once for each number of shards: how many are enough, and what do they cost to read?"""
+    from keyheat.analysis.thresholds import load_thresholds
+    from keyheat.pages.series.sweep import NAME, write_sweep
+
+    loaded, path = find_scenario(scenario)
+    listed, margin = price_list(prices), load_thresholds().recommend.shard_margin
+    folder = series_place(folder, f"{loaded.name}-sweep")
+    derived = [Job(with_shards(loaded, count), path, folder) for count in counts]
+    options = agreed(derived, target, guards, prices=prices)
+    jobs = shard_jobs(loaded, counts, folder)
+    options += ["--prices", str(prices)]
+    how = How(target=target, options=tuple(options), quick=quick, quiet=as_json)
+    codes = _series(list(jobs.values()), how)
+    # A threshold that some number of shards holds, holds.
+    best = INVALID if INVALID in codes else min(codes)
+    code = codes[-1] if codes[-1] in NOT_STARTED else best
+    runs = {count: job.folder for count, job in jobs.items() if made(job)}
+    answer = None
+    if runs:
+        answer = write_sweep(folder / NAME, loaded, runs, listed, datetime.now(UTC), margin=margin)
+        if not as_json:
+            out.print(strong(f"\n{answer.sentence}\nThe whole sweep: ", folder / NAME))
+    if as_json:
+        said = {"page": str(folder / NAME), "sentence": answer.sentence} if answer else {}
+        tell_runs(list(jobs.values()), codes, code, **said)
+    return code
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def local(options: tuple[str, ...]) -> int:
+    """The local endpoint alone, for any DynamoDB client; `keyheat local --help` lists its options."""
+    from keyheat.endpoint.__main__ import main as serve
+
+    return serve(options, prog="keyheat local")
+
+
+def _series(jobs: Sequence[Job], how: How) -> list[int]:
+    """Run one after the other, until all are done or one could not start; gives their exit codes."""
+    codes: list[int] = []
+    for number, job in enumerate(jobs, start=1):
+        place = (number, len(jobs)) if len(jobs) > 1 else None
+        codes.append(make_run(job, how, place=place))
+        if codes[-1] in NOT_STARTED:
+            break
+    return codes

@@ -1,0 +1,181 @@
+"""One session of a suite: agreed to, begun, its runs made and kept, and ended whatever happens in it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from keyheat.analysis.summary import RunSummary
+from keyheat.cli.common import series_place
+from keyheat.cli.guards import Guards, agreed, on_existing, target_of
+from keyheat.cli.making import How
+from keyheat.cli.suite_runs import Keep, make_runs
+from keyheat.load.record.machine import machine
+from keyheat.load.run.jobs import Job
+from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, refusal, scenarios_of
+from keyheat.regression.history import History, HistoryProblem, Session
+from keyheat.regression.history.places import place_of
+from keyheat.regression.judged import Held, outcome_of, verdict_of_code
+from keyheat.regression.made import Made
+from keyheat.regression.outcome import Outcome
+from keyheat.regression.suites.planned import Planned, planned
+from keyheat.regression.suites.suite import Case, Suite
+from keyheat.runfiles import SIMULATED
+from keyheat.scenario.scenario import Scenario
+
+LEAST_ALIKE: Final = 4  # runs of a case that say how much it differs by itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What somebody said beside the suite."""
+
+    baseline: str | None = None
+    new_baseline: bool = False
+    pin: str | None = None
+    label: str | None = None
+    paired: bool = False
+    force: bool = False
+    folder: Path | None = None
+    archive: str | None = None
+    quick: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a session needs: the suite, what was asked, what is allowed, and the history that keeps it."""
+
+    suite: Suite
+    asked: Asked
+    guards: Guards
+    prices: Path
+    history: History
+
+    def compared(self) -> Outcome:
+        """Run the suite and hold it against its baseline.
+
+        Raises `ValueError` where the baseline is none, or was measured on something else: nothing is sent.
+        """
+        asked = self.asked
+        baseline = None if asked.new_baseline else baseline_of(self.history, self.suite, asked.baseline)
+        suite = self.suite if baseline is None else self._on_its_table()
+        self._check(baseline, suite)
+        before = scenarios_of(baseline, self.suite) if asked.paired and baseline is not None else None
+        hows = self._agreed(self.suite, before)
+        folder = series_place(self.asked.folder, self.suite.name)
+        held = Held(suite=suite, baseline=baseline, paired=asked.paired, force=asked.force)
+        with self._session("regress") as session:
+            made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
+            outcome = outcome_of(
+                held, made, session, history=self.history.path, folder=folder, ended_at=datetime.now(UTC)
+            )
+            self.history.end(session, verdict=outcome.verdict, findings=outcome.findings)
+        return self._pinned(session, outcome)
+
+    def made_alike(self) -> tuple[Session, Made, Path]:
+        """A/A runs: each case twice as often as the suite says, with nothing changed; never a baseline."""
+        cases = [replace(one, repetitions=max(LEAST_ALIKE, 2 * one.repetitions)) for one in self.suite.cases]
+        twice = replace(self.suite, cases=tuple(cases))
+        hows = self._agreed(twice, None)
+        folder = series_place(self.asked.folder, self.suite.name)
+        with self._session("calibrate") as session:
+            made = make_runs(planned(twice, folder), hows, self._keeper(session))
+            self.history.end(
+                session, verdict="calibrated" if made.code is None else verdict_of_code(made.code)
+            )
+        return session, made, folder
+
+    def _on_its_table(self) -> Suite:
+        """The suite with its scenarios as they are run, on the table that `--table` names, if it does."""
+        return replace(self.suite, cases=tuple(map(self._on_table, self.suite.cases)))
+
+    def _on_table(self, case: Case) -> Case:
+        if self.guards.table is None or case.target == SIMULATED:
+            return case
+        if (target := target_of(case.target)) is None:  # an endpoint of our own, where there is none
+            return case
+        return replace(case, scenario=on_existing(case.scenario, target, self.guards)[0])
+
+    def _check(self, baseline: Baseline | None, suite: Suite) -> None:
+        """What can be known before anything is sent, of the suite as it is run. Raises `ValueError`."""
+        if self.asked.archive is not None:
+            place_of(self.asked.archive)
+        if self.asked.paired and baseline is None:
+            raise ValueError(f"--paired needs a baseline, and {self.suite.name} has no good session yet")
+        if baseline is None or self.asked.paired or self.asked.force:
+            return
+        existing = self.guards.table is not None
+        if found := differences_foreseen(baseline, suite, machine(), existing=existing):
+            raise ValueError(refusal(baseline, found))
+
+    def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
+        """How runs are made, by target, once it is clear that all of them may start. Raises `Refusal`."""
+        plan = planned(suite, Path(), before=before)
+        return {
+            target: How(
+                target=target,
+                options=self._options(target, [one for one in plan if one.case.target == target]),
+                quick=self.asked.quick,
+                report=False,
+                quiet=True,
+            )
+            for target in dict.fromkeys(one.case.target for one in plan)
+        }
+
+    def _options(self, target: str, plan: list[Planned]) -> tuple[str, ...]:
+        """What the process that loads is told, for all runs on one target."""
+        if target == SIMULATED:
+            return ()
+        jobs = [Job(one.scenario, one.case.path, one.folder) for one in plan]
+        return (*agreed(jobs, target, self.guards, prices=self.prices), "--prices", str(self.prices))
+
+    @contextmanager
+    def _session(self, command: str) -> Iterator[Session]:
+        session = self.history.begin(self.suite.name, self.suite.digest, self.asked.label, command)
+        try:
+            yield session
+        except BaseException as error:
+            if self.history.session(session.id).state == "running":
+                stopped = isinstance(error, KeyboardInterrupt)
+                self.history.end(session, verdict="interrupted" if stopped else "invalid")
+            raise
+
+    def _keeper(self, session: Session) -> Keep:
+        def keep(one: Planned, summary: RunSummary) -> tuple[str, str | None]:
+            place = f"{self.suite.name}/{session.id}/{one.case.name}/{one.folder.name}"
+            url, problem = self._archived(one.folder, place)
+            self.history.add(
+                session,
+                case=one.case.name,
+                repetition=one.repetition,
+                summary=summary,
+                folder_url=url,
+                side="baseline" if one.side == "before" else "candidate",
+            )
+            return url, problem
+
+        return keep
+
+    def _archived(self, folder: Path, place: str) -> tuple[str, str | None]:
+        """The address of a run directory, copied where that was asked for; and why it could not be."""
+        here = folder.absolute().as_uri()
+        if self.asked.archive is None:
+            return here, None
+        from keyheat.regression.history.archive import archive
+
+        try:
+            return archive(folder, f"{self.asked.archive.rstrip('/')}/{place}"), None
+        except HistoryProblem as problem:
+            return here, f"{problem}; it stays in {folder}"
+
+    def _pinned(self, session: Session, outcome: Outcome) -> Outcome:
+        """Give a good session the name that was asked for; of another, say that it has not got it."""
+        if self.asked.pin is None:
+            return outcome
+        if outcome.exit_code:
+            why = f"not pinned as {self.asked.pin!r}: session {outcome.session} is {outcome.verdict}"
+            return outcome.model_copy(update={"problems": (*outcome.problems, why)})
+        self.history.pin(self.asked.pin, session)
+        return outcome.model_copy(update={"pinned": self.asked.pin})

@@ -1,0 +1,119 @@
+"""What a session of a suite says when it is over: in the terminal, as pages, and to other programs."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from keyheat.cli.codes import DONE, INVALID
+from keyheat.load.run.jobs import REPORT
+from keyheat.pages.regress.page import NAME, write_regression
+from keyheat.pages.run.page import write_report
+from keyheat.regression.calibration import calibrate
+from keyheat.regression.exports.github import annotations
+from keyheat.regression.exports.summary import content, write_summary
+from keyheat.regression.exports.wanted import Wanted
+from keyheat.regression.history import Session
+from keyheat.regression.judged import verdict_of_code
+from keyheat.regression.made import Made
+from keyheat.regression.outcome import EXIT_CODES, Outcome, RunMade
+from keyheat.regression.suites.suite import Suite
+from keyheat.runfiles import DIAGNOSIS, FILES, FileProblem, write_json
+from keyheat.terminal.calibration import calibration_text
+from keyheat.terminal.console import err, out, print_json, print_lines, shown
+from keyheat.terminal.regress import regression_text
+
+SUMMARY: Final = "regression.json"
+CALIBRATION: Final = "keyheat.calibration/1"
+SEED: Final = 1  # of the splits: the same runs give the same answer
+
+
+def tell(outcome: Outcome, wanted: Wanted, now: datetime, *, as_json: bool, github: bool) -> int:
+    """Write everything that was asked for, say the rest; gives the exit code.
+
+    An export that cannot be made changes no verdict; where that is good, the exit code says that something
+    is missing.
+    """
+    folder = Path(outcome.folder)
+    outcome, unwritten = with_reports(outcome, folder, now)
+    problems = [*outcome.problems, *unwritten]
+    problems += _attempt(lambda: write_summary(folder / SUMMARY, outcome))
+    problems += _attempt(lambda: write_regression(folder / NAME, outcome, now))
+    problems += wanted.write(outcome)
+    if as_json:
+        print_json(content(outcome))
+    else:
+        out.print(regression_text(outcome, shown(folder / NAME)))
+    if github:
+        print_lines(annotations(outcome), to_stderr=as_json)
+    for problem in problems:
+        err.print(f"keyheat: {problem}", markup=False)
+    return outcome.exit_code or (INVALID if problems else DONE)
+
+
+def tell_calibration(suite: Suite, session: Session, made: Made, folder: Path, *, as_json: bool) -> int:
+    """Say what a suite can tell here, by its A/A runs; gives the exit code."""
+    if made.code is not None:
+        err.print(f"keyheat: stopped after {len(made.runs)} runs, which are kept", markup=False)
+        return EXIT_CODES[verdict_of_code(made.code)]
+    found = calibrate(
+        suite.gates,
+        made.of("after"),
+        repetitions={case.name: case.repetitions for case in suite.cases},
+        rng=Random(SEED),
+    )
+    told = {"suite": suite.name, "session": str(session.id), **found.model_dump(mode="json")}
+    write_json(folder / "calibration.json", CALIBRATION, told)
+    took_s = (datetime.now(UTC) - session.started_at).total_seconds()
+    if as_json:
+        print_json({"format": CALIBRATION, **told})
+    else:
+        out.print(
+            calibration_text(suite.name, found, runs=len(made.runs), took_s=took_s, session=str(session.id))
+        )
+    return INVALID if any(not run.valid for run in made.runs) else DONE
+
+
+def with_reports(outcome: Outcome, folder: Path, now: datetime) -> tuple[Outcome, list[str]]:
+    """The outcome with a report.html in each new run that somebody is going to look at, and what went wrong.
+
+    Those are the runs of cases that failed, and runs that are invalid or broke a threshold. The others have
+    all their files, and `keyheat report` makes their pages.
+    """
+    failed, problems = {finding.case for finding in outcome.failed}, list[str]()
+
+    def reported(run: RunMade) -> RunMade:
+        wanted = run.case in failed or not run.valid or bool(run.broken)
+        place = _inside(run, folder)
+        if not wanted or place is None or run.report is not None:
+            return run
+        problems.extend(_attempt(lambda: write_report(place, now)))
+        there = (place / REPORT).exists()
+        return run.model_copy(update={"report": (place / REPORT).as_uri() if there else None})
+
+    cases = [
+        case.model_copy(
+            update={"before": tuple(map(reported, case.before)), "after": tuple(map(reported, case.after))}
+        )
+        for case in outcome.cases
+    ]
+    return outcome.model_copy(update={"cases": tuple(cases)}), problems
+
+
+def _inside(run: RunMade, folder: Path) -> Path | None:
+    """The run's directory, if it is one of this session, here, with a diagnosis."""
+    parts = urlsplit(run.url)
+    place = Path(unquote(parts.path))
+    ours = parts.scheme == "file" and place.is_relative_to(folder.absolute())
+    return place if ours and (place / FILES[DIAGNOSIS]).exists() else None
+
+
+def _attempt(write: Callable[[], object]) -> list[str]:
+    """What went wrong, in words; nothing where nothing did."""
+    try:
+        write()
+    except FileProblem as problem:
+        return [str(problem)]
+    return []

@@ -1,0 +1,211 @@
+"""BatchWriteItem and BatchGetItem: many items in one request, each admitted by itself.
+
+What is refused comes back as unprocessed, with HTTP 200 and no reason; only a batch of which nothing was
+processed is an error.
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from orjson import Fragment
+
+from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.expressions.projections import Projection
+from keyheat.endpoint.items.capacity import Consumed, level_of, rendered
+from keyheat.endpoint.items.requests import Request, checked, refuse_legacy
+from keyheat.endpoint.items.single import (
+    Asked,
+    asked_delete,
+    asked_projection,
+    asked_put,
+    planned,
+    shown_item,
+)
+from keyheat.endpoint.items.writes import (
+    bill,
+    collection_metrics,
+    count_write,
+    make,
+    wants_collection_metrics,
+)
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.store.itemkeys import Key, checked_key
+from keyheat.endpoint.store.shelf import size_of
+from keyheat.endpoint.store.values import check_item
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.throttles import throttled
+from keyheat.endpoint.wire.shapes import check_shape
+from keyheat.model.limits import BATCH_GET_BYTES, BATCH_GET_ITEMS, BATCH_WRITE_ITEMS
+from keyheat.model.resources import Refusal
+from keyheat.model.units import read_units
+
+DUPLICATES = "Provided list of item keys contains duplicates"
+Answer = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a batch came: what each table spent, and what was refused."""
+
+    consumed: dict[str, Consumed] = field(default_factory=dict)
+    refused: list[tuple[Table, Refusal]] = field(default_factory=list)
+    processed: int = 0
+
+    def spent(self, table: Table, consumed: Consumed) -> None:
+        """One item was processed."""
+        self.processed += 1
+        self.consumed.setdefault(table.name, Consumed()).add(consumed)
+
+    def require_some(self, operation: str, now_s: float) -> None:
+        """Raises the throttling exception if nothing was processed; only then was the request throttled."""
+        if self.processed or not self.refused:
+            return
+        for table in {table.name: table for table, _ in self.refused}.values():
+            table.model.minutes.throttled_request(operation, now_s)
+        table, refusal = self.refused[0]
+        raise throttled(table, refusal, batch=True)
+
+    def told(self, level: str) -> Answer:
+        """The ConsumedCapacity member, one entry per table."""
+        if level == "NONE":
+            return {}
+        return {"ConsumedCapacity": [rendered(name, units, level) for name, units in self.consumed.items()]}
+
+
+def batch_write_item(service: Service, request: Request) -> Answer:
+    """Put and delete up to 25 items; no conditions."""
+    checked("BatchWriteItem", request)
+    writes = list(_asked_writes(service, request))
+    _check_count(len(writes), BATCH_WRITE_ITEMS, "BatchWriteItem", request)
+    _check_distinct([(table.name, asked.key) for table, asked, _ in writes])
+    now_s, progress = service.now_s(), Progress()
+    unprocessed: dict[str, list[Any]] = {}
+    metrics: dict[str, list[Any]] = {}
+    for table, asked, entry in writes:
+        change = planned(table, asked, table.items.get(asked.key[0]))
+        cost = bill(change)
+        refusal = table.model.admit_write(asked.key[1], cost.units, now_s, cost.index_writes)
+        if table.counting is not None:
+            count_write(table.counting, asked.key[0], cost, refusal, now_s)
+        if refusal is not None:
+            progress.refused.append((table, refusal))
+            unprocessed.setdefault(table.name, []).append(entry)
+            continue
+        make(table, change, now_s)
+        progress.spent(table, cost.consumed)
+        if wants_collection_metrics(table, request):
+            metrics.setdefault(table.name, []).append(collection_metrics(table, asked.named))
+    progress.require_some("BatchWriteItem", now_s)
+    answer = {"UnprocessedItems": unprocessed, **progress.told(level_of(request))}
+    return {**answer, "ItemCollectionMetrics": metrics} if metrics else answer
+
+
+def _asked_writes(service: Service, request: Request) -> Iterator[tuple[Table, Asked, Request]]:
+    """Every write of the batch, checked, with the entry that asks for it."""
+    for name, entries in request["RequestItems"].items():
+        if type(entries) is not list:
+            raise _misshapen("BatchWriteItem", request)
+        table = service.catalog.get(name)
+        for entry in entries:
+            yield table, _asked_write(table, entry, request), entry
+
+
+def _asked_write(table: Table, entry: Any, request: Request) -> Asked:
+    if type(entry) is not dict or len(entry) != 1:
+        raise _misshapen("BatchWriteItem", request)
+    ((kind, inner),) = entry.items()
+    if type(inner) is dict:
+        if kind == "PutRequest" and inner.get("Item") is not None:
+            return asked_put(table, {"Item": inner["Item"]})
+        if kind == "DeleteRequest" and inner.get("Key") is not None:
+            return asked_delete(table, {"Key": inner["Key"]})
+    raise _misshapen("BatchWriteItem", request)
+
+
+def batch_get_item(service: Service, request: Request) -> Answer:
+    """Read up to 100 items by key; past 16 MB the rest comes back unprocessed."""
+    checked("BatchGetItem", request)
+    reads = list(_asked_reads(service, request))
+    _check_count(len(reads), BATCH_GET_ITEMS, "BatchGetItem", request)
+    _check_distinct([(read.table.name, read.key) for read in reads])
+    now_s, progress, total = service.now_s(), Progress(), 0
+    responses: dict[str, list[Any]] = {read.table.name: [] for read in reads}
+    unprocessed: dict[str, Request] = {}
+    for read in reads:
+        held = read.table.items.get(read.key[0])
+        size = 0 if held is None else size_of(held)
+        refusal = None
+        if total + size <= BATCH_GET_BYTES:
+            units = read_units(size, consistent=read.consistent)
+            refusal = read.table.model.admit_read(read.key[1], units, now_s, eventual=not read.consistent)
+            if read.table.counting is not None:
+                read.table.counting.read_or_refused(read.key[0], units, refusal, now_s)
+            if refusal is None:
+                total += size
+                progress.spent(read.table, Consumed(units))
+                if held is not None:
+                    responses[read.table.name].append(Fragment(shown_item(held, read.projection)))
+                continue
+            progress.refused.append((read.table, refusal))
+        left = unprocessed.setdefault(read.table.name, {**read.entry, "Keys": []})
+        left["Keys"].append(read.named)
+    progress.require_some("BatchGetItem", now_s)
+    return {
+        "Responses": responses,
+        "UnprocessedKeys": unprocessed,
+        **progress.told(level_of(request)),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRead:
+    """One key of a batch, and how it is to be read."""
+
+    table: Table
+    key: Key
+    named: Request
+    consistent: bool
+    projection: Projection | None
+    entry: Request
+
+
+def _asked_reads(service: Service, request: Request) -> Iterator[AskedRead]:
+    for name, entry in request["RequestItems"].items():
+        if type(entry) is not dict or type(entry.get("Keys")) is not list or not entry["Keys"]:
+            raise _misshapen("BatchGetItem", request)
+        table = service.catalog.get(name)
+        refuse_legacy(entry)
+        projection = asked_projection(entry)
+        for named in entry["Keys"]:
+            yield AskedRead(
+                table=table,
+                key=checked_key(table.schema.keys, check_item(named)),
+                named=named,
+                consistent=entry.get("ConsistentRead") is True,
+                projection=projection,
+                entry=entry,
+            )
+
+
+def _check_count(count: int, most: int, operation: str, request: Request) -> None:
+    if count > most:
+        check_shape(operation, request)
+        raise validation_error(f"Too many items requested for the {operation} call")
+    if count == 0:
+        raise _misshapen(operation, request)
+
+
+def _check_distinct(keys: list[tuple[str, Key]]) -> None:
+    if len(set(keys)) != len(keys):
+        raise validation_error(DUPLICATES)
+
+
+def _misshapen(operation: str, request: Request) -> ServiceError:
+    """What the API's shapes say about a request that does not fit them."""
+    check_shape(operation, request)
+    return validation_error(
+        f"The batch request list for a table cannot be empty, and every entry of {operation} has one request"
+    )

@@ -1,0 +1,280 @@
+"""Query and Scan, on a table or on one of its indexes.
+
+Capacity is spent on what was looked at; filters, projections and counting do not make a read cheaper.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.html
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html
+"""
+
+from dataclasses import dataclass
+
+import orjson
+
+from keyheat.endpoint.errors import validation_error
+from keyheat.endpoint.expressions.compiled import Expressions, ParsedCondition, require_expressions
+from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
+from keyheat.endpoint.expressions.projections import Projection
+from keyheat.endpoint.insights.keytext import partition_end
+from keyheat.endpoint.insights.watch import Insights
+from keyheat.endpoint.items.capacity import Consumed, level_of, rendered
+from keyheat.endpoint.items.pages import Page, joined, last_evaluated, read_page, starting_key
+from keyheat.endpoint.items.requests import Request, checked
+from keyheat.endpoint.items.selection import Selection, selection_of
+from keyheat.endpoint.schema import IndexSchema, KeySchema
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.store.itemkeys import attributes, key_of, position_of
+from keyheat.endpoint.store.shelf import Shelf, json_of, size_of
+from keyheat.endpoint.store.values import Item, check_item
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.throttles import throttled
+from keyheat.model.keyspace import HASH_BYTES, WHOLE
+from keyheat.model.resources import Refusal
+from keyheat.model.units import read_units
+
+FILTER = "FilterExpression"
+PROJECTION = "ProjectionExpression"
+WHOLE_LINE: Range = (b"", b"\xff" * (HASH_BYTES + 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A query or a scan as a request states it."""
+
+    operation: str
+    table: Table
+    index: IndexSchema | None
+    stored: Range
+    descending: bool
+    expressions: Expressions | None
+    filter: ParsedCondition | None
+    selection: Selection
+
+    @property
+    def shelf(self) -> Shelf:
+        """The records that are read."""
+        return self.table.items.items if self.index is None else self.table.items.index(self.index.name)
+
+
+def query(service: Service, request: Request) -> bytes:
+    """Items of one partition key, in the order of the sort key."""
+    table = service.catalog.get(checked("Query", request)["TableName"])
+    index = _index(table, request)
+    require_expressions(request, (KIND, FILTER, PROJECTION))
+    if request.get(KIND) is None:
+        raise validation_error(
+            f"Either the KeyConditions or {KIND} parameter must be specified in the request."
+        )
+    expressions = Expressions(request)
+    keys = table.schema.keys if index is None else index.keys
+    condition = expressions.condition(KIND, request[KIND])
+    filtering, projection = _filter_and_projection(request, expressions)
+    expressions.finish()
+    stored = key_range(condition.tree, keys, expressions.values)
+    if filtering is not None:
+        _check_no_key_filtered(filtering, keys)
+    descending = request.get("ScanIndexForward") is False
+    asked = Asked(
+        operation="Query",
+        table=table,
+        index=index,
+        stored=_continued(table, index, request, stored, descending=descending, within=True),
+        descending=descending,
+        expressions=expressions,
+        filter=filtering,
+        selection=selection_of(request, table.schema.keys, index, projection),
+    )
+    return _answer(service, asked, request)
+
+
+def scan(service: Service, request: Request) -> bytes:
+    """Items of the whole table or index, or of one of several equal segments of it, in hash order."""
+    table = service.catalog.get(checked("Scan", request)["TableName"])
+    index = _index(table, request)
+    expressions, filtering, projection = None, None, None
+    if require_expressions(request, (FILTER, PROJECTION)):
+        expressions = Expressions(request)
+        filtering, projection = _filter_and_projection(request, expressions)
+        expressions.finish()
+    asked = Asked(
+        operation="Scan",
+        table=table,
+        index=index,
+        stored=_continued(table, index, request, _segment(request), descending=False, within=False),
+        descending=False,
+        expressions=expressions,
+        filter=filtering,
+        selection=selection_of(request, table.schema.keys, index, projection),
+    )
+    return _answer(service, asked, request)
+
+
+def _index(table: Table, request: Request) -> IndexSchema | None:
+    name = request.get("IndexName")
+    if name is None:
+        return None
+    for index in table.schema.indexes:
+        if index.name == name:
+            if request.get("ConsistentRead") and not index.local:
+                raise validation_error("Consistent reads are not supported on global secondary indexes")
+            return index
+    raise validation_error(f"The table does not have the specified index: {name}")
+
+
+def _filter_and_projection(
+    request: Request, expressions: Expressions
+) -> tuple[ParsedCondition | None, Projection | None]:
+    text, projected = request.get(FILTER), request.get(PROJECTION)
+    return (
+        None if text is None else expressions.condition(FILTER, text),
+        None if projected is None else expressions.projection(projected),
+    )
+
+
+def _check_no_key_filtered(filtering: ParsedCondition, keys: KeySchema) -> None:
+    for attribute in attributes(keys):
+        if attribute.name in filtering.attributes:
+            raise validation_error(
+                "Filter Expression can only contain non-primary key attributes: "
+                f"Primary key attribute: {attribute.name}"
+            )
+
+
+def _continued(
+    table: Table,
+    index: IndexSchema | None,
+    request: Request,
+    stored: Range,
+    *,
+    descending: bool,
+    within: bool,
+) -> Range:
+    """What is left of the range after ExclusiveStartKey."""
+    given = request.get("ExclusiveStartKey")
+    if given is None:
+        return stored
+    start = starting_key(check_item(given), table.schema.keys, index)
+    low, high = stored
+    if within and not low <= start < high:
+        raise validation_error(
+            "The provided starting key is outside query boundaries based on provided conditions"
+        )
+    if not within and not low[:HASH_BYTES] <= start < high:
+        raise validation_error(
+            "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey "
+            "with correct Segment. TotalSegments: {TotalSegments} Segment: {Segment}".format(**request)
+        )
+    return (low, start) if descending else (start + b"\0", high)
+
+
+def _segment(request: Request) -> Range:
+    """The part of the hashes that a segment covers."""
+    number, total = request.get("Segment"), request.get("TotalSegments")
+    if total is None and number is None:
+        return WHOLE_LINE
+    if total is None:
+        raise validation_error(
+            "The TotalSegments parameter is required but was not present in the request when Segment "
+            "parameter is present"
+        )
+    if number is None:
+        raise validation_error(
+            "The Segment parameter is required but was not present in the request when parameter "
+            "TotalSegments is present"
+        )
+    if number >= total:
+        raise validation_error(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
+            f"Segment: {number} is not less than TotalSegments: {total}"
+        )
+    low = (WHOLE * number // total).to_bytes(HASH_BYTES, "big")
+    if number == total - 1:
+        return low, WHOLE_LINE[1]
+    return low, (WHOLE * (number + 1) // total).to_bytes(HASH_BYTES, "big")
+
+
+def _answer(service: Service, asked: Asked, request: Request) -> bytes:
+    keys = asked.shelf.between(*asked.stored, descending=asked.descending)
+    page = read_page(asked.shelf, keys, request.get("Limit"))
+    consistent = bool(request.get("ConsistentRead"))
+    consumed = _consumed(asked, page, consistent=consistent)
+    _admit(service, asked, page, consumed.total, consistent=consistent)
+    count, items = _items(asked, page)
+    parts = [b'{"Count":%d,"ScannedCount":%d' % (count, len(page.records))]
+    if items is not None:
+        parts += [b',"Items":', items]
+    if page.more:
+        key = last_evaluated(page.records[-1], asked.table.schema.keys, asked.index)
+        parts += [b',"LastEvaluatedKey":', key]
+    level = level_of(request)
+    if level != "NONE":
+        told = rendered(asked.table.name, consumed, level)
+        parts += [b',"ConsumedCapacity":', orjson.dumps(told)]
+    parts.append(b"}")
+    return b"".join(parts)
+
+
+def _consumed(asked: Asked, page: Page, *, consistent: bool) -> Consumed:
+    units = read_units(page.total_bytes, consistent=consistent)
+    if asked.index is None:
+        return Consumed(units)
+    if not asked.index.local:
+        return Consumed(glob={asked.index.name: units})
+    return Consumed(_fetching(asked, page, consistent=consistent), local={asked.index.name: units})
+
+
+def _fetching(asked: Asked, page: Page, *, consistent: bool) -> float:
+    """What a local index asks of the table for attributes that it does not have: every item by itself."""
+    if not asked.selection.fetches:
+        return 0.0
+    return sum(read_units(size_of(record), consistent=consistent) for record in _whole(asked, page))
+
+
+def _whole(asked: Asked, page: Page) -> list[bytes]:
+    return [asked.table.items.of_entry(record) for record in page.records]
+
+
+def _admit(service: Service, asked: Asked, page: Page, units: float, *, consistent: bool) -> None:
+    """Ask for the whole page at the place where it begins, though a long scan page may cross partitions."""
+    now_s, model = service.now_s(), asked.table.model
+    at = position_of(asked.stored[0] if page.first is None else page.first)
+    name = None if asked.index is None or asked.index.local else asked.index.name
+    refusal = model.admit_read(at, units, now_s, index=name, eventual=not consistent)
+    if asked.table.counting is not None:
+        _count(asked.table.counting, asked, page, units, refusal, now_s)
+    if refusal is not None:
+        model.minutes.throttled_request(asked.operation, now_s)
+        raise throttled(asked.table, refusal)
+
+
+def _count(
+    counting: Insights, asked: Asked, page: Page, units: float, refusal: Refusal | None, now_s: float
+) -> None:
+    """Tell Contributor Insights of a page: its units are shared among the items by size."""
+    index = asked.index
+    own = index is not None and not index.local
+    keys, name = (index.keys, index.name) if index and own else (asked.table.schema.keys, None)
+    stored = [key_of(keys, orjson.loads(json_of(record)))[0] for record in page.records]
+    if not stored and asked.operation == "Query":  # nothing there: the partition key alone was asked for
+        stored = [asked.stored[0][: partition_end(asked.stored[0])]]
+    if refusal is not None and stored:
+        counting.refused(stored[0], refusal, now_s)
+    elif refusal is None:
+        sizes = [size_of(record) for record in page.records] or [1]
+        for one, size in zip(stored, sizes, strict=bool(stored)):
+            counting.read(one, units * size / sum(sizes), now_s, name)
+
+
+def _items(asked: Asked, page: Page) -> tuple[int, bytes | None]:
+    """How many items an answer has, and their JSON, None where only the count was wanted."""
+    records = _whole(asked, page) if asked.selection.fetches else page.records
+    if asked.filter is None and asked.selection.projection is None:
+        return len(records), None if asked.selection.count_only else joined(records)
+    items: list[Item] = [orjson.loads(json_of(record)) for record in records]
+    if asked.filter is not None:
+        assert asked.expressions is not None
+        test, values = asked.filter.test, asked.expressions.values
+        items = [item for item in items if test(item, values)]
+    if asked.selection.count_only:
+        return len(items), None
+    if asked.selection.projection is not None:
+        items = [asked.selection.projection.of(item) for item in items]
+    return len(items), orjson.dumps(items)

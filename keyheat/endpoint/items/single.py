@@ -1,0 +1,230 @@
+"""PutItem, GetItem, UpdateItem and DeleteItem.
+
+A write is worked out completely, then asked for, then made: a refused one leaves no trace.
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB.html
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from orjson import Fragment
+
+from keyheat.endpoint.errors import validation_error
+from keyheat.endpoint.expressions.compiled import Expressions, ParsedCondition, require_expressions
+from keyheat.endpoint.expressions.projections import Projection
+from keyheat.endpoint.expressions.updates import Update
+from keyheat.endpoint.items.capacity import Consumed, level_of, rendered
+from keyheat.endpoint.items.requests import Request, checked
+from keyheat.endpoint.items.writes import (
+    TOO_LARGE,
+    TOO_LARGE_TO_UPDATE,
+    admit,
+    bill,
+    bill_of_failed,
+    check_size,
+    collection_metrics,
+    condition_failed,
+    make,
+    wants_collection_metrics,
+)
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.store.itemkeys import Key, attributes, check_index_keys, checked_item_key, checked_key
+from keyheat.endpoint.store.itemstore import Change
+from keyheat.endpoint.store.shelf import json_of, size_of
+from keyheat.endpoint.store.values import INVALID, Item, check_item
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.throttles import throttled
+from keyheat.model.units import item_bytes, read_units
+
+CONDITION = "ConditionExpression"
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A put, update or delete as a request states it: what, under which key, on which condition."""
+
+    key: Key
+    named: Item
+    condition: ParsedCondition | None = None
+    expressions: Expressions | None = None
+    put: Item | None = None
+    update: Update | None = None
+
+    def holds(self, item: Item) -> bool:
+        """Whether the item there, empty if there is none, meets the condition."""
+        if self.condition is None:
+            return True
+        assert self.expressions is not None
+        return self.condition.test(item, self.expressions.values)
+
+
+def asked_put(table: Table, request: Request) -> Asked:
+    """A put, checked. Raises ValidationException."""
+    item = check_item(request["Item"])
+    expressions, condition = _condition(request, (CONDITION,))
+    if expressions is not None:
+        expressions.finish()
+    key = checked_item_key(table.schema.keys, item)
+    if table.schema.indexes:
+        check_index_keys(table.schema.indexes, item)
+    return Asked(key, item, condition, expressions, put=item)
+
+
+def asked_delete(table: Table, request: Request) -> Asked:
+    """A delete, or a condition check, checked. Raises ValidationException."""
+    named = check_item(request["Key"])
+    expressions, condition = _condition(request, (CONDITION,))
+    if expressions is not None:
+        expressions.finish()
+    return Asked(checked_key(table.schema.keys, named), named, condition, expressions)
+
+
+def asked_update(table: Table, request: Request) -> Asked:
+    """An update, checked as far as the item's content does not matter. Raises ValidationException."""
+    named = check_item(request["Key"])
+    expressions, condition = _condition(request, ("UpdateExpression", CONDITION))
+    update = None
+    if expressions is not None:
+        if request.get("UpdateExpression") is not None:
+            update = expressions.update(request["UpdateExpression"])
+        expressions.finish()
+    key = checked_key(table.schema.keys, named)
+    if update is not None:
+        _check_no_key(table, update)
+    return Asked(key, named, condition, expressions, update=update or Update((), (), frozenset(), ()))
+
+
+def _condition(request: Request, kinds: tuple[str, ...]) -> tuple[Expressions | None, ParsedCondition | None]:
+    if not require_expressions(request, kinds):
+        return None, None
+    expressions = Expressions(request)
+    text = request.get(CONDITION)
+    return expressions, None if text is None else expressions.condition(CONDITION, text)
+
+
+def _check_no_key(table: Table, update: Update) -> None:
+    keys = [attribute.name for attribute in attributes(table.schema.keys)]
+    for path in update.paths:
+        if path[0] in keys:
+            raise validation_error(
+                INVALID + f"Cannot update attribute {path[0]}. This attribute is part of the key"
+            )
+
+
+def planned(table: Table, asked: Asked, old: bytes | None) -> Change:
+    """What a checked write changes. Raises ValidationException for an update that the item does not allow."""
+    if asked.put is not None:
+        change = table.items.plan(asked.key, old, asked.put)
+        check_size(change, TOO_LARGE)
+        return change
+    if asked.update is None:
+        return table.items.plan(asked.key, old, None)
+    before: Item = {} if old is None else orjson.loads(json_of(old))
+    after: Item = dict(asked.named) if old is None else orjson.loads(json_of(old))
+    if asked.expressions is not None:
+        asked.update.run(before, after, asked.expressions.values)
+        check_index_keys(table.schema.indexes, after)
+    change = table.items.plan(asked.key, old, after)
+    check_size(change, TOO_LARGE_TO_UPDATE)
+    return change
+
+
+def _write(service: Service, operation: str, table: Table, asked: Asked, request: Request) -> Answer:
+    """Test, bill, ask and make one write; the answer without what ReturnValues wants."""
+    now_s, old = service.now_s(), table.items.get(asked.key[0])
+    if asked.condition is not None and not asked.holds({} if old is None else orjson.loads(json_of(old))):
+        new_bytes = 0 if asked.put is None else item_bytes(asked.put)
+        admit(table, operation, asked.key, bill_of_failed(old, new_bytes), now_s)
+        table.model.minutes.conditional_check_failed(now_s)
+        raise condition_failed(old, request.get("ReturnValuesOnConditionCheckFailure"))
+    change = planned(table, asked, old)
+    cost = bill(change)
+    admit(table, operation, asked.key, cost, now_s)
+    make(table, change, now_s)
+    answer: Answer = _returned(asked, change, request.get("ReturnValues"))
+    level = level_of(request)
+    if level != "NONE":
+        answer["ConsumedCapacity"] = rendered(table.name, cost.consumed, level)
+    if wants_collection_metrics(table, request):
+        answer["ItemCollectionMetrics"] = collection_metrics(table, asked.named)
+    return answer
+
+
+def _returned(asked: Asked, change: Change, wish: Any) -> Answer:
+    if wish is None or wish == "NONE":
+        return {}
+    held = change.old if wish in ("ALL_OLD", "UPDATED_OLD") else change.new
+    if held is None:
+        return {}
+    if wish in ("ALL_OLD", "ALL_NEW"):
+        return {"Attributes": Fragment(json_of(held))}
+    assert asked.update is not None
+    part = Projection(asked.update.paths).of(orjson.loads(json_of(held)))
+    return {"Attributes": part} if part else {}
+
+
+def _only_all_old(request: Request) -> None:
+    if request.get("ReturnValues") not in (None, "NONE", "ALL_OLD"):
+        raise validation_error("ReturnValues can only be ALL_OLD or NONE")
+
+
+def put_item(service: Service, request: Request) -> bytes | Answer:
+    """Store an item, in the place of the one under its key."""
+    table = service.catalog.get(checked("PutItem", request)["TableName"])
+    _only_all_old(request)
+    return _write(service, "PutItem", table, asked_put(table, request), request) or b"{}"
+
+
+def delete_item(service: Service, request: Request) -> bytes | Answer:
+    """Forget an item, if it is there."""
+    table = service.catalog.get(checked("DeleteItem", request)["TableName"])
+    _only_all_old(request)
+    return _write(service, "DeleteItem", table, asked_delete(table, request), request) or b"{}"
+
+
+def update_item(service: Service, request: Request) -> bytes | Answer:
+    """Change an item, or make it if it is not there."""
+    table = service.catalog.get(checked("UpdateItem", request)["TableName"])
+    return _write(service, "UpdateItem", table, asked_update(table, request), request) or b"{}"
+
+
+def get_item(service: Service, request: Request) -> bytes | Answer:
+    """One item, or the named parts of it, read eventually consistent unless asked otherwise."""
+    table = service.catalog.get(checked("GetItem", request)["TableName"])
+    projection = asked_projection(request)
+    key = checked_key(table.schema.keys, check_item(request["Key"]))
+    held = table.items.get(key[0])
+    consistent = bool(request.get("ConsistentRead"))
+    units = read_units(0 if held is None else size_of(held), consistent=consistent)
+    now_s = service.now_s()
+    refusal = table.model.admit_read(key[1], units, now_s, eventual=not consistent)
+    if table.counting is not None:
+        table.counting.read_or_refused(key[0], units, refusal, now_s)
+    if refusal is not None:
+        table.model.minutes.throttled_request("GetItem", now_s)
+        raise throttled(table, refusal)
+    level = level_of(request)
+    shown = None if held is None else shown_item(held, projection)
+    if level == "NONE":
+        return b"{}" if shown is None else b'{"Item":' + shown + b"}"
+    answer: Answer = {} if shown is None else {"Item": Fragment(shown)}
+    answer["ConsumedCapacity"] = rendered(table.name, Consumed(units), level)
+    return answer
+
+
+def asked_projection(request: Request) -> Projection | None:
+    """The projection of a request that has no other expression."""
+    if not require_expressions(request, ("ProjectionExpression",)):
+        return None
+    expressions = Expressions(request)
+    projection = expressions.projection(request["ProjectionExpression"])
+    expressions.finish()
+    return projection
+
+
+def shown_item(held: bytes, projection: Projection | None) -> bytes:
+    """The JSON of an item in an answer."""
+    json = json_of(held)
+    return json if projection is None else orjson.dumps(projection.of(orjson.loads(json)))

@@ -1,0 +1,254 @@
+"""TransactWriteItems and TransactGetItems: all of the operations, or none of them.
+
+A cancelled transaction says of each operation, in the order of the request, why it could not be done.
+Handlers run one at a time, so two transactions never meet on an item and nothing is cancelled for a conflict.
+A transaction over several tables asks them one after another: what an earlier one admitted stays spent if
+a later one refuses.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from orjson import Fragment
+
+from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.insights.watch import Insights
+from keyheat.endpoint.items.capacity import Consumed, level_of, rendered
+from keyheat.endpoint.items.requests import Request, checked
+from keyheat.endpoint.items.single import (
+    Asked,
+    asked_delete,
+    asked_projection,
+    asked_put,
+    asked_update,
+    planned,
+    shown_item,
+)
+from keyheat.endpoint.items.tokens import digest_of
+from keyheat.endpoint.items.writes import Bill, bill, bill_of_failed, count_write, make
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.store.itemkeys import Key, checked_key
+from keyheat.endpoint.store.itemstore import Change
+from keyheat.endpoint.store.shelf import json_of, size_of
+from keyheat.endpoint.store.values import check_item
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.throttles import cancellation_code
+from keyheat.endpoint.wire.shapes import check_shape
+from keyheat.model.limits import TRANSACT_BYTES
+from keyheat.model.resources import Direction, Refusal
+from keyheat.model.table import Op
+from keyheat.model.units import item_bytes, read_units
+
+Answer = dict[str, Any]
+AskedOp = tuple[Table, Op, bytes, Bill | None]
+"""What a table is asked for: the operation, the stored key it is for, and for a write its bill."""
+NO_REASON = {"Code": "None"}
+ASK: dict[str, Callable[[Table, Request], Asked]] = {
+    "Put": asked_put,
+    "Update": asked_update,
+    "Delete": asked_delete,
+    "ConditionCheck": asked_delete,
+}
+WANTED = {
+    "Put": ("TableName", "Item"),
+    "Update": ("TableName", "Key", "UpdateExpression"),
+    "Delete": ("TableName", "Key"),
+    "ConditionCheck": ("TableName", "Key", "ConditionExpression"),
+}
+
+
+@dataclass(slots=True)
+class Step:
+    """One operation of a transaction: what is asked, what it would change and cost, why it cannot be."""
+
+    kind: str
+    table: Table
+    asked: Asked
+    entry: Request
+    change: Change | None = None
+    cost: Bill | None = None
+    reason: Answer | None = None
+
+
+def transact_write_items(service: Service, request: Request) -> Answer:
+    """Up to 100 puts, updates, deletes and condition checks of different items."""
+    digest = digest_of(request)
+    checked("TransactWriteItems", request)
+    steps = [_step(service, entry, request) for entry in request["TransactItems"]]
+    _check_distinct([(step.table.name, step.asked.key) for step in steps])
+    now_s, level = service.now_s(), level_of(request)
+    token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
+    if token is not None and tokens.seen(token, digest, now_s):
+        return _told_reads(steps, level)
+    for step in steps:
+        _work_out(step)
+    if sum(step.change.new_bytes for step in steps if step.change is not None) > TRANSACT_BYTES:
+        raise validation_error("Collection size exceeded: Transaction request cannot exceed 4 MB")
+    asked = [(step.table, _op(step), step.asked.key[0], step.cost) for step in steps]
+    _ask("TransactWriteItems", asked, now_s, [step.reason for step in steps])
+    for step in steps:
+        if step.change is not None:
+            make(step.table, step.change, now_s)
+    if token is not None:
+        tokens.add(token, digest, now_s)
+    return _told([(step.table, step.cost) for step in steps], level)
+
+
+def _step(service: Service, entry: Any, request: Request) -> Step:
+    if type(entry) is not dict or any(type(operation) is not dict for operation in entry.values()):
+        check_shape("TransactWriteItems", request)
+        entry = {kind: operation for kind, operation in entry.items() if operation is not None}
+    if len(entry) != 1 or not entry.keys() <= ASK.keys():
+        raise validation_error("TransactItems can only contain one of Check, Put, Update or Delete")
+    ((kind, operation),) = entry.items()
+    if (
+        any(operation.get(member) is None for member in WANTED[kind])
+        or type(operation["TableName"]) is not str
+    ):
+        check_shape("TransactWriteItems", request)
+    table = service.catalog.get(operation["TableName"])
+    return Step(kind, table, ASK[kind](table, operation), operation)
+
+
+def _work_out(step: Step) -> None:
+    """What the step would change and cost; or the reason why it cannot be done."""
+    old = step.table.items.get(step.asked.key[0])
+    if not step.asked.holds({} if old is None else orjson.loads(json_of(old))):
+        new_bytes = 0 if step.asked.put is None else item_bytes(step.asked.put)
+        step.cost = bill_of_failed(old, new_bytes, transactional=True)
+        step.reason = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
+        if old is not None and step.entry.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD":
+            step.reason["Item"] = Fragment(json_of(old))
+        return
+    if step.kind == "ConditionCheck":
+        step.cost = bill_of_failed(old, transactional=True)
+        return
+    try:
+        step.change = planned(step.table, step.asked, old)
+    except ServiceError as error:
+        if step.kind != "Update" or error.code != "ValidationException":
+            raise
+        step.cost = bill_of_failed(old, transactional=True)
+        step.reason = {"Code": "ValidationError", "Message": error.message}
+        return
+    step.cost = bill(step.change, transactional=True)
+
+
+def _op(step: Step) -> Op:
+    assert step.cost is not None, "a step that was worked out has a cost"
+    return Op(
+        direction=Direction.WRITE,
+        position=step.asked.key[1],
+        units=step.cost.units,
+        index_writes=step.cost.index_writes,
+    )
+
+
+def _ask(operation: str, ops: Sequence[AskedOp], now_s: float, reasons: Sequence[Answer | None]) -> None:
+    """Ask every table for its part. Raises TransactionCanceledException if there are reasons, or refusals."""
+    found = list(reasons)
+    tables = {table.name: table for table, *_ in ops}
+    for table in tables.values():
+        mine = [number for number, (other, *_) in enumerate(ops) if other is table]
+        refusals = table.model.admit_together([ops[number][1] for number in mine], now_s)
+        if table.counting is not None:
+            _count(table.counting, [ops[number] for number in mine], refusals, now_s)
+        for number, refusal in zip(mine, refusals, strict=True):
+            if refusal is not None and found[number] is None:
+                code, message = cancellation_code(table, refusal)
+                found[number] = {"Code": code, "Message": message}
+        if any(refusals):
+            table.model.minutes.throttled_request(operation, now_s)
+        if any(reason["Code"] == "ConditionalCheckFailed" for n in mine if (reason := found[n]) is not None):
+            table.model.minutes.conditional_check_failed(now_s)
+    if any(found):
+        raise _cancelled([reason or NO_REASON for reason in found])
+
+
+def _count(
+    counting: Insights, ops: Sequence[AskedOp], refusals: Sequence[Refusal | None], now_s: float
+) -> None:
+    """Tell Contributor Insights: all were served, or those with a refusal were throttled."""
+    served = not any(refusals)
+    for (_table, op, stored, cost), refusal in zip(ops, refusals, strict=True):
+        if refusal is not None:
+            counting.refused(stored, refusal, now_s)
+        elif served and cost is not None:
+            count_write(counting, stored, cost, None, now_s)
+        elif served:
+            counting.read(stored, op.units, now_s)
+
+
+def _cancelled(reasons: list[Answer]) -> ServiceError:
+    codes = ", ".join(reason["Code"] for reason in reasons)
+    message = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
+    return ServiceError("TransactionCanceledException", message, Message=message, CancellationReasons=reasons)
+
+
+def _told(costs: Sequence[tuple[Table, Bill | None]], level: str) -> Answer:
+    if level == "NONE":
+        return {}
+    consumed: dict[str, Consumed] = {}
+    for table, cost in costs:
+        assert cost is not None, "a step that was worked out has a cost"
+        consumed.setdefault(table.name, Consumed()).add(cost.consumed)
+    return _rendered(consumed, level, "WriteCapacityUnits")
+
+
+def _told_reads(steps: Sequence[Step], level: str) -> Answer:
+    """A repeated request changes nothing and costs a read of every item."""
+    if level == "NONE":
+        return {}
+    consumed: dict[str, Consumed] = {}
+    for step in steps:
+        held = step.table.items.get(step.asked.key[0])
+        units = read_units(0 if held is None else size_of(held), consistent=True, transactional=True)
+        consumed.setdefault(step.table.name, Consumed()).add(Consumed(units))
+    return _rendered(consumed, level, "ReadCapacityUnits")
+
+
+def _rendered(consumed: dict[str, Consumed], level: str, kind: str) -> Answer:
+    return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in consumed.items()]}
+
+
+def transact_get_items(service: Service, request: Request) -> Answer:
+    """Up to 100 items by key, as they are at one moment; each costs two strongly consistent reads."""
+    checked("TransactGetItems", request)
+    reads: list[tuple[Table, Key, Request]] = []
+    for entry in request["TransactItems"]:
+        get = entry.get("Get") if type(entry) is dict else None
+        if type(get) is not dict or get.get("Key") is None or type(get.get("TableName")) is not str:
+            check_shape("TransactGetItems", request)
+            raise validation_error("TransactItems can only contain Get")
+        table = service.catalog.get(get["TableName"])
+        reads.append((table, checked_key(table.schema.keys, check_item(get["Key"])), get))
+    _check_distinct([(table.name, key) for table, key, _ in reads])
+    projections = [asked_projection(get) for _, _, get in reads]
+    held = [table.items.get(key[0]) for table, key, _ in reads]
+    units = [read_units(size_of(one) if one else 0, consistent=True, transactional=True) for one in held]
+    ops: list[AskedOp] = [
+        (table, Op(direction=Direction.READ, position=key[1], units=spent), key[0], None)
+        for (table, key, _), spent in zip(reads, units, strict=True)
+    ]
+    _ask("TransactGetItems", ops, service.now_s(), [None] * len(ops))
+    answer: Answer = {
+        "Responses": [
+            {} if one is None else {"Item": Fragment(shown_item(one, projection))}
+            for one, projection in zip(held, projections, strict=True)
+        ]
+    }
+    level = level_of(request)
+    if level == "NONE":
+        return answer
+    consumed: dict[str, Consumed] = {}
+    for (table, _, _), spent in zip(reads, units, strict=True):
+        consumed.setdefault(table.name, Consumed()).add(Consumed(spent))
+    return {**answer, **_rendered(consumed, level, "ReadCapacityUnits")}
+
+
+def _check_distinct(keys: list[tuple[str, Key]]) -> None:
+    if len(set(keys)) != len(keys):
+        raise validation_error("Transaction request cannot include multiple operations on one item")

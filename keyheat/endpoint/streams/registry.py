@@ -1,0 +1,98 @@
+"""All streams of one account: those of its tables, and for a day those that were disabled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.store.values import INVALID
+from keyheat.endpoint.streams.stream import Stream, View, label_at
+from keyheat.endpoint.tables.catalog import Table
+
+MAX_BYTES = 512 * 1024 * 1024
+"""Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
+
+
+@dataclass(slots=True)
+class Streams:
+    """Streams by ARN. `max_bytes` bounds each of them."""
+
+    max_bytes: int = MAX_BYTES
+    _streams: dict[str, Stream] = field(default_factory=dict)
+
+    def check_change(self, table: Table, view: View | None) -> None:
+        """Raises ValidationException for enabling a stream that is enabled, or disabling one that is not."""
+        enabled = table.stream is not None and table.stream.disabled_s is None
+        if enabled and view is not None:
+            raise validation_error(f"Table already has an enabled stream: TableName: {table.name}")
+        if not enabled and view is None:
+            raise validation_error(f"Table has no stream to disable: TableName: {table.name}")
+
+    def change(self, table: Table, view: View | None, now_s: float) -> None:
+        """Enable a table's stream, or with None disable it; the change has been checked."""
+        if view is not None:
+            self.enable(table, view, now_s)
+        elif table.stream is not None:
+            table.stream.disable(now_s)
+
+    def enable(self, table: Table, view: View, now_s: float) -> None:
+        """Start a stream of a table that has none, or none that is enabled."""
+        at_s = now_s
+        while f"{table.arn}/stream/{label_at(at_s)}" in self._streams:
+            at_s += 0.001  # labels of one table differ
+        table.stream = Stream(
+            table_arn=table.arn,
+            label=label_at(at_s),
+            keys=table.schema.keys,
+            view=view,
+            partitions=table.model.partitions,
+            now_s=now_s,
+            max_bytes=self.max_bytes,
+        )
+        self._streams[table.stream.arn] = table.stream
+
+    def find(self, arn: str, now_s: float) -> Stream:
+        """The stream of an ARN, as it is now. Raises ResourceNotFoundException or ValidationException."""
+        require_stream_arn(arn)
+        self._forget(now_s)
+        stream = self._streams.get(arn)
+        if stream is None:
+            raise no_stream(arn)
+        stream.follow_splits()
+        stream.trim(now_s)
+        return stream
+
+    def listed(self, now_s: float) -> list[Stream]:
+        """Every stream there is, in the order of their ARNs."""
+        self._forget(now_s)
+        return [stream for _, stream in sorted(self._streams.items())]
+
+    def _forget(self, now_s: float) -> None:
+        for arn in [arn for arn, stream in self._streams.items() if stream.expired(now_s)]:
+            del self._streams[arn]
+
+
+def asked_view(specification: Mapping[str, Any] | None) -> View | None:
+    """The view that a StreamSpecification enables; None where it disables, or where there is none.
+
+    Raises ValidationException where the switch and the view contradict each other.
+    """
+    if specification is None:
+        return None
+    enabled, view = specification["StreamEnabled"], specification.get("StreamViewType")
+    if enabled and view is None:
+        raise validation_error(INVALID + "StreamViewType is required when StreamEnabled is true")
+    if not enabled and view is not None:
+        raise validation_error(INVALID + "StreamViewType cannot be given when StreamEnabled is false")
+    return cast("View | None", view)
+
+
+def require_stream_arn(arn: str) -> None:
+    """Raises ValidationException for what cannot be the ARN of a stream."""
+    if not arn.startswith("arn:") or ":table/" not in arn or "/stream/" not in arn:
+        raise validation_error(f"Invalid StreamArn: {arn}")
+
+
+def no_stream(arn: str) -> ServiceError:
+    """No stream has this ARN, or it was disabled more than a day ago."""
+    return resource_not_found(f"Requested resource not found: Stream: {arn} not found")

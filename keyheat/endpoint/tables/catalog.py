@@ -1,0 +1,178 @@
+"""The tables of one endpoint, by name, and what is being done to each.
+
+A table changes as DynamoDB changes it: the change is accepted, the table is CREATING, UPDATING or DELETING
+for a while, and then it is what was asked for. No timer runs: whoever looks at a table after its change
+has ended sees it done.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from keyheat.endpoint.errors import ServiceError, resource_not_found
+from keyheat.endpoint.insights.watch import Insights
+from keyheat.endpoint.schema import TableSchema
+from keyheat.endpoint.store.itemstore import ItemStore
+from keyheat.endpoint.streams.stream import Stream
+from keyheat.endpoint.tables.definition import TableDefinition
+from keyheat.model.table import TableModel
+from keyheat.scenario.changes import History
+
+Status = Literal["CREATING", "UPDATING", "DELETING"]
+DOING = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is being done to a table, until when, and what the table is then (None: gone)."""
+
+    status: Status
+    ends_s: float
+    becomes: TableDefinition | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Point-in-time recovery: since when it is on, and how many days it reaches back."""
+
+    began_s: float
+    days: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Table:
+    """One table: what it is defined as, the model that admits its requests, and its items."""
+
+    definition: TableDefinition
+    arn: str
+    table_id: str
+    created_s: float
+    model: TableModel
+    items: ItemStore
+    schema: TableSchema = field(init=False)
+    change: Change | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    time_to_live: str | None = None
+    recovery: Recovery | None = None  # to a point in time, where it is on
+    stream: Stream | None = None  # the latest, disabled or not
+    insights: Insights = field(default_factory=Insights)
+    counting: Insights | None = None  # those, while any of them is on
+
+    def __post_init__(self) -> None:
+        self.schema = self.definition.schema
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.schema.name
+
+    @property
+    def status(self) -> str:
+        """TableStatus as DescribeTable gives it."""
+        return "ACTIVE" if self.change is None else self.change.status
+
+    @property
+    def provisioned(self) -> bool:
+        """Whether the table is in provisioned mode."""
+        return not self.definition.capacity.on_demand
+
+    def resource_arn(self, index: str | None) -> str:
+        """The ARN of the table, or of one of its indexes."""
+        return self.arn if index is None else f"{self.arn}/index/{index}"
+
+    def become(self, definition: TableDefinition, now_s: float) -> None:
+        """Take a new definition: fill indexes that are new, drop those that are gone, change capacity."""
+        old = {index.name: index for index in self.schema.indexes}
+        new = {index.name: index for index in definition.schema.indexes}
+        for name in old.keys() - new.keys():
+            self.items.drop_index(name)
+            self.history.resources.pop(name, None)
+            self.insights.watches.pop(name, None)
+        for name in new.keys() - old.keys():
+            self.items.add_index(new[name])
+        if definition.capacity != self.definition.capacity:
+            self.model.change_capacity(definition.capacity, now_s)
+        self.definition = definition
+        self.schema = definition.schema
+
+
+class Catalog:
+    """Tables by name. `get` is on the path of every item request, so ready tables are kept apart."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._tables: dict[str, Table] = {}
+        self._ready: dict[str, Table] = {}
+
+    def get(self, name_or_arn: str) -> Table:
+        """The table for an item request. Raises ResourceNotFoundException unless it takes such requests."""
+        ready = self._ready.get(name_or_arn)
+        if ready is not None:
+            return ready
+        table = self._settled(_name(name_or_arn))
+        if table is None or table.status in ("CREATING", "DELETING"):
+            raise resource_not_found()
+        return table
+
+    def find(self, name_or_arn: str) -> Table:
+        """The table in whatever status, for a control request. Raises ResourceNotFoundException."""
+        name = _name(name_or_arn)
+        table = self._settled(name)
+        if table is None:
+            raise resource_not_found(f"Requested resource not found: Table: {name} not found")
+        return table
+
+    def names(self) -> list[str]:
+        """Names of all tables, in order."""
+        return sorted(table.name for table in self)
+
+    def __iter__(self) -> Iterator[Table]:
+        return (table for name in list(self._tables) if (table := self._settled(name)) is not None)
+
+    def __contains__(self, name: str) -> bool:
+        return self._settled(name) is not None
+
+    def add(self, table: Table) -> None:
+        """Hold a new table."""
+        self._tables[table.name] = table
+
+    def begin(self, table: Table, change: Change) -> None:
+        """Start a change. Raises ResourceInUseException while another is under way."""
+        require_idle(table)
+        table.change = change
+        self._ready.pop(table.name, None)
+        self._ready.pop(table.arn, None)
+
+    def _settled(self, name: str) -> Table | None:
+        """The table after every change that has ended by now."""
+        table = self._tables.get(name)
+        if table is None:
+            return None
+        change = table.change
+        if change is not None and self._clock() >= change.ends_s:
+            table.change = None
+            if change.becomes is None:
+                del self._tables[name]
+                return None
+            table.become(change.becomes, change.ends_s)
+        if table.change is None:
+            self._ready[name] = self._ready[table.arn] = table
+        return table
+
+
+def require_idle(table: Table) -> None:
+    """Raises ResourceInUseException while something is being done to the table."""
+    if table.change is not None:
+        doing = DOING[table.change.status]
+        raise ServiceError(
+            "ResourceInUseException",
+            f"Attempt to change a resource which is still in use: Table is being {doing}: {table.name}",
+        )
+
+
+def _name(name_or_arn: str) -> str:
+    """`orders` from `orders` or from the table's ARN."""
+    if not name_or_arn.startswith("arn:"):
+        return name_or_arn
+    return name_or_arn.partition(":table/")[2].partition("/")[0]

@@ -1,0 +1,99 @@
+"""CreateTable: from a request to a table."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.recorded import Recording, RecordingModel
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.store.itemstore import ItemStore
+from keyheat.endpoint.streams.registry import asked_view
+from keyheat.endpoint.tables.catalog import Catalog, Change, Table
+from keyheat.endpoint.tables.definition import TableDefinition, define
+from keyheat.endpoint.tables.describe import describe
+from keyheat.endpoint.tables.history import limit_exceeded
+from keyheat.endpoint.tables.tags import parse_tags
+from keyheat.model import limits
+from keyheat.model.resources import TableCapacity, Throughput
+from keyheat.model.table import TableModel
+
+
+def create_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+    """CreateTable. The answer shows the table CREATING, however soon it is ACTIVE.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
+    """
+    now_s = service.now_s()
+    definition = define(request)
+    name = definition.schema.name
+    if name in service.catalog:
+        raise ServiceError("ResourceInUseException", f"Table already exists: {name}")
+    check_account(service.catalog, name, definition.capacity)
+    view = asked_view(request.get("StreamSpecification"))
+    table = make_table(service, definition, now_s)
+    table.tags.update(parse_tags(request.get("Tags") or ()))
+    if view is not None:
+        service.streams.enable(table, view, now_s)
+    service.catalog.add(table)
+    service.catalog.begin(table, Change("CREATING", now_s + service.durations.create_s, definition))
+    return {"TableDescription": describe(table, now_s)}
+
+
+def make_table(service: Service, definition: TableDefinition, now_s: float) -> Table:
+    """An empty table whose buckets are full, as a new table's are."""
+    arn = service.table_arn(definition.schema.name)
+    return Table(
+        definition=definition,
+        arn=arn,
+        table_id=str(uuid5(NAMESPACE_URL, f"{arn}#{now_s}")),
+        created_s=now_s,
+        model=_model(service, definition, now_s),
+        items=ItemStore(definition.schema),
+    )
+
+
+def _model(service: Service, definition: TableDefinition, now_s: float) -> TableModel:
+    given: Any = {"now_s": now_s, "scale": service.scale, "seed": service.seed, "caller": service.caller}
+    if service.recordings is None:
+        return TableModel(definition.capacity, **given)
+    recording = service.recordings.setdefault(definition.schema.name, Recording())
+    return RecordingModel(definition.capacity, recording=recording, **given)
+
+
+def check_account(catalog: Catalog, name: str, capacity: TableCapacity) -> None:
+    """Raises LimitExceededException where the account may not have so much.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+    """
+    others = [table for table in catalog if table.name != name]
+    if len(others) >= limits.TABLES_PER_REGION:
+        raise limit_exceeded(
+            f"Subscriber limit exceeded: There is a limit of {limits.TABLES_PER_REGION} tables per subscriber"
+        )
+    table = provisioned_total([capacity])
+    account = provisioned_total([capacity, *(other.definition.capacity for other in others)])
+    for side, unit in enumerate(("ReadCapacityUnits", "WriteCapacityUnits")):
+        for total, limit, whose in (
+            (table[side], (limits.TABLE_READ_UNITS_PER_S, limits.TABLE_WRITE_UNITS_PER_S)[side], "table"),
+            (
+                account[side],
+                (limits.ACCOUNT_READ_UNITS_PER_S, limits.ACCOUNT_WRITE_UNITS_PER_S)[side],
+                "account",
+            ),
+        ):
+            if total > limit:
+                raise limit_exceeded(
+                    f"Subscriber limit exceeded: Provisioned {unit} of {total} for the {whose}, "
+                    f"global secondary indexes included, exceed the {whose} limit of {limit}"
+                )
+
+
+def provisioned_total(capacities: Iterable[TableCapacity]) -> tuple[float, float]:
+    """Provisioned reads and writes of tables and all their global indexes, units per second."""
+    pairs = [pair for capacity in capacities for pair in _provisioned_parts(capacity) if pair is not None]
+    return sum(pair.read or 0 for pair in pairs), sum(pair.write or 0 for pair in pairs)
+
+
+def _provisioned_parts(capacity: TableCapacity) -> list[Throughput | None]:
+    return [capacity.provisioned, *(index.provisioned for index in capacity.indexes)]

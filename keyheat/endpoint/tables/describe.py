@@ -1,0 +1,182 @@
+"""A table as DescribeTable shows it.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
+"""
+
+from typing import Any
+
+from keyheat.endpoint.schema import IndexSchema, KeySchema
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.keyschema import used_attributes
+from keyheat.endpoint.tables.throughput import UNLIMITED
+from keyheat.model.resources import IndexCapacity, Throughput
+
+Body = dict[str, Any]
+
+
+def describe(table: Table, now_s: float) -> Body:
+    """The TableDescription at `now_s`. While a change is under way it shows what still holds."""
+    schema, capacity = table.schema, table.definition.capacity
+    body = {
+        "TableName": table.name,
+        "TableArn": table.arn,
+        "TableId": table.table_id,
+        "TableStatus": table.status,
+        "CreationDateTime": round(table.created_s, 3),
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in used_attributes(schema).items()
+        ],
+        "KeySchema": key_schema(schema.keys),
+        "ItemCount": len(table.items),
+        "TableSizeBytes": table.items.total_bytes,
+        "ProvisionedThroughput": _provisioned(table, None, capacity.provisioned, now_s),
+        "WarmThroughput": _warm(table, None, table.status),
+        "DeletionProtectionEnabled": table.definition.settings.deletion_protection,
+        "BillingModeSummary": _billing_mode(table),
+        "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
+        "LocalSecondaryIndexes": [_local(table, index) for index in schema.indexes if index.local],
+        "GlobalSecondaryIndexes": _globals(table, now_s),
+    }
+    return _without_empty(body | _settings(table) | _stream(table))
+
+
+def _settings(table: Table) -> Body:
+    settings = table.definition.settings
+    body: Body = {}
+    if settings.table_class:
+        body["TableClassSummary"] = {"TableClass": settings.table_class}
+    if settings.encrypted_by:
+        body["SSEDescription"] = {
+            "Status": "ENABLED",
+            "SSEType": "KMS",
+            "KMSMasterKeyArn": settings.encrypted_by,
+        }
+    return body
+
+
+def _stream(table: Table) -> Body:
+    """The latest stream, which is named even after it was disabled."""
+    stream = table.stream
+    if stream is None:
+        return {}
+    body: Body = {"LatestStreamArn": stream.arn, "LatestStreamLabel": stream.label}
+    if stream.disabled_s is None:
+        body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream.view}
+    return body
+
+
+def _globals(table: Table, now_s: float) -> list[Body]:
+    """The global indexes there are, and those being made."""
+    there = {index.name: index for index in table.schema.indexes if not index.local}
+    capacities = {index.name: index for index in table.definition.capacity.indexes}
+    coming = table.change.becomes if table.change is not None else None
+    if coming is None or table.status == "CREATING":
+        status = "ACTIVE" if table.change is None else table.status
+        return [_global(table, index, capacities[name], status, now_s) for name, index in there.items()]
+    asked = {index.name: index for index in coming.capacity.indexes}
+    made = [index for index in coming.schema.indexes if not index.local and index.name not in there]
+    return [
+        _global(table, index, capacities[name], _index_status(name, capacities, asked), now_s)
+        for name, index in there.items()
+    ] + [_backfilling(table, index, asked[index.name], now_s) for index in made]
+
+
+def _index_status(name: str, now: dict[str, IndexCapacity], later: dict[str, IndexCapacity]) -> str:
+    if name not in later:
+        return "DELETING"
+    return "ACTIVE" if now[name] == later[name] else "UPDATING"
+
+
+def _global(table: Table, index: IndexSchema, capacity: IndexCapacity, status: str, now_s: float) -> Body:
+    return _without_empty(
+        _local(table, index)
+        | {
+            "IndexStatus": status,
+            "ProvisionedThroughput": _provisioned(table, index.name, capacity.provisioned, now_s),
+            "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
+            "WarmThroughput": _warm(table, index.name, status),
+        }
+    )
+
+
+def _backfilling(table: Table, index: IndexSchema, capacity: IndexCapacity, now_s: float) -> Body:
+    """An index that UpdateTable is making: it has no entries that could be counted yet."""
+    return _without_empty(
+        _named(table, index)
+        | {
+            "ItemCount": 0,
+            "IndexSizeBytes": 0,
+            "IndexStatus": "CREATING",
+            "Backfilling": True,
+            "ProvisionedThroughput": _provisioned(table, index.name, capacity.provisioned, now_s),
+            "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
+        }
+    )
+
+
+def _named(table: Table, index: IndexSchema) -> Body:
+    projection: Body = {"ProjectionType": index.projection}
+    if index.include:
+        projection["NonKeyAttributes"] = sorted(index.include)
+    return {
+        "IndexName": index.name,
+        "IndexArn": table.resource_arn(index.name),
+        "KeySchema": key_schema(index.keys),
+        "Projection": projection,
+    }
+
+
+def _local(table: Table, index: IndexSchema) -> Body:
+    entries = table.items.index(index.name)
+    return _named(table, index) | {"ItemCount": len(entries), "IndexSizeBytes": entries.total_bytes}
+
+
+def key_schema(keys: KeySchema) -> list[Body]:
+    """KeySchema as the API shows it."""
+    elements = [{"AttributeName": keys.partition.name, "KeyType": "HASH"}]
+    if keys.sort is not None:
+        elements.append({"AttributeName": keys.sort.name, "KeyType": "RANGE"})
+    return elements
+
+
+def _provisioned(table: Table, index: str | None, units: Throughput | None, now_s: float) -> Body:
+    history = table.history.of(index)
+    body: Body = {
+        "NumberOfDecreasesToday": len(history.decreases_today(now_s)),
+        "ReadCapacityUnits": 0 if units is None else units.read,
+        "WriteCapacityUnits": 0 if units is None else units.write,
+    }
+    if history.last_increase_s is not None:
+        body["LastIncreaseDateTime"] = round(history.last_increase_s, 3)
+    if history.decreases_s:
+        body["LastDecreaseDateTime"] = round(history.decreases_s[-1], 3)
+    return body
+
+
+def _billing_mode(table: Table) -> Body | None:
+    """Shown for a table that is or was in on-demand mode."""
+    switches_s, mode = table.history.to_on_demand_s, table.definition.capacity.billing_mode
+    if switches_s:
+        return {"BillingMode": mode, "LastUpdateToPayPerRequestDateTime": round(switches_s[-1], 3)}
+    if mode == "PROVISIONED":
+        return None
+    return {"BillingMode": mode, "LastUpdateToPayPerRequestDateTime": round(table.created_s, 3)}
+
+
+def _max_on_demand(units: Throughput | None) -> Body | None:
+    if units is None:
+        return None
+    return {
+        "MaxReadRequestUnits": UNLIMITED if units.read is None else units.read,
+        "MaxWriteRequestUnits": UNLIMITED if units.write is None else units.write,
+    }
+
+
+def _warm(table: Table, index: str | None, status: str) -> Body:
+    read, write = table.model.warm_throughput(index)
+    shown = "UPDATING" if status == "UPDATING" else "ACTIVE"
+    return {"ReadUnitsPerSecond": round(read), "WriteUnitsPerSecond": round(write), "Status": shown}
+
+
+def _without_empty(body: Body) -> Body:
+    return {name: value for name, value in body.items() if value is not None and value != []}

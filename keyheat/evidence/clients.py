@@ -1,0 +1,67 @@
+"""Plain boto3 clients for the two services that evidence comes from."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ProfileNotFound
+
+from keyheat.addresses import in_aws, on_this_machine
+from keyheat.answer_size import bounded
+from keyheat.masking import mask_errors, mask_logs
+
+ClientFactory = Callable[[str], Any]
+"""Makes a boto3 client of the named service: `dynamodb` or `cloudwatch`."""
+
+
+def boto3_clients(
+    *,
+    region: str | None = None,
+    profile: str | None = None,
+    endpoint_url: str | None = None,
+    local: bool = False,
+) -> ClientFactory:
+    """Clients with the SDK's own identity, region and retries (of throttled calls, too).
+
+    A local endpoint takes any credentials, so it gets some that are nobody's, and past any proxy.
+    `endpoint_url` is where DynamoDB is; the other services are there too, unless that is AWS. What errors say
+    is masked. Raises `ValueError` where the profile is not there.
+    """
+    mask_logs()
+    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
+    config = Config(
+        connect_timeout=5,
+        read_timeout=30,
+        retries={"total_max_attempts": 4, "mode": "standard"},
+        proxies={} if local else None,
+    )
+    if local and not region:
+        region = "us-east-1"
+    try:
+        session = boto3.Session(profile_name=None if local else profile, region_name=region)
+    except ProfileNotFound as error:
+        raise ValueError(
+            f"--profile: {error}; `aws configure list-profiles` lists those there are"
+        ) from error
+
+    def client(service: str) -> Any:
+        url = None if service != "dynamodb" and is_aws(endpoint_url) else endpoint_url
+        return bounded(mask_errors(session.client(service, endpoint_url=url, config=config, **keys)))
+
+    return client
+
+
+def is_aws(endpoint_url: str | None) -> bool:
+    """Whether an endpoint is one of AWS, where each service has an address of its own."""
+    return in_aws(_host(endpoint_url))
+
+
+def is_local(endpoint_url: str | None) -> bool:
+    """Whether an endpoint is on this machine, where no credentials are needed."""
+    return on_this_machine(_host(endpoint_url))
+
+
+def _host(endpoint_url: str | None) -> str:
+    return urlsplit(endpoint_url or "").hostname or ""

@@ -1,0 +1,93 @@
+"""The table's partitions as they were seen from outside: how many, by which sign, and which of them split."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from keyheat.evidence.clients import ClientFactory
+from keyheat.model.limits import STREAM_RETENTION_S
+from keyheat.model.resources import Throughput
+from keyheat.numbers import some
+from keyheat.runs.formats import Capacity, PartitionFacts, ShardCounts, TableFacts, Window
+from keyheat.runs.manifest import Manifest
+from keyheat.runs.observed import Estimate, TooManyShards, all_shards, estimated, is_open, splits
+
+KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard can be seen
+Found = tuple[PartitionFacts | None, tuple[str, ...]]
+"""What is known, and what could not be had."""
+
+
+def noted(run: Manifest) -> Found:
+    """What the run itself looked at when it began and when it ended, else the estimate."""
+    if run.partitions is None:
+        return by_estimate(run.table, run.scale), ()
+    return PartitionFacts(**run.partitions.model_dump(exclude={"missing"})), run.partitions.missing
+
+
+def by_estimate(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
+    """At least so many partitions, by what the table serves at once; None where that is not known."""
+    found = _estimate(table, scale)
+    return None if found is None else PartitionFacts(estimated=found.count, because=found.because)
+
+
+def looked_at(
+    factory: ClientFactory, described: Mapping[str, Any], table: TableFacts, window: Window, now_s: float
+) -> Found:
+    """A table that others load: its estimate, and the shards that its stream has now, if it has one."""
+    estimate = by_estimate(table)
+    if not (described.get("StreamSpecification") or {}).get("StreamEnabled"):
+        return estimate, ()
+    try:
+        shards = all_shards(factory("dynamodbstreams"), described["LatestStreamArn"])
+    except (BotoCoreError, ClientError, TooManyShards, KeyError) as error:
+        return estimate, (f"the shards of the table's stream, which tell of its partitions: {error}",)
+    kept = window.start > datetime.fromtimestamp(now_s, UTC) - KEPT
+    times = [split.at_s for split in splits(shards) if split.at_s is not None]
+    seen = tuple(datetime.fromtimestamp(at_s, UTC) for at_s in times)
+    facts = estimate or PartitionFacts()
+    return facts.model_copy(
+        update={
+            "open_shards": ShardCounts(after=sum(map(is_open, shards))),
+            "splits": tuple(at for at in seen if window.start <= at < window.end) if kept else None,
+        }
+    ), ()
+
+
+def words(facts: PartitionFacts) -> str | None:
+    """All of it in one sentence, as a report says it; None where nothing is known."""
+    parts = [_how_many(facts), _which_split(facts)]
+    said = [part for part in parts if part]
+    return f"{'; '.join(said)}." if said else None
+
+
+def _how_many(facts: PartitionFacts) -> str:
+    shards = facts.open_shards
+    counts = [count for count in (shards.before, shards.after) if count is not None] if shards else []
+    if counts:
+        then = f" when the run began, and {counts[1]:,} when it ended" if len(counts) > 1 else ""
+        return f"The table had about {some(counts[0], 'partition')}{then}, by the open shards of its stream"
+    if facts.estimated is None:
+        return ""
+    because = f": {facts.because}" if facts.because else ""
+    return f"The table had at least {some(facts.estimated, 'partition')}{because}"
+
+
+def _which_split(facts: PartitionFacts) -> str:
+    if not facts.splits:
+        return "" if facts.splits is None else "none split"
+    times = [at for at in facts.splits if at is not None]
+    number = "one" if len(facts.splits) == 1 else f"{len(facts.splits):,}"
+    if not times:
+        return f"{number} split"
+    first, last = (f"{at:%H:%M:%S}" for at in (min(times), max(times)))
+    return f"{number} split, at {first}" if first == last else f"{number} split, from {first} to {last}"
+
+
+def _estimate(table: TableFacts, scale: float) -> Estimate | None:
+    return estimated(_throughput(table.warm), _throughput(table.provisioned), scale)
+
+
+def _throughput(pair: Capacity | None) -> Throughput:
+    return Throughput(pair.read, pair.write) if pair else Throughput(None, None)

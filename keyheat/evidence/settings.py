@@ -1,0 +1,107 @@
+"""A setting over time, such as provisioned throughput: published every five minutes, changed at any moment.
+
+published      4,000 | 4,000 | 2,250 |  500 |  500     an average of two values: changed within these
+changed late   4,000   4,000   4,000    500    500     five minutes, and nobody knows when, so it is
+changed early  4,000   4,000     500    500    500     read in both ways
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from keyheat.model import limits
+from keyheat.runs.formats import Series
+
+LARGEST: Final = 10.0**15  # a bound for values from outside, so that no sum of them overflows
+OLDEST_SETTING_S: Final = 12 * 3_600  # a setting is not carried forward for longer
+SAME: Final = 1e-6  # share by which an average may miss the value that all its samples had
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A setting over time: each value holds until the next one; `always` where no series said otherwise."""
+
+    starts_s: tuple[int, ...]
+    values: tuple[float, ...]
+    always: float | None
+    readings: tuple["Steps", ...] = ()  # changed late and early, where that is not known
+
+    def at(self, second: float) -> float | None:
+        """Units per second in force at an epoch second; None where nobody knows."""
+        place = bisect_right(self.starts_s, second) - 1
+        if place >= 0:
+            recent = second - self.starts_s[place] <= OLDEST_SETTING_S
+            return self.values[place] if recent else self.always
+        soon = bool(self.starts_s) and self.starts_s[0] - second <= limits.SETTING_PERIOD_S
+        return self.values[0] if soon else self.always
+
+    def published(self, second: float) -> bool:
+        """Whether a value was published for the five minutes around an epoch second."""
+        place = bisect_right(self.starts_s, second) - 1
+        return place >= 0 and second - self.starts_s[place] < limits.SETTING_PERIOD_S
+
+    def begins_late(self, second: float) -> bool:
+        """Whether values are published from some time after an epoch second on, and regularly from then."""
+        late = bool(self.starts_s) and self.starts_s[0] - second > 2 * limits.SETTING_PERIOD_S
+        return late and len(self.starts_s) > 1
+
+
+def steps(
+    average: Series | None, least: Series | None, most: Series | None, always: float | None, scale: float
+) -> Steps:
+    """A setting from its series, read in two ways where it changed within a period."""
+    bound = min(always, LARGEST) * scale if always else None
+    published = _published(average, scale) or _published(most, scale)
+    starts_s = tuple(sorted(published))
+    values = tuple(published[at] for at in starts_s)
+    lows, highs = _published(least, scale), _published(most, scale)
+    within = [_within(at, place, values, lows, highs, bound) for place, at in enumerate(starts_s)]
+    if all(low == high for low, high in within):
+        return Steps(starts_s, values, bound)
+    late, early = _late_and_early(values, within, bound)
+    readings = Steps(starts_s, late, bound), Steps(starts_s, early, bound)
+    return Steps(starts_s, values, bound, readings)
+
+
+Published = Mapping[int, float]
+"""Values by epoch second, zeros left out: CloudWatch publishes one for a mode that is not in force."""
+
+
+def _published(series: Series | None, scale: float) -> dict[int, float]:
+    if series is None:
+        return {}
+    return {int(at.timestamp()): min(value, LARGEST) * scale for at, value in series.points if value > 0}
+
+
+def _within(
+    at: int, place: int, values: Sequence[float], lows: Published, highs: Published, after: float | None
+) -> tuple[float, float]:
+    """What was in force in one period, least and most: as published, else as its neighbours tell."""
+    value = values[place]
+    if at in lows and at in highs:
+        return min(lows[at], highs[at]), max(lows[at], highs[at])
+    following = values[place + 1] if place + 1 < len(values) else after
+    if following is None or not place:
+        return value, value
+    before = values[place - 1]
+    low, high = min(before, following), max(before, following)
+    margin = SAME * high
+    return (low, high) if low + margin < value < high - margin else (value, value)
+
+
+def _late_and_early(
+    values: Sequence[float], within: Sequence[tuple[float, float]], after: float | None
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The values if each change came at the end of its period, and if each came at its beginning."""
+    late: list[float] = []
+    early: list[float] = []
+    for place, (low, high) in enumerate(within):
+        following = values[place + 1] if place + 1 < len(values) else after
+        if place:
+            rising = abs(low - late[-1]) <= abs(high - late[-1])
+        else:
+            rising = following is not None and abs(high - following) <= abs(low - following)
+        late.append(low if rising else high)
+        early.append(high if rising else low)
+    return tuple(late), tuple(early)

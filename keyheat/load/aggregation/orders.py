@@ -1,0 +1,130 @@
+"""An order as it is written, and a total as it is kept: how many orders of a product there were on a day.
+
+Keys begin with the run, so that a table which was loaded before counts nothing twice.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from keyheat.model.units import item_bytes
+from keyheat.scenario.spec.table import TableSpec
+
+PRODUCT, DAY, QUANTITY, ORDERS, FILLER = "product", "day", "quantity", "orders", "filler"
+Item = dict[str, Any]
+Of = tuple[str, str]
+"""What a total is of: a product and a day."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Orders, and how many pieces were ordered in all."""
+
+    orders: int = 0
+    quantity: int = 0
+
+    def add(self, orders: int, quantity: int) -> None:
+        """Count some more."""
+        self.orders += orders
+        self.quantity += quantity
+
+
+Totals = dict[Of, Tally]
+
+
+def key_of(table: TableSpec, value: str) -> Item:
+    """The key of an order or a total; a sort key, where the table has one, says the same again."""
+    names = (table.partition_key, *filter(None, [table.sort_key]))
+    return {name: {"S": value} for name in names}
+
+
+def order_prefix(run_id: str) -> str:
+    """What the keys of a run's orders begin with."""
+    return f"{run_id}/order/"
+
+
+def total_prefix(run_id: str) -> str:
+    """What the keys of a run's totals begin with."""
+    return f"{run_id}/total/"
+
+
+def total_key(run_id: str, of: Of) -> str:
+    """The key of one total."""
+    return f"{total_prefix(run_id)}{of[0]}/{of[1]}"
+
+
+def order_item(table: TableSpec, run_id: str, number: str, of: Of, *, quantity: int, size_bytes: int) -> Item:
+    """An order of exactly so many bytes, or of as many as it needs; `number` begins with its time in ms."""
+    product, day = of
+    item = {
+        **key_of(table, order_prefix(run_id) + number),
+        PRODUCT: {"S": product},
+        DAY: {"S": day},
+        QUANTITY: {"N": str(quantity)},
+        FILLER: {"S": ""},
+    }
+    item[FILLER] = {"S": "x" * max(0, size_bytes - item_bytes(item))}
+    return item
+
+
+def day_of(number: str) -> str:
+    """The day on which an order of this number was placed."""
+    return f"{datetime.fromtimestamp(placed_s(number), UTC):%Y-%m-%d}"
+
+
+def placed_s(number: str) -> float:
+    """When an order of this number was placed, epoch seconds."""
+    return int(number.partition("-")[0]) / 1000
+
+
+def add_order(totals: Totals, item: Mapping[str, Any]) -> None:
+    """Count an order."""
+    totals.setdefault(_of(item), Tally()).add(1, int(item[QUANTITY]["N"]))
+
+
+def add_total(totals: Totals, item: Mapping[str, Any]) -> None:
+    """Take over a total that was kept."""
+    totals.setdefault(_of(item), Tally()).add(int(item[ORDERS]["N"]), int(item[QUANTITY]["N"]))
+
+
+def _of(item: Mapping[str, Any]) -> Of:
+    return item[PRODUCT]["S"], item[DAY]["S"]
+
+
+def orders_in(totals: Mapping[Of, Tally]) -> int:
+    """Orders in all."""
+    return sum(tally.orders for tally in totals.values())
+
+
+def wrong(kept: Mapping[Of, Tally], truth: Mapping[Of, Tally]) -> int:
+    """How many totals are not what the orders come to, those that are missing among them."""
+    return sum(kept.get(of) != truth.get(of) for of in kept.keys() | truth.keys())
+
+
+def sorted_items(items: Iterable[Mapping[str, Any]], table: TableSpec, run_id: str) -> tuple[Totals, Totals]:
+    """What a run's orders come to, and the totals that are kept among them."""
+    truth, kept = Totals(), Totals()
+    for item in items:
+        key = item[table.partition_key]["S"]
+        if key.startswith(order_prefix(run_id)):
+            add_order(truth, item)
+        elif key.startswith(total_prefix(run_id)):
+            add_total(kept, item)
+    return truth, kept
+
+
+def total_update(table: TableSpec, run_id: str, of: Of, tally: Tally) -> Item:
+    """An UpdateItem, or the Update of a transaction, that adds to one total."""
+    return {
+        "TableName": table.name,
+        "Key": key_of(table, total_key(run_id, of)),
+        "UpdateExpression": "SET #p = :p, #d = :d ADD #o :o, #q :q",
+        "ExpressionAttributeNames": {"#p": PRODUCT, "#d": DAY, "#o": ORDERS, "#q": QUANTITY},
+        "ExpressionAttributeValues": {
+            ":p": {"S": of[0]},
+            ":d": {"S": of[1]},
+            ":o": {"N": str(tally.orders)},
+            ":q": {"N": str(tally.quantity)},
+        },
+    }

@@ -1,0 +1,100 @@
+"""Consent: what a run on an account does and costs, said to a person who agrees to it, or does not."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TextIO
+
+from keyheat.load.transport.proxy import proxy_in_words
+from keyheat.load.transport.target import Target
+from keyheat.plan.bill import Bill
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.guards import BudgetSpec
+from keyheat.scenario.spec.table import TableSpec
+
+QUESTION: Final = "Go on? [y/N] "
+AGREED: Final = ("y", "yes")
+NEEDS_YES: Final = (
+    "a run that is not on this machine costs money, and nobody can be asked here: say --yes to go on"
+)
+DECLINED: Final = "nothing was started; --yes goes on without asking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undertaking:
+    """One run that somebody is asked to agree to."""
+
+    scenario: Scenario
+    target: Target
+    bill: Bill
+    budget: BudgetSpec
+    duration_s: float | None  # None: until somebody stops it
+    existing: str | None = None  # the table that is loaded as it is
+    keep_table: bool = False
+    clean_up: bool = False
+    probe: bool = False  # whether it is found out first what an endpoint of somebody else can do
+
+    def lines(self) -> Iterator[str]:
+        """What is done, and what it costs, a line each."""
+        if self.probe and not self.target.aws:
+            yield "a small table is made there first, to find out what the endpoint can do, and deleted"
+        table = self.existing or self.scenario.table.name
+        lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"
+        where = f"{self.target.url}, {self.target.region}"
+        yield f"{self.scenario.name} loads table {table} at {where}, {lasting}"
+        if through := proxy_in_words(self.target):
+            yield through
+        if self.existing is not None:
+            items = "deleted" if self.clean_up else "kept"
+            yield f"table {self.existing} is there, and stays; the items that are written to it are {items}"
+        tables = [*([] if self.existing else [self.scenario.table]), *self.scenario.companions]
+        for spec in tables:
+            yield f"table {spec.name} is created if it is not there, and then {self._fate(spec)}"
+        bill = self.bill
+        yield (
+            f"it costs at most {_money(bill.dollars)} ({bill.prices.shown}), "
+            f"for {bill.write_units:,.0f} write and {bill.read_units:,.0f} read units"
+            + (", if it lasts as long as its scenario says" if self.duration_s is None else "")
+        )
+        if bill.unpriced:
+            yield f"it also costs what has no price on that list: {', '.join(bill.unpriced)}"
+        yield f"it is stopped at {_in_words(self.budget)}"
+
+    def _fate(self, spec: TableSpec) -> str:
+        if self.keep_table or spec.on_end == "keep":
+            return "kept, and costs until somebody deletes it"
+        return "deleted when the run is over"
+
+
+def _money(dollars: float) -> str:
+    return f"{dollars:,.2f} dollars" if dollars >= 0.005 else "a cent"
+
+
+def _in_words(budget: BudgetSpec) -> str:
+    caps = [f"{budget.dollars:,g} dollars"]
+    caps += [] if budget.units is None else [f"{budget.units:,.0f} units"]
+    caps += [] if budget.minutes is None else [f"{budget.minutes:g} minutes"]
+    return " or ".join(caps)
+
+
+def announced(undertakings: Sequence[Undertaking]) -> str:
+    """Everything that is asked for at once, and the sum of several."""
+    parts = ["\n".join(f"  {line}" for line in one.lines()) for one in undertakings]
+    if len(undertakings) > 1:
+        dollars = sum(one.bill.dollars for one in undertakings)
+        parts.append(f"  {len(undertakings)} runs, together at most {_money(dollars)}")
+    return "\n\n".join(parts)
+
+
+def somebody_there(person: TextIO | None = None) -> bool:
+    """Whether there is a terminal to ask on. A service or a scheduler may give a process no input at all."""
+    person = person or sys.stdin
+    return person is not None and person.isatty()
+
+
+def agrees(ask: Callable[[str], str]) -> bool:
+    """Whether the person says yes; anything else, and an end of the input, is a no."""
+    try:
+        return ask(QUESTION).strip().lower() in AGREED
+    except EOFError:
+        return False

@@ -1,0 +1,152 @@
+"""The kill switch: the first Ctrl-C ends the load and keeps what there is, the next one leaves at once.
+
+first    `KeyboardInterrupt` in the main greenlet: Locust ends, the run's files are written, the rest follows
+second   this process and all of its children are gone within a second, whatever they were doing
+
+SIGTERM is a first Ctrl-C, however often it comes: a scheduler sends it, and waits before it kills. SIGHUP is
+one as well. A Ctrl-C that comes twice, from the terminal and from who started the run, is one all the same.
+The second one is not left to gevent, whose signals wait until nobody computes: it is handled between two
+instructions of whatever runs. So nothing is done here that waits, or that has to be whole; files are written
+under another name first, and only then have theirs.
+"""
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, Protocol
+
+import gevent
+import msgpack  # type: ignore[import-untyped]
+import psutil
+import zmq
+from gevent import monkey
+
+from keyheat.load.guard.signals import PASSED_ON, STDERR, heard, let_go
+from keyheat.runs.underway import forget_underway
+
+INTERRUPTED: Final = 130
+CTRL_C: Final = (signal.SIGINT, PASSED_ON)
+TOLD_WITHIN_S: Final = 0.2  # what is sent to workers is on its way by then, and killed children are gone
+
+
+class Leaving(Protocol):
+    """What may have to be left as it is."""
+
+    def left_behind(self) -> list[str]:
+        """What is not put back yet, and the command that does it."""
+
+    def folder(self) -> Path | None:
+        """Where files may be half written, under other names."""
+
+    def tell_workers(self) -> None:
+        """Have those on other machines send no more. May not wait."""
+
+
+@dataclass(slots=True)
+class KillSwitch:
+    """Ctrl-C for one master, or one process on its own."""
+
+    main: Any  # Locust's greenlet, which ends everything when it is interrupted
+    leaving: Leaving | None = None  # None: nothing has begun
+    leave: Callable[[int], Any] = os._exit
+    children: Callable[[], list[psutil.Process]] = lambda: psutil.Process().children(recursive=True)
+    _armed: bool = False
+    _came: Counter[int] = field(default_factory=Counter)  # Ctrl-C, by the way that it came
+
+    def install(self) -> None:
+        """Listen to Ctrl-C, and to the terminal's end, from now on."""
+        for number in CTRL_C:
+            gevent.signal_handler(number, self._pressed, number)
+        if heard(signal.SIGHUP):
+            gevent.signal_handler(signal.SIGHUP, self._hung_up)
+
+    def arm(self) -> None:
+        """The run is being ended: the next Ctrl-C leaves at once, and SIGTERM says nothing new."""
+        if not self._armed:
+            self._armed = True
+            signal.signal(signal.SIGTERM, _nothing_new)  # SIG_IGN would be inherited by children
+            if heard(signal.SIGHUP):
+                signal.signal(signal.SIGHUP, _nobody_looks)
+            for number in CTRL_C:
+                signal.signal(number, self._second)
+
+    def _pressed(self, number: int) -> None:
+        if self._armed:
+            self._second(number, None)  # two at once: both were waiting for gevent
+        elif self._is_new(number):
+            self._first()
+
+    def _hung_up(self) -> None:
+        let_go()
+        if not self._armed:
+            self._first()
+
+    def _is_new(self, number: int) -> bool:
+        """Whether this is another Ctrl-C, not one that has come the other way already."""
+        known = max(self._came.values(), default=0)
+        self._came[number] += 1
+        return self._came[number] > known
+
+    def _first(self) -> None:
+        self.arm()
+        if self.leaving is not None:
+            _say("ending; what was recorded is kept. Ctrl-C again leaves at once")
+        gevent.kill(self.main, KeyboardInterrupt)
+
+    def _second(self, number: int, _frame: FrameType | None) -> None:
+        if not self._is_new(number):
+            return
+        try:
+            self.say_and_kill()
+        finally:
+            self.leave(INTERRUPTED)
+
+    def say_and_kill(self) -> None:
+        """Say what is left behind, stop all workers, end all children, and take half-written files away, and
+        the one that says that the run is under way."""
+        left = self.leaving.left_behind() if self.leaving else []
+        for line in ("left at once; what was written is kept", *left):
+            _say(line)
+        if self.leaving:
+            self.leaving.tell_workers()
+        for child in self.children():
+            try:
+                child.kill()
+            except psutil.NoSuchProcess:
+                continue
+        monkey.get_original("time", "sleep")(TOLD_WITHIN_S)
+        folder = self.leaving.folder() if self.leaving else None
+        if folder is not None:
+            for unfinished in folder.glob(".*.tmp"):
+                unfinished.unlink(missing_ok=True)
+            forget_underway(folder)
+
+
+def _say(line: str) -> None:
+    """To whoever still reads it."""
+    with suppress(OSError):
+        os.write(STDERR, f"keyheat: {line}\n".encode())
+
+
+def _nobody_looks(_signal: int, _frame: FrameType | None) -> None:
+    """The terminal of a run that is being ended is closed."""
+    let_go()
+
+
+def _nothing_new(_signal: int, _frame: FrameType | None) -> None:
+    """A scheduler repeats itself."""
+
+
+def tell_to_quit(runner: Any) -> None:
+    """Send all workers of a master the message with which Locust ends them, without waiting for anything."""
+    for client in runner.clients.all:
+        content = msgpack.packb(("quit", None, client.id))  # as `locust.rpc.protocol.Message` is on the wire
+        try:
+            runner.server.socket.send_multipart([client.id.encode(), content], zmq.NOBLOCK)
+        except zmq.ZMQError:
+            continue  # it is gone, or will find out by itself that its master is

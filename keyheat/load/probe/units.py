@@ -1,0 +1,143 @@
+"""Is the consumed capacity that comes back DynamoDB's? Requests of known sizes, against the arithmetic."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from keyheat.load.probe.asked import Asked
+from keyheat.load.probe.table import INDEX
+from keyheat.load.transport.answer import Answer
+from keyheat.model.units import item_bytes, read_units, write_units
+from keyheat.runs.capabilities import ABSENT, WHOSE_UNITS, Finding
+
+SIZES_BYTES: Final = (100, 1_500, 5_000)
+MIDDLE, LARGE = SIZES_BYTES[1:]
+GROUP: Final = "units"  # the partition key of the items that a query finds
+
+Item = dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one request should have consumed, and what came back."""
+
+    capability: str
+    what: str
+    expected: float
+    came: float | None  # None: nothing was said
+    refused: str | None = None  # the error's name, where there is no answer to look at
+    throttled: bool = False
+
+
+def item(pk: str, sk: str, size_bytes: int, *, group: str | None = None) -> Item:
+    """An item of exactly that size; one with a group has an entry in the index."""
+    made: Item = {"pk": {"S": pk}, "sk": {"S": sk}, **({"group": {"S": group}} if group else {})}
+    return made | {"fill": {"S": "x" * (size_bytes - item_bytes(made | {"fill": {"S": ""}}))}}
+
+
+def consumed(asked: Asked, table: str) -> dict[str, Finding]:
+    """A finding for each operation whose consumed capacity was looked at."""
+    checks: defaultdict[str, list[Check]] = defaultdict(list)
+    for check in _checks(asked, table):
+        checks[check.capability].append(check)
+    return {name: finding(checks[name]) for name in WHOSE_UNITS}
+
+
+def _checks(asked: Asked, table: str) -> Iterator[Check]:
+    yield from _puts(asked, table)
+    yield from _reads(asked, table)
+    yield from _together(asked, table)
+    yield from _indexed(asked, table)
+
+
+def _puts(asked: Asked, table: str) -> Iterator[Check]:
+    for size in SIZES_BYTES:
+        answer = asked.send(
+            "PutItem", TableName=table, Item=item(GROUP, str(size), size), ReturnConsumedCapacity="INDEXES"
+        )
+        yield _check("write_units", f"PutItem of {size:,} B", write_units(0, size), answer)
+
+
+def _reads(asked: Asked, table: str) -> Iterator[Check]:
+    every = {"TableName": table, "ReturnConsumedCapacity": "INDEXES"}
+    found = {
+        "KeyConditionExpression": "pk = :pk",
+        "ExpressionAttributeValues": {":pk": {"S": GROUP}},
+    }
+    for consistent in (True, False):
+        how = "strong" if consistent else "eventual"
+        for size in (MIDDLE, LARGE):
+            key = {"pk": {"S": GROUP}, "sk": {"S": str(size)}}
+            answer = asked.send("GetItem", **every, Key=key, ConsistentRead=consistent)
+            expected = read_units(size, consistent=consistent)
+            yield _check("read_units", f"{how} GetItem of {size:,} B", expected, answer)
+        answer = asked.send("Query", **every, **found, ConsistentRead=consistent)
+        together = sum(SIZES_BYTES)
+        what = f"{how} Query of {together:,} B in {len(SIZES_BYTES)} items"
+        yield _check("query_units", what, read_units(together, consistent=consistent), answer)
+
+
+def _together(asked: Asked, table: str) -> Iterator[Check]:
+    puts = [{"PutRequest": {"Item": item("batch", str(size), size)}} for size in (MIDDLE, LARGE)]
+    answer = asked.send("BatchWriteItem", RequestItems={table: puts}, ReturnConsumedCapacity="INDEXES")
+    expected = sum(write_units(0, size) for size in (MIDDLE, LARGE))
+    what = f"BatchWriteItem of {MIDDLE:,} and {LARGE:,} B"
+    yield _check("batch_units", what, expected, answer)
+    items = [item("transaction", str(size), size) for size in (MIDDLE, LARGE)]
+    writes = [{"Put": {"TableName": table, "Item": one}} for one in items]
+    answer = asked.send("TransactWriteItems", TransactItems=writes, ReturnConsumedCapacity="INDEXES")
+    expected = sum(write_units(0, size, transactional=True) for size in (MIDDLE, LARGE))
+    what = f"TransactWriteItems of {MIDDLE:,} and {LARGE:,} B"
+    yield _check("transaction_units", what, expected, answer)
+
+
+def _indexed(asked: Asked, table: str) -> Iterator[Check]:
+    entry = item("indexed", "one", MIDDLE, group="one")
+    answer = asked.send("PutItem", TableName=table, Item=entry, ReturnConsumedCapacity="INDEXES")
+    own = write_units(0, MIDDLE)
+    yield _check("index_units", f"PutItem of {MIDDLE:,} B with an index entry", 2 * own, answer)
+    yield _check("index_units", "the table's part of it", own, answer, "Table")
+    yield _check("index_units", "the index's part", own, answer, "GlobalSecondaryIndexes", INDEX)
+
+
+def _check(capability: str, what: str, expected: float, answer: Answer, *part: str) -> Check:
+    """One answer held against what it should have cost; `part`: of the table or an index alone."""
+    if not answer.accepted:
+        return Check(capability, what, expected, None, answer.error_code, answer.throttled)
+    return Check(capability, what, expected, _units(answer.content().get("ConsumedCapacity"), part))
+
+
+def _units(said: Any, part: Sequence[str]) -> float | None:
+    """The units of an answer, which names them once, or once for each table."""
+    found = said[0] if isinstance(said, list) and len(said) == 1 else said
+    for name in (*part, "CapacityUnits"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return float(found) if isinstance(found, int | float) else None
+
+
+def finding(checks: Sequence[Check]) -> Finding:
+    """What the checks of one operation come to: right, absent, constant, or wrong."""
+    if any(check.throttled for check in checks):
+        return Finding(answer="unknown", seen="throttled before its units were seen")
+    if refusal := next((check.refused for check in checks if check.refused), None):
+        return Finding(answer="unknown", seen=f"not served: {refusal}")
+    came = {check.came for check in checks}
+    if came == {None}:
+        return Finding(answer="no", seen=ABSENT)
+    wrong = [check for check in checks if check.came != check.expected]
+    units = _listed([f"{check.expected:g}" for check in checks])
+    if not wrong:
+        return Finding(answer="yes", seen=f"right: {units} units")
+    if len(came) == 1 and len({check.expected for check in checks}) > 1:
+        return Finding(answer="no", seen=f"constant: always {came.pop():g}, where {units} were expected")
+    said = [f"{check.what}: {check.expected:g} expected, {_came(check)}" for check in wrong]
+    return Finding(answer="no", seen=f"wrong: {'; '.join(said)}")
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
+
+
+def _came(check: Check) -> str:
+    return "none came" if check.came is None else f"{check.came:g} came"

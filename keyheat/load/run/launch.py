@@ -1,0 +1,184 @@
+"""Locust as a child process: what `keyheat run` and `keyheat demo` start, and the progress that comes back.
+
+This module does not import locust, which would replace the sockets of the process that watches.
+"""
+
+import ast
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any, Self
+
+from keyheat.load.guard.signals import PASSED_ON, heard, let_go
+from keyheat.scenario.scenario import Scenario
+from keyheat.shipped import ROOT, shipped
+
+FOLDER = shipped("loadtests")
+USERS = "keyheat.load.users."
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What a running load test says once a second, or when it enters another phase."""
+
+    phase: str = "loading"
+    elapsed_s: float = 0.0
+    accepted_per_s: float = 0.0
+    throttled_per_s: float = 0.0
+    errors_per_s: float = 0.0
+    run_id: str | None = None  # said once, before anything is made
+    left_s: float | None = None  # of a wait, where it is known how long it takes
+    said: Sequence[str] = ()  # lines that a person should read now
+
+
+def locustfile(scenario: Scenario) -> Path:
+    """The load test that the scenario names. Raises `FileNotFoundError` with those that there are."""
+    path = FOLDER / f"{scenario.loadtest}.py"
+    if not path.exists():
+        there = sorted(file.stem for file in FOLDER.glob("[!_]*.py"))
+        raise FileNotFoundError(
+            f"loadtest = {scenario.loadtest!r}: there is no {path.name}; there are {there}"
+        )
+    return path
+
+
+def takes_shards(scenario: Scenario) -> bool:
+    """Whether the number of shards changes what the load test sends. Raises `FileNotFoundError`.
+
+    It does where the load test asks for it, or where the scenario states it and the users that the load test
+    is made of ask for it. Sources are read, not run: importing them would import locust.
+    """
+    tree = _parsed(locustfile(scenario))
+    if _asks_for_shards(tree):
+        return True
+    stated = "shards" in scenario.keys.model_fields_set
+    return stated and any(_asks_for_shards(_parsed(path)) for path in _users_of(tree))
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _asks_for_shards(tree: ast.Module) -> bool:
+    """Whether a user reads `self.shards`."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "shards"
+        and isinstance(node.ctx, ast.Load)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        for node in ast.walk(tree)
+    )
+
+
+def _users_of(tree: ast.Module) -> Iterator[Path]:
+    """The modules that a load test takes its users from."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(USERS):
+            yield ROOT / f"{node.module.replace('.', '/')}.py"
+
+
+def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -> list[str]:
+    """The locust command that runs the scenario without a terminal; `options` are passed on."""
+    load = scenario.load
+    return [
+        sys.executable, "-m", "locust", "-f", str(locustfile(scenario)), "--headless", "--only-summary",
+        "--loglevel", "WARNING",
+        "--users", str(load.users), "--spawn-rate", f"{load.spawn_rate:g}",
+        "--scenario", str(scenario_path), "--out", str(out), "--progress", *options,
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A load test that has ended: its exit code, and what it and its stages said beside progress.
+
+    The code is 130 where a signal came, to it or to us; `run_id` is None where no run has begun.
+    """
+
+    code: int
+    said: str
+    run_id: str | None
+
+
+def launch(command_line: list[str], watch: Callable[[Progress], None]) -> Launched:
+    """Run a load test to its end; `watch` gets its progress.
+
+    Signals that we get are passed on to the child, which keeps its files; we wait for it either way.
+    """
+    run_id = None
+    with tempfile.TemporaryFile("w+") as beside, _Passing() as passing:
+        with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=beside, text=True) as child:
+            assert child.stdout is not None
+            passing.to(child)
+            for progress in _read(child.stdout):
+                run_id = run_id or progress.run_id
+                _show(watch, progress)
+        beside.seek(0)
+        said, code = beside.read(), child.returncode
+    if code < 0:
+        said = f"{said}keyheat: the load was ended by signal {-code}; what was written is kept"
+    return Launched(INTERRUPTED if code < 0 or passing.came else code, said, run_id)
+
+
+def _show(watch: Callable[[Progress], None], progress: Progress) -> None:
+    """Show how far it is, to whoever still looks: the child is waited for in any case."""
+    try:
+        watch(progress)
+    except OSError:
+        let_go()
+
+
+class _Passing:
+    """Signals that we get, sent to the child, also those that come before it is there."""
+
+    def __init__(self) -> None:
+        self.came: list[signal.Signals] = []
+        self._child: subprocess.Popen[str] | None = None
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        # A shell has what it starts with `&` ignore SIGINT, too; who sends it to us alone means it.
+        for number in (signal.SIGINT, *filter(heard, (signal.SIGTERM, signal.SIGHUP))):
+            self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def to(self, child: "subprocess.Popen[str]") -> None:
+        """Pass on what has come, and what will."""
+        self._child = child
+        for number in self.came:
+            self._pass_on(number)
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            let_go()
+        self.came.append(signal.Signals(number))
+        if self._child is not None:
+            self._pass_on(self.came[-1])
+
+    def _pass_on(self, number: signal.Signals) -> None:
+        assert self._child is not None
+        # Ctrl-C in a terminal reaches the child by itself, which is in our process group.
+        self._child.send_signal(PASSED_ON if number == signal.SIGINT else number)
+
+
+def _read(lines: IO[str]) -> Iterator[Progress]:
+    phase = "loading"
+    for line in lines:
+        if not line.endswith("\n"):
+            return  # it was killed in the middle of a word
+        fields = json.loads(line)
+        phase = fields.get("phase", phase)
+        known = {name: fields[name] for name in Progress.__dataclass_fields__ if name in fields}
+        yield Progress(**{**known, "phase": phase})

@@ -1,0 +1,252 @@
+"""One run, from the endpoint's start to the report: what a master, or a process on its own, does.
+
+The process that sends is another one where there are workers; here is the one that writes the files.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import gevent
+
+from keyheat.load.around.steady import jump_words
+from keyheat.load.beside.helper import Assignment
+from keyheat.load.beside.process import FINISH_WITHIN_S
+from keyheat.load.beside.several import Beside
+from keyheat.load.guard.budget import Caps
+from keyheat.load.guard.running import watch_here, watch_workers
+from keyheat.load.guard.spending import Spending
+from keyheat.load.guard.watch import Watch
+from keyheat.load.record.record import Record
+from keyheat.load.record.seconds import ATTEMPTS
+from keyheat.load.record.verdict import Verdict, verdict_on
+from keyheat.load.run.arrived import PIECES_ARRIVE_S
+from keyheat.load.run.follow_up import follow_up
+from keyheat.load.run.ground import Ground
+from keyheat.load.run.load import Load, Order, empty_record, start_load
+from keyheat.load.run.options import Plan
+from keyheat.load.run.progress import Progress
+from keyheat.load.run.pulse import beat, fold, watch_lag
+from keyheat.load.run.stages import BROKEN, CANNOT_WRITE, INTERRUPTED, INVALID, SUCCEEDED
+from keyheat.load.run.timeline import TableTimeline
+from keyheat.load.run.workers import Gatherer
+from keyheat.load.tables.errors import Refused
+from keyheat.load.transport.target import Target
+from keyheat.runfiles import CannotWrite, FileProblem
+from keyheat.runs.stop import Stop
+
+INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long
+
+
+@dataclass(slots=True)
+class Run:
+    """One run. `begin` raises where it cannot start, and has then started nothing; `end` is called once."""
+
+    plan: Plan
+    progress: Progress
+    users: int
+    duration_s: float | None  # None: until somebody stops it
+    spending: Spending  # of all runs of this process
+    end_load: Callable[[], None] = lambda: None  # ends the load, as if it had lasted long enough
+    run_id: str = field(default_factory=lambda: uuid4().hex[:12])
+    ground: Ground = field(init=False)
+    caps: Caps = field(default_factory=Caps)  # what it may use up of what others left
+    load: Load | None = None  # where this process sends itself
+    gatherer: Gatherer | None = None  # where workers send
+    at_end: Callable[[], None] = lambda: None  # the last look at the record
+    beside: Beside = field(default_factory=Beside)
+    timeline: TableTimeline | None = None  # where the scenario has one
+    watch: Watch | None = None  # while it loads, and after
+    _greenlets: list[gevent.Greenlet] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.ground = Ground(self.plan, self.progress, self.run_id)
+
+    def begin(self, environment: Any, *, distributed: bool) -> None:
+        """Prepare what the run stands on, and give the order to load."""
+        if refusal := self.spending.refusal():
+            raise Refused(refusal)
+        if left := self.spending.shown():
+            self.progress.say(left)
+        self.caps = self.spending.left()
+        try:
+            self._begin(environment, distributed)
+        except BaseException:
+            self.beside.kill()
+            self.ground.forget()
+            raise
+
+    def _begin(self, environment: Any, distributed: bool) -> None:
+        processes = len(environment.runner.clients) if distributed else 1
+        target = self.ground.prepare(processes=processes, users=self.users, lasts_s=self.duration_s or 0.0)
+        self._begin_beside(environment, target)
+        self._begin_load(environment, target, distributed)
+        self.ground.loaded()
+        until = f"for {self.duration_s:g} s" if self.duration_s else "until it is stopped"
+        words = f"keyheat: loading {target.url} {until}: {self.plan.scenario.question}"
+        self.progress.phase("loading", words)
+
+    def _begin_load(self, environment: Any, target: Target, distributed: bool) -> None:
+        order, started_s, scenario = self._order(target), self.ground.started_s, self.plan.scenario
+        if distributed:
+            self.gatherer = Gatherer(environment, order, empty_record(order), started_s, self.ground.clock)
+            self.gatherer.give_order()
+            self.watch = watch_workers(self.plan, self.caps, self.gatherer, self.duration_s, self._stop_early)
+            self.gatherer.used_up = self.watch.used_up
+        else:
+            self.load = environment.keyheat = start_load(order, clock=self.ground.clock)
+            self.watch = watch_here(self.plan, self.caps, self.load, self.duration_s, self._stop_early)
+            self.load.allowance.ask = self._used_up
+            self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
+        self._greenlets += [gevent.spawn(self._show_seconds), gevent.spawn(self.watch.follow)]
+        if scenario.timeline:
+            self.timeline = TableTimeline.of(
+                scenario, target, started_s, self.progress.say, self.ground.clock
+            )
+            self._greenlets.append(gevent.spawn(self.timeline.follow))
+
+    def _begin_beside(self, environment: Any, target: Target) -> None:
+        """Start the processes that the users want beside them: once, however many workers there are."""
+        assignment = Assignment(
+            run_id=self.run_id, url=target.url, region=target.region, scenario=self.plan.scenario
+        )
+        self.beside.start(environment.user_classes, assignment)
+
+    def _order(self, target: Target) -> Order:
+        return Order(
+            run_id=self.run_id,
+            scenario=self.plan.scenario,
+            url=target.url,
+            region=target.region,
+            transport=self.plan.transport,
+            retries=self.plan.retries,
+            show_keys=self.plan.show_keys,
+            users=self.users,
+            caps=self.caps.to_wire(),
+            folder=str(self.plan.scenario_path.absolute().parent),
+            without_units=tuple(sorted(self.plan.endpoint.without_units)) if self.plan.endpoint else (),
+            marked=self.plan.marked,
+        )
+
+    def _used_up(self) -> bool:
+        """Nothing is left of the budget for a request, and nobody has more."""
+        assert self.watch is not None
+        self.watch.used_up()
+        return False
+
+    def _stop_early(self) -> None:
+        """Stop the load at once, wherever it is sent, and then end the run."""
+        if self.gatherer is not None:
+            self.gatherer.halt()
+        if self.load is not None:
+            self.load.stop()
+        self.end_load()
+
+    @property
+    def record(self) -> Record:
+        """What is known so far."""
+        if self.gatherer is not None:
+            return self.gatherer.record
+        assert self.load is not None
+        return self.load.record
+
+    def _show_seconds(self) -> None:
+        back_s = 1 + (PIECES_ARRIVE_S if self.gatherer else 0)
+        while True:
+            now_s = self.ground.clock()
+            gevent.sleep(1.0 - now_s % 1.0)
+            self.record.health.note_jump(self.ground.clock.jump_s)
+            second = int(now_s) + 1 - back_s
+            if second >= int(self.ground.started_s):
+                elapsed_s = max(0.0, second + 1 - self.ground.started_s)
+                self.progress.second(elapsed_s, self.record.seconds.in_second(second))
+
+    def end(self, *, interrupted: bool, problems: list[str]) -> int:
+        """Write the files, then collect, analyze and report; gives the exit code."""
+        stopped_s = self.ground.clock()
+        try:
+            self._gather()
+            within_s = INTERRUPTED_FINISH_S if interrupted else FINISH_WITHIN_S
+            given_up = self.ground.stages.cancelled
+            words = self.beside.finish(self.record, given_up=given_up, within_s=within_s)
+            for line in words:
+                self.progress.say(line)
+            self.record.health.problems += problems
+            # Workers stop a little later than the master.
+            ended_s = min(self.ground.clock(), max(stopped_s, self.record.seconds.last() + 1))
+            stopped = self._stopped(ended_s)
+            self._write(ended_s, "interrupted" if interrupted else "stopped" if stopped else "finished")
+            code = self._follow_up() if self.plan.report else SUCCEEDED
+            code = code or (BROKEN if stopped else SUCCEEDED)
+        except FileProblem as problem:
+            self.progress.say(str(problem))
+            code = CANNOT_WRITE if isinstance(problem, CannotWrite) else INVALID
+        finally:
+            self.beside.kill()
+            self.ground.leave()
+            self.ground.over()
+            self.at_end()
+            self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
+        return INTERRUPTED if interrupted else code
+
+    def _stopped(self, ended_s: float) -> bool:
+        """Whether a cap or a rule ended the load; then the manifest says which, and everybody is told."""
+        stop = self.watch.outcome(ended_s) if self.watch is not None else None
+        self.note_spent(ended_s, stop)
+        if stop is None:
+            return False
+        self.progress.say(stop.words)
+        self.ground.folder.manifest["stopped_by"] = stop.to_json()
+        return True
+
+    def note_spent(self, at_s: float, stopped: Stop | None = None) -> None:
+        """What it has used up by now is no other run's any more."""
+        elapsed_s = at_s - self.ground.started_s
+        self.spending.note(self.run_id, self.record.consumed, elapsed_s, stopped)
+
+    def _gather(self) -> None:
+        if self.gatherer is not None:
+            self.gatherer.finish()
+        gevent.killall(self._greenlets)
+        if self.load is not None:
+            self.load.look_back()
+            fold(self.load)
+            self.load.transport.close()
+
+    def verdict(self, *, attempts: int) -> Verdict:
+        """Whether the generator was the limit, from what it noted until now."""
+        return verdict_on(
+            self.record.health,
+            load=self.plan.scenario.load,
+            users=self.users,
+            processes=self.ground.folder.manifest["processes"],
+            attempts=attempts,
+        )
+
+    def _write(self, ended_s: float, status: str) -> None:
+        folder, started_s = self.ground.folder, self.ground.started_s
+        if self.timeline is not None:
+            self.record.health.problems += self.timeline.problems
+            folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]
+        folder.manifest |= self.ground.noted_at_end(ended_s)
+        self.ground.see_company(self.record.health)
+        self.ground.write_partitions(ended_s)
+        verdict = self.verdict(attempts=int(self.record.seconds.total()[ATTEMPTS]))
+        if verdict.clock_jump_s:
+            self.progress.say(jump_words(verdict.clock_jump_s))
+        folder.end(self.record, verdict, status=status, start_s=started_s, end_s=ended_s)
+
+    def _follow_up(self) -> int:
+        assert self.ground.target is not None, "it was loaded"
+        return follow_up(
+            self.ground.stages,
+            self.progress,
+            endpoint_url=self.ground.target.url,
+            show_keys=self.plan.show_keys,
+            collected=self.ground.leave,
+        )
+
+
+def _nothing() -> None:
+    """A process on its own has nobody to report to."""

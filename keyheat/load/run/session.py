@@ -1,0 +1,286 @@
+"""What happens at the start and at the stop of a test, so that a locustfile holds nothing but its question.
+
+init        check everything; a mistake ends Locust before anything starts (exit code 2, or 4)
+test_start  endpoint, table, run.json
+test_stop   run files, then collect, analyze and report
+quitting    a run that is still going is interrupted, its files are kept, and the exit code is decided
+"""
+
+import logging
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from signal import SIGHUP, SIGINT
+from typing import Any
+
+from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
+from locust.runners import MasterRunner, WorkerRunner
+
+from keyheat.endpoint.process import EndpointError
+from keyheat.load.existing.needs import unsuited
+from keyheat.load.guard.before import consented
+from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
+from keyheat.load.guard.running import caps_of
+from keyheat.load.guard.signals import heard
+from keyheat.load.guard.spending import Spending
+from keyheat.load.probe.before import with_endpoint
+from keyheat.load.run.flags import add_options
+from keyheat.load.run.options import InputError, Plan, check_options, take_numbers
+from keyheat.load.run.preflight import preflight
+from keyheat.load.run.progress import Progress, tell
+from keyheat.load.run.run import Run
+from keyheat.load.run.stages import INTERRUPTED, INVALID
+from keyheat.load.run.workers import PIECE, Worker
+from keyheat.load.tables.errors import Refused, TableError
+from keyheat.load.transport.target import TargetError
+from keyheat.load.web.callers import callers_of, keep_out
+from keyheat.load.web.page import LivePage, serve
+from keyheat.masking import masked
+from keyheat.runfiles import FileProblem
+
+INVALID_INPUT, REFUSED = 2, 4
+STOP_TIMEOUT_S = 12.0
+"""Users finish the request they are in: more than a request's own time limit, so that none is lost."""
+
+
+def listen(events: Any) -> None:
+    """Register for Locust's events. Nothing else happens before they fire."""
+    events.init_command_line_parser.add_listener(add_options)
+    events.init.add_listener(_on_init)
+
+
+def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
+    side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
+    side(environment, runner)
+
+
+def _worker_side(environment: Any, runner: Any) -> None:
+    worker, main = Worker(environment), getcurrent()
+    forked = environment.parsed_options.processes  # Ctrl-C reaches our master too, and it halts us
+    # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
+    for number in filter(heard, (SIGINT, SIGHUP)):
+        signal_handler(number, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
+    environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
+    environment.events.test_stopping.add_listener(_send_no_more)
+    environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
+    environment.events.quitting.add_listener(_worker_quits)
+
+
+def _worker_quits(environment: Any, **_more: Any) -> None:
+    environment.runner.stop()
+    environment.process_exit_code = environment.process_exit_code or 0  # throttles are no failure of ours
+
+
+def _master_side(environment: Any, runner: Any) -> None:
+    switch = KillSwitch(getcurrent())
+    switch.install()
+    plan = _plan_or_exit(environment)
+    options = environment.parsed_options
+    take_numbers(options, plan.scenario)
+    environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
+    if plan.progress:
+        logging.getLogger("locust.stats_logger").disabled = True
+    session = switch.leaving = Session(environment, plan, switch.arm)
+    if environment.web_ui is not None:
+        session.page = LivePage(environment)
+        keep_out(callers_of(plan, options, Progress(plan.progress).say), environment.web_ui)
+        serve(session.page, environment.web_ui, session.spent)
+    if options.headless:  # Locust's own limit would start to count before there is a table
+        session.duration_s, options.run_time = options.run_time, None
+    if isinstance(runner, MasterRunner):
+        runner.register_message(PIECE, session.on_piece)
+        environment.events.worker_connect.add_listener(session.on_worker)
+    environment.events.test_start.add_listener(session.on_start)
+    environment.events.test_stopping.add_listener(_send_no_more)
+    environment.events.test_stopping.add_listener(session.on_stopping)
+    environment.events.test_stop.add_listener(session.on_stop)
+    environment.events.quitting.add_listener(session.on_quitting)
+
+
+def _send_no_more(environment: Any, **_more: Any) -> None:
+    load = getattr(environment, "keyheat", None)
+    if load is not None:
+        load.stop()
+
+
+def _plan_or_exit(environment: Any) -> Plan:
+    """The checked plan; where there is none, say why and end Locust. Nothing has started yet."""
+    try:
+        checked = check_options(
+            environment.parsed_options,
+            locustfiles=environment.parsed_locustfiles or [],
+            needs_sort_key=any(getattr(user, "needs_sort_key", False) for user in environment.user_classes),
+            has_cache=any(getattr(user, "has_cache", False) for user in environment.user_classes),
+            lacks=[
+                *(user.lacks for user in environment.user_classes if hasattr(user, "lacks")),
+                lambda scenario: unsuited(environment.user_classes, scenario.table),
+            ],
+        )
+        return with_endpoint(consented(preflight(checked, environment.user_classes)))
+    except KeyboardInterrupt:
+        tell("keyheat: interrupted; nothing was started")
+        sys.exit(INTERRUPTED)
+    except (InputError, TableError) as error:
+        for line in getattr(error, "errors", [str(error)]):
+            tell(f"keyheat: {masked(line)}")
+        sys.exit(REFUSED if isinstance(error, Refused) else INVALID_INPUT)
+
+
+class Session:
+    """A master's side, or that of a process on its own: one run after the other, as tests start and stop."""
+
+    def __init__(self, environment: Any, plan: Plan, ends: Callable[[], None] = lambda: None) -> None:
+        self._environment = environment
+        self._ends = ends  # called once a run is being ended before its time
+        self._plan = plan
+        self._progress = Progress(plan.progress)
+        self._spending = Spending(caps_of(plan, local=plan.free, duration_s=plan.duration_s))
+        self._beginning: Any = None  # the greenlet in which a run begins
+        self._newest: Run | None = None  # from before it begins until it has come to its end
+        self._run: Run | None = None
+        self._ended_run: Run | None = None
+        self._ending: Greenlet | None = None
+        self._interrupted = False
+        self.duration_s: float | None = None
+        self._timer: Greenlet | None = None
+        self.page: LivePage | None = None  # there is none in a headless run
+
+    def on_start(self, environment: Any, **_more: Any) -> None:
+        """A test starts: begin a run, or end Locust's start of users before there are any."""
+        runner = environment.runner
+        end_load = runner.quit if environment.parsed_options.headless else runner.stop
+        run = self._newest = Run(
+            plan=self._plan,
+            progress=self._progress,
+            users=runner.target_user_count,
+            duration_s=self.duration_s,
+            spending=self._spending,
+            end_load=lambda: spawn(end_load),
+        )
+        try:
+            self._beginning = getcurrent()
+            run.begin(environment, distributed=isinstance(runner, MasterRunner))
+        except (TableError, EndpointError, FileProblem, TargetError) as error:
+            self._progress.say(str(error))
+            if self.page is not None:
+                self.page.refuse(str(error))
+            environment.process_exit_code = REFUSED if isinstance(error, Refused) else INVALID_INPUT
+            spawn(runner.quit if environment.parsed_options.headless else runner.stop)
+            raise GreenletExit from error  # ends the greenlet that would go on to start users
+        except Exception as error:
+            self._progress.say("the run could not begin, for a reason that is not yours: this is a defect")
+            traceback.print_exc()
+            environment.process_exit_code = INVALID
+            spawn(runner.quit)  # Locust would log it, and start users that have nothing to load
+            raise GreenletExit from error
+        finally:
+            self._beginning = None
+        self._run, self._ending = run, None
+        if self.page is not None:
+            self.page.begin(run)
+        if self.duration_s is not None:
+            get_hub().loop.update_now()
+            self._timer = spawn_later(self.duration_s, runner.quit)
+
+    def on_stopping(self, environment: Any, **_more: Any) -> None:
+        """A test is being stopped: a worker that sends its last piece from now on does not leave early."""
+        if self._run is not None and self._run.watch is not None:
+            self._run.watch.close()
+        if self._run is not None and self._run.gatherer is not None:
+            self._run.gatherer.halting = True
+        if self.page is not None:
+            self.page.stop()
+
+    def on_stop(self, environment: Any, **_more: Any) -> None:
+        """A test has stopped and its users with it: finish the run."""
+        run, self._run = self._run, None
+        if self._timer is not None and self._timer is not getcurrent():
+            self._timer.kill(block=False)
+        if run is not None:
+            run.note_spent(run.ground.clock())  # the next one may begin before this one has come to its end
+            self._ended_run = run
+            self._ending = spawn(self._end, run)
+        self._wait(self._ending)
+        runner = environment.runner
+        if self.duration_s is not None and isinstance(runner, MasterRunner) and not runner.worker_count:
+            # Locust stops by itself once the last worker is lost, and would then wait for others forever.
+            spawn(runner.quit)
+
+    def _end(self, run: Run) -> None:
+        exceptions = self._environment.runner.exceptions.values()
+        problems = [f"{error['count']} times a user failed: {error['msg']}" for error in exceptions]
+        self._environment.process_exit_code = INVALID  # unless the run comes to its end
+        self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
+        self._ended_run = self._newest = None
+
+    def _wait(self, ending: Greenlet | None) -> None:
+        """Wait for a run to end; a further Ctrl-C cancels what is still to come of it."""
+        while ending is not None and not ending.ready():
+            try:
+                ending.join()
+            except KeyboardInterrupt:
+                self._cancel()
+
+    def _cancel(self) -> None:
+        self._interrupted = True
+        if self._ended_run is not None:
+            self._ended_run.ground.stages.cancel()
+
+    def _stop_beginning(self) -> None:
+        """Have a run that is only beginning undo what it has done; a further Ctrl-C does not wait for it."""
+        if self._beginning is None or self._beginning is getcurrent():
+            return
+        self._interrupted = True
+        try:
+            self._beginning.kill()
+        except KeyboardInterrupt:
+            self._progress.say("left at once: keyheat sweep-orphans finds tables that this run made, later")
+            for line in self.left_behind():
+                self._progress.say(line)
+
+    def on_quitting(self, environment: Any, **_more: Any) -> None:
+        """Locust ends. A run that is still going, or whose stages are, was interrupted."""
+        if self._newest is not None:
+            self._ends()
+        self._stop_beginning()
+        if self._run is not None:
+            self._interrupted = True
+            # A master that told its workers to stop would forget to tell them to quit; we halt them.
+            how = {"send_stop_to_client": False} if isinstance(environment.runner, MasterRunner) else {}
+            self._wait(spawn(environment.runner.stop, **how))
+        elif self._ending is not None and not self._ending.ready():
+            self._cancel()
+        self._wait(self._ending)
+        if self._interrupted:
+            environment.process_exit_code = INTERRUPTED
+        elif environment.process_exit_code is None:
+            environment.process_exit_code = 0
+
+    def spent(self) -> str | None:
+        """Why no run may begin any more; None while one may, or is going on."""
+        return None if self._run is not None else self._spending.refusal()
+
+    def left_behind(self) -> list[str]:
+        """What is not put back yet, with the command that does it."""
+        return [] if self._newest is None else self._newest.ground.left_behind()
+
+    def folder(self) -> Path | None:
+        """Where files are written."""
+        return None if self._newest is None else self._newest.ground.path
+
+    def tell_workers(self) -> None:
+        """Send the workers home."""
+        if isinstance(self._environment.runner, MasterRunner):
+            tell_to_quit(self._environment.runner)
+
+    def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:
+        """A worker sent a piece of its record."""
+        run = self._run or self._ended_run  # none: it came too late, and was missed already
+        if run is not None and run.gatherer is not None:
+            run.gatherer.take(msg)
+
+    def on_worker(self, client_id: str, **_more: Any) -> None:
+        """A worker joined while a run is going on."""
+        if self._run is not None and self._run.gatherer is not None:
+            self._run.gatherer.give_order_to(client_id)

@@ -1,0 +1,300 @@
+"""Several processes: the master gives the order, workers send their records in pieces, the master merges.
+
+The order travels as one of our options in Locust's own message that starts users. A message of ours that is
+sent before it would be lost on a worker that has connected, but does not yet listen to more than Locust does.
+A worker cuts a piece off its record every second: neither a message nor its memory grows with the run.
+Pieces are numbered and the last one says that it is the last: the master waits for it, and knows when one is
+missing. Locust's own final report would not do: in a headless run the master leaves half a second for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from math import inf
+from typing import Any
+
+import gevent
+import msgpack  # type: ignore[import-untyped]
+from gevent.event import Event
+
+from keyheat.load.around.steady import SteadyClock
+from keyheat.load.guard.budget import Caps
+from keyheat.load.guard.running import watch_alone, watch_master
+from keyheat.load.record.consumed import Consumed
+from keyheat.load.record.health import Health
+from keyheat.load.record.record import Record
+from keyheat.load.run.arrived import Arrived, missing_words
+from keyheat.load.run.load import Load, Order, start_load
+from keyheat.load.run.progress import tell
+from keyheat.load.run.pulse import beat, fold, watch_lag
+from keyheat.load.transport.target import TargetError
+
+ORDER = "keyheat_order"  # an option that only the master sets
+HALT, PIECE, SHARE = "keyheat_halt", "keyheat_piece", "keyheat_share"  # messages
+TELL_EVERY_S = 1.0  # one that has only just connected does not listen yet
+MISSING = "missing"  # what Locust calls a worker whose heartbeats ceased
+SILENCE_S = 15.0
+"""How long the master waits at the end for a worker from which nothing comes."""
+FIRST_SHARE = 1 / 8
+"""Of an even part of the budget: the rest goes to those that use theirs up, whichever they are."""
+LEAST_SHARE = 0.001
+"""Of an even part: where there is no more to give to one that asks, the run is ended."""
+GONE_SILENCE_S = 3.0
+"""The same for one whose heartbeats ceased during the run: Locust gives it up after about five seconds."""
+
+
+class Worker:
+    """A worker's side: obeys the order, and reports."""
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self._runner = environment.runner
+        self._run_id: str | None = None
+        self._halted: str | None = None  # the run that was said to be over
+        self._load: Load | None = None
+        self._pieces = 0
+        self._last_sent = True
+        self._sent = Consumed()  # what the pieces of this run have told of
+        self._greenlets: list[gevent.Greenlet] = []
+        self._more = Event()  # there is an answer to the question for a larger share
+        self._runner.register_message(HALT, self._on_halt, concurrent=True)
+        self._runner.register_message(SHARE, self._on_share)
+
+    def _on_halt(self, environment: Any, msg: Any, **_more: Any) -> None:
+        """The run is over: stop the users now, which fires `test_stop`. The master may say so twice."""
+        if msg.data == self._halted:
+            return
+        self._halted = msg.data
+        self._runner.stop()
+        if msg.data != self._run_id:  # it had no users
+            self._join(msg.data)
+        if not self._last_sent:
+            self._send(Record(), last=True)
+
+    def _on_share(self, environment: Any, msg: Any, **_more: Any) -> None:
+        """The master says how much of the budget is this worker's by now."""
+        if self._load is not None and msg.data["run_id"] == self._run_id:
+            self._load.allowance.share = msg.data["share"]
+            self._more.set()
+
+    def _ask(self) -> bool:
+        """Ask for a larger share of the budget, once for all users that wait for it; whether it came."""
+        load = self._load
+        if load is None or load.stopping:
+            return False
+        if self._more.is_set():
+            self._more.clear()
+            self._send(load.record.cut(), last=False, asks=True)
+        gevent.wait([self._more, load.stopped], count=1)
+        return not load.stopping
+
+    def _join(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._pieces = 0
+        self._last_sent = False
+        self._sent = Consumed()
+
+    @property
+    def loading(self) -> bool:
+        """Whether there is something to report yet."""
+        return self._load is not None
+
+    def begin(self) -> None:
+        """The test starts: make what the order needs."""
+        wire = getattr(self._environment.parsed_options, ORDER)
+        order = order_for(wire, self._runner.client_id)
+        self._join(order.run_id)
+        try:
+            load = start_load(order, worker=self._runner.worker_index)
+        except TargetError as error:  # its machine has no credentials, say
+            self._send(
+                Record(health=Health(problems=[f"worker {self._runner.client_id}: {error}"])), last=True
+            )
+            gevent.spawn(self._runner.quit)
+            raise gevent.GreenletExit from error  # users cannot be started
+        self._load = self._environment.keyheat = load
+        load.allowance.ask = self._ask
+        self._more.set()
+        self._greenlets = [
+            gevent.spawn(watch_lag, load),
+            gevent.spawn(beat, load, self._report),
+            gevent.spawn(watch_master, lambda: self._runner.last_heartbeat_timestamp, self._lost_master),
+        ]
+        if order.caps is not None:
+            caps = Caps.from_wire(order.caps)
+            alone = watch_alone(caps, load, lambda: self._sent, self._used_up)
+            self._greenlets.append(gevent.spawn(alone.follow))
+
+    def _used_up(self) -> None:
+        """This worker alone has used up what the whole run may: nobody has stopped it, so it stops itself."""
+        self._stop("has used up the budget of the whole run, and was not stopped", self._runner.stop)
+
+    def _lost_master(self) -> None:
+        self._stop("hears nothing of its master", self._runner.quit)
+
+    def _stop(self, why: str, end: Callable[[], None]) -> None:
+        if self._load is not None:
+            tell(f"keyheat: this worker {why}: it sends no more")
+            self._load.stop()
+            gevent.spawn(end)
+
+    def end(self) -> None:
+        """The test has stopped and no request is in flight: send what is left."""
+        load, self._load = self._load, None
+        if load is not None:
+            gevent.killall(self._greenlets)
+            load.look_back()
+            fold(load)
+            self._send(load.record.cut(), last=True)
+            load.transport.close()
+            load.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
+
+    def _report(self) -> None:
+        if self._load is not None:
+            self._send(self._load.record.cut(), last=False)
+
+    def _send(self, piece: Record, *, last: bool, asks: bool = False) -> None:
+        self._sent = self._sent.plus(piece.consumed)
+        data = {
+            "run_id": self._run_id,
+            "number": self._pieces,
+            "last": last,
+            "asks": asks,  # for more of the budget
+            "users": self._runner.user_count,
+            "in_flight": 0 if self._load is None else self._load.in_flight(self._load.clock()),
+            "record": msgpack.packb(piece.to_wire()),
+        }
+        self._pieces += 1
+        self._last_sent = last
+        self._runner.send_message(PIECE, data)
+
+
+def order_for(wire: dict[str, Any], client_id: str) -> Order:
+    """The order as one worker has it: with its part of the load and its share of the budget, or none."""
+    of = wire["of"]
+    own = {"part": wire["parts"].get(client_id, of), "share": wire["shares"].get(client_id, 0.0)}
+    return Order.from_wire({**wire["order"], **own, "of": of})
+
+
+@dataclass(slots=True)
+class Gatherer:
+    """The master's side: merges pieces into one record."""
+
+    environment: Any
+    order: Order
+    record: Record
+    started_s: float = 0.0
+    clock: Callable[[], float] = field(default_factory=SteadyClock)
+    used_up: Callable[[], None] = lambda: None  # nothing is left of the budget for one that asks
+    workers: dict[str, Arrived] = field(default_factory=dict)
+    halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
+
+    @property
+    def runner(self) -> Any:
+        return self.environment.runner
+
+    def give_order(self) -> None:
+        """Tell all workers what to do, and which part of the load is whose."""
+        there = [worker for worker in self.runner.clients if not self._gone(worker)]
+        now_s, share = self.clock(), FIRST_SHARE / max(1, len(there))
+        self.workers = {name: Arrived(now_s, part=part, share=share) for part, name in enumerate(there)}
+        self._publish(len(self.workers))
+
+    def give_order_to(self, worker: str) -> None:
+        """A worker has joined late: it takes the part of one that was lost, if there is such a part."""
+        if worker not in self.workers:
+            held = {
+                one.part for name, one in self.workers.items() if not (one.left_early or self._gone(name))
+            }
+            part = next(number for number in count() if number not in held)
+            self.workers[worker] = Arrived(joined_s=self.clock(), part=part)
+            self._publish(getattr(self.environment.parsed_options, ORDER)["of"])
+
+    def _publish(self, of: int) -> None:
+        parts = {name: arrived.part for name, arrived in self.workers.items()}
+        shares = {name: arrived.share for name, arrived in self.workers.items()}
+        wire = {"order": self.order.to_wire(), "parts": parts, "shares": shares, "of": of}
+        setattr(self.environment.parsed_options, ORDER, wire)
+
+    def take(self, msg: Any) -> None:
+        """A piece has come."""
+        if msg.data["run_id"] != self.order.run_id:
+            return
+        arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=self.clock()))
+        piece = Record.from_wire(msgpack.unpackb(msg.data["record"], strict_map_key=False))
+        self.record.merge(piece)
+        arrived.take(
+            **{name: msg.data[name] for name in ("number", "last", "users", "in_flight")},
+            now_s=self.clock(),
+            consumed=piece.consumed,
+        )
+        self._share_out(msg.node_id, arrived, asks=msg.data["asks"])
+        arrived.left_early = arrived.expected is not None and not self.halting and arrived.users > 0
+
+    def _share_out(self, name: str, arrived: Arrived, *, asks: bool) -> None:
+        """Give a worker more of the budget before it has used up what is its: half of what an even part of
+        the rest would be, so that there is something for those that ask later."""
+        if self.halting or not (asks or self._caps.share_of(arrived.consumed) > arrived.share / 2):
+            return
+        rest = 1.0 - sum(one.share for one in self.workers.values())
+        more = rest / (2 * len(self.workers))
+        if more >= LEAST_SHARE / len(self.workers):
+            arrived.share += more
+            answer = {"run_id": self.order.run_id, "share": arrived.share}
+            self.runner.send_message(SHARE, answer, name)
+        elif asks:
+            self.used_up()
+
+    @property
+    def _caps(self) -> Caps:
+        return Caps() if self.order.caps is None else Caps.from_wire(self.order.caps)
+
+    def finish(self, silence_s: float = SILENCE_S) -> None:
+        """Halt the workers, wait until the last piece of each has come, and name what is missing."""
+        self.halting = True
+        seen, waited_s, told_s = -1, 0.0, -inf
+        while self._awaited(waited_s, silence_s):
+            if self.clock() - told_s > TELL_EVERY_S:
+                self.halt()
+                told_s = self.clock()
+            pieces = sum(arrived.pieces for arrived in self.workers.values())
+            waited_s = waited_s + 0.05 if pieces == seen else 0.0
+            seen = pieces
+            gevent.sleep(0.05)
+        self._confess()
+
+    def halt(self) -> None:
+        """Tell the workers that the run is over, which stops their users at once."""
+        self.halting = True
+        for worker, arrived in self.workers.items():
+            if not arrived.whole:
+                self.runner.send_message(HALT, self.order.run_id, worker)
+
+    def _awaited(self, waited_s: float, silence_s: float) -> bool:
+        """Whether a piece may still come, after `waited_s` in which none did."""
+        return any(
+            not arrived.whole
+            and waited_s < (min(silence_s, GONE_SILENCE_S) if self._gone(name) else silence_s)
+            for name, arrived in self.workers.items()
+        )
+
+    def _gone(self, client_id: str) -> bool:
+        node = self.runner.clients.get(client_id)
+        return node is None or node.state == MISSING
+
+    def _confess(self) -> None:
+        """A part of the load that is missing is named; where all of it is, the run says nothing."""
+        health = self.record.health
+        health.missing += [words for words in map(self._missing, self.workers) if words]
+        if self.workers and all(self._missing(name) for name in self.workers):
+            health.problems.append("no worker was left at the end: nothing was sent from then on")
+
+    def missing_now(self) -> list[str]:
+        """What is missing already, while the run goes on."""
+        lost = [name for name, arrived in self.workers.items() if arrived.left_early or self._gone(name)]
+        return [words for words in map(self._missing, lost) if words]
+
+    def _missing(self, client_id: str) -> str | None:
+        return missing_words(
+            client_id, self.workers[client_id], users=self.order.users, started_s=self.started_s
+        )

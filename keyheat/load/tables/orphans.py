@@ -1,0 +1,144 @@
+"""Tables that runs left behind: found by their tags, judged by the clock, and deleted when somebody says so.
+
+A run deletes its tables itself. What is found here is left by one that was killed, or was told to keep them.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from keyheat.load.tables.costs import DAY_H, dollars_per_hour
+from keyheat.load.tables.differences import mode_of
+from keyheat.load.tables.holds import live_in
+from keyheat.load.tables.ownership import Standing, protections, recovery_of, why_unread
+from keyheat.load.tables.tags import EXPIRES, OWNER, RUN, expiry_of, tags_of
+from keyheat.load.tables.waiting import Patience, described, until_gone
+from keyheat.model.limits import LIST_TAGS_PER_S
+from keyheat.plan.prices import Prices
+
+PACE_S = 2 / LIST_TAGS_PER_S
+"""Seconds from one table to the next: half of what an account may ask, in which others ask, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphan:
+    """A table that a run made. `kept` says why it is not deleted; None: its time is over, and it may be."""
+
+    name: str
+    run: str
+    owner: str
+    expires: datetime | None
+    size_bytes: int
+    mode: str
+    dollars_per_day: float
+    kept: str | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What a search came to: tables of ours, those whose time is not over, and what could not be read."""
+
+    orphans: list[Orphan] = field(default_factory=list)
+    not_over: list[Orphan] = field(default_factory=list)
+    problems: dict[str, list[str]] = field(default_factory=dict)  # names of tables by what kept us from them
+
+    @property
+    def removable(self) -> list[Orphan]:
+        """Those that may be deleted."""
+        return [orphan for orphan in self.orphans if orphan.kept is None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """How tables are looked at: with which client, at which moment, at which prices and pace."""
+
+    client: Any
+    now: datetime
+    prices: Prices
+    sleep: Callable[[float], None]
+    pace_s: float = PACE_S
+
+    def names(self) -> list[str]:
+        """All tables of the Region, whoever they belong to. Raises `ClientError` or `BotoCoreError`."""
+        pages = self.client.get_paginator("list_tables").paginate()
+        return [name for page in pages for name in page["TableNames"]]
+
+    def find(self, names: Iterable[str]) -> Found:
+        """Look at each table; one that cannot be looked at is a problem, and does not end the search."""
+        found = Found()
+        for number, name in enumerate(names):
+            if number:
+                self.sleep(self.pace_s)
+            try:
+                orphan = self.judge(name)
+            except ClientError as error:
+                found.problems.setdefault(why_unread(error, error.operation_name), []).append(name)
+            except BotoCoreError as error:
+                found.problems.setdefault(str(error), []).append(name)
+            else:
+                if orphan is not None:
+                    over = orphan.expires is None or orphan.expires <= self.now
+                    (found.orphans if over else found.not_over).append(orphan)
+        return found
+
+    def judge(self, name: str) -> Orphan | None:
+        """The table as an orphan; None where it is not ours, or is gone. Raises as `names` does."""
+        description = described(self.client, name)
+        if description is None:
+            return None
+        tags = tags_of(self.client, description["TableArn"])
+        if RUN not in tags:
+            return None
+        try:
+            expires, kept = expiry_of(tags), None
+        except ValueError as error:
+            expires, kept = None, f"its tag {EXPIRES} cannot be read: {error}"
+        if kept is None:
+            kept = self._kept(description, tags, expires)
+        return Orphan(
+            name=name,
+            run=tags[RUN],
+            owner=tags.get(OWNER, "unknown"),
+            expires=expires,
+            size_bytes=description.get("TableSizeBytes", 0),
+            mode=mode_of(description),
+            dollars_per_day=dollars_per_hour(description, self.prices) * DAY_H,
+            kept=kept,
+        )
+
+    def _kept(
+        self, description: dict[str, Any], tags: dict[str, str], expires: datetime | None
+    ) -> str | None:
+        if expires is None:
+            return f"it has no tag {EXPIRES}: an older version made it"
+        if expires > self.now:
+            return "its time is not over"
+        if description["TableStatus"] != "ACTIVE":
+            return f"its status is {description['TableStatus']}"
+        if holds := live_in(tags, self.now):
+            return "; ".join(hold.in_words() for hold in holds)
+        recovery = recovery_of(self.client, description)
+        return "; ".join(protections(Standing(description=description, tags=tags, recovery=recovery))) or None
+
+    def delete(self, orphan: Orphan) -> str | None:
+        """Have it deleted if it still may be; gives why it was not."""
+        try:
+            again = self.judge(orphan.name)
+            if again is None or again.run != orphan.run:
+                return "another table has its name by now" if again else "somebody else deleted it"
+            if again.kept is None:
+                self.client.delete_table(TableName=orphan.name)
+            return again.kept
+        except (ClientError, BotoCoreError) as error:
+            return str(error)
+
+    def see_gone(self, orphan: Orphan, patience: Patience) -> str | None:
+        """Wait until a table that is being deleted is gone; gives what is the matter where it is not."""
+        try:
+            gone = until_gone(self.client, orphan.name, patience)
+        except (ClientError, BotoCoreError) as error:
+            return f"it is being deleted, and cannot be watched: {error}"
+        return None if gone else f"it is being deleted, and was not gone within {patience.limit_s:g} s"

@@ -1,0 +1,143 @@
+"""Whether a table that is there already may be loaded: is it ours, and is it one that must not be lost?
+
+ours       an earlier run created it: it carries our tag
+protected  deletion protection or point-in-time recovery is on, or it is replicated to other Regions: whoever
+           set that up did not mean the table for load tests, and each write of ours would be kept or copied,
+           and paid for, beyond this table
+
+What cannot be read proves nothing: such a table is treated as the worse of the two.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from keyheat.load.tables.tags import RUN, tags_of
+
+DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
+NOT_SERVED = ("UnknownOperationException", "UnknownOperation", "NotImplemented", "InvalidAction")
+NO_ARN = "this endpoint gives the table no ARN, and without one it has no tags"
+UNUSABLE = {
+    "DELETING": "it is being deleted; run again when it is gone",
+    "ARCHIVING": "it is being archived, since its encryption key cannot be used; restore its backup first",
+    "ARCHIVED": "it is archived, since its encryption key could not be used; restore its backup first",
+    "INACCESSIBLE_ENCRYPTION_CREDENTIALS": "its encryption key cannot be used; let DynamoDB use it",
+    "REPLICATION_NOT_AUTHORIZED": "its replication is not authorized any more; mend that first",
+}
+"""States of a table in which no request is answered, by
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html"""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something that could not be found out, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A table that is there: DescribeTable's answer, its tags, and whether it can be put back in time."""
+
+    description: Mapping[str, Any]
+    tags: Mapping[str, str] | Unread
+    recovery: bool | Unread
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return str(self.description["TableName"])
+
+    @property
+    def replicas(self) -> list[str]:
+        """The Regions that each write is copied to."""
+        return [str(replica["RegionName"]) for replica in self.description.get("Replicas") or ()]
+
+
+def standing(client: Any, description: Mapping[str, Any]) -> Standing:
+    """Ask for what DescribeTable does not say. Errors other than refusals are raised."""
+    return Standing(
+        description=description,
+        tags=tags_read(client, description),
+        recovery=recovery_of(client, description),
+    )
+
+
+def unusable(description: Mapping[str, Any]) -> str | None:
+    """Why no request to the table would be answered, however it may be loaded."""
+    if description.get("RestoreSummary", {}).get("RestoreInProgress"):
+        return "it is being restored from a backup; run again when that is done"
+    return UNUSABLE.get(description["TableStatus"])
+
+
+def foreign(tags: Mapping[str, str] | Unread) -> str | None:
+    """Why the table is not ours, or cannot be seen to be."""
+    if isinstance(tags, Unread):
+        return f"it cannot be seen to be created by a run of ours: {tags.why}"
+    return None if RUN in tags else f"it was not created by a run of ours (it has no tag {RUN!r})"
+
+
+def protections(table: Standing) -> list[str]:
+    """Everything that says that this table must not be lost."""
+    found = []
+    if table.description.get("DeletionProtectionEnabled"):
+        found.append("deletion protection is on")
+    if isinstance(table.recovery, Unread):
+        found.append(f"point-in-time recovery may be on: {table.recovery.why}")
+    elif table.recovery:
+        found.append("point-in-time recovery is on")
+    if table.replicas:
+        found.append(f"it is a global table, and each write is copied to {', '.join(table.replicas)}")
+    return found
+
+
+def refusals(table: Standing, allowed: Collection[str], allowed_protected: Collection[str]) -> list[str]:
+    """Why the table must not be loaded, one line for each option that would allow it."""
+    lines = []
+    why = foreign(table.tags)
+    if why is not None and table.name not in allowed:
+        lines.append(
+            f"table {table.name} is not loaded: {why}. If it may be, say --allow-table {table.name}; "
+            "otherwise give the scenario's table another name"
+        )
+    protected = protections(table)
+    if protected and table.name not in allowed_protected:
+        lines.append(
+            f"table {table.name} is not loaded: {'; '.join(protected)}. If it may be loaded all the same, "
+            f"say --allow-protected {table.name}"
+        )
+    return lines
+
+
+def recovery_of(client: Any, description: Mapping[str, Any]) -> bool | Unread:
+    """Whether point-in-time recovery is on; not where an endpoint of somebody else has no such thing."""
+    try:
+        answer = client.describe_continuous_backups(TableName=description["TableName"])
+    except ClientError as error:
+        if error.response["Error"]["Code"] in NOT_SERVED:
+            return False
+        return Unread(why_unread(error, "DescribeContinuousBackups"))
+    described = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+    return bool(described.get("PointInTimeRecoveryStatus") == "ENABLED")
+
+
+def why_unread(error: ClientError, operation: str) -> str:
+    """Why a request was refused, for somebody who has to get the permission."""
+    code = error.response["Error"]["Code"]
+    if code in DENIED:
+        return f"the permission dynamodb:{operation} is missing"
+    if code in NOT_SERVED:
+        return f"this endpoint does not serve {operation}"
+    return f"{operation} was answered with {code}: {error.response['Error'].get('Message', '')}"
+
+
+def tags_read(client: Any, description: Mapping[str, Any]) -> Mapping[str, str] | Unread:
+    """A table's tags, or why they cannot be read."""
+    if "TableArn" not in description:
+        return Unread(NO_ARN)
+    try:
+        return tags_of(client, description["TableArn"])
+    except ClientError as error:
+        return Unread(why_unread(error, "ListTagsOfResource"))

@@ -1,0 +1,111 @@
+"""The table of a run is deleted: only that run's own, as its tag proves, and none that somebody protects."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from keyheat.load.tables.holds import live_in
+from keyheat.load.tables.ownership import Unread, protections, standing
+from keyheat.load.tables.tags import RUN, tags_of
+from keyheat.load.tables.waiting import Patience, described, until_active, until_gone
+
+LOOKS, LOOK_S = 5, 2.0  # a table and its tags are seen a few seconds after they are there
+"""https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html"""
+
+
+def remove(
+    client: Any, name: str, run_id: str, patience: Patience, *, now: datetime, new: bool
+) -> str | None:
+    """Delete the table that the run made, and wait until it is gone; gives why it was not.
+
+    A table that is not there needs no deletion; `new` is one that may only not be seen yet. One that is still
+    being made is waited for, since until then DynamoDB does not delete it.
+    """
+    try:
+        description = _several_looks(lambda: described(client, name), patience, LOOKS if new else 1)
+        if description is None:
+            return None
+        why = _kept(client, description, run_id, patience, now)
+        if why is not None:
+            return why
+        if description["TableStatus"] != "DELETING":
+            if until_active(client, name, patience) is None:
+                return f"it was not active within {patience.limit_s:g} s, and is not deleted before it is"
+            client.delete_table(TableName=name)
+        gone = until_gone(client, name, patience)
+        return None if gone else f"it was being deleted, and was not gone within {patience.limit_s:g} s"
+    except client.exceptions.ResourceNotFoundException:
+        return None  # somebody else was quicker
+    except (ClientError, BotoCoreError) as error:
+        return str(error)
+
+
+def made_by(client: Any, name: str, run_id: str, patience: Patience) -> bool:
+    """Whether the table that is there was made by the run: its tag says so, a few seconds later perhaps."""
+
+    def look() -> dict[str, str] | None:
+        try:
+            description = described(client, name)
+            return description and _tagged(tags_of(client, description["TableArn"]))
+        except ClientError:
+            return None
+
+    tags = _several_looks(look, patience, LOOKS)
+    return tags is not None and tags[RUN] == run_id
+
+
+def by_hand(name: str, region: str) -> str:
+    """The command that deletes a table, for somebody who has to."""
+    return f"aws dynamodb delete-table --table-name {name} --region {region}"
+
+
+def identity_of(description: Mapping[str, Any]) -> str | None:
+    """What tells a table from another one of its name; None where the endpoint says nothing of the kind."""
+    number, made = description.get("TableId"), description.get("CreationDateTime")
+    if number is not None:
+        return f"table id {number}"
+    return None if made is None else f"made at {made}"
+
+
+def replaced(description: Mapping[str, Any], identity: str | None) -> str | None:
+    """That a table is not the one of that `identity`, but another of its name; None where it is not seen."""
+    found = identity_of(description)
+    if identity is None or found is None or found == identity:
+        return None
+    return (
+        f"table {description['TableName']} is another one by now ({found}): that of this run ({identity}) "
+        "was deleted in the meantime, and somebody made one of the same name. It is left alone"
+    )
+
+
+def _kept(
+    client: Any, description: Mapping[str, Any], run_id: str, patience: Patience, now: datetime
+) -> str | None:
+    """Why the table is left alone: it is not ours any more, somebody protects it, or is loading it."""
+    arn = description["TableArn"]
+    tags = _several_looks(lambda: _tagged(tags_of(client, arn)), patience, LOOKS) or {}
+    if tags.get(RUN) != run_id:
+        return f"its tag {RUN!r} is {tags.get(RUN)!r}, and that of this run was {run_id!r}"
+    table = standing(client, description)
+    if isinstance(table.recovery, Unread):
+        table = replace(table, recovery=False)  # it is the run's own
+    others = [hold.in_words() for hold in live_in(tags, now, but=run_id)]
+    return "; ".join([*protections(table), *others]) or None
+
+
+def _tagged(tags: dict[str, str]) -> dict[str, str] | None:
+    return tags if RUN in tags else None
+
+
+def _several_looks(
+    look: Callable[[], dict[str, Any] | None], patience: Patience, looks: int
+) -> dict[str, Any] | None:
+    for number in range(looks):
+        if number:
+            patience.sleep(LOOK_S)
+        if (found := look()) is not None:
+            return found
+    return None

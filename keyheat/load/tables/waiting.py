@@ -1,0 +1,69 @@
+"""Waiting for a table to be there, or to be gone: as long as it may take, and never without a word.
+
+Clock and sleep are passed in: a run waits in gevent's time, a command in its own, a test in none.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, TypeVar
+
+from keyheat.load.tables.facts import all_active
+
+Found = TypeVar("Found")
+WORD_EVERY_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How something is waited for; `show` is told what it is and how many seconds are left at most."""
+
+    sleep: Callable[[float], None]
+    poll_s: float = 1.0
+    limit_s: float = 600.0
+    clock: Callable[[], float] = monotonic
+    show: Callable[[str, float], None] = lambda _what, _left_s: None
+
+    def until(self, look: Callable[[], Found | None], what: str) -> Found | None:
+        """What `look` finds, which is asked again and again; None where the limit is reached."""
+        ends_s = self.clock() + self.limit_s
+        shown_s = self.clock()
+        while (found := look()) is None:
+            now_s = self.clock()
+            if now_s >= ends_s:
+                return None
+            if now_s - shown_s >= WORD_EVERY_S:
+                self.show(what, ends_s - now_s)
+                shown_s = now_s
+            self.sleep(self.poll_s)
+        return found
+
+
+def described(client: Any, name: str) -> dict[str, Any] | None:
+    """DescribeTable's answer; None where there is no such table."""
+    try:
+        description: dict[str, Any] = client.describe_table(TableName=name)["Table"]
+    except client.exceptions.ResourceNotFoundException:
+        return None
+    return description
+
+
+def until_active(
+    client: Any, name: str, patience: Patience, what: str = "being made"
+) -> dict[str, Any] | None:
+    """The table once it and all its indexes are ACTIVE; None where they are not within the limit.
+
+    A table that was made a moment ago may not be found yet: DescribeTable is eventually consistent.
+    """
+
+    def look() -> dict[str, Any] | None:
+        description = described(client, name)
+        return description if description is not None and all_active(description) else None
+
+    return patience.until(look, f"table {name} is {what}")
+
+
+def until_gone(client: Any, name: str, patience: Patience) -> bool:
+    """Whether the table was gone within the limit."""
+    look = lambda: True if described(client, name) is None else None  # noqa: E731
+    return patience.until(look, f"table {name} is being deleted") is not None

@@ -1,0 +1,148 @@
+"""The same requests through boto3: what an application would see, with the SDK's own time and no retries."""
+
+import logging
+from time import perf_counter
+from typing import Any
+
+import boto3
+import orjson
+from botocore import xform_name
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ReadTimeoutError,
+    SSLError,
+    SSOError,
+    TokenRetrievalError,
+)
+from botocore.parsers import ResponseParserError
+
+from keyheat.answer_size import bounded
+from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, damage, kind_of
+from keyheat.load.transport.signed import TIMEOUT_S
+from keyheat.load.transport.target import Target, credentials_for
+from keyheat.load.transport.trust import ca_bundle
+from keyheat.masking import mask_errors
+
+RAW = "KeyheatRawBody"
+KINDS: tuple[tuple[type[BotoCoreError], str], ...] = (
+    (ConnectTimeoutError, "timeout"),
+    (ReadTimeoutError, "timeout"),
+    (SSLError, "tls"),
+    (CredentialRetrievalError, CREDENTIALS),
+    (NoCredentialsError, CREDENTIALS),
+    (PartialCredentialsError, CREDENTIALS),
+    (SSOError, CREDENTIALS),
+    (TokenRetrievalError, CREDENTIALS),
+)
+"""What only botocore knows; everything else it makes of an error of the system, which says more."""
+
+
+def make_client(
+    target: Target,
+    *,
+    connections: int = 10,
+    timeout_s: float = TIMEOUT_S,
+    service: str = "dynamodb",
+    attempts: int = 1,
+) -> Any:
+    """A plain boto3 client of the target, which never retries by itself unless more `attempts` are allowed.
+
+    A pool smaller than the number of users would open and close connections all the time. The streams of
+    DynamoDB in AWS are a `service` with an address of its own. Nothing on this machine is asked through a
+    proxy.
+    """
+    config = Config(
+        retries={"total_max_attempts": attempts, "mode": "standard"},
+        max_pool_connections=max(10, connections),
+        connect_timeout=timeout_s,
+        read_timeout=timeout_s,
+        parameter_validation=False,
+        proxies={} if target.local else None,
+    )
+    session = boto3.session.Session(**_local_keys(target))
+    elsewhere = service != "dynamodb" and target.aws
+    url = None if elsewhere else target.url
+    verify = ca_bundle() or True
+    client = session.client(
+        service, endpoint_url=url, region_name=target.region, config=config, verify=verify
+    )
+    return bounded(mask_errors(client))
+
+
+def _local_keys(target: Target) -> dict[str, str | None]:
+    if not target.local:
+        return {}  # botocore finds them and refreshes them itself
+    keys = credentials_for(target)()
+    return {
+        "aws_access_key_id": keys.access_key,
+        "aws_secret_access_key": keys.secret_key,
+        "aws_session_token": keys.token,
+    }
+
+
+class Boto3Transport:
+    """One shared boto3 client. Its answers are made of the raw body, so that nothing is lost on the way:
+    an older botocore drops the throttling reasons, a current one drops them under another spelling.
+    """
+
+    def __init__(self, target: Target, *, connections: int, timeout_s: float = TIMEOUT_S) -> None:
+        self._client = make_client(target, connections=connections, timeout_s=timeout_s)
+        self._client.meta.events.register("before-parse.dynamodb", _keep_raw_body)
+        # It warns of each head that is cut off, with a traceback; that is a failure of the record.
+        logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
+
+    def send(self, operation: str, body: bytes) -> Answer:
+        """Send one request and wait; see `Transport`."""
+        call = getattr(self._client, xform_name(operation))
+        parameters = orjson.loads(body)
+        started = perf_counter()
+        try:
+            response = call(**parameters)
+        except ClientError as error:
+            response = error.response
+        except BotoCoreError as error:
+            return Answer(0, b"", perf_counter() - started, failure=_kind_of(error))
+        except ResponseParserError:
+            return Answer(0, b"", perf_counter() - started, failure=BAD_HTTP)
+        except RuntimeError:  # what it refreshed had expired, too
+            return Answer(0, b"", perf_counter() - started, failure=CREDENTIALS)
+        return _answer_of(response, perf_counter() - started)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def _keep_raw_body(
+    response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_more: Any
+) -> None:
+    customized_response_dict[RAW] = response_dict["body"]
+
+
+def _answer_of(response: dict[str, Any], service_s: float) -> Answer:
+    if RAW not in response:  # the refusal of another service, which was asked for credentials
+        return Answer(0, b"", service_s, failure=CREDENTIALS)
+    metadata, body = response["ResponseMetadata"], response[RAW]
+    headers = metadata["HTTPHeaders"]
+    failure = damage(body, headers)
+    if failure is not None:
+        return Answer(0, b"", service_s, failure=failure)
+    return Answer(
+        metadata["HTTPStatusCode"],
+        body,
+        service_s,
+        metadata.get("RequestId"),
+        headers.get("x-amz-retry-after"),
+    )
+
+
+def _kind_of(error: BotoCoreError) -> str:
+    named = next((kind for of_type, kind in KINDS if isinstance(error, of_type)), None)
+    return named or kind_of(error)

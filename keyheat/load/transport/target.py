@@ -1,0 +1,177 @@
+"""Where requests go: an endpoint's address, its region, and the credentials that it wants."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPException
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, build_opener
+
+import botocore.session
+from botocore.exceptions import BotoCoreError, ClientError
+
+from keyheat.addresses import Resolve, addresses_of, in_aws, on_this_machine, region_of, without_account
+from keyheat.load.transport.failures import NoCredentials
+from keyheat.load.transport.signer import Keys
+from keyheat.load.transport.trust import BundleError, ca_bundle
+from keyheat.masking import mask_logs
+
+LOCAL_REGION = "us-east-1"
+HEALTH_WITHIN_S = 2.0
+HEALTH_BYTES = 10_000
+LOCAL_KEYS = Keys("keyheat", "keyheat")
+IN_FILES = ("env", "shared-credentials-file", "config-file")
+"""Where botocore finds keys without asking anybody for them."""
+OF_AN_ACCOUNT = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{12,}")
+"""Access keys that AWS gave out; a local endpoint takes any, so that these can stay where they are.
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids"""
+
+
+class TargetError(ValueError):
+    """The target cannot be used; the text is for the person who named it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One DynamoDB endpoint."""
+
+    url: str
+    host: str
+    port: int
+    tls: bool
+    region: str
+    loopback: bool = False  # found out once: what a name resolves to may change
+
+    @property
+    def local(self) -> bool:
+        """Whether it is on this machine, where no credentials are needed, and no proxy stands between."""
+        return self.loopback
+
+    @property
+    def aws(self) -> bool:
+        """Whether it is AWS itself, where each service has an address of its own."""
+        return in_aws(self.host)
+
+    @property
+    def host_header(self) -> str:
+        """The Host header: the port only where it is not the usual one."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+
+def target_at(url: str, *, region: str | None = None, resolve: Resolve = addresses_of) -> Target:
+    """The target at an endpoint's URL. Raises `TargetError`.
+
+    The endpoint of an account names the account; the Region's own is the same service.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise TargetError(f"{url!r} is not an endpoint's URL: {error}") from error
+    if parts.username is not None or parts.password is not None:
+        raise TargetError("a target's URL holds no user and no password: the AWS configuration does")
+    if parts.hostname and (host := without_account(parts.hostname)) != parts.hostname:
+        return target_at(f"{parts.scheme}://{host}", region=region, resolve=resolve)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise TargetError(f"{url!r} is not an endpoint's URL such as http://127.0.0.1:8000")
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise TargetError(f"{url!r} has a path; an endpoint's URL is only scheme, host and port")
+    tls = parts.scheme == "https"
+    if tls:
+        _check_bundle()
+    named = region_of(parts.hostname)
+    if named and not tls:
+        raise TargetError(f"{url} would send signed requests over plain HTTP: say https://{parts.hostname}")
+    region = region or named or _configured_region() or LOCAL_REGION
+    here = on_this_machine(parts.hostname, resolve)
+    return Target(url.rstrip("/"), parts.hostname, port or (443 if tls else 80), tls, region, here)
+
+
+def _check_bundle() -> None:
+    try:
+        ca_bundle()
+    except BundleError as error:
+        raise TargetError(str(error)) from error
+
+
+def aws_target() -> Target:
+    """DynamoDB in the region that the AWS configuration names. Raises `TargetError`."""
+    region = _configured_region()
+    if not region:
+        raise TargetError("no AWS region is set: set AWS_REGION, or a region in the profile")
+    try:
+        client = botocore.session.get_session().create_client("dynamodb", region_name=region)
+    except BotoCoreError as error:
+        raise TargetError(f"the AWS configuration cannot be used: {error}") from error
+    return target_at(client.meta.endpoint_url, region=region)
+
+
+def scale_at(target: Target) -> float | None:
+    """By how much a local endpoint of ours multiplies every rate limit; None where the target is another."""
+    if not target.local:
+        return None
+    try:
+        return float(json.loads(health(target))["scale"])
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        return None
+
+
+def health(target: Target) -> bytes:
+    """What a local endpoint of ours says of itself. Raises `OSError`, `HTTPException`."""
+    return page_of(target, "/_keyheat/health", within_s=HEALTH_WITHIN_S, most_bytes=HEALTH_BYTES)
+
+
+def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:
+    """A page of the endpoint, cut off where it is longer; of this machine without a proxy.
+
+    Raises `OSError`, `HTTPException`, and `ValueError` where the path is none.
+    """
+    straight = [ProxyHandler({})] if target.local else []
+    with build_opener(*straight).open(f"{target.url}{path}", timeout=within_s) as answer:
+        page: bytes = answer.read(most_bytes)
+    return page
+
+
+def _configured_region() -> str | None:
+    try:
+        region = botocore.session.get_session().get_config_variable("region")
+    except BotoCoreError as error:
+        raise TargetError(f"the AWS configuration cannot be used: {error}") from error
+    return os.environ.get("AWS_REGION") or region  # botocore itself reads AWS_DEFAULT_REGION only
+
+
+def credentials_for(target: Target) -> Callable[[], Keys]:
+    """How to get the present keys: botocore finds and refreshes them (environment, profiles, SSO, roles).
+
+    A local endpoint takes any keys: made-up ones, those in the configuration where they are made up as well
+    (DynamoDB Local keeps a database for each), and never those of an account. Raises `TargetError` where
+    there are none for another target, or where those there are cannot be used.
+    """
+    mask_logs()  # what is asked for them, and answered, is in the SDK's log
+    providers = botocore.session.get_session().get_component("credential_provider")
+    if target.local:
+        for provider in list(providers.providers):
+            if provider.METHOD not in IN_FILES:
+                providers.remove(provider.METHOD)
+    try:
+        found = providers.load_credentials()
+        if found is not None:
+            found.get_frozen_credentials()
+    except BotoCoreError as error:
+        raise TargetError(f"the AWS credentials cannot be used: {error}") from error
+    if target.local and (found is None or found.token or OF_AN_ACCOUNT.fullmatch(found.access_key)):
+        return lambda: LOCAL_KEYS
+    if found is None:
+        raise TargetError(f"no AWS credentials found for {target.url}: set AWS_PROFILE, or log in")
+
+    def present() -> Keys:
+        try:
+            keys = found.get_frozen_credentials()
+        except (BotoCoreError, ClientError, RuntimeError) as error:  # they had to be refreshed, and could not
+            raise NoCredentials(str(error)) from error
+        return Keys(keys.access_key, keys.secret_key, keys.token)
+
+    return present

@@ -1,0 +1,137 @@
+"""A collection that is spread over shards, read back as one: every shard asked at once, merged by sort key.
+
+    hot#0  a d g     \
+    hot#1  b e h      >  a b c d e f g h
+    hot#2  c f       /
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+import orjson
+from gevent.pool import Pool
+
+from keyheat.load.users.keyvalues import PLAIN, KeyValues
+from keyheat.sharding.reader import sort_value
+
+Item = dict[str, Any]
+Page = tuple[list[Item], Item | None]  # items in order of the sort key, and where the next page starts
+SortValue = Any  # str, Decimal or bytes; comparable with other values of the same key
+
+AT_ONCE = 32  # queries of one read that are in flight at a time
+NO_ORDER = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What every shard of a collection is asked."""
+
+    table: str
+    partition_key: str
+    sort_key: str | None
+    index: str | None = None  # the one whose keys those are; None: the table
+    prefix: str | None = None  # only sort keys that begin with it
+    exact: bool = False  # only the sort key that is it
+    limit: int | None = None
+    descending: bool = False
+    consistent: bool = False
+    values: KeyValues = PLAIN  # how the keys are written
+
+    def body(self, shard: str, start: Item | None) -> bytes:
+        """The request for one page of one shard: as long as the limit allows, else as 1 MB allows."""
+        condition, names = "#p = :p", {"#p": self.partition_key}
+        values = {":p": self.values.of(self.partition_key, shard)}
+        if self.prefix is not None:
+            assert self.sort_key is not None, "nothing to begin with without a sort key"
+            condition += " AND #s = :s" if self.exact else " AND begins_with(#s, :s)"
+            names["#s"], values[":s"] = self.sort_key, self.values.of(self.sort_key, self.prefix)
+        request: dict[str, Any] = {
+            "TableName": self.table,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": values,
+            "ReturnConsumedCapacity": "INDEXES" if self.index else "TOTAL",
+        }
+        if self.index:
+            request["IndexName"] = self.index
+        if self.limit is not None:
+            request["Limit"] = self.limit
+        if self.descending:
+            request["ScanIndexForward"] = False
+        if self.consistent:
+            request["ConsistentRead"] = True
+        if start is not None:
+            request["ExclusiveStartKey"] = start
+        return orjson.dumps(request)
+
+    def name(self, shard: str) -> str:
+        """A partition key as the table or the index knows it."""
+        return self.values.attribute(self.partition_key).text(shard)
+
+    def exact_value(self) -> SortValue:
+        """The only sort key that is asked for."""
+        assert self.sort_key is not None, "nothing to be equal to without a sort key"
+        assert self.prefix is not None, "an exact query says what of"
+        return sort_value(self.values.of(self.sort_key, self.prefix))
+
+    def sort_value(self, item: Item) -> SortValue:
+        """What the item is ordered by."""
+        return sort_value(item[self.sort_key]) if self.sort_key else NO_ORDER
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What one read came to; no items where a request of it was throttled or failed."""
+
+    items: list[Item]
+    complete: bool
+    requests: int
+    units: float
+
+
+def read_collection(
+    shards: Sequence[str], query: Query, page: Callable[[str, Item | None], Page], *, at_once: int = AT_ONCE
+) -> list[Item]:
+    """A sharded collection in the query's order: all of it, or its first `limit` items.
+
+    `page` reads one page of one shard. Shards are read in parallel, at most `at_once` of them at a time, and
+    no further than the limit, since the first items of the whole cannot lie beyond. Raises what `page`
+    raises; shards then begin no further page.
+    """
+    failed: list[Exception] = []
+
+    def first_items(shard: str) -> list[Item]:
+        try:
+            return list(islice(_items(shard, page, failed), query.limit))
+        except Exception as error:  # noqa: BLE001  (raised again below: gevent prints what escapes a greenlet)
+            failed.append(error)
+            return []
+
+    per_shard = _in_parallel(first_items, shards, at_once)
+    if failed:
+        raise failed[0]
+    return list(islice(merge(*per_shard, key=query.sort_value, reverse=query.descending), query.limit))
+
+
+def _in_parallel(read: Callable[[str], list[Item]], shards: Sequence[str], at_once: int) -> list[list[Item]]:
+    if len(shards) == 1:
+        return [read(shards[0])]
+    pool = Pool(min(at_once, len(shards)))
+    try:
+        found: list[list[Item]] = pool.map(read, shards)
+    except BaseException:  # the user was killed: its queries end with it, and are recorded
+        pool.kill()
+        raise
+    return found
+
+
+def _items(shard: str, page: Callable[[str, Item | None], Page], failed: list[Exception]) -> Iterator[Item]:
+    start: Item | None = None
+    while not failed:
+        items, start = page(shard, start)
+        yield from items
+        if start is None:
+            return

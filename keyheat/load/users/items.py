@@ -1,0 +1,177 @@
+"""The items that are written: exactly as many bytes as the scenario says, or draws.
+
+The JSON of an item is joined from fragments that never change and from a key, a sort key and filler that do,
+which is many times cheaper than building a dictionary.
+"""
+
+from collections.abc import Mapping
+from random import Random
+
+import orjson
+
+from keyheat.load.users.keyvalues import KeyValues
+from keyheat.load.users.marking import RUN_ATTRIBUTE, prefix_of
+from keyheat.model.units import text_bytes
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.sizes import FixedSize
+from keyheat.scenario.spec.table import TableSpec
+
+FILLER = "filler"
+COUNTER = "changes"  # what updates add to
+INDEXED_VALUES = 1_000  # values of an attribute that only an index is keyed by
+INDEXED_DIGITS = len(str(INDEXED_VALUES - 1))
+
+Attributes = Mapping[str, str | None]
+"""String attributes that a load test chooses; None: the item has none of that name (a sparse index)."""
+NONE: Attributes = {}
+
+
+class ItemTooSmall(ValueError):
+    """The item's size has no room for its own keys."""
+
+
+class ItemTemplate:
+    """Makes the items of one scenario, and the bodies of PutItem.
+
+    `run_id`: on a table of somebody else's, the run whose prefix keys have and which every item names.
+    """
+
+    def __init__(self, scenario: Scenario, run_id: str | None = None) -> None:
+        table = scenario.table
+        self.run_id = run_id
+        self.values = KeyValues.of_table(table, prefix_of(run_id) if run_id else "")
+        self._plain = self.values.plain
+        self._partition = self.values.attribute(table.partition_key)
+        self._sort = self.values.attribute(table.sort_key or "")
+        self._indexed = {name: self._values_of(name) for name in _indexed_names(table)}
+        self._size = scenario.load.item_size()
+        self._fixed_bytes = self._size.least if isinstance(self._size, FixedSize) else None
+        keys = [name for name in (table.partition_key, table.sort_key) if name]
+        self._names_bytes = sum(text_bytes(name) for name in (*keys, FILLER))
+        self._filler = b"x" * self._size.most
+        self._filler_head = b'},"filler":{"S":"'
+        if run_id is not None:
+            self._filler_head = (
+                b'},"%b":{"S":"%b"' % (RUN_ATTRIBUTE.encode(), run_id.encode()) + self._filler_head
+            )
+            self._names_bytes += text_bytes(RUN_ATTRIBUTE) + text_bytes(run_id)
+        self._head = b'{%b:{"%b":' % (orjson.dumps(table.partition_key), self._partition.kind.encode())
+        self._put_head = b'{"TableName":%b,"ReturnConsumedCapacity":"%b","Item":%b' % (
+            orjson.dumps(table.name),
+            b"INDEXES" if table.indexes else b"TOTAL",
+            self._head,
+        )
+        self._sort_head = (
+            b'},%b:{"%b":' % (orjson.dumps(table.sort_key), self._sort.kind.encode())
+            if table.sort_key
+            else b""
+        )
+
+    def draw_size(self, rng: Random) -> int:
+        """The size of the next item in bytes."""
+        return self._fixed_bytes or self._size.draw(rng)
+
+    def put(
+        self, key: str, sort_key: str, rng: Random, size: int | None = None, attributes: Attributes = NONE
+    ) -> bytes:
+        """The body of a PutItem of an item as `item` makes it. Raises `ItemTooSmall`."""
+        return self._joined(self._put_head, b'"}}}', key, sort_key, rng, size, attributes)
+
+    def item(
+        self, key: str, sort_key: str, rng: Random, size: int | None = None, attributes: Attributes = NONE
+    ) -> bytes:
+        """The JSON of an item of exactly `size` bytes, or of a size that is drawn.
+
+        `sort_key` is left out where the table has none. An attribute that an index is keyed by has a random
+        value unless `attributes` gives it one. Raises `ItemTooSmall`.
+        """
+        return self._joined(self._head, b'"}}', key, sort_key, rng, size, attributes)
+
+    def least_bytes(self, key: str, sort_key: str | None) -> int:
+        """How many bytes an item with these keys has at least: one byte fills it."""
+        used = self._used(key, sort_key or "")
+        return used + sum(max(weight for _, weight in values) for values in self._indexed.values()) + 1
+
+    def filler(self, key: str, sort_key: str, size: int) -> str:
+        """What fills an item with these keys up to a size; random attributes of indexes not counted."""
+        return "x" * max(1, size - self._used(key, sort_key))
+
+    def _used(self, key: str, sort_key: str) -> int:
+        """Bytes of an item's names, keys and mark."""
+        of_sort_key = self._sort.weighed(sort_key)[1] if self._sort_head else 0
+        return self._names_bytes + self._partition.weighed(key)[1] + of_sort_key
+
+    def _joined(
+        self,
+        head: bytes,
+        tail: bytes,
+        key: str,
+        sort_key: str,
+        rng: Random,
+        size: int | None,
+        attributes: Attributes,
+    ) -> bytes:
+        if self._plain:
+            used = self._names_bytes + text_bytes(key)
+        else:
+            key, weight = self._partition.weighed(key)
+            used = self._names_bytes + weight
+        parts = [head, orjson.dumps(key)]
+        if self._sort_head:
+            used += self._add_sort_key(parts, sort_key)
+        if self._indexed:
+            used += self._add_indexed(parts, rng, attributes)
+        if attributes:
+            used += self._add(parts, attributes)
+        room = (size or self.draw_size(rng)) - used
+        if room <= 0:
+            raise ItemTooSmall(f"an item with the key {key!r} needs more than the item_bytes of the load")
+        if room > len(self._filler):  # a trace may ask for more than the scenario's own sizes do
+            self._filler = b"x" * room
+        parts += (self._filler_head, self._filler[:room], tail)
+        return b"".join(parts)
+
+    def _add_sort_key(self, parts: list[bytes], sort_key: str) -> int:
+        if self._plain:
+            weight = text_bytes(sort_key)
+        else:
+            sort_key, weight = self._sort.weighed(sort_key)
+        parts += (self._sort_head, orjson.dumps(sort_key))
+        return weight
+
+    def _add_indexed(self, parts: list[bytes], rng: Random, attributes: Attributes) -> int:
+        """Random values of the attributes of indexes that nobody has chosen; gives their bytes."""
+        used = 0
+        for name, values in self._indexed.items():
+            if name not in attributes:
+                part, weight = values[rng.randrange(INDEXED_VALUES)]
+                parts.append(part)
+                used += weight
+        return used
+
+    def _values_of(self, name: str) -> list[tuple[bytes, int]]:
+        """The values that an attribute has which only an index is keyed by, each with its bytes."""
+        return [self._part(name, f"{number:0{INDEXED_DIGITS}d}") for number in range(INDEXED_VALUES)]
+
+    def _add(self, parts: list[bytes], attributes: Attributes) -> int:
+        """The attributes that the load test has chosen; gives their bytes."""
+        used = 0
+        for name, value in attributes.items():
+            if value is not None:
+                part, weight = self._part(name, value)
+                parts.append(part)
+                used += weight
+        return used
+
+    def _part(self, name: str, value: str) -> tuple[bytes, int]:
+        """One attribute in the JSON of an item, and its bytes."""
+        one = self.values.attribute(name)
+        text, weight = one.weighed(value)
+        part = b'},%b:{"%b":%b' % (orjson.dumps(name), one.kind.encode(), orjson.dumps(text))
+        return part, text_bytes(name) + weight
+
+
+def _indexed_names(table: TableSpec) -> list[str]:
+    """The attributes that only indexes are keyed by, and that items are put with."""
+    pairs = ((one.partition_key, one.sort_key if one.enters_items else None) for one in table.indexes)
+    return sorted({name for pair in pairs for name in pair if name} - {table.partition_key, table.sort_key})

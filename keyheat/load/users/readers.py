@@ -1,0 +1,176 @@
+"""Users that read what others wrote, and check it: one item, a sharded collection, the top of a ranking.
+
+Each method is one read as an application knows it, however many requests it takes. Its requests are recorded
+each; the read as a whole is timed (`ReadCollection.logical` ...) and counted (`reads.units` ...).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import orjson
+
+from keyheat.load.users.collections import AT_ONCE, Collected, Item, Page, Query, read_collection
+from keyheat.load.users.judging import Judged, judge
+from keyheat.load.users.ledger import Ledger
+from keyheat.load.users.outcomes import consumed
+from keyheat.load.users.user import TableUser
+from keyheat.scenario.keys import calculated_suffix, shard_keys
+
+LEAST_UNITS = 0.5  # a read's price where none of the kind was answered yet
+
+
+class Incomplete(Exception):
+    """A request of a read was throttled or failed; the record has counted it, and there is no answer."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a read has cost so far."""
+
+    requests: int = 0
+    units: float = 0.0
+
+
+class Reader(TableUser):
+    """Reads, and checks every read against what this process's writers got acknowledged."""
+
+    abstract = True
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        scenario = self.load.order.scenario
+        self._table = scenario.table
+        self._keys = {index.name: (index.partition_key, index.sort_key) for index in self._table.indexes}
+        if self.load.ledger is None:
+            self.load.ledger = Ledger((scenario.table, *scenario.companions))
+        self._ledger = self.load.ledger
+        self._last_units: dict[str, float] = {}  # of an operation: what the next one may cost
+
+    def read_shards(
+        self,
+        shards: Sequence[str],
+        *,
+        index: str | None = None,
+        prefix: str | None = None,
+        limit: int | None = None,
+        descending: bool = False,
+        consistent: bool = False,
+        at_once: int = AT_ONCE,
+        name: str = "ReadCollection",
+    ) -> Collected:
+        """A collection from all these partition keys, of the table or of an index, in order of the sort key.
+
+        All of it, page by page, or its first `limit` items; only sort keys that begin with `prefix`, if any.
+        """
+        query = replace(
+            self._query(index), prefix=prefix, limit=limit, descending=descending, consistent=consistent
+        )
+        return self._read(shards, query, at_once, name)
+
+    def read_collection(
+        self,
+        key: str,
+        *,
+        prefix: str | None = None,
+        limit: int | None = None,
+        descending: bool = False,
+        consistent: bool = False,
+    ) -> Collected:
+        """The collection of a sharded key, from all the shards that the scenario has; see `read_shards`."""
+        shards = shard_keys(key, self.shards)
+        return self.read_shards(
+            shards, prefix=prefix, limit=limit, descending=descending, consistent=consistent
+        )
+
+    def read_top(self, shards: Sequence[str], k: int, *, index: str | None = None) -> Collected:
+        """The `k` items with the greatest sort keys: the top `k` of each shard, merged."""
+        return self.read_shards(shards, index=index, limit=k, descending=True, name="ReadTop")
+
+    def read_item(
+        self, key: str, sort_key: str | None = None, *, index: str | None = None, consistent: bool = True
+    ) -> Collected:
+        """One item of the table, or of an index with the table's own keys (eventually consistent, always)."""
+        if index is not None:
+            query = replace(self._query(index), prefix=sort_key, exact=sort_key is not None)
+            return self._read((key,), query, 1, "ReadItem")
+        query = replace(self._query(None), prefix=sort_key, exact=True, consistent=consistent)
+        return self._finish((key,), query, partial(self._get, key, query), "ReadItem")
+
+    def read_calculated(self, key: str, sort_key: str, *, consistent: bool = True) -> Collected:
+        """One item of a sharded key, from the one shard that its sort key falls on."""
+        return self.read_item(calculated_suffix(key, sort_key, self.shards), sort_key, consistent=consistent)
+
+    def _query(self, index: str | None) -> Query:
+        keys = self._keys[index] if index else (self._table.partition_key, self._table.sort_key)
+        return Query(
+            table=self._table.name, partition_key=keys[0], sort_key=keys[1], index=index,
+            values=self.load.items.values,
+        )  # fmt: skip
+
+    def _read(self, shards: Sequence[str], query: Query, at_once: int, name: str) -> Collected:
+        def collect(spent: Spent) -> list[Item]:
+            return read_collection(shards, query, partial(self._page, query, spent), at_once=at_once)
+
+        return self._finish(shards, query, collect, name)
+
+    def _finish(
+        self, shards: Sequence[str], query: Query, collect: Callable[[Spent], list[Item]], name: str
+    ) -> Collected:
+        """Do a read, time it, check it and count it."""
+        spent, began_s, record = Spent(), perf_counter(), self.load.record
+        try:
+            items = collect(spent)
+        except Incomplete:
+            self.count("reads.unchecked")
+            return Collected([], False, spent.requests, spent.units)
+        record.timed(name, int((perf_counter() - began_s) * 1e6))
+        self._count(judge(items, query, shards, self._ledger, began_s=began_s), len(items), spent)
+        return Collected(items, True, spent.requests, spent.units)
+
+    def _count(self, judged: Judged, items: int, spent: Spent) -> None:
+        """Wrong items are counted where there are none, too: a run must be able to say "0 missing"."""
+        self.count("reads.checked")
+        self.count("reads.items", items)
+        self.count("reads.required", judged.required)
+        self.count("reads.missing", judged.missing)
+        self.count("reads.duplicate", judged.duplicate)
+        self.count("reads.misordered", judged.misordered)
+        self.count("reads.requests", spent.requests)
+        self.count("reads.units", spent.units)
+
+    def _page(self, query: Query, spent: Spent, shard: str, start: Item | None) -> Page:
+        """One page of one shard. Raises `Incomplete`."""
+        content = self._ask("Query", query.body(shard, start), shard, spent)
+        return content["Items"], content.get("LastEvaluatedKey")
+
+    def _get(self, key: str, query: Query, spent: Spent) -> list[Item]:
+        request = {
+            "TableName": query.table,
+            "Key": query.values.key(key, query.prefix),
+            "ConsistentRead": query.consistent,
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        content = self._ask("GetItem", orjson.dumps(request), key, spent)
+        return [content["Item"]] if "Item" in content else []
+
+    def _ask(self, operation: str, body: bytes, key: str, spent: Spent) -> dict[str, Any]:
+        """One request of a read. Raises `Incomplete`."""
+        spent.requests += 1
+        units = self._last_units.get(operation, LEAST_UNITS)
+        answer = self.send(operation, body, key=key, direction="read", units=units)
+        if not answer.accepted:
+            raise Incomplete
+        cost, _by_index = consumed(answer)
+        spent.units += cost
+        self._last_units[operation] = cost
+        return answer.content()
+
+
+class ShardReader(Reader):
+    """Reads collections, which are in order of a sort key."""
+
+    abstract = True
+    needs_sort_key = True

@@ -1,0 +1,233 @@
+"""The users that locustfiles are made of: each waits for its answer, records it, and keeps to its pace."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any, NamedTuple
+
+import locust
+from gevent import GreenletExit
+
+from keyheat.load.guard.allowance import FREE, Reservation
+from keyheat.load.pace.retries import ATTEMPTS, BACKOFF_S, GIVEN_UP, Call, SdkRetries, given_up
+from keyheat.load.record.consumed import Consumed
+from keyheat.load.record.record import Attempt, Direction
+from keyheat.load.run import session
+from keyheat.load.run.load import Load
+from keyheat.load.transport.answer import Answer
+from keyheat.load.users.acknowledged import noting
+from keyheat.load.users.items import NONE, Attributes
+from keyheat.load.users.outcomes import Note, consumed, note_single
+from keyheat.model.units import write_units
+from keyheat.scenario.keys import KeyPattern
+from keyheat.scenario.scenario import Scenario
+
+session.listen(locust.events)  # Locust knows a locustfile's listeners only from what importing it registers
+
+
+class TableUser(locust.User):
+    """A user of the scenario's table: one after the other, it runs its tasks when they are due."""
+
+    abstract = True
+    needs_sort_key = False
+    """Whether the question makes no sense on a table without a sort key."""
+    needs_no_sort_key = False
+    """Whether it finds items by the partition key alone."""
+    needs_text_sort_key = False
+    """Whether it reads the items of a table whose sort keys begin with some text."""
+    needs_indexes: tuple[str, ...] = ()
+    """The indexes that it names: on a table that is there already, they are as the scenario says."""
+    only_ours = ""
+    """Why it loads no table of somebody else's; empty: it may."""
+    beside: tuple[str, ...] = ()
+    """A process to run beside the load, `python -m` and these: see `keyheat.load.beside.helper`."""
+
+    @classmethod
+    def lacks(cls, scenario: Scenario) -> Iterator[str]:
+        """What the scenario lacks for these users, as `message @ $.path`; said before anything starts."""
+        yield from ()
+
+    load: Load
+    keys: KeyPattern
+    rng: Random
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        self.load = environment.keyheat
+        self.keys = self.load.keys
+        self.shards = self.load.order.scenario.keys.shards
+        self.number = next(self.load.numbers)
+        self.rng = Random(f"{self.load.order.scenario.seed}/{self.number}")
+        self._written = 0
+        self.pace = self.load.pace(self.rng)
+
+    def on_start(self) -> None:
+        """Wait for the first task's turn, as for every other."""
+        self.wait()  # type: ignore[no-untyped-call]
+
+    def wait_time(self) -> float:
+        """The task is over: seconds until the next one begins."""
+        under_way = self.load.under_way
+        under_way.pop(self.number, None)
+        wait_s = self.pace.wait()
+        under_way[self.number] = self.load.clock() + wait_s
+        return wait_s
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the run began."""
+        return self.load.clock() - self.load.started_s
+
+    def draw_key(self) -> str:
+        """The partition key that the scenario's pattern touches next."""
+        return self.keys.draw(self.rng, self.elapsed_s)
+
+    def next_sort_key(self) -> str:
+        """A sort key that is later than every one before it: milliseconds, this user, a running number."""
+        self._written += 1
+        return f"{int(self.load.clock() * 1000):013d}-{self.number:07d}-{self._written:06d}"
+
+    def put(self, key: str, sort_key: str | None = None, *, attributes: Attributes = NONE) -> Answer:
+        """Write one item of the scenario's size; on a table with sort keys, under a new one unless stated.
+
+        `attributes` are string attributes that the load test chooses itself; they are a part of the size.
+        """
+        items = self.load.items
+        size = items.draw_size(self.rng)
+        body = items.put(key, sort_key or self.next_sort_key(), self.rng, size, attributes)
+        return self.send("PutItem", body, key=key, direction="write", units=write_units(0, size))
+
+    def spared(self) -> None:
+        """A cache had the answer, and no request is needed: the next one is due as if it had been sent."""
+        self.pace.begin(self.load.clock(), self.load.cost_of("read", 0.0, None))
+
+    def count(self, name: str, number: float = 1) -> None:
+        """Add to something that this load test counts, `group.what`; it ends in `run.json`."""
+        self.load.record.count(name, number)
+
+    def send(
+        self,
+        operation: str,
+        body: bytes,
+        *,
+        key: str,
+        direction: Direction,
+        units: float,
+        table: str | None = None,
+        note: Note | None = None,
+    ) -> Answer:
+        """Send one request and record what came of it; `units` is what it would cost if it were throttled.
+
+        `table` names a table beside the one that is judged; its attempts are counted apart.
+        `note` records a request that one attempt does not describe: a batch, a transaction, a condition.
+        Nothing is sent once the test stops: Locust kills users that wait for their turn, and one whose
+        turn comes in that moment would be killed with a request in flight.
+        """
+        load = self.load
+        if load.stopped.is_set():
+            raise locust.exception.StopUser
+        now_s, cost = load.clock(), load.cost_of(direction, units, table)
+        if table is None and load.key_name is not None:
+            key = load.key_name(key)
+        intended_s = self.pace.begin(now_s, cost)
+        request = _Request(operation, body, key, direction, units, table, note)
+        answer = self._attempt(request, now_s, max(0, int((now_s - intended_s) * 1e6)))
+        if load.retries is not None:
+            answer = self._retry(load.retries, request, answer)
+        if cost and load.unit != "requests" and answer.accepted and not _unprocessed(answer):
+            self.pace.settle(consumed(answer)[0] - cost)
+        load.record.responded(operation, int((load.clock() - intended_s) * 1e6))
+        return answer
+
+    def send_aside(
+        self, operation: str, body: bytes, *, key: str, direction: Direction, units: float
+    ) -> Answer:
+        """Send one request that is no part of the load: a report, say, which comes at a time of its own."""
+        if self.load.stopping:
+            raise locust.exception.StopUser
+        request = _Request(operation, body, key, direction, units, None, None)
+        return self._attempt(request, self.load.clock(), 0)
+
+    def _retry(self, retries: SdkRetries, request: "_Request", answer: Answer) -> Answer:
+        """Send again what the SDK would, after the back-off that it would make; gives the last answer."""
+        record, call = self.load.record, Call(request.operation)
+        while (delay_s := retries.delay_s(call, answer)) is not None:
+            began_s = self.load.clock()
+            if self.load.stopped.wait(delay_s):
+                raise locust.exception.StopUser
+            slept_s = self.load.clock() - began_s
+            record.backed_off(request.operation, int(slept_s * 1e6))
+            record.count(BACKOFF_S, slept_s)
+            record.count(ATTEMPTS)
+            answer = self._attempt(request, self.load.clock(), 0)
+        if given_up(answer):
+            record.count(GIVEN_UP)
+        return answer
+
+    def _attempt(self, request: "_Request", sent_s: float, late_us: int) -> Answer:
+        """Send one request once, and record what came of it."""
+        operation, body, key, direction, _units, table, _note = request
+        held = self._hold(request)
+        self.load.under_way[self.number] = sent_s
+        self.load.silence.in_flight += 1
+        try:
+            answer = noting(self.load.ledger, operation, body, self.load.transport.send)
+        except GreenletExit:
+            attempt = Attempt(operation, direction, key, sent_s, late_us, 0, table)
+            self._came_back(attempt, _UNANSWERED, request, held)
+            raise
+        service_us = int(answer.service_s * 1e6)
+        attempt = Attempt(operation, direction, key, sent_s, late_us, service_us, table)
+        self._came_back(attempt, answer, request, held)
+        return answer
+
+    def _hold(self, request: "_Request") -> Reservation:
+        """Set aside what a request may consume of the run's budget; where there is nothing left, end."""
+        held = self.load.allowance.hold(request.operation, request.direction, request.units)
+        if held is None or self.load.stopping:
+            raise locust.exception.StopUser
+        return held
+
+    def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request", held: Reservation) -> None:
+        """Record what came of a request, and what it consumed of the run's budget."""
+        load = self.load
+        before = None if held is FREE else load.record.consumed.plus(Consumed())
+        self._note(attempt, answer, request.units, request.note)
+        if before is not None:
+            load.allowance.settle(held, load.record.consumed.after(before))
+        load.came_back(attempt.sent_s, answered=answer.failure is None)
+
+    def _note(self, attempt: Attempt, answer: Answer, units: float, note: Note | None) -> None:
+        """Put one answer in the record and in Locust's statistics, where errors have short stable names."""
+        if note is None:
+            failure = note_single(self.load.record, attempt, answer, units)
+        else:
+            failure = note(self.load.record, attempt, answer)
+        self.environment.events.request.fire(
+            request_type="DynamoDB",
+            name=attempt.operation,
+            response_time=answer.service_s * 1000,
+            response_length=len(answer.body),
+            exception=failure,
+            context={},
+        )
+
+
+class _Request(NamedTuple):
+    """One request as a load test states it."""
+
+    operation: str
+    body: bytes
+    key: str
+    direction: Direction
+    units: float
+    table: str | None
+    note: Note | None
+
+
+def _unprocessed(answer: Answer) -> bool:
+    """Whether a part of a batch was refused; the batch then keeps what it was taken to cost."""
+    content = answer.content()
+    return bool(content.get("UnprocessedItems") or content.get("UnprocessedKeys"))
+
+
+_UNANSWERED = Answer(0, b"", 0.0, failure="still_in_flight_at_stop")

@@ -1,0 +1,219 @@
+"""What the live page shows of a run: plain values, made anew each second from what was recorded so far."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from keyheat.load.record.record import Record
+from keyheat.load.record.verdict import Verdict
+from keyheat.load.web.counts import TOP_KEYS, UNITS, beside, hot_keys, rates
+from keyheat.load.web.recent import SHOWN_S, Refused, Resource, Tally, Totals, hottest_throttled, series
+from keyheat.load.web.sentence import RECENT_S, HotKey, Sentence, ended, quiet, throttling, unlimited
+from keyheat.runs.capabilities import Known
+from keyheat.scenario.keynames import digest_number
+
+DIRECTIONS = ("write", "read")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """One process that sends."""
+
+    name: str
+    state: str
+    users: int
+    cpu_percent: float
+    memory_bytes: float
+    silent_s: float | None = None  # since a worker was heard; None: this very process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What does not change while a run goes on."""
+
+    run_id: str
+    scenario: str
+    question: str
+    table: Mapping[str, Any]  # what run.json says of it
+    beside: tuple[str, ...]  # tables that are not judged
+    target: str
+    scale: float
+    started_s: float
+    duration_s: float | None
+    users: int
+    throttles: Known = "yes"  # whether the endpoint ever does
+
+
+@dataclass(slots=True)
+class View:
+    """A run as the page sees it. Each look costs the same, however long the run has been going."""
+
+    subject: Subject
+    tally: Tally = field(default_factory=Tally)
+    totals: Totals = field(default_factory=Totals)
+
+    def look(self, record: Record) -> None:
+        """Read on; call it every second or so, so that no look has much to read."""
+        self.tally.read_on(record.throttles)
+
+    def attempts(self, record: Record, end: int) -> int:
+        """How much was sent until `end`, an epoch second."""
+        return self.totals.until(record.seconds, int(self.subject.started_s), end)[0]
+
+    def content(
+        self,
+        record: Record,
+        verdict: Verdict | None,
+        processes: Sequence[Process],
+        *,
+        missing: Sequence[str],
+        state: str,
+        end: int,
+    ) -> dict[str, Any]:
+        """Everything that the page shows, up to the epoch second `end`, which is not over yet."""
+        self.look(record)
+        recent = self.tally.between(end - RECENT_S, end)
+        capacity = self._capacity(record, end)
+        _attempts, errors = self.totals.until(record.seconds, int(self.subject.started_s), end)
+        return {
+            "state": state,
+            "run": {
+                **asdict(self.subject),
+                "table": self.subject.table["name"],
+                "billing_mode": self.subject.table["billing_mode"],
+                "elapsed_s": max(0.0, end - self.subject.started_s),
+            },
+            "sentence": asdict(confessed(self._said(record, recent, capacity, state, end), verdict)),
+            "end_s": end,
+            "seconds": SHOWN_S,
+            "now": rates(record, end),
+            "errors": {"total": errors, "by_kind": dict(record.errors_by_kind.most_common(5))},
+            "capacity": capacity,
+            "throttles": self._throttles(recent, end),
+            "keys": hot_keys(record),
+            "generator": {
+                "bound": bool(verdict and verdict.bound),
+                "checks": list(verdict.checks) if verdict else [],
+                "missing": list(missing),
+                "lag_p99_ms": record.health.lag.percentile_us(99) / 1000,
+                "late_p99_ms": record.health.late.percentile_us(99) / 1000,
+                "missed": record.health.missed,
+                "late": record.counted.get("arrivals.late", 0),
+                "dropped": record.counted.get("arrivals.dropped", 0),
+                "processes": [asdict(one) for one in processes],
+            },
+            "beside": [beside(record, name) for name in self.subject.beside],
+        }
+
+    def _capacity(self, record: Record, end: int) -> list[dict[str, Any]]:
+        found = series(record.seconds, end - SHOWN_S, end)
+        used = {Resource(row.index, row.direction) for row in found}
+        order = [
+            Resource(index, direction)
+            for index in (None, *(one["name"] for one in self.subject.table["indexes"]))
+            for direction in DIRECTIONS
+        ]
+        return [
+            {
+                "index": one.index,
+                "direction": one.direction,
+                "unit": UNITS[one.direction],
+                **self._limit(one),
+                "consumed": found[one].consumed,
+                "throttled": found[one].throttled,
+            }
+            for one in [*(one for one in order if one in used), *sorted(used - set(order), key=str)]
+        ]
+
+    def _limit(self, one: Resource) -> dict[str, Any]:
+        """What the resource may consume in a second, at the run's scale; None where nothing limits it."""
+        parts = {None: self.subject.table, **{part["name"]: part for part in self.subject.table["indexes"]}}
+        part = parts.get(one.index, {})
+        for name, words in (("provisioned", "provisioned"), ("max_on_demand", "on-demand maximum")):
+            units = (part.get(name) or {}).get(one.direction)
+            if units:
+                return {"limit": units * self.subject.scale, "limit_is": words}
+        return {"limit": None, "limit_is": None}
+
+    def _said(
+        self,
+        record: Record,
+        recent: Counter[Refused],
+        capacity: Sequence[Mapping[str, Any]],
+        state: str,
+        end: int,
+    ) -> Sentence:
+        if self.subject.throttles != "yes" and not self.tally.total:
+            return unlimited(self.subject.throttles)
+        if state == "ended":
+            return ended(self.tally.total, end - self.subject.started_s, self._hottest(record))
+        if recent.total():
+            hot = self._hot_key(record, recent.most_common(1)[0][0], end)
+            return throttling(recent, RECENT_S, hot)
+        if not sum(rates(record, end).values()):
+            return Sentence("Nothing has been sent in the last seconds.", "idle")
+        busiest = max(
+            (one for one in capacity if one["index"] is None and one["limit"]),
+            key=lambda one: sum(one["consumed"][-RECENT_S:]) / one["limit"],
+            default=None,
+        )
+        used = None
+        if busiest is not None:
+            per_s = sum(busiest["consumed"][-RECENT_S:]) / RECENT_S
+            used = (per_s, busiest["limit"], busiest["unit"])
+        last = max((second for second in self.tally.by_second if second < end), default=None)
+        return quiet(self.tally.total.total(), None if last is None else end - last, used)
+
+    def _hot_key(self, record: Record, refused: Refused, end: int) -> HotKey | None:
+        found = hottest_throttled(record.throttles, end - RECENT_S, refused)
+        if found is None:
+            return None
+        number, share = found
+        heat = record.heat.get(refused.direction)  # type: ignore[call-overload]
+        if heat is not None and heat.show_keys:
+            for name, *_ in heat.sketch.top(TOP_KEYS):
+                if digest_number(name) == number:
+                    return HotKey(name, share)
+        return HotKey(f"sha256:{number:016x}", share)
+
+    def _hottest(self, record: Record) -> HotKey | None:
+        """The key that was throttled most in the whole run, by what the sketch of its direction knows."""
+        if not self.tally.total:
+            return None
+        refused = self.tally.total.most_common(1)[0][0]
+        heat = record.heat.get(refused.direction)  # type: ignore[call-overload]
+        top = heat.sketch.top_throttled(1) if heat is not None else []
+        throttled = sum(n for one, n in self.tally.total.items() if one.direction == refused.direction)
+        return HotKey(top[0].name, top[0].throttles / throttled) if top else None
+
+    def _throttles(self, recent: Counter[Refused], end: int) -> dict[str, Any]:
+        rows = [
+            {
+                "constraint": refused.constraint,
+                "index": refused.index,
+                "direction": refused.direction,
+                "reason": refused.reason,
+                "total": total,
+                "per_s": recent[refused] / RECENT_S,
+            }
+            for refused, total in self.tally.total.most_common()
+        ]
+        drawn: dict[str, list[int]] = {}
+        for place, second in enumerate(range(end - SHOWN_S, end)):
+            for refused, number in self.tally.by_second.get(second, Counter()).items():
+                drawn.setdefault(refused.constraint, [0] * SHOWN_S)[place] += number
+        return {
+            "total": self.tally.total.total(),
+            "per_s": recent.total() / RECENT_S,
+            "rows": rows,
+            "by_constraint": drawn,
+        }
+
+
+def confessed(said: Sentence, verdict: Verdict | None) -> Sentence:
+    """The sentence with the generator's own fault before it, where it has one."""
+    if verdict is None or not verdict.bound:
+        return said
+    first = "The load generator is the limit, and what follows says little of the table."
+    return Sentence(f"{first} {said.text}", "invalid")

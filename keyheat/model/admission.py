@@ -1,0 +1,228 @@
+"""What one resource, the table or an index, asks of a request before it serves it.
+
+    request -> account quota -> on-demand maximum -> provisioned throughput -> partition -> served
+               (on-demand mode: the first two)       (provisioned mode)
+
+Reads and writes have a lane each, with buckets of their own. The gates of a lane hold for the resource as a
+whole: a partition may serve anything up to its own ceiling as long as they hold, which is what AWS calls
+instant adaptive capacity. Sources:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html and
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
+"""
+
+from dataclasses import dataclass, field
+from random import Random
+
+from keyheat.model.backlog import Backlog
+from keyheat.model.behaviour import Behaviour
+from keyheat.model.bucket import Bucket, TokenBucket
+from keyheat.model.growth import Growth
+from keyheat.model.meter import Meter
+from keyheat.model.minutes import ResourceRecord, Setting
+from keyheat.model.nodes import Caller, provisioned_bucket
+from keyheat.model.partitions import (
+    Partition,
+    PartitionKind,
+    Partitions,
+    provisioned_partitions,
+    warm_partitions,
+)
+from keyheat.model.resources import (
+    NO_THROUGHPUT,
+    ON_DEMAND_START,
+    TABLE_QUOTA,
+    Cause,
+    Direction,
+    Refusal,
+    Throughput,
+    highest,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """The capacity of one resource at one time, units per second before `scale`."""
+
+    on_demand: bool
+    provisioned: Throughput | None
+    max_on_demand: Throughput | None
+    warm: Throughput | None
+    account: Throughput
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A bucket for the resource as a whole, and what to say when it is empty."""
+
+    bucket: Bucket
+    refusal: Refusal
+
+
+@dataclass(slots=True)
+class Lane:
+    """One direction of one resource."""
+
+    key_range: Refusal
+    meter: Meter
+    gates: tuple[Gate, ...] = ()
+
+    def refusing(self, units: float, now_s: float) -> Refusal | None:
+        """The first gate that would refuse; None where all would let the request pass. Spends nothing."""
+        for gate in self.gates:
+            if not gate.bucket.allows(units, now_s):
+                return gate.refusal
+        return None
+
+    def spend(self, units: float, now_s: float) -> None:
+        """Take from every gate, after all were asked."""
+        for gate in self.gates:
+            gate.bucket.take(units, now_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What all resources of one table share."""
+
+    behaviour: Behaviour
+    scale: float
+    rng: Random
+    account: dict[Direction, TokenBucket]
+    caller: Caller
+
+
+@dataclass(slots=True)
+class ResourceModel:
+    """The table itself or one global secondary index: two lanes over one set of partitions."""
+
+    index: str | None
+    around: Surroundings
+    partitions: Partitions
+    growth: Growth
+    read: Lane
+    write: Lane
+    record: ResourceRecord
+    write_buffer_units: float
+    rates: Rates
+    blocker: Partition | None = field(default=None)
+
+    @classmethod
+    def new(
+        cls,
+        index: str | None,
+        rates: Rates,
+        around: Surroundings,
+        *,
+        now_s: float,
+        has_lsi: bool = False,
+        record: ResourceRecord | None = None,
+    ) -> "ResourceModel":
+        """A resource just created, with full buckets; `record` continues that of an earlier namesake."""
+        buffer = 0.0 if index is None else around.behaviour.index_buffer_units
+        kind = PartitionKind(
+            behaviour=around.behaviour, scale=around.scale, has_lsi=has_lsi, write_buffer_units=buffer
+        )
+        warm = _capability(rates)
+        count = warm_partitions(warm)
+        if not rates.on_demand and rates.provisioned is not None:
+            count = max(count, provisioned_partitions(rates.provisioned))
+        if record is None:
+            meters = (Meter(index, Direction.READ, now_s), Meter(index, Direction.WRITE, now_s))
+            record = ResourceRecord(index, meters)
+        resource = cls(
+            index=index,
+            around=around,
+            partitions=Partitions(count, kind, now_s=now_s, rng=around.rng),
+            growth=Growth(warm, around.behaviour, around.rng, now_s),
+            read=Lane(Refusal(index, Direction.READ, Cause.KEY_RANGE), record.meters[0]),
+            write=Lane(Refusal(index, Direction.WRITE, Cause.KEY_RANGE), record.meters[1]),
+            record=record,
+            write_buffer_units=buffer,
+            rates=rates,
+        )
+        resource.set(rates, now_s)
+        return resource
+
+    def set(self, rates: Rates, now_s: float) -> None:
+        """Change the capacity: what was saved stays, partitions only split, warm throughput only rises."""
+        self.rates = rates
+        self.growth.raise_to(_capability(rates))
+        if not rates.on_demand and rates.provisioned is not None:
+            self.partitions.spread(provisioned_partitions(rates.provisioned), now_s)
+        self.partitions.spread(warm_partitions(self.growth.warm), now_s)
+        self.read.gates = self._gates(Direction.READ, self.read, now_s)
+        self.write.gates = self._gates(Direction.WRITE, self.write, now_s)
+        self.record.settings.append(
+            Setting(
+                now_s,
+                None if rates.on_demand else rates.provisioned,
+                rates.max_on_demand if rates.on_demand else None,
+            )
+        )
+
+    def advance(self, now_s: float) -> None:
+        """Keep the second before; on-demand growth: once a minute, look at the peak, and do what is due."""
+        self.partitions.note(now_s)
+        if self.rates.on_demand and self.growth.due(self.record.meters, self.around.scale, now_s):
+            self.partitions.spread(warm_partitions(self.growth.warm), now_s)
+
+    def _gates(self, direction: Direction, lane: Lane, now_s: float) -> tuple[Gate, ...]:
+        rates = self.rates
+        kept = {gate.refusal.cause: gate.bucket for gate in lane.gates}
+        gates = []
+        if rates.on_demand:
+            refusal = Refusal(self.index, direction, Cause.ACCOUNT)
+            gates.append(Gate(self.around.account[direction], refusal))
+            own, cause = rates.max_on_demand, Cause.MAX_ON_DEMAND
+        else:
+            own, cause = rates.provisioned, Cause.PROVISIONED
+        rate = (own or NO_THROUGHPUT).of(direction)
+        if rate is not None:
+            bucket = self._bucket(direction, rate, kept.get(cause), now_s)
+            gates.append(Gate(bucket, Refusal(self.index, direction, cause)))
+        return tuple(gates)
+
+    def _bucket(self, direction: Direction, rate: float, kept: Bucket | None, now_s: float) -> Bucket:
+        """The bucket for the capacity that the resource was given; `kept` is the one that it had."""
+        around = self.around
+        behaviour, scale = around.behaviour, around.scale
+        if not self.rates.on_demand and (self.index is None or direction is Direction.READ):
+            return provisioned_bucket(
+                kept,
+                rate,
+                behaviour=behaviour,
+                scale=scale,
+                caller=around.caller,
+                rng=around.rng,
+                now_s=now_s,
+            )
+        depth = rate * behaviour.quota_depth_s
+        if not self.rates.on_demand:
+            depth = max(rate * behaviour.burst_s, behaviour.burst_floor_units)
+        if direction is Direction.WRITE:
+            depth += self.write_buffer_units
+        rate, depth = rate * scale, depth * scale
+        if kept is not None:
+            return kept.resized(rate=rate, depth=depth, now_s=now_s)
+        full = TokenBucket.full(rate=rate, depth=depth, now_s=now_s)
+        if self.index is None or direction is Direction.READ:
+            return full
+        least, most = behaviour.index_rest_units
+        return Backlog(bucket=full, rest=(least * scale, most * scale), rng=around.rng)
+
+
+def account_buckets(
+    account: Throughput, behaviour: Behaviour, scale: float, now_s: float
+) -> dict[Direction, TokenBucket]:
+    """The quota of a table together with its indexes, one bucket per direction."""
+    buckets = {}
+    for direction in Direction:
+        quota = account.of(direction)
+        rate = (TABLE_QUOTA.of(direction) or 0.0 if quota is None else quota) * scale
+        buckets[direction] = TokenBucket.full(rate=rate, depth=rate * behaviour.quota_depth_s, now_s=now_s)
+    return buckets
+
+
+def _capability(rates: Rates) -> Throughput:
+    """What a resource set to `rates` can serve at once."""
+    start = ON_DEMAND_START if rates.on_demand else (rates.provisioned or NO_THROUGHPUT)
+    return highest(start, rates.warm or NO_THROUGHPUT)

@@ -1,0 +1,91 @@
+"""What AWS does not publish, or only shows: the model's parameters, each with its default and why."""
+
+from dataclasses import dataclass
+
+from keyheat.model import limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """How an account's DynamoDB behaves beyond the published limits. Units and rates are before `scale`."""
+
+    burst_s: float = limits.BURST_S
+    """Seconds of unused provisioned capacity a table may save and spend later."""
+
+    burst_floor_units: float = 2_600.0
+    """Least burst of a provisioned table or index: small ones are served more generously than documented. An
+    AWS workshop put 2,500 items into a table of 5 write units within 134 s, on one connection."""
+
+    nodes: int = 6
+    """Admission nodes that hand out a small table's capacity. On a new table of 1 write unit one of them was
+    spent, and of twelve updates of 351 units that came at once on connections of their own four were served
+    and a fifth reached the partition (github.com/radkawar/stackd, testdata/aws/dynamodb)."""
+
+    nodes_below_units_per_s: float = 25.0
+    """Rate from which a table behaves as one bucket: chunks show at 5 units per second, not at 100."""
+
+    node_chunk_units: float = 100.0
+    """Least chunk that a node is handed: at 5 write units, 100 puts at full speed between two pauses."""
+
+    node_chunk_s: float = 20.0
+    """Seconds of the whole rate in one chunk, where that is more; a chunk must outlast `node_grant_s`."""
+
+    node_grant_s: tuple[float, float] = (1.0, 7.0)
+    """Seconds from a node's first spending to its next chunk, drawn evenly: "every few seconds". Pauses of
+    0.4 to 6 s were seen after the 0.8 s in which a client had spent a chunk."""
+
+    partition_depth_s: float = 1.5
+    """Seconds of its ceiling that one partition may serve in an instant. Ceilings hold per second, but one
+    item of a new table was seen to take 1,404 write units at once, and no fifth update of 351."""
+
+    quota_depth_s: float = 1.0
+    """Seconds of its rate that an on-demand maximum or the account's quota may let through in an instant."""
+
+    index_buffer_units: float = 16_900.0
+    """Index writes that may wait before the table is held back. An index of 1 write unit took about 19,560
+    units in a minute (AWS workshop, github.com/aws-samples/amazon-dynamodb-labs): 2,600 + 60 + this."""
+
+    index_rest_units: tuple[float, float] = (10.0, 45.0)
+    """Units by which a full buffer drains before writes to the table are let in again, drawn evenly.
+    In the same workshop a client whose nine retries took 25 s gave up on an index of 1 unit."""
+
+    split_heat_s: tuple[float, float] = (240.0, 600.0)
+    """Seconds for which a partition is hot before it splits for heat, drawn evenly from this span. AWS says
+    "minutes"; one public measurement of a read-hot key shows eight."""
+
+    split_busy_share: float = 0.65
+    """Part of its ceiling from which a partition is hot without a throttle: AWS goes by consumption. A key
+    that had been written at 900 a second was then read at 6,000 at once, which takes two partitions; one
+    that had come to 1,385 by steps was then written at 2,000 without a throttle, which takes more than two
+    (github.com/andrestone/dynamodb-load-test)."""
+
+    heat_memory_s: float = 60.0
+    """A partition that was not hot for so long is cool again, and its heat starts from nothing."""
+
+    split_least_share: float = 0.1
+    """Least part of the heat that the lighter side of a split must take, or the split would not help."""
+
+    sampled_positions: int = 256
+    """How many of its refused positions a hot partition remembers: the observed key distribution."""
+
+    sequence_share: float = 0.8
+    """An item collection is ever-increasing when this share of its later positions lies above its earlier."""
+
+    growth_delay_s: tuple[float, float] = (240.0, 600.0)
+    """Seconds from a new on-demand peak to the partitions that carry twice as much, drawn evenly."""
+
+    update_s: tuple[float, float] = (120.0, 300.0)
+    """Seconds that an UpdateTable takes which needs new partitions or switches the mode, drawn evenly:
+    "several minutes" (docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html)."""
+
+    update_warm_s: tuple[float, float] = (5.0, 30.0)
+    """Seconds that an UpdateTable takes within the warm throughput, which needs no new partition, drawn
+    evenly: "instantly" (warm-throughput-scenarios.html, beside the page above); users saw 5 to 10 seconds
+    (github.com/cortexproject/cortex/issues/1108)."""
+
+    alarm_delay_s: tuple[float, float] = (60.0, 180.0)
+    """Seconds from the end of a minute until the alarms of auto scaling act on it, drawn evenly for each of
+    them: "a short delay of up to a few minutes" (metrics-dimensions.html, as above)."""
+
+
+DEFAULT = Behaviour()

@@ -1,0 +1,230 @@
+"""One-minute datapoints, named and shaped as CloudWatch names and shapes them.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Final
+
+from keyheat.model import limits
+from keyheat.model.meter import Meter, Tally, Track, events
+from keyheat.model.resources import Cause, Direction, Throughput
+
+Dimensions = tuple[tuple[str, str], ...]
+
+COUNT: Final = "Count"
+MILLISECONDS: Final = "Milliseconds"
+
+_CAUSE_METRIC = {
+    Cause.KEY_RANGE: "KeyRangeThroughputThrottleEvents",
+    Cause.PROVISIONED: "ProvisionedThroughputThrottleEvents",
+    Cause.ACCOUNT: "AccountLimitThrottleEvents",
+    Cause.MAX_ON_DEMAND: "MaxOnDemandThroughputThrottleEvents",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Datapoint:
+    """The values of one period; `start_s` is the epoch second at which it begins."""
+
+    start_s: int
+    sum: float
+    count: int
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One metric of one resource: its datapoints in order of time."""
+
+    metric: str
+    unit: str
+    dimensions: Dimensions
+    period_s: int
+    points: tuple[Datapoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The capacity that a resource has from `at_s` on; None where its billing mode has no such number."""
+
+    at_s: float
+    provisioned: Throughput | None
+    max_on_demand: Throughput | None
+
+
+@dataclass(slots=True)
+class ResourceRecord:
+    """What CloudWatch knows of one resource: two meters and the history of its settings."""
+
+    index: str | None
+    meters: tuple[Meter, Meter]
+    settings: list[Setting] = field(default_factory=list)
+
+    def end(self, now_s: float) -> None:
+        """The resource is deleted: its datapoints stay, and no more are published."""
+        self.settings.append(Setting(now_s, None, None))
+        for meter in self.meters:
+            meter.until_s = now_s
+
+
+class Minutes:
+    """Every datapoint of one table: the model records units and throttles, the endpoint records requests."""
+
+    __slots__ = ("_records", "_requests")
+
+    def __init__(self, records: Iterable[ResourceRecord]) -> None:
+        self._records = records
+        self._requests: dict[tuple[str, str | None], Track] = {}
+
+    def throttled_request(self, operation: str, now_s: float) -> None:
+        """One API call with a throttled event in it (a batch: only if every item was throttled)."""
+        self._count("ThrottledRequests", operation, 1.0, now_s)
+
+    def throttled_requests(self, operation: str, count: int, now_s: float) -> None:
+        """So many API calls as `throttled_request` counts one."""
+        if count:
+            self._track("ThrottledRequests", operation).of(int(now_s) // limits.MINUTE_S).merge(events(count))
+
+    def completed(
+        self, operation: str, latency_ms: float, now_s: float, returned_items: int | None = None
+    ) -> None:
+        """One successful API call; `returned_items` for Query and Scan."""
+        self._count("SuccessfulRequestLatency", operation, latency_ms, now_s)
+        if returned_items is not None:
+            self._count("ReturnedItemCount", operation, float(returned_items), now_s)
+
+    def system_error(self, operation: str, now_s: float) -> None:
+        """One API call that failed with HTTP 500."""
+        self._count("SystemErrors", operation, 1.0, now_s)
+
+    def user_error(self, now_s: float) -> None:
+        """One API call that failed with HTTP 400, throttles and failed conditions excepted.
+
+        CloudWatch has one such series per account, so its dimensions are empty: add it up over all tables.
+        """
+        self._count("UserErrors", None, 1.0, now_s)
+
+    def conditional_check_failed(self, now_s: float) -> None:
+        """One write whose condition did not hold."""
+        self._count("ConditionalCheckFailedRequests", None, 1.0, now_s)
+
+    def transaction_conflict(self, now_s: float) -> None:
+        """One request refused because a transaction was under way on its item."""
+        self._count("TransactionConflict", None, 1.0, now_s)
+
+    def series(self, table_name: str, start_s: float, end_s: float) -> list[Series]:
+        """Every series with a datapoint from the minute of `start_s` up to, not including, `end_s`."""
+        first = int(start_s // limits.MINUTE_S)
+        past = -int(-end_s // limits.MINUTE_S)
+        found = [
+            *_capacity_series(self._records, table_name, range(first, past)),
+            *_setting_series(self._records, table_name, range(first, past)),
+            *_request_series(self._requests, table_name, range(first, past)),
+        ]
+        return [series for series in found if series.points]
+
+    def _count(self, metric: str, operation: str | None, value: float, now_s: float) -> None:
+        self._track(metric, operation).add(value, now_s)
+
+    def _track(self, metric: str, operation: str | None) -> Track:
+        track = self._requests.get((metric, operation))
+        if track is None:
+            track = self._requests[metric, operation] = Track()
+        return track
+
+
+def _capacity_series(records: Iterable[ResourceRecord], table: str, minutes: range) -> Iterator[Series]:
+    throttles: dict[tuple[str, Dimensions], dict[int, Tally]] = {}
+    for record in records:
+        dimensions = _resource(table, record.index)
+        for meter in record.meters:
+            side = meter.direction.title()
+            yield Series(
+                f"Consumed{side}CapacityUnits", COUNT, dimensions, limits.MINUTE_S, _consumed(meter, minutes)
+            )
+            for cause, tallies in meter.throttles_by_minute().items():
+                _merge(throttles.setdefault((f"{side}ThrottleEvents", dimensions), {}), tallies)
+                # CloudWatch lists this one metric under the table alone, its indexes' events included.
+                of_table = cause is Cause.ACCOUNT and meter.direction is Direction.WRITE
+                owner = _resource(table, None) if of_table else dimensions
+                _merge(throttles.setdefault((side + _CAUSE_METRIC[cause], owner), {}), tallies)
+    for (metric, dimensions), tallies in throttles.items():
+        yield Series(metric, COUNT, dimensions, limits.MINUTE_S, _points(tallies, minutes))
+
+
+def _consumed(meter: Meter, minutes: range) -> tuple[Datapoint, ...]:
+    """Datapoints of every minute of the resource's life; an idle minute has one sample of zero."""
+    alive = range(
+        max(minutes.start, int(meter.since_s // limits.MINUTE_S)),
+        min(minutes.stop, int(min(meter.until_s, minutes.stop * limits.MINUTE_S) // limits.MINUTE_S) + 1),
+    )
+    tallies = meter.consumed_by_minute()
+    idle = Tally(0.0, 1, 0.0, 0.0)
+    return tuple(_point(minute, tallies.get(minute, idle)) for minute in alive)
+
+
+def _setting_series(records: Iterable[ResourceRecord], table: str, minutes: range) -> Iterator[Series]:
+    for record in records:
+        for direction in Direction:
+            side = direction.title()
+            provisioned = [(s.at_s, _side(s.provisioned, direction)) for s in record.settings]
+            maximum = [(s.at_s, _side(s.max_on_demand, direction)) for s in record.settings]
+            for metric, history in (
+                (f"Provisioned{side}CapacityUnits", provisioned),
+                (f"OnDemandMax{side}RequestUnits", maximum),
+            ):
+                points = _setting_points(history, minutes)
+                yield Series(metric, COUNT, _resource(table, record.index), limits.SETTING_PERIOD_S, points)
+
+
+def _side(pair: Throughput | None, direction: Direction) -> float | None:
+    return None if pair is None else pair.of(direction)
+
+
+def _setting_points(history: list[tuple[float, float | None]], minutes: range) -> tuple[Datapoint, ...]:
+    """One point per five minutes, with every value that was in force at some time in them as a sample."""
+    period = limits.SETTING_PERIOD_S
+    first_s = -(-minutes.start * limits.MINUTE_S // period) * period
+    points = []
+    for start_s in range(first_s, minutes.stop * limits.MINUTE_S, period):
+        tally = Tally()
+        ends = [at_s for at_s, _ in history[1:]] + [inf]
+        for (at_s, value), replaced_s in zip(history, ends, strict=True):
+            if value is not None and at_s < start_s + period and replaced_s > start_s:
+                tally.add(value)
+        if tally.count:
+            points.append(Datapoint(start_s, tally.sum, tally.count, tally.minimum, tally.maximum))
+    return tuple(points)
+
+
+def _request_series(
+    requests: Mapping[tuple[str, str | None], Track], table: str, minutes: range
+) -> Iterator[Series]:
+    for (metric, operation), track in requests.items():
+        unit = MILLISECONDS if metric == "SuccessfulRequestLatency" else COUNT
+        dimensions: Dimensions = () if metric == "UserErrors" else _resource(table, None)
+        if operation is not None:
+            dimensions = (*dimensions, ("Operation", operation))
+        yield Series(metric, unit, dimensions, limits.MINUTE_S, _points(track.tallies, minutes))
+
+
+def _resource(table: str, index: str | None) -> Dimensions:
+    dimensions: Dimensions = (("TableName", table),)
+    return dimensions if index is None else (*dimensions, ("GlobalSecondaryIndexName", index))
+
+
+def _merge(into: dict[int, Tally], tallies: Mapping[int, Tally]) -> None:
+    for minute, tally in tallies.items():
+        into.setdefault(minute, Tally()).merge(tally)
+
+
+def _points(tallies: Mapping[int, Tally], minutes: range) -> tuple[Datapoint, ...]:
+    return tuple(_point(minute, tallies[minute]) for minute in sorted(tallies) if minute in minutes)
+
+
+def _point(minute: int, tally: Tally) -> Datapoint:
+    return Datapoint(minute * limits.MINUTE_S, tally.sum, tally.count, tally.minimum, tally.maximum)

@@ -1,0 +1,190 @@
+"""The provisioned capacity of a small table as its admission nodes hand it out, in chunks.
+
+    reserve, earned at `rate` --a chunk each, every few seconds--> node, node, node ... --> requests
+                                                                    a connection stays with one node
+
+DynamoDB's request routers keep tokens of their own, which a global admission control replenishes every few
+seconds; a router admits a request while it has any token left, and may end up in debt. A large table's chunks
+are large and nobody notices. On a table of a few units a client sees about a hundred requests at full speed,
+then nothing for some seconds, and another connection is served while the first one is refused. Source:
+https://www.usenix.org/system/files/atc22-elhemali.pdf (section 4.3, "Global admission control")
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from random import Random
+
+from keyheat.model.behaviour import Behaviour
+from keyheat.model.bucket import Bucket, TokenBucket
+
+
+@dataclass(slots=True)
+class Caller:
+    """Whose request is being admitted: the number of the connection that it came on.
+
+    None is a client with so many connections that it finds the node with the most tokens.
+    """
+
+    connection: int | None = None
+
+
+@dataclass(slots=True)
+class Node:
+    """One admission node: the units that it may still spend, and when it is handed more."""
+
+    tokens: float
+    due_s: float = inf
+
+
+@dataclass(slots=True, kw_only=True)
+class NodeBucket:
+    """A bucket for a whole resource, of which every node holds a part. `take` asks the caller's node."""
+
+    reserve: TokenBucket
+    nodes: tuple[Node, ...]
+    chunk_units: float
+    grant_s: tuple[float, float]
+    caller: Caller
+    rng: Random
+
+    @property
+    def rate(self) -> float:
+        """Units earned per second, by all nodes together."""
+        return self.reserve.rate
+
+    @property
+    def depth(self) -> float:
+        """The most units that nodes and reserve hold together."""
+        return self.reserve.depth + self.chunk_units * len(self.nodes)
+
+    @property
+    def tokens(self) -> float:
+        """Units that nodes and reserve held when last spent from; a node in debt counts against the rest."""
+        return self.reserve.tokens + sum(node.tokens for node in self.nodes)
+
+    def held(self, now_s: float) -> float:
+        """Units that callers on all nodes together may spend now."""
+        return sum(max(0.0, tokens) for tokens in self._handed_out(now_s))
+
+    def allows(self, units: float, now_s: float) -> bool:
+        """Whether `take` would succeed: the caller's node holds any token. Asking never spends."""
+        return self._of(self._mine(now_s), now_s) > 0
+
+    def take(self, units: float, now_s: float) -> bool:
+        """Spend `units` at the caller's node, which may end up in debt; False where it holds nothing."""
+        node = self._mine(now_s)
+        self._settle(node, now_s)
+        if node.tokens <= 0:
+            return False
+        self._spend(node, units, now_s)
+        return True
+
+    def spend(self, units: float, now_s: float) -> None:
+        """Take `units` without asking, as callers on all nodes would; what is not there is their debt."""
+        for node in self.nodes:
+            self._settle(node, now_s)
+        for node in sorted(self.nodes, key=lambda node: -node.tokens):
+            part = min(units, max(0.0, node.tokens))
+            if part:
+                self._spend(node, part, now_s)
+                units -= part
+        for node in self.nodes if units > 0 else ():
+            self._spend(node, units / len(self.nodes), now_s)
+
+    def room(self, now_s: float, span_s: float) -> float:
+        """Units that callers on all nodes could spend in the span that begins now, its grants included."""
+        left, room = max(0.0, self.reserve.room(now_s, span_s)), 0.0
+        for node in self.nodes:
+            granted = min(self.chunk_units - node.tokens, left) if node.due_s < now_s + span_s else 0.0
+            left -= granted
+            room += max(0.0, node.tokens + granted)
+        return room
+
+    def drain(self, units: float, now_s: float, span_s: float) -> None:
+        """Take `units` that callers on all nodes spent in the span that begins now.
+
+        A node is handed its chunk when that is due, for its next one is due by that moment.
+        """
+        if not units:
+            return
+        ends_s = now_s + span_s
+        for node in sorted(self.nodes, key=lambda node: node.due_s):
+            if node.due_s < ends_s:
+                self._settle(node, max(now_s, node.due_s))
+        self.spend(units, ends_s)
+
+    def resized(self, *, rate: float, depth: float, now_s: float) -> TokenBucket:
+        """All of it in one bucket, after a change of capacity: what was saved stays, as far as it fits."""
+        saved = self.reserve.held(now_s) + sum(node.tokens for node in self.nodes)
+        return TokenBucket(rate, depth, min(depth, saved), now_s)
+
+    def _mine(self, now_s: float) -> Node:
+        connection = self.caller.connection
+        if connection is None:
+            return max(self.nodes, key=lambda node: self._of(node, now_s))
+        return self.nodes[connection % len(self.nodes)]
+
+    def _of(self, node: Node, now_s: float) -> float:
+        """What a node holds now, with the grant that is due."""
+        if now_s < node.due_s:
+            return node.tokens
+        wanted = self.chunk_units - node.tokens
+        return node.tokens + min(wanted, max(0.0, self.reserve.held(now_s)))
+
+    def _handed_out(self, now_s: float) -> Iterator[float]:
+        left = max(0.0, self.reserve.held(now_s))
+        for node in self.nodes:
+            granted = min(self.chunk_units - node.tokens, left) if now_s >= node.due_s else 0.0
+            left -= granted
+            yield node.tokens + granted
+
+    def _settle(self, node: Node, now_s: float) -> None:
+        if now_s < node.due_s:
+            return
+        tokens = self._of(node, now_s)
+        self.reserve.spend(tokens - node.tokens, now_s)
+        node.tokens = tokens
+        node.due_s = inf if tokens >= self.chunk_units else now_s + self.rng.uniform(*self.grant_s)
+
+    def _spend(self, node: Node, units: float, now_s: float) -> None:
+        node.tokens -= units
+        if node.due_s == inf:
+            node.due_s = now_s + self.rng.uniform(*self.grant_s)
+
+
+def provisioned_bucket(
+    kept: Bucket | None,
+    rate: float,
+    *,
+    behaviour: Behaviour,
+    scale: float,
+    caller: Caller,
+    rng: Random,
+    now_s: float,
+) -> Bucket:
+    """The bucket of a table or index with `rate` provisioned units per second, before `scale`.
+
+    `kept` is the one that it had: what was saved stays saved, as far as it fits.
+    """
+    depth = max(rate * behaviour.burst_s, behaviour.burst_floor_units) * scale
+    if kept is not None and (kept.rate, kept.depth) == (rate * scale, depth):
+        return kept
+    whole: Bucket = TokenBucket.full(rate=rate * scale, depth=depth, now_s=now_s)
+    if kept is not None:
+        whole = kept.resized(rate=rate * scale, depth=depth, now_s=now_s)
+    if rate >= behaviour.nodes_below_units_per_s:
+        return whole
+    chunk_units = max(behaviour.node_chunk_units, rate * behaviour.node_chunk_s) * scale
+    in_hand = min(chunk_units, whole.tokens / behaviour.nodes)
+    handed_out = chunk_units * behaviour.nodes
+    return NodeBucket(
+        reserve=TokenBucket(
+            rate * scale, depth - handed_out, whole.tokens - in_hand * behaviour.nodes, now_s
+        ),
+        nodes=tuple(Node(in_hand, inf if in_hand == chunk_units else now_s) for _ in range(behaviour.nodes)),
+        chunk_units=chunk_units,
+        grant_s=behaviour.node_grant_s,
+        caller=caller,
+        rng=rng,
+    )

@@ -1,0 +1,244 @@
+"""Partitions of a table or index: which one a position falls on, what each may serve, and how they split.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.Partitions.html and
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from math import ceil
+from random import Random
+
+from keyheat.model import limits
+from keyheat.model.backlog import Backlog
+from keyheat.model.behaviour import Behaviour
+from keyheat.model.bucket import TokenBucket
+from keyheat.model.heat import Heat, split_point
+from keyheat.model.keyspace import WHOLE, even_boundaries, middle, point
+from keyheat.model.partition_log import Counts, PartitionLog
+from keyheat.model.resources import Direction, Throughput
+
+EVENTUAL_READ_WEIGHT = limits.PARTITION_READ_UNITS_PER_S / limits.EVENTUAL_READ_PARTITION_UNITS_PER_S
+
+
+def provisioned_partitions(provisioned: Throughput) -> int:
+    """Partitions of a new provisioned table: each carries its part of reads and writes together.
+
+    AWS no longer publishes the rule; this is the last one it did, and it agrees with what was observed since
+    (1,500 write units: 2 partitions; 10,000: at least 10).
+    """
+    reads = (provisioned.read or 0) / limits.PARTITION_READ_UNITS_PER_S
+    writes = (provisioned.write or 0) / limits.PARTITION_WRITE_UNITS_PER_S
+    return max(1, ceil(reads + writes))
+
+
+def warm_partitions(warm: Throughput) -> int:
+    """Partitions that serve `warm` reads and writes at once: 12,000 and 4,000 take 4."""
+    reads = ceil((warm.read or 0) / limits.PARTITION_READ_UNITS_PER_S)
+    writes = ceil((warm.write or 0) / limits.PARTITION_WRITE_UNITS_PER_S)
+    return max(1, reads, writes)
+
+
+@dataclass(slots=True)
+class Partition:
+    """One key range: what it may still read and write, how hot it is, how much it stores."""
+
+    read: TokenBucket
+    write: TokenBucket | Backlog
+    heat: Heat
+    size_bytes: float = 0.0
+    seen: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """When it was last looked at; until then, the units read and written and its hot seconds."""
+    number: int = 0  # in the order in which partitions came to be
+    refused_reads: float = 0.0
+    refused_writes: float = 0.0
+
+    @property
+    def counts(self) -> Counts:
+        """Units that it read and wrote, and requests that it refused, since it came to be."""
+        return self.read.spent, self.write.spent, self.refused_reads, self.refused_writes
+
+    def refused(self, direction: Direction, requests: float) -> None:
+        """Count refusals, that of one request or the mean of many."""
+        if direction is Direction.WRITE:
+            self.refused_writes += requests
+        else:
+            self.refused_reads += requests
+
+    def busy(self, position: bytes, now_s: float, behaviour: Behaviour) -> bool:
+        """Heat up if it was near its ceiling since the last look; True when it is hot enough to split."""
+        (at_s, read, write, hot_s), heat = self.seen, self.heat
+        self.seen = (now_s, self.read.spent, self.write.spent, heat.hot_s)
+        span_s = now_s - at_s
+        if span_s <= 0.0:
+            return False
+        shares = (self.read.spent - read) / self.read.rate, (self.write.spent - write) / self.write.rate
+        if max(shares) < behaviour.split_busy_share * span_s:
+            return False
+        hot = heat.busy(position, span_s, hot_s, now_s, behaviour)
+        self.seen = (*self.seen[:3], heat.hot_s)
+        return hot
+
+    def cool(self, cold: Heat) -> None:
+        """Begin again with no heat."""
+        self.heat = cold
+        self.seen = (*self.seen[:3], cold.hot_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionKind:
+    """What the partitions of one resource have in common. Depths and rates are before `scale`."""
+
+    behaviour: Behaviour
+    scale: float
+    has_lsi: bool = False
+    write_buffer_units: float = 0.0
+
+    def fresh(self, now_s: float, rng: Random) -> Partition:
+        """A partition that has served nothing yet."""
+        depth_s = self.behaviour.partition_depth_s
+        read = limits.PARTITION_READ_UNITS_PER_S * self.scale
+        write = limits.PARTITION_WRITE_UNITS_PER_S * self.scale
+        return Partition(
+            read=TokenBucket.full(rate=read, depth=read * depth_s, now_s=now_s),
+            write=self._write(write, write * depth_s, now_s, rng),
+            heat=Heat.cold(self.behaviour, rng),
+            seen=(now_s, 0.0, 0.0, 0.0),
+        )
+
+    def _write(self, rate: float, depth: float, now_s: float, rng: Random) -> TokenBucket | Backlog:
+        """What a partition may write; an index has a buffer before each, which holds back once it is full."""
+        buffer = self.write_buffer_units * self.scale
+        full = TokenBucket.full(rate=rate, depth=depth + buffer, now_s=now_s)
+        if not buffer:
+            return full
+        least, most = self.behaviour.index_rest_units
+        return Backlog(bucket=full, rest=(least * self.scale, most * self.scale), rng=rng)
+
+
+class Partitions:
+    """The ordered key ranges of one resource. They only ever split; every position is on exactly one."""
+
+    __slots__ = ("_boundaries", "_kind", "_partitions", "_rng", "log", "splits")
+
+    def __init__(self, count: int, kind: PartitionKind, *, now_s: float, rng: Random) -> None:
+        self._kind = kind
+        self._rng = rng
+        self._boundaries = even_boundaries(count)
+        self._partitions = [kind.fresh(now_s, rng) for _ in range(count)]
+        self.splits: list[tuple[int, float]] = []
+        """Every split so far: the number that the partition had then, and when; what streams follow."""
+        self.log = PartitionLog()
+        for number, partition in enumerate(self._partitions):
+            partition.number = self.log.bear(now_s, None, number / count)
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def __iter__(self) -> Iterator[Partition]:
+        """The partitions in key order."""
+        return iter(self._partitions)
+
+    @property
+    def boundaries(self) -> tuple[bytes, ...]:
+        """The first position of every partition but the first."""
+        return tuple(self._boundaries)
+
+    def number(self, position: bytes) -> int:
+        """The number of the partition that a position falls on, counted from 0 in key order."""
+        return bisect_right(self._boundaries, position)
+
+    def at(self, position: bytes) -> Partition:
+        """The partition that a position falls on."""
+        return self._partitions[bisect_right(self._boundaries, position)]
+
+    def note(self, now_s: float) -> None:
+        """A second begins: keep what the partitions counted in the one before it."""
+        self.log.note(self._partitions, now_s)
+
+    def refused(self, position: bytes, now_s: float, direction: Direction) -> None:
+        """Record that a partition throttled a request; it splits once that has gone on for minutes."""
+        number = self.number(position)
+        self._partitions[number].refused(direction, 1.0)
+        if self._partitions[number].heat.refused(position, now_s, self._kind.behaviour):
+            self._relieve(number, now_s)
+
+    def throttled(self, number: int, drawn: Callable[[int], Iterable[bytes]], now_s: float) -> None:
+        """Record that a partition throttled many requests in one second, as `refused` does for each.
+
+        `drawn(n)` are positions of n of the refused requests, in order of arrival: asked for only where it
+        is decided about a split.
+        """
+        heat = self._partitions[number].heat
+        if heat.throttled(now_s, self._kind.behaviour):
+            heat.positions.extend(drawn(self._kind.behaviour.sampled_positions))
+            self._relieve(number, now_s)
+
+    def missed(self, direction: Direction, requests: Iterable[float]) -> None:
+        """Count what each partition refused in one second, in the mean; in key order."""
+        for partition, some in zip(self._partitions, requests, strict=True):
+            if some:
+                partition.refused(direction, some)
+
+    def look(self, position: bytes, now_s: float) -> None:
+        """Look at the partition of one request, as once a second: near its ceiling it heats up, too."""
+        number = self.number(position)
+        if self._partitions[number].busy(position, now_s, self._kind.behaviour):
+            self._relieve(number, now_s)
+
+    def _relieve(self, number: int, now_s: float) -> None:
+        """Split a hot partition where that helps; where it does not, its heat starts from nothing."""
+        positions = self._partitions[number].heat.positions
+        at = split_point(positions, has_lsi=self._kind.has_lsi, behaviour=self._kind.behaviour)
+        if at is not None and self._inside(number, at):
+            self._split(number, at, now_s)
+        else:
+            self._partitions[number].cool(Heat.cold(self._kind.behaviour, self._rng))
+
+    def grown(self, position: bytes, bytes_delta: float, now_s: float) -> None:
+        """Record that stored data grew or shrank; a partition at 10 GB splits in the middle of its range."""
+        number = self.number(position)
+        partition = self._partitions[number]
+        partition.size_bytes = max(0.0, partition.size_bytes + bytes_delta)
+        if partition.size_bytes >= limits.PARTITION_BYTES:
+            half = middle(*self._range(number))
+            if half is None and not self._kind.has_lsi and self._inside(number, position):
+                half = position
+            if half is not None:
+                self._split(number, half, now_s)
+
+    def spread(self, count: int, now_s: float) -> None:
+        """Split until no partition holds more than one `count`-th of the hashes: four become eight."""
+        number = 0
+        while number < len(self):
+            start, end = self._range(number)
+            half = middle(start, end)
+            width = (WHOLE if end is None else point(end)) - point(start)
+            if half is not None and width * count > WHOLE + count:  # a range may be one wider by rounding
+                self._split(number, half, now_s)
+            else:
+                number += 1
+
+    def _range(self, number: int) -> tuple[bytes, bytes | None]:
+        start = self._boundaries[number - 1] if number else b""
+        end = self._boundaries[number] if number < len(self._boundaries) else None
+        return start, end
+
+    def _inside(self, number: int, position: bytes) -> bool:
+        start, end = self._range(number)
+        return start < position and (end is None or position < end)
+
+    def _split(self, number: int, position: bytes, now_s: float) -> None:
+        parent = self._partitions[number]
+        halves = [self._kind.fresh(now_s, self._rng) for _ in range(2)]
+        for half in halves:
+            half.read = parent.read.resized(rate=half.read.rate, depth=half.read.depth, now_s=now_s)
+            half.write = parent.write.resized(rate=half.write.rate, depth=half.write.depth, now_s=now_s)
+            half.size_bytes = parent.size_bytes / 2
+        self.log.keep(parent)
+        for half, start in zip(halves, (self._range(number)[0], position), strict=True):
+            half.number = self.log.bear(now_s, parent.number, point(start) / WHOLE)
+        self._boundaries.insert(number, position)
+        self._partitions[number : number + 1] = halves
+        self.splits.append((number, now_s))

@@ -1,0 +1,122 @@
+"""The words that model, endpoint and analyzer share: resource, direction, cause, and a table's capacity."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from keyheat.model import limits
+
+BillingMode = Literal["PROVISIONED", "PAY_PER_REQUEST"]
+
+
+class Direction(StrEnum):
+    """Reads and writes throttle independently of each other."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class Cause(StrEnum):
+    """What a refused request ran into; the spelling is the tail of DynamoDB's throttling reason."""
+
+    KEY_RANGE = "KeyRangeThroughputExceeded"
+    PROVISIONED = "ProvisionedThroughputExceeded"
+    ACCOUNT = "AccountLimitExceeded"
+    MAX_ON_DEMAND = "MaxOnDemandThroughputExceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request was not admitted.
+
+    `index` names the global secondary index that refused, None where the table itself did. Source:
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html
+    """
+
+    index: str | None
+    direction: Direction
+    cause: Cause
+
+    @property
+    def reason(self) -> str:
+        """DynamoDB's own word, one of sixteen, such as `TableWriteKeyRangeThroughputExceeded`."""
+        return f"{'Table' if self.index is None else 'Index'}{self.direction.title()}{self.cause}"
+
+
+_REASONS = {
+    Refusal(index, direction, cause).reason: (index is not None, direction, cause)
+    for index in (None, "any")
+    for direction in Direction
+    for cause in Cause
+}
+
+
+def parse_reason(reason: str) -> tuple[bool, Direction, Cause] | None:
+    """What a throttling reason says: (an index's?, direction, cause). None for a reason we do not know."""
+    return _REASONS.get(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """A read and a write rate in units per second; None where there is none or it is not known."""
+
+    read: float | None = None
+    write: float | None = None
+
+    def of(self, direction: Direction) -> float | None:
+        """The rate of one direction."""
+        return self.read if direction is Direction.READ else self.write
+
+
+NO_THROUGHPUT = Throughput()
+ON_DEMAND_START = Throughput(limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_WRITE)
+TABLE_QUOTA = Throughput(limits.TABLE_READ_UNITS_PER_S, limits.TABLE_WRITE_UNITS_PER_S)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexCapacity:
+    """The capacity of one global secondary index, units per second; local indexes have none of their own."""
+
+    name: str
+    provisioned: Throughput | None = None
+    max_on_demand: Throughput | None = None
+    warm: Throughput | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCapacity:
+    """The capacity of a table and of its global secondary indexes, units per second.
+
+    `provisioned` belongs to PROVISIONED mode, `max_on_demand` to PAY_PER_REQUEST; `warm` is what was asked
+    for in advance. `account` is the quota of the table together with its indexes, enforced in on-demand mode.
+    """
+
+    billing_mode: BillingMode = "PROVISIONED"
+    provisioned: Throughput | None = None
+    max_on_demand: Throughput | None = None
+    warm: Throughput | None = None
+    indexes: tuple[IndexCapacity, ...] = field(default=())
+    has_lsi: bool = False
+    account: Throughput = TABLE_QUOTA
+
+    @property
+    def on_demand(self) -> bool:
+        """Whether requests are paid for one by one instead of capacity per hour."""
+        return self.billing_mode == "PAY_PER_REQUEST"
+
+    @property
+    def parts(self) -> "Mapping[str | None, TableCapacity | IndexCapacity]":
+        """The table itself (None), and its global indexes by name."""
+        return {None: self, **{index.name: index for index in self.indexes}}
+
+
+def highest(one: Throughput, other: Throughput) -> Throughput:
+    """The higher rate of each direction; an unknown side yields to a known one."""
+    return Throughput(_higher(one.read, other.read), _higher(one.write, other.write))
+
+
+def _higher(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)

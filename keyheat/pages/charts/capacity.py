@@ -1,0 +1,278 @@
+"""Capacity over time: consumed against provisioned, and below it throttles by constraint."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from keyheat.numbers import UNITS, measured, moment, rate, some, span, whole
+from keyheat.pages.charts.figures import (
+    Chart,
+    Mark,
+    Swatch,
+    Table,
+    amounts,
+    compact,
+    figure,
+    heading,
+    held,
+    joined,
+    level,
+    rows_of,
+    steps,
+    times,
+)  # fmt: skip
+from keyheat.pages.constraints import NAMES, SHOWN
+from keyheat.pages.run.downsample import Floats, width_for
+from keyheat.pages.run.timeline import Timeline
+from keyheat.pages.style import LIGHT, PATTERNS, colour_of, pattern
+from keyheat.runs.formats import Constraint
+
+MARKS: dict[str, Mark] = {"": "bar", "/": "stripe", "x": "cross", ".": "dots", "-": "level"}
+FAR_ABOVE = (
+    8  # a limit this many times above the highest point would flatten the chart: it is said, not drawn
+)
+MOST_ROWS = 360
+"""Of a table in the page; a file that is saved has them all."""
+SPLIT = {"top": [0.42, 1.0], "bottom": [0.0, 0.3]}
+
+
+def second_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | None) -> Chart:
+    """What the client saw of one resource: drawn in steps that can be seen, kept second by second."""
+    finest, timeline = timeline, timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s))
+    made = _panels(timeline)
+    if timeline.consumed is not None:
+        made.add_trace(_area(timeline, timeline.consumed))
+    for constraint in _occurring(timeline):
+        made.add_trace(_throttled_area(timeline, constraint))
+    _add_limits(made, timeline, ceiling_per_s)
+    each = "Each second" if timeline.step_s == 1 else f"Means of {span(timeline.step_s)}, finer when zoomed"
+    return Chart(
+        id=chart_id,
+        title=f"Second by second: {timeline.resource.title}",
+        summary=joined([f"{each}, as the client saw it.", *_said(finest)]),
+        figure=made,
+        legend=_legend(timeline, ceiling_per_s),
+        sheet=finest.sheet("seconds"),
+    )
+
+
+def minute_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | None) -> Chart:
+    """What CloudWatch published of one resource, minute by minute."""
+    made = _panels(timeline, barmode="stack")
+    if timeline.consumed is not None:
+        made.add_trace(
+            go.Bar(
+                **_bars(timeline),
+                y=compact(timeline.consumed),
+                meta=_column(timeline, "consumed"),
+                marker={"color": LIGHT["soft"], "line": {"color": LIGHT["accent"], "width": 1.5}},
+                hovertemplate="%{x}<br>%{y:,} consumed a second<extra></extra>",
+            )
+        )
+    for constraint in _occurring(timeline):
+        made.add_trace(_throttled_bars(timeline, constraint))
+    _add_limits(made, timeline, ceiling_per_s)
+    each = "minute" if timeline.step_s == 60 else span(timeline.step_s)
+    return Chart(
+        id=chart_id,
+        title=f"Minute by minute: {timeline.resource.title}",
+        summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(timeline)]),
+        figure=made,
+        legend=_legend(timeline, ceiling_per_s),
+        table=rate_table(timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s, MOST_ROWS))),
+        sheet=timeline.sheet("minutes"),
+    )
+
+
+def rate_table(timeline: Timeline) -> Table:
+    """The numbers of a timeline, row by row."""
+    unit = UNITS[timeline.resource.direction]
+    unknown = np.full(timeline.points, np.nan)
+    columns = {
+        "time (UTC)": [moment(start) for start in timeline.moments()],
+        f"consumed, {unit}/s": _measured_or(timeline.consumed, unknown),
+        f"provisioned, {unit}/s": [whole(v) for v in _or(timeline.provisioned, unknown)],
+    }
+    if timeline.attempts is not None:
+        columns["attempts/s"] = _measured_or(timeline.attempts, unknown)
+    for constraint in _occurring(timeline):
+        columns[f"throttled: {NAMES[constraint].lower()}"] = [
+            whole(count) for count in timeline.counted(timeline.throttled[constraint])
+        ]
+    if not timeline.throttled:
+        columns["throttled"] = ["0"] * timeline.points
+    return Table(
+        caption=timeline.resource.title.capitalize(),
+        columns=tuple(columns),
+        rows=rows_of(*columns.values()),
+        numeric=frozenset(range(1, len(columns))),
+    )
+
+
+def _panels(timeline: Timeline, **layout: str) -> go.Figure:
+    """Capacity above; throttles below it on the same times, where there are any."""
+    unit = UNITS[timeline.resource.direction]
+    if not timeline.throttled:
+        made = figure(height=270, **layout)
+        made.update_layout(annotations=[heading(f"{unit} per second", 1.0)])
+        made.update_layout(xaxis=times(timeline.start_s, timeline.end_s), yaxis=amounts(domain=[0, 1]))
+        return made
+    made = figure(height=360, **layout)
+    made.update_layout(
+        xaxis=times(timeline.start_s, timeline.end_s, anchor="y2"),
+        yaxis=amounts(domain=SPLIT["top"]),
+        yaxis2=amounts(domain=SPLIT["bottom"], nticks=4),
+        annotations=[
+            heading(f"{unit} per second", SPLIT["top"][1]),
+            heading("throttled per second", SPLIT["bottom"][1]),
+        ],
+    )
+    return made
+
+
+def _area(timeline: Timeline, values: Floats) -> go.Scatter:
+    return go.Scatter(
+        **steps(timeline.start_s, timeline.step_s),
+        y=held(values),
+        meta=_column(timeline, "consumed"),
+        mode="lines",
+        line={"color": LIGHT["accent"], "width": 1.5, "shape": "hv"},
+        fill="tozeroy",
+        fillcolor=LIGHT["soft"],
+        hovertemplate="%{x}<br>%{y:,} consumed a second<extra></extra>",
+    )
+
+
+def _throttled_area(timeline: Timeline, constraint: Constraint) -> go.Scatter:
+    return go.Scatter(
+        **steps(timeline.start_s, timeline.step_s),
+        y=held(timeline.throttled[constraint]),
+        meta=f"throttled_{constraint}_per_s",
+        yaxis="y2",
+        mode="lines",
+        stackgroup="throttled",
+        line={"color": colour_of(constraint), "width": 1, "shape": "hv"},
+        fillcolor=colour_of(constraint),
+        fillpattern={**pattern(constraint), "bgcolor": colour_of(constraint)},
+        hovertemplate=f"%{{x}}<br>%{{y:,}} throttled a second: {NAMES[constraint].lower()}<extra></extra>",
+    )
+
+
+def _throttled_bars(timeline: Timeline, constraint: Constraint) -> go.Bar:
+    return go.Bar(
+        **_bars(timeline),
+        y=compact(timeline.throttled[constraint]),
+        meta=f"throttled_{constraint}_per_s",
+        yaxis="y2",
+        marker={
+            "color": colour_of(constraint),
+            "pattern": pattern(constraint),
+        },
+        hovertemplate=f"%{{x}}<br>%{{y:,}} throttled a second: {NAMES[constraint].lower()}<extra></extra>",
+    )
+
+
+def _column(timeline: Timeline, what: str) -> str:
+    """The column of its sheet that a trace shows."""
+    return f"{what}_{timeline.resource.direction}_units_per_s"
+
+
+def _bars(timeline: Timeline) -> dict[str, object]:
+    """Bars that begin where their minute begins."""
+    return {**steps(timeline.start_s, timeline.step_s), "offset": 0, "width": timeline.step_s * 940}
+
+
+def _add_limits(made: go.Figure, timeline: Timeline, ceiling_per_s: float | None) -> None:
+    """Provisioned capacity, as it changed, and what one partition admits."""
+    constant = _constant(timeline.provisioned)
+    if timeline.provisioned is not None and constant is None:
+        made.add_trace(_provisioned_line(timeline, timeline.provisioned))
+    shapes = [
+        level(value, role, dash)
+        for value, role, dash in ((constant, "ink", "dash"), (ceiling_per_s, "ceiling", "dot"))
+        if value is not None and not _too_high(timeline, value)
+    ]
+    made.update_layout(shapes=shapes)
+    highest = max([_peak(timeline.consumed), *(shape["y0"] for shape in shapes)])
+    if shapes and highest > 0:
+        made.update_layout(yaxis_range=[0, highest * 1.08])
+
+
+def _constant(values: Floats | None) -> float | None:
+    """The one value that held throughout; None where it changed, or was not known all the time."""
+    if values is None or np.isnan(values).any() or values.min() != values.max():
+        return None
+    return float(values[0])
+
+
+def _provisioned_line(timeline: Timeline, provisioned: Floats) -> go.Scatter:
+    return go.Scatter(
+        **steps(timeline.start_s, timeline.step_s),
+        y=held(provisioned),
+        meta=_column(timeline, "provisioned"),
+        mode="lines",
+        line={"color": LIGHT["ink"], "width": 1.5, "dash": "dash", "shape": "hv"},
+        hovertemplate="%{x}<br>%{y:,} provisioned<extra></extra>",
+    )
+
+
+def _said(timeline: Timeline) -> list[str]:
+    """The chart in sentences, with its numbers."""
+    unit = UNITS[timeline.resource.direction]
+    said = []
+    if timeline.consumed is not None and np.isfinite(timeline.consumed).any():
+        mean, peak = float(np.nanmean(timeline.consumed)), _peak(timeline.consumed)
+        said.append(f"Consumed {measured(mean)} {unit}/s on average and {measured(peak)} at most.")
+    if timeline.provisioned is not None:
+        low, high = float(np.nanmin(timeline.provisioned)), float(np.nanmax(timeline.provisioned))
+        amount = whole(low) if low == high else f"{whole(low)} to {whole(high)}"
+        far = ", far above this chart" if _too_high(timeline, high) else ""
+        said.append(f"Provisioned: {amount} {unit}/s{far}.")
+    total = float(timeline.counted(timeline.all_throttled()).sum())
+    by_cause = ", ".join(
+        f"{NAMES[c].lower()} {whole(timeline.counted(timeline.throttled[c]).sum())}"
+        for c in _occurring(timeline)
+    )
+    said.append(f"Throttled {some(round(total), 'time')} ({by_cause})." if by_cause else "No throttles.")
+    return said
+
+
+def _too_high(timeline: Timeline, value: float) -> bool:
+    peak = _peak(timeline.consumed)
+    return peak > 0 and value > FAR_ABOVE * peak
+
+
+def _peak(values: Floats | None) -> float:
+    return float(np.nanmax(values)) if values is not None and np.isfinite(values).any() else 0.0
+
+
+def _occurring(timeline: Timeline) -> list[Constraint]:
+    return [constraint for constraint in SHOWN if constraint in timeline.throttled]
+
+
+def _legend(timeline: Timeline, ceiling_per_s: float | None) -> tuple[Swatch, ...]:
+    unit = UNITS[timeline.resource.direction]
+    entries = [Swatch(name="consumed", role="accent", mark="area")]
+    if timeline.provisioned is not None and not _too_high(timeline, float(np.nanmax(timeline.provisioned))):
+        constant = _constant(timeline.provisioned)
+        amount = f": {rate(constant, unit)}" if constant else ""
+        entries.append(Swatch(name=f"provisioned{amount}", role="ink", mark="dash"))
+    if ceiling_per_s is not None and not _too_high(timeline, ceiling_per_s):
+        name = f"one partition admits: {rate(ceiling_per_s, unit)}"
+        entries.append(Swatch(name=name, role="ceiling", mark="dot"))
+    return (*entries, *(swatch(constraint, "throttled: ") for constraint in _occurring(timeline)))
+
+
+def swatch(constraint: Constraint, before: str = "") -> Swatch:
+    """A constraint in a legend, with its pattern."""
+    name = f"{before}{NAMES[constraint].lower()}"
+    return Swatch(
+        name=name, role="calm" if constraint == "none" else constraint, mark=MARKS[PATTERNS[constraint]]
+    )
+
+
+def _or(values: Floats | None, unknown: Floats) -> Floats:
+    return unknown if values is None else values
+
+
+def _measured_or(values: Floats | None, unknown: Floats) -> list[str]:
+    return [measured(value) for value in _or(values, unknown)]

@@ -1,0 +1,89 @@
+"""A page: a template filled in, with its style and scripts inside, so that the file needs nothing else."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import orjson
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from keyheat.analysis.words import capital, glued, title_of
+from keyheat.pages import style
+from keyheat.pages.charts.figures import Chart
+from keyheat.pages.run.outlook import outlook
+from keyheat.pages.run.packing import packed
+from keyheat.shipped import shipped
+
+SCRIPTS = ("sheets.js", "page.js", "range.js")
+TEMPLATES = (
+    "page.html.j2", "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
+    "runs.html.j2", "macros.html.j2", "style.css", *SCRIPTS,
+)  # fmt: skip
+
+
+def page(template: str, **values: Any) -> str:
+    """A template filled in; everything that is not `Markup` is escaped."""
+    styles = Markup(style.css_variables() + _template("style.css"))
+    return (
+        _environment()
+        .get_template(template)
+        .render(styles=styles, script=Markup("".join(map(_template, SCRIPTS))), **values)
+    )
+
+
+def said_at(moment: datetime) -> str:
+    """When a page was made, as it is printed on it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def figures_json(charts: Sequence[Chart], **more: Any) -> str:
+    """Figures, sheets and colours for the page's script, as JSON that cannot end its script element.
+
+    What a trace shows of its chart's sheet is left out of it: the script fills it in, as finely as is seen.
+    """
+    sheets = {chart.id: chart.sheet for chart in charts if chart.sheet is not None}
+    content = {
+        "dark": style.dark_partners(),
+        "figures": {chart.id: _figure(chart) for chart in charts},
+        **(packed(sheets) if sheets else {}),
+        **more,
+    }
+    text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _figure(chart: Chart) -> dict[str, Any]:
+    figure: dict[str, Any] = chart.figure.to_plotly_json()
+    if chart.sheet is not None:
+        figure["data"] = [_without_values(trace) if "meta" in trace else trace for trace in figure["data"]]
+    return figure
+
+
+def _without_values(trace: Mapping[str, Any]) -> dict[str, Any]:
+    """A trace without what it shows of a sheet; a heat map keeps its rows."""
+    filled = {"x0", "dx", "z"} if trace["type"] == "heatmap" else {"x0", "dx", "x", "y", "base", "customdata"}
+    return {name: value for name, value in trace.items() if name not in filled}
+
+
+@cache
+def _template(name: str) -> str:
+    return (shipped("reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    sources: Mapping[str, str] = {name: _template(name) for name in TEMPLATES if name.endswith(".j2")}
+    environment = Environment(
+        loader=DictLoader(sources),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["glued"] = glued
+    environment.filters["capital"] = capital
+    environment.filters["title_of"] = title_of
+    environment.filters["outlook"] = outlook
+    return environment

@@ -1,0 +1,261 @@
+"""What a report shows where: the charts by section, the raw tables, the details of the run."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from keyheat.evidence.facts import partition_ceiling
+from keyheat.evidence.partitions import words
+from keyheat.pages.charts.capacity import minute_chart, rate_table, second_chart
+from keyheat.pages.charts.figures import Chart, Table
+from keyheat.pages.charts.generator import generator_chart, generator_summary
+from keyheat.pages.charts.heat import heat_chart
+from keyheat.pages.charts.keys import hottest, key_chart, throttled_key_table
+from keyheat.pages.charts.labels import label_chart, rule_table
+from keyheat.pages.charts.latency import latency_chart
+from keyheat.pages.charts.partitions import partition_chart
+from keyheat.pages.run.changes import marked, said_of
+from keyheat.pages.run.counted import counts_of
+from keyheat.pages.run.endpoint import endpoint_facts
+from keyheat.pages.run.facts import Facts
+from keyheat.pages.run.failures import failure_table
+from keyheat.pages.run.load import Run
+from keyheat.pages.run.partitions import resources_of
+from keyheat.pages.run.reasons import reason_table
+from keyheat.pages.run.record import Record, Resource
+from keyheat.pages.run.timeline import (
+    by_client_minute,
+    by_minute,
+    by_second,
+    published_resources,
+    table_facts,
+)
+from keyheat.runs.formats import Direction
+
+MOST_RESOURCES = 42  # a table and twenty indexes, reads and writes
+EVERY = 10**9  # seconds: as fine as they are
+NOT_TOLD = "Which partition served what is not known: DynamoDB does not tell."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading with its charts, and what is to be said where they cannot be drawn."""
+
+    id: str
+    title: str
+    short: str
+    charts: tuple[Chart, ...]
+    notes: tuple[str, ...]
+    wrong: tuple[str, ...] = ()  # what is not right, said before anything else
+    tables: tuple[Table, ...] = ()  # shown open: they are what the section is about
+
+
+def charts_of(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
+    """Every chart that the files allow, the verdict's resource first."""
+    capacity = _capacity(run, record, facts)
+    if run.alone:  # others sent the load: nothing is known of its keys, its latencies and its generator
+        return (*capacity, _labels(run, record))
+    return (
+        *capacity,
+        _labels(run, record),
+        _keys(run, facts),
+        _partitions(run, facts),
+        *_counted(run),
+        _latency(run),
+        _generator(run, record),
+    )
+
+
+def _ordered(found: list[Resource], first: Resource) -> list[Resource]:
+    return sorted(found, key=lambda r: (r != first, r.index or "", r.direction != first.direction))
+
+
+def _capacity(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
+    """The table, and each of its indexes; first what the verdict is about."""
+    seen, published = record.resources(), published_resources(run)
+    resources = _ordered(list({*seen, *published}), facts.resource)
+    charts: dict[bool, list[Chart]] = {True: [], False: []}
+    for place, resource in enumerate(resources[:MOST_RESOURCES]):
+        charts[resource.index is None] += _of_resource(run, record, facts, resource, place)
+    table = _section(
+        "capacity", "Consumed against provisioned", "Capacity", charts[True],
+        _capacity_notes(run, resources, seen=bool(seen), published=bool(published)),
+    )  # fmt: skip
+    if not charts[False]:
+        return (table,)
+    notes = ["An index is a resource of its own: it has its own capacity, partitions and throttles."]
+    indexes = _section("indexes", "Index by index", "Indexes", charts[False], notes)
+    return (table, indexes) if facts.resource.index is None else (indexes, table)
+
+
+def _of_resource(run: Run, record: Record, facts: Facts, resource: Resource, place: int) -> Iterator[Chart]:
+    """Its seconds, as the client saw them, and its minutes, as CloudWatch published them."""
+    partition = run.diagnosis.verdict.constraint == "partition" and resource == facts.resource
+    ceiling = facts.ceiling_per_s if partition else None
+    seconds = by_second(run, record, resource, most=EVERY) if resource in record.resources() else None
+    if seconds is not None:
+        chart = second_chart(seconds, f"chart-seconds-{place}", ceiling_per_s=ceiling)
+        yield marked(chart, run, resource)
+    minutes = by_minute(run, resource) if resource in published_resources(run) else None
+    if minutes is not None:
+        yield minute_chart(minutes, f"chart-minutes-{place}", ceiling_per_s=ceiling)
+
+
+def _capacity_notes(run: Run, resources: list[Resource], *, seen: bool, published: bool) -> list[str]:
+    notes: list[str] = []
+    if not seen and not run.alone:
+        notes.append("No second-by-second chart: seconds.parquet and throttles.parquet are missing.")
+    if not published:
+        why = (
+            "evidence.json is missing"
+            if run.evidence is None
+            else "the evidence has no consumption of this time"
+            if run.alone
+            else "CloudWatch published nothing for this time"
+        )
+        notes.append(f"No minute-by-minute chart: {why}.")
+    if len(resources) > MOST_RESOURCES:
+        notes.append(f"The {MOST_RESOURCES} first resources are drawn; the tables below have them all.")
+    if run.evidence and run.evidence.partitions and (said := words(run.evidence.partitions)):
+        notes.append(said)
+    return notes + said_of(run)
+
+
+def _keys(run: Run, facts: Facts) -> Section:
+    """The hottest keys and where the heat was, writes and reads; first those of the verdict."""
+    first = facts.resource.direction
+    charts: list[Chart | None] = []
+    for direction in (first, _other(first)):
+        of = "" if direction == first else f"-{direction}"
+        ceiling = facts.ceiling_per_s if direction == first else partition_ceiling(direction, run.scale)
+        charts += [
+            heat_chart(run, direction, ceiling, f"chart-heat{of}"),
+            key_chart(hottest(run, direction), direction, ceiling, f"chart-keys{of}"),
+        ]
+    notes = []
+    if facts.resource.index is not None and first == "write":
+        notes.append(
+            "These are the table's keys. "
+            f"Which keys of {facts.resource.place} the writes met on is not recorded."
+        )
+    if run.keys is not None and not any(charts[::2]):
+        notes.append("No key came near what one partition admits in any window, so there is no heat to show.")
+    if run.keys is None:
+        notes.append("keys.json is missing, so where the heat was over time cannot be shown.")
+    if not any(charts[1::2]):
+        notes.append("No keys were recorded.")
+    return _section("keys", "Keys over time", "Keys", charts, notes)
+
+
+def _other(direction: Direction) -> Direction:
+    return "read" if direction == "write" else "write"
+
+
+def _partitions(run: Run, facts: Facts) -> Section:
+    """What each partition served and refused, where it is known."""
+    charts: list[Chart | None] = []
+    notes: list[str] = []
+    if run.partitions is None:
+        local = run.manifest is not None and (run.manifest.local or run.manifest.simulated)
+        notes.append("partitions.parquet is missing or damaged." if local else NOT_TOLD)
+    else:
+        resources = _ordered(resources_of(run.partitions), facts.resource)
+        charts += [
+            partition_chart(
+                run.partitions, one, partition_ceiling(one.direction, run.scale), f"chart-partitions-{place}"
+            )
+            for place, one in enumerate(resources[:MOST_RESOURCES])
+        ]
+        if not charts:
+            notes.append("No partition was asked for anything.")
+    return _section("partitions", "Partitions over time", "Partitions", charts, notes)
+
+
+def _counted(run: Run) -> tuple[Section, ...]:
+    """What the load test counted; no section where it counted nothing."""
+    counts = counts_of(run.manifest.counted) if run.manifest else None
+    if counts is None:
+        return ()
+    section = Section(
+        id="counted", title="What the load test counted", short="Counted",
+        charts=(), notes=counts.right, wrong=counts.wrong, tables=counts.tables,
+    )  # fmt: skip
+    return (section,)
+
+
+def _latency(run: Run) -> Section:
+    notes = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
+    if run.latency == ():
+        notes.append("A simulation has no latencies." if run.simulated else "latency.hdr holds no requests.")
+    return _section(
+        "latency", "Latency", "Latency", [latency_chart(run.latency or (), "chart-latency")], notes
+    )
+
+
+def _generator(run: Run, record: Record) -> Section:
+    chart = generator_chart(run, record, "chart-generator")
+    notes = list(run.diagnosis.generator.checks)
+    if chart is None:
+        notes.insert(0, generator_summary(run) or "seconds.parquet is missing: what was sent is not known.")
+    section = _section("generator", "The load generator", "Generator", [chart], notes)
+    failures = failure_table(run)
+    return replace(section, tables=(failures,)) if failures else section
+
+
+def _labels(run: Run, record: Record) -> Section:
+    chart = label_chart(run.diagnosis.labels, "chart-labels", record.range())
+    table = rule_table(run.diagnosis.labels)
+    return Section(
+        id="labels", title="What limited, and when", short="Constraints",
+        charts=(chart,) if chart else (), notes=() if chart else ("The diagnosis has no labels.",),
+        tables=(table,) if table else (),
+    )  # fmt: skip
+
+
+def _section(
+    name: str, title: str, short: str, charts: Sequence[Chart | None], notes: Sequence[str]
+) -> Section:
+    drawn = tuple(chart for chart in charts if chart is not None)
+    return Section(id=name, title=title, short=short, charts=drawn, notes=tuple(notes))
+
+
+def tables_of(run: Run, record: Record) -> tuple[Table, ...]:
+    """The raw numbers: by reason and by key, then per minute for every resource."""
+    tables = [reason_table(record), throttled_key_table(run)]
+    for resource in record.resources():
+        minutes = by_client_minute(run, record, resource)
+        if minutes is not None:
+            tables.append(rate_table(minutes))
+    return tuple(table for table in tables if table is not None)
+
+
+def details_of(run: Run) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """The scenario, the table and the versions, as names and values."""
+    manifest, table = run.manifest, table_facts(run)
+    blocks: list[tuple[str, dict[str, Any]]] = []
+    if manifest is not None:
+        blocks.append(("Scenario", _flat(dict(manifest.scenario or {}))))
+        shown = ("run_id", "status", "target", "endpoint_url", "region", "scale", "transport", "seed",
+                 "started_at", "ended_at", "processes", "users", "scenario_path")  # fmt: skip
+        blocks.append(("Run", {name: getattr(manifest, name) for name in shown}))
+        blocks.append(("Versions", dict(manifest.versions)))
+    endpoint = run.endpoint
+    if endpoint is not None:
+        blocks.append(("Endpoint", endpoint_facts(endpoint)))
+    if table is not None:
+        blocks.append(("Table", _flat(table.model_dump(mode="json"))))
+    return tuple(
+        (title, tuple((name, str(value)) for name, value in block.items() if value not in (None, "", [], ())))
+        for title, block in blocks
+    )
+
+
+def _flat(content: Any, before: str = "") -> dict[str, Any]:
+    """Nested values under dotted names: {"load": {"users": 50}} -> {"load.users": 50}."""
+    if isinstance(content, dict):
+        pairs = [(f"{before}.{name}" if before else str(name), value) for name, value in content.items()]
+    elif isinstance(content, list) and any(isinstance(value, dict | list) for value in content):
+        pairs = [(f"{before}[{place}]", value) for place, value in enumerate(content)]
+    else:
+        return {before: content}
+    return {name: value for path, inner in pairs for name, value in _flat(inner, path).items()}

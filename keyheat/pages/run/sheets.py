@@ -1,0 +1,72 @@
+"""What a chart shows, as columns: for the page's script, which draws and saves it, and for files.
+
+chart ── sheet ──┬── packed into the page: every second, as long as it fits; drawn as finely as can be seen
+                 └── a CSV or Parquet file of `keyheat export`
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from keyheat.pages.run.downsample import Floats, joined_up
+
+Column = Floats | Sequence[str]
+MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sheet:
+    """Columns of one length by name, units in the names. Numbers that are unknown are NaN, never zero.
+
+    Where it has a `step_s`, row n is the mean from `start_s` + n x `step_s` (epoch) on, and the last row ends
+    with `end_s`. Columns named in `moments` are epoch seconds.
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    start_s: float = 0.0
+    step_s: float | None = None
+    end_s: float = 0.0
+    moments: frozenset[str] = frozenset()
+    titles: Mapping[str, str] = field(default_factory=dict)  # what people call what a column is of
+
+    @property
+    def rows(self) -> int:
+        return max((len(column) for column in self.columns.values()), default=0)
+
+    def in_steps_of(self, width_s: float) -> "Sheet":
+        """The same in longer steps; `width_s` is a multiple of `step_s`. What is finer already is shorter."""
+        if self.step_s is None or width_s <= self.step_s:
+            return self
+        each = round(width_s / self.step_s)
+        joined = {
+            name: joined_up(np.asarray(column, np.float64), each) for name, column in self.columns.items()
+        }
+        return replace(self, columns=joined, step_s=self.step_s * each)
+
+    def table(self) -> pa.Table:
+        """The sheet as a table: first when each step begins, where it has steps."""
+        columns: dict[str, pa.Array] = {}
+        if self.step_s is not None:
+            columns["from_utc"] = _moments(self.start_s + np.arange(self.rows) * self.step_s)
+        for name, column in self.columns.items():
+            if name in self.moments:
+                columns[name] = _moments(np.asarray(column, np.float64))
+            elif _is_words(column):
+                columns[name] = pa.array(column, pa.string())
+            else:
+                columns[name] = pa.array(np.asarray(column, np.float64), from_pandas=True)
+        return pa.table(columns)
+
+
+def _moments(epoch_s: npt.NDArray[Any]) -> pa.Array:
+    rounded = np.round(epoch_s * MICROSECONDS).astype(np.int64)
+    return pa.array(rounded).cast(pa.timestamp("us", tz="UTC"))
+
+
+def _is_words(column: Column) -> bool:
+    return len(column) > 0 and isinstance(column[0], str)

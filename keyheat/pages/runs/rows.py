@@ -1,0 +1,182 @@
+"""A run as a row of the index: from its directory, from the history, or from both."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from keyheat.analysis.measures.setup import target_of
+from keyheat.analysis.summary import RunSummary
+from keyheat.pages.constraints import NAMES, SHORT
+from keyheat.pages.runs.found import Found, State
+from keyheat.runfiles import SIMULATED
+from keyheat.runs.manifest import Manifest
+
+KEY_DIGITS: Final = 12
+WORDS: Final[Mapping[State, str]] = {
+    "under way": "Under way",
+    "not analyzed": "Not analyzed",
+    "never ended": "Never ended",
+}
+"""What stands in a verdict's place, of a run that has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a run stands in the history, and what came of it there."""
+
+    suite: str
+    case: str
+    session: str
+    repetition: int
+    side: str = "candidate"
+    baseline: bool = False  # it is one of those that later ones are held against
+    worse: tuple[str, ...] = ()  # measures, or `labels`, that were found to be worse than the baseline's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """A run as the history has it, wherever its files are now."""
+
+    summary: RunSummary
+    url: str | None
+    place: Place
+    at_s: float | None = None  # when it was kept, in seconds since 1970
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One run. `key` names it, and says nothing about where it is; no key of an item is in it.
+
+    `started_s` is when it was made, in seconds since 1970: the clock of a simulated run is a virtual one,
+    the same each time.
+    """
+
+    key: str
+    scenario: str
+    question: str
+    target: str
+    table: str | None
+    started_s: float
+    duration_s: float | None
+    status: str
+    state: State
+    summary: RunSummary | None
+    folder: Path | None  # None: its files are somewhere else, or nowhere
+    url: str | None = None
+    report: bool = False
+    place: Place | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in two words, or how far the run has come."""
+        if self.summary is None:
+            return WORDS[self.state]
+        if self.summary.rule in SHORT:
+            return SHORT[self.summary.rule]
+        return NAMES[self.summary.constraint] if self.summary.valid else "Not valid"
+
+    @property
+    def tone(self) -> str:
+        """What the verdict is about: a constraint, `invalid`, or `idle` where there is none."""
+        if self.summary is None:
+            return "idle"
+        return self.summary.constraint if self.summary.valid else "invalid"
+
+    @property
+    def limited(self) -> str:
+        """What was limited: `table writes`."""
+        summary = self.summary
+        if summary is None or summary.resource is None or summary.direction is None:
+            return ""
+        return f"{summary.resource} {summary.direction}s"
+
+    @property
+    def comparable(self) -> bool:
+        """Whether its numbers say something about the table."""
+        return self.summary is not None and self.summary.valid
+
+
+def rows_of(found: Iterable[Found], remembered: Iterable[Remembered] = ()) -> tuple[Row, ...]:
+    """Every run once, the newest first; one that the history knows too has its place there."""
+    rows = {str(one.folder.absolute()): _of_found(one) for one in found}
+    for one in remembered:
+        path = local_path(one.url)
+        here = None if path is None else rows.get(str(path))
+        if here is not None and path is not None:
+            rows[str(path)] = replace(here, place=one.place)
+        else:
+            row = _of_remembered(one)
+            rows[row.key] = row
+    return tuple(sorted(rows.values(), key=lambda row: (-row.started_s, row.key)))
+
+
+def local_path(url: str | None) -> Path | None:
+    """The directory that a URL names on this machine, if it does."""
+    parts = urlsplit(url or "")
+    return Path(unquote(parts.path)) if parts.scheme == "file" and parts.path else None
+
+
+def key_of(name: str) -> str:
+    """A short name for a run that says nothing about where it is."""
+    return sha256(name.encode()).hexdigest()[:KEY_DIGITS]
+
+
+def _of_found(found: Found) -> Row:
+    key, summary = key_of(str(found.folder.absolute())), found.summary
+    if summary is not None:
+        return replace(
+            _of_summary(key, summary, found.made_s),
+            folder=found.folder,
+            table=found.table,
+            report=found.report,
+        )
+    assert found.manifest is not None, "a run without a summary has a manifest"
+    manifest = found.manifest
+    return Row(
+        key=key,
+        scenario=manifest.name or found.folder.name,
+        question=manifest.question or "",
+        target=target_of(manifest),
+        table=found.table,
+        started_s=manifest.started_at.timestamp(),
+        duration_s=_lasted_s(manifest),
+        status=manifest.status,
+        state=found.state,
+        summary=None,
+        folder=found.folder,
+    )
+
+
+def _lasted_s(manifest: Manifest) -> float | None:
+    return None if manifest.ended_at is None else (manifest.ended_at - manifest.started_at).total_seconds()
+
+
+def _of_remembered(one: Remembered) -> Row:
+    place = one.place
+    name = f"{place.suite}\n{place.session}\n{place.case}\n{place.side}\n{place.repetition}"
+    return replace(_of_summary(key_of(name), one.summary, one.at_s), url=one.url, place=place)
+
+
+def _of_summary(key: str, summary: RunSummary, made_s: float | None) -> Row:
+    simulated = summary.setup.target == SIMULATED
+    return Row(
+        key=key,
+        scenario=summary.scenario,
+        question=summary.question,
+        target=summary.setup.target,
+        table=None,
+        started_s=made_s if simulated and made_s is not None else summary.started_at.timestamp(),
+        duration_s=summary.duration_s,
+        status=summary.status,
+        state="done",
+        summary=summary,
+        folder=None,
+    )
+
+
+def scenarios_of(rows: Sequence[Row]) -> list[str]:
+    """The scenarios of the rows, by name."""
+    return sorted({row.scenario for row in rows})

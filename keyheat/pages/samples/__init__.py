@@ -1,0 +1,1 @@
+"""Made-up runs, to see reports without any load: `python -m keyheat.pages.samples DIRECTORY` writes them."""

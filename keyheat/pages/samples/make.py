@@ -1,0 +1,231 @@
+"""Run files of a made-up case: the numbers are drawn from a seed, the files are the real formats."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hdrh.histogram import HdrHistogram
+
+from keyheat import runfiles
+from keyheat.pages.samples.answers import (
+    START,
+    TABLE,
+    Ints,
+    at,
+    checks_of,
+    diagnosis_of,
+    digest,
+    evidence_of,
+    table_of,
+    text,
+)  # fmt: skip
+from keyheat.pages.samples.cases import Case
+from keyheat.runs import formats
+
+OPERATION = "PutItem"
+WINDOW_S = 5
+PARTITIONS = 4
+
+
+def make_run(
+    case: Case, run_dir: Path, *, seconds: int = 120, seed: int = 1, throttle_factor: float = 1.0
+) -> Path:
+    """Write all files of a case into `run_dir`; `throttle_factor` multiplies the throttles."""
+    rng = np.random.default_rng(seed)
+    sent = rng.poisson(case.demand_per_s, seconds)
+    hot = np.round(sent * case.hot_share).astype(np.int64)
+    refused = _refused(case, sent, hot, seconds, rng, throttle_factor)
+    run_dir.mkdir(parents=True, exist_ok=True)
+    runfiles.write_json(run_dir / "run.json", runfiles.RUN, _manifest(case, sent, refused, seconds))
+    runfiles.write_table(run_dir / "seconds.parquet", runfiles.SECONDS, _seconds(sent, refused))
+    runfiles.write_table(run_dir / "throttles.parquet", runfiles.THROTTLES, _throttles(case, refused, rng))
+    runfiles.write_json(run_dir / "keys.json", runfiles.KEYS, _keys(case, sent, hot, refused))
+    partitions = _partitions(case, sent, hot, refused)
+    runfiles.write_table(run_dir / "partitions.parquet", runfiles.PARTITIONS, partitions)
+    _write_latency(run_dir / "latency.hdr", int(sent.sum() - refused.sum()), int(refused.sum()), rng)
+    formats.write_evidence(run_dir / "evidence.json", evidence_of(case, sent, refused, seconds))
+    formats.write_diagnosis(run_dir / "diagnosis.json", diagnosis_of(case, sent, hot, refused, seconds))
+    return run_dir
+
+
+def _refused(case: Case, sent: Ints, hot: Ints, seconds: int, rng: np.random.Generator, times: float) -> Ints:
+    """Refused writes in each second: what is asked beyond the ceiling, once the burst is spent."""
+    if case.constraint == "none":
+        return np.zeros(seconds, dtype=np.int64)
+    asked = sent if case.limits_table else hot
+    since = np.arange(seconds) % (case.burst_again_s or seconds)
+    over = np.clip(asked - case.ceiling_per_s + rng.normal(0, 12, seconds), 0, None)
+    refused = np.where(since < case.burst_s, 0, over * times)
+    return np.minimum(np.round(refused), sent).astype(np.int64)
+
+
+def _manifest(case: Case, sent: Ints, refused: Ints, seconds: int) -> dict[str, Any]:
+    attempts, throttled = int(sent.sum()), int(refused.sum())
+    asked = case.asked_per_s or case.demand_per_s
+    return {
+        "run_id": f"{case.name}-20261120T120000Z",
+        "status": "finished",
+        "scenario": {
+            "format": "keyheat.scenario/1",
+            "name": case.name,
+            "question": case.question,
+            "loadtest": "hotkey",
+            "expects": case.expects,
+            "keys": {"kind": "uniform"},
+            "table": {"name": TABLE, "provisioned": {"read": 100, "write": case.provisioned}},
+            "load": {"users": 50, "requests_per_s": asked, "duration_s": seconds, "item_bytes": 1000},
+        },
+        "scenario_path": f"configs/scenarios/{case.name}.toml",
+        "seed": 1,
+        "target": "local",
+        "region": "us-east-1",
+        "scale": 1.0,
+        "transport": "signed",
+        "started_at": text(START),
+        "ended_at": text(at(seconds)),
+        "versions": {"keyheat": "0.1.0", "python": "3.11.9", "locust": "2.47.0", "botocore": "1.44.5"},
+        "table": table_of(case),
+        "processes": 1,
+        "users": 50,
+        "generator": {
+            "bound": case.generator_bound,
+            "checks": checks_of(case),
+            "cpu_percent_max": 99.2 if case.generator_bound else 41.0,
+            "loop_lag_ms_max": 310.0 if case.generator_bound else 3.1,
+            "asked_per_s": asked,
+            "achieved_per_s": attempts / seconds,
+            "late_ms_p99": 480.0 if case.generator_bound else 1.4,
+        },
+        "totals": {
+            "attempts": attempts,
+            "accepted": attempts - throttled,
+            "throttled": throttled,
+            "errors": 0,
+            "consumed_units": {"read": 0.0, "write": float(attempts - throttled)},
+            "by_reason": {case.reason: throttled} if case.reason else {},
+            "errors_by_kind": {},
+        },
+    }
+
+
+def _seconds(sent: Ints, refused: Ints) -> pa.Table:
+    count = len(sent)
+    return pa.table(
+        {
+            "second": pa.array([at(second) for second in range(count)], pa.timestamp("s", tz="UTC")),
+            "index": pa.nulls(count, pa.string()),
+            "direction": ["write"] * count,
+            "operation": [OPERATION] * count,
+            "attempts": sent,
+            "accepted": sent - refused,
+            "throttled": refused,
+            "errors": np.zeros(count, dtype=np.int64),
+            "consumed_units": (sent - refused).astype(np.float64),
+        }
+    )
+
+
+def _throttles(case: Case, refused: Ints, rng: np.random.Generator) -> pa.Table:
+    second = np.repeat(np.arange(len(refused)), refused)
+    count = len(second)
+    start_us = int(START.timestamp() * 1_000_000)
+    at_us = np.sort(start_us + second * 1_000_000 + rng.integers(1_000_000, size=count))
+    keys = np.array([digest(_key_at(case, s)) for s in range(len(refused))], dtype=object)
+    return pa.table(
+        {
+            "at": pa.array(at_us).cast(pa.timestamp("us", tz="UTC")),
+            "index": pa.nulls(count, pa.string()),
+            "direction": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), ["write"]).cast(
+                pa.string()
+            ),
+            "reason": pa.array([case.reason], pa.string()).take(np.zeros(count, np.int64)),
+            "operation": pa.array([OPERATION]).take(np.zeros(count, np.int64)),
+            "key": pa.array(keys, pa.string()).take(second),
+            "units": np.ones(count),
+            "late_us": rng.integers(0, 900, size=count),
+            "service_us": rng.integers(300, 2_000, size=count),
+            "count": np.ones(count, np.int64),
+        }
+    )
+
+
+def _key_at(case: Case, second: int) -> str:
+    return f"device-{second % 20}" if case.limits_table else case.hot_key_at(second)
+
+
+def _keys(case: Case, sent: Ints, hot: Ints, refused: Ints) -> dict[str, Any]:
+    """Units and throttles of the hottest keys, over the run and in each window."""
+    windows, units, throttles = [], dict[str, float](), dict[str, int]()
+    for first in range(0, len(sent), WINDOW_S):
+        top: dict[str, list[float]] = {}
+        for second in range(first, min(first + WINDOW_S, len(sent))):
+            for key, asked, lost in _by_key(case, second, sent, hot, refused):
+                entry = top.setdefault(key, [0.0, 0.0])
+                entry[0] += asked
+                entry[1] += lost
+        for key, (asked, lost) in top.items():
+            units[key] = units.get(key, 0.0) + asked
+            throttles[key] = throttles.get(key, 0) + int(lost)
+        rows = [{"key": digest(k), "units": v[0], "throttles": int(v[1])} for k, v in top.items()]
+        windows.append(
+            {"start": text(at(first)), "seconds": WINDOW_S, "direction": "write",
+             "top": sorted(rows, key=lambda row: -float(str(row["units"])))}
+        )  # fmt: skip
+    total = float(sent.sum())
+    overall = [
+        {"key": digest(key), "shown": None, "units": units[key], "throttles": throttles[key],
+         "share": units[key] / total}
+        for key in sorted(units, key=lambda key: -units[key])[:20]
+    ]  # fmt: skip
+    return {"k": 20, "overall": {"write": overall, "read": []}, "windows": windows}
+
+
+def _by_key(case: Case, second: int, sent: Ints, hot: Ints, refused: Ints) -> list[tuple[str, float, float]]:
+    """(key, units asked for, throttles) of one second: the hottest key and eight of the many others."""
+    even = case.limits_table or case.constraint == "none"
+    shares = np.full(20, max(case.hot_share, 0.002)) if even else np.full(8, (1 - case.hot_share) / 1_000)
+    wobble = 1 + 0.08 * np.sin(second / 7 + np.arange(len(shares)))
+    lost = refused[second] / len(shares) if case.limits_table else 0.0
+    others = [
+        (f"device-{place}", float(sent[second] * share), float(lost))
+        for place, share in enumerate(shares * wobble)
+        if share > 0
+    ]
+    return others if even else [(_key_at(case, second), float(hot[second]), float(refused[second])), *others]
+
+
+def _partitions(case: Case, sent: Ints, hot: Ints, refused: Ints) -> pa.Table:
+    """Four partitions: each serves its part of the even load, and one of them the key that is hot then."""
+    count, began = len(sent), int(START.timestamp())
+    rows = []
+    for second in range(count):
+        theirs = 0 if case.limits_table or case.constraint == "none" else hot[second]
+        host = int(digest(_key_at(case, second))[-1], 16) % PARTITIONS
+        for number in range(PARTITIONS):
+            own = number == host and theirs > 0
+            lost = 0 if case.limits_table or not own else int(refused[second])
+            units = (sent[second] - theirs) / PARTITIONS + (theirs if own else 0) - lost
+            rows.append((began + second, 1, None, number, None, began, number / PARTITIONS, 0.0,
+                         max(0.0, round(float(units), 1)), 0, lost))  # fmt: skip
+    arrays = [
+        pa.array(column, pa.int64() if pa.types.is_timestamp(field.type) else field.type).cast(field.type)
+        for field, column in zip(runfiles.PARTITIONS_SCHEMA, zip(*rows, strict=True), strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=runfiles.PARTITIONS_SCHEMA)
+
+
+def _write_latency(path: Path, accepted: int, throttled: int, rng: np.random.Generator) -> None:
+    lines = [f"#[{runfiles.LATENCY}]"]
+    for outcome, count, median_us in (("accepted", accepted, 900), ("throttled", throttled, 420)):
+        if not count:
+            continue
+        histogram = HdrHistogram(1, 60_000_000, 3)
+        drawn = rng.lognormal(np.log(median_us), 0.35, 4_000) + rng.exponential(40, 4_000) ** 1.6
+        each = max(1, count // len(drawn))
+        for value in np.clip(drawn, 50, 900_000).astype(int).tolist():
+            histogram.record_value(value, each)
+        lines.append(f"Tag={OPERATION}.{outcome},0.0,1.0,{histogram.get_max_value() / 1e6:.6f},"
+                     f"{histogram.encode().decode()}")  # fmt: skip
+    body = "\n".join([*lines, ""]).encode()
+    runfiles.write_atomically(path, lambda file: file.write(body))

@@ -1,0 +1,189 @@
+"""The lines of a run's bill: what is paid for, how many of it, and at which price each.
+
+A price that the list does not have is None, never zero.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import Final
+
+from keyheat.model import limits
+from keyheat.model.resources import Direction, Throughput
+from keyheat.model.table import TableModel
+from keyheat.plan.given import Given, pre_warmed
+from keyheat.plan.prices import MILLION, Prices
+from keyheat.plan.sent import Side
+from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.capacity import capacity_of
+
+THOUSAND: Final = 1_000
+MINUTE_S: Final = 60.0
+STREAM_READS_PER_S: Final = 5.0  # of each shard, by the consumer of a load test: it waits 0.2 s for more
+CHECKED: Final = ("aggregate_scan", "aggregate_stream", "aggregate_transaction")
+UNITS: Final = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One thing that is paid for."""
+
+    what: str
+    quantity: float
+    unit: str
+    each_dollars: float | None  # None: the price list does not have it
+
+    @property
+    def dollars(self) -> float | None:
+        """What it comes to; None where it has no price."""
+        return None if self.each_dollars is None else self.quantity * self.each_dollars
+
+
+def hourly_dollars(pair: Throughput, prices: Prices) -> float:
+    """Dollars an hour of provisioned capacity."""
+    own = prices.provisioned
+    return (pair.write or 0) * own.write_per_hour + (pair.read or 0) * own.read_per_hour
+
+
+def unit_dollars(direction: Direction, prices: Prices) -> float:
+    """Dollars of one unit in on-demand mode."""
+    own = prices.on_demand
+    return (own.write_per_million if direction is Direction.WRITE else own.read_per_million) / MILLION
+
+
+def capacity(given: Sequence[Given], prices: Prices, hours: int) -> Iterator[Line]:
+    """Provisioned capacity of tables and indexes, by the hour."""
+    own = prices.provisioned
+    each = {Direction.WRITE: own.write_per_hour, Direction.READ: own.read_per_hour}
+    for one in given:
+        for direction, unit in UNITS.items():
+            if units := one.provisioned.of(direction):
+                yield Line(
+                    what=f"{units:,.0f} {unit}/s provisioned, {one.name}",
+                    quantity=units * hours,
+                    unit=f"{unit}-hours",
+                    each_dollars=each[direction],
+                )
+
+
+def consumed(given: Sequence[Given], prices: Prices, units: Mapping[Side, float]) -> Iterator[Line]:
+    """Units of tables that are on demand at any time: all of their units, also those before a switch."""
+    by_unit = {(one.table, one.index): one for one in given if one.on_demand_from_s is not None}
+    for side, quantity in units.items():
+        one = by_unit.get((side.table, side.index))
+        if one is not None and quantity:
+            yield Line(
+                what=f"{side.unit} consumed on demand, {one.name}",
+                quantity=quantity,
+                unit=side.unit,
+                each_dollars=unit_dollars(side.direction, prices),
+            )
+
+
+def check(scenario: Scenario, given: Sequence[Given], prices: Prices) -> Iterator[Line]:
+    """The scan of all orders after the load, strongly consistent, of the load tests that add them up."""
+    load, own = scenario.load, given[0]
+    if scenario.loadtest in CHECKED and own.on_demand_from_s is not None:
+        requests = load.rate_shape().total(load.duration_s)
+        yield Line(
+            what=f"RCU of the check after the load, {own.name}",
+            quantity=requests * load.mean_item_bytes / limits.READ_UNIT_BYTES,
+            unit="RCU",
+            each_dollars=unit_dollars(Direction.READ, prices),
+        )
+
+
+def cleaning(
+    given: Sequence[Given], prices: Prices, units: Mapping[Side, float], table_bytes: float
+) -> Iterator[Line]:
+    """Looking through a table that stays for what a run wrote, and deleting that: as many units as writing it
+    took, at the most.
+    """
+    own = given[0]
+    if own.on_demand_from_s is None:
+        return
+    written = fsum(
+        value
+        for side, value in units.items()
+        if side.table == own.table and side.direction is Direction.WRITE
+    )
+    yield Line(
+        what=f"WCU of deleting what was written, {own.name}",
+        quantity=written,
+        unit="WCU",
+        each_dollars=unit_dollars(Direction.WRITE, prices),
+    )
+    if table_bytes:
+        yield Line(
+            what=f"RCU of looking for it, {own.name}",
+            quantity=table_bytes / (2 * limits.READ_UNIT_BYTES),  # eventually consistent
+            unit="RCU",
+            each_dollars=unit_dollars(Direction.READ, prices),
+        )
+
+
+def pre_warming(given: Sequence[Given], prices: Prices) -> Iterator[Line]:
+    """Warm throughput that is asked for: paid once, for what is not there without.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
+    """
+    own = prices.warm
+    for one in given:
+        for direction, unit in UNITS.items():
+            if more := pre_warmed(one, direction):
+                writes = direction is Direction.WRITE
+                each = (own.write_once if writes else own.read_once) if own else None
+                yield Line(
+                    what=f"pre-warming to {one.warm.of(direction):,.0f} {unit}/s, {one.name}",
+                    quantity=more,
+                    unit=f"{unit}/s once",
+                    each_dollars=each,
+                )
+
+
+def stream_reads(scenario: Scenario, prices: Prices) -> Iterator[Line]:
+    """GetRecords of whoever follows the table's stream: every shard, as often as it is asked at most."""
+    if scenario.table.stream is None:
+        return
+    shards = TableModel(capacity_of(scenario.table), now_s=0.0).partition_count()
+    yield Line(
+        what="GetRecords of the table's stream",
+        quantity=shards * STREAM_READS_PER_S * (scenario.load.duration_s + MINUTE_S),
+        unit="requests",
+        each_dollars=prices.streams.read_per_million / MILLION if prices.streams else None,
+    )
+
+
+def metrics(prices: Prices, requested: float) -> Iterator[Line]:
+    """GetMetricData, by the metric."""
+    own = prices.cloudwatch
+    if requested:
+        yield Line(
+            what="CloudWatch GetMetricData",
+            quantity=requested,
+            unit="metrics",
+            each_dollars=own.metrics_per_thousand / THOUSAND if own else None,
+        )
+
+
+def contributor_insights(given: Sequence[Given], prices: Prices, items: float) -> Iterator[Line]:
+    """Rules for throttled keys: one for partition keys, one more where there is a sort key, of each resource.
+
+    Nothing says that a rule's month is divided, so it is counted whole. At most every item is throttled, and
+    each rule counts it:
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
+    """
+    own, table = prices.contributor_insights, given[0].table
+    rules = [2 if one.sort_key else 1 for one in given if one.table == table]
+    yield Line(
+        what="Contributor Insights rules",
+        quantity=fsum(rules),
+        unit="rule-months",
+        each_dollars=own.rule_per_month if own else None,
+    )
+    yield Line(
+        what="Contributor Insights events",
+        quantity=items * max(rules),
+        unit="events",
+        each_dollars=own.events_per_million / MILLION if own else None,
+    )

@@ -1,0 +1,205 @@
+"""What a scenario is going to ask for, worked out before anything is sent.
+
+A scenario says how much is sent and how large the items are; whether a request reads or writes is the load
+test's to say. So units are given both ways, unless the target itself is in units.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from keyheat.model import limits
+from keyheat.plan.prices import Prices, consumed_dollars, provisioned_dollars
+from keyheat.plan.traced import trace_totals
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.shape import Shape
+from keyheat.scenario.spec.load import LoadSpec, TargetUnit
+from keyheat.scenario.spec.table import CapacityPair
+
+MOST_SHARDS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """A rate at its mean and at its peak, per second, and what it adds up to over the run."""
+
+    mean_per_s: float
+    peak_per_s: float
+    total: float
+
+    def times(self, factor: float) -> "Demand":
+        """The demand in another unit."""
+        return Demand(
+            mean_per_s=self.mean_per_s * factor,
+            peak_per_s=self.peak_per_s * factor,
+            total=self.total * factor,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotKeyForecast:
+    """The most used key: how much meets on it at the peak, and on each of its shards."""
+
+    share: float
+    units_per_s: float
+    shards: int
+    ceiling_per_s: float
+    needed: int  # by the formula
+    needed_with_margin: int
+    margin: float
+
+    @property
+    def shard_units_per_s(self) -> float:
+        """What each shard of the key is asked for, if its shards are used evenly."""
+        return self.units_per_s / self.shards
+
+    @property
+    def over_ceiling(self) -> bool:
+        """Whether even one whole partition for each shard is not enough."""
+        return self.shard_units_per_s > self.ceiling_per_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """A scenario in numbers. A side is None where the target is in another unit."""
+
+    unit: TargetUnit
+    target: Demand
+    shape: Shape
+    duration_s: float
+    requests: Demand | None
+    write_units: Demand | None  # if every request writes an item
+    read_units: Demand | None  # if every request reads an item, eventually consistent
+    traced: bool  # the units are those of a trace's own rows
+    units_per_write: float
+    units_per_read: float
+    provisioned_write_per_s: float | None
+    provisioned_read_per_s: float | None
+    hot_key: HotKeyForecast | None  # None where only the run can tell
+    on_demand_dollars: float
+    provisioned_dollars: float | None
+    prices: Prices
+
+    @property
+    def over_provisioned(self) -> bool:
+        """Whether the table would be asked for more than is provisioned, if every request writes."""
+        if self.write_units is None or self.provisioned_write_per_s is None:
+            return False
+        return self.write_units.mean_per_s > self.provisioned_write_per_s
+
+
+def forecast(scenario: Scenario, prices: Prices, *, margin: float, folder: Path = Path()) -> Forecast:
+    """What a run of the scenario asks for.
+
+    `margin` multiplies the formula's number of shards; `folder` is the scenario's, where its trace is, if it
+    has one. Raises `TraceError`.
+    """
+    load, scale = scenario.load, scenario.local.scale
+    asked = _of_trace(scenario, folder) if load.arrivals == "trace" else _of_load(scenario)
+    write, read = asked.write_units, asked.read_units
+    provisioned = scenario.table.provisioned or CapacityPair()
+    reserved = provisioned_dollars(
+        prices.provisioned,
+        load.duration_s,
+        write_per_s=provisioned.write or 0,
+        read_per_s=provisioned.read or 0,
+    )
+    return Forecast(
+        unit=load.target_unit,
+        target=demand_of(asked.shape, load.duration_s),
+        shape=asked.shape,
+        duration_s=load.duration_s,
+        requests=demand_of(asked.shape, load.duration_s) if load.target_unit == "requests" else None,
+        write_units=write,
+        read_units=read,
+        traced=load.arrivals == "trace",
+        units_per_write=load.mean_write_units,
+        units_per_read=load.mean_read_units(consistent=False),
+        provisioned_write_per_s=provisioned.write * scale if provisioned.write else None,
+        provisioned_read_per_s=provisioned.read * scale if provisioned.read else None,
+        hot_key=_hot_key(scenario, asked, margin=margin),
+        on_demand_dollars=consumed_dollars(
+            prices.on_demand,
+            write_units=write.total if write else 0.0,
+            read_units=read.total if read and (asked.both or not write) else 0.0,
+        ),
+        provisioned_dollars=reserved or None,
+        prices=prices,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is asked for: requests over time, units, and the hottest key's share of the units it is hot in."""
+
+    shape: Shape
+    write_units: Demand | None
+    read_units: Demand | None
+    hottest_share: float | None
+    both: bool = False  # reads and writes are sent; else the requests are the one or the other
+
+
+def _of_load(scenario: Scenario) -> _Asked:
+    load = scenario.load
+    shape = load.rate_shape()
+    target = demand_of(shape, load.duration_s)
+    return _Asked(
+        shape=shape,
+        write_units=_side(load, "WCU", target, load.mean_write_units),
+        read_units=_side(load, "RCU", target, load.mean_read_units(consistent=False)),
+        hottest_share=scenario.keys.hottest_share(),
+    )
+
+
+def _of_trace(scenario: Scenario, folder: Path) -> _Asked:
+    totals, duration_s = trace_totals(scenario, folder), scenario.load.duration_s
+    write, read = (demand_of(totals.shape_of(writes=writes), duration_s) for writes in (True, False))
+    return _Asked(
+        shape=totals.shape,
+        write_units=write if write.total else None,
+        read_units=read if read.total else None,
+        hottest_share=totals.hottest_share(writes=bool(write.total)),
+        both=True,
+    )
+
+
+def demand_of(shape: Shape, duration_s: float) -> Demand:
+    """A shape's mean, peak and total over a run. A rate between two breakpoints lies between theirs."""
+    total = shape.total(duration_s)
+    return Demand(mean_per_s=total / duration_s, peak_per_s=shape.highest_per_s, total=total)
+
+
+def shards_needed(units_per_s: float, ceiling_per_s: float, margin: float = 1.0) -> int:
+    """How many keys have to share a demand of ceil(item KB) × writes/s, so that each has its partition's due.
+
+        shards = ceil(margin × units/s ÷ what one partition sustains)
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-sharding.html
+    """
+    return max(1, min(MOST_SHARDS, math.ceil(margin * round(units_per_s) / ceiling_per_s)))
+
+
+def _side(load: LoadSpec, unit: TargetUnit, target: Demand, per_request: float) -> Demand | None:
+    if load.target_unit == unit:
+        return target
+    return target.times(per_request) if load.target_unit == "requests" else None
+
+
+def _hot_key(scenario: Scenario, asked: _Asked, *, margin: float) -> HotKeyForecast | None:
+    """The most used key of the writes; where nothing is written, of the reads."""
+    demand = asked.write_units or asked.read_units
+    if asked.hottest_share is None or demand is None:
+        return None
+    writes = asked.write_units is not None
+    sustained = limits.PARTITION_WRITE_UNITS_PER_S if writes else limits.PARTITION_READ_UNITS_PER_S
+    ceiling, units_per_s = sustained * scenario.local.scale, demand.peak_per_s * asked.hottest_share
+    return HotKeyForecast(
+        share=asked.hottest_share,
+        units_per_s=units_per_s,
+        shards=scenario.keys.shards,
+        ceiling_per_s=ceiling,
+        needed=shards_needed(units_per_s, ceiling),
+        needed_with_margin=shards_needed(units_per_s, ceiling, margin),
+        margin=margin,
+    )

@@ -1,0 +1,160 @@
+"""The session that a suite is held against: the last good one, or one that somebody names."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from keyheat.analysis.summary import RunSummary
+from keyheat.regression import changes
+from keyheat.regression.finding import Difference
+from keyheat.regression.foreseen import foreseen
+from keyheat.regression.gates.comparable import differences
+from keyheat.regression.history import History, Kept, Session
+from keyheat.regression.history.records import GOOD
+from keyheat.regression.outcome import BaselineUsed, Verdict
+from keyheat.regression.suites.suite import Suite
+from keyheat.runfiles import FileProblem
+from keyheat.runs.manifest import read_manifest
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
+
+MAY_BE: Final[tuple[Verdict, ...]] = (*GOOD, "regressed")
+"""Verdicts of sessions that can be held on to when somebody asks for it: all their runs are valid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """A session and its runs, by case."""
+
+    used: BaselineUsed
+    kept: Mapping[str, tuple[Kept, ...]]
+
+    @property
+    def runs(self) -> dict[str, tuple[RunSummary, ...]]:
+        return {case: tuple(one.summary for one in kept) for case, kept in self.kept.items()}
+
+
+def baseline_of(history: History, suite: Suite, named: str | None) -> Baseline | None:
+    """The session of that name, pinned or not, or else the last good one; None where there is none yet.
+
+    Raises `ValueError` with what there is, where the name means none.
+    """
+    if named is None:
+        session = history.last_good(suite.name)
+    else:
+        session = history.pinned(named) or _by_id(history, suite, named)
+    if session is None:
+        return None
+    if session.suite != suite.name:
+        raise ValueError(f"--baseline {named!r} is a session of suite {session.suite}, not of {suite.name}")
+    kept: dict[str, list[Kept]] = {}
+    for one in history.runs(session):
+        kept.setdefault(one.case, []).append(one)
+    pinned = named is not None and history.pinned(named) is not None
+    used = BaselineUsed(
+        session=str(session.id),
+        started_at=session.started_at,
+        pin=named if pinned else None,
+        chosen=named is not None,
+        label=session.label,
+    )
+    return Baseline(used=used, kept={case: tuple(runs) for case, runs in kept.items()})
+
+
+def _by_id(history: History, suite: Suite, named: str) -> Session:
+    """The session of that number, if it ended well enough to hold anything against it."""
+    sessions = history.sessions(suite=suite.name)
+    found = next((session for session in sessions if str(session.id) == named), None)
+    if found is not None and found.verdict in MAY_BE:
+        return found
+    why = f"ended as {found.verdict or found.state}" if found is not None else "is neither pinned nor there"
+    pins = ", ".join(pin.name for pin in history.pins()) or "none"
+    good = ", ".join(str(session.id) for session in sessions if session.good)[:200] or "none yet"
+    raise ValueError(
+        f"--baseline {named!r} {why}. Pinned names: {pins}. Good sessions of {suite.name}: {good}."
+    )
+
+
+def differences_foreseen(
+    baseline: Baseline, suite: Suite, machine: Mapping[str, Any], *, existing: bool
+) -> tuple[Difference, ...]:
+    """What is going to forbid the comparison, as far as that is known before anything is sent."""
+    before: dict[str, Sequence[RunSummary]] = {}
+    after: dict[str, Sequence[RunSummary]] = {}
+    for case in suite.cases:
+        if kept := baseline.kept.get(case.name):
+            first = kept[0].summary
+            before[case.name] = [first]
+            after[case.name] = [foreseen(first, case.scenario, case.target, machine, existing=existing)]
+    return told(differences(before, after, suite.gates), baseline, suite)
+
+
+def told(found: Sequence[Difference], baseline: Baseline, suite: Suite) -> tuple[Difference, ...]:
+    """The differences, with the fields of scenarios in which they differ, where run directories are here."""
+    before: dict[str, Scenario] = {}
+    for case in {one.case for one in found if one.what == changes.WHAT}:
+        for kept in baseline.kept.get(case, ())[:1]:
+            if urlsplit(kept.folder_url).scheme == "file":
+                with suppress(FileProblem, ValueError):  # it is gone: digests say that there is something
+                    before[case] = _scenario(kept)
+    return changes.in_fields(found, before, {case.name: case.scenario for case in suite.cases})
+
+
+def refusal(baseline: Baseline, found: Sequence[Difference]) -> str:
+    """Why it is not even tried, with everything that differs, and what would be accepted."""
+    lines = [f"  {one.case}: {one.what} was {one.before}, is {one.after}" for one in found]
+    return "\n".join(
+        (
+            f"the baseline, {baseline.used.said}, was measured on another setup:",
+            *lines,
+            "make the setup as it was; or begin anew with --new-baseline; or run the baseline's scenarios",
+            "beside the new ones with --paired; or compare nevertheless with --force",
+        )
+    )
+
+
+def scenarios_of(baseline: Baseline, suite: Suite) -> dict[str, Scenario]:
+    """The scenarios that the baseline's runs were made by, by case.
+
+    Raises `ValueError` with every run directory that is not there any more.
+    """
+    found: dict[str, Scenario] = {}
+    gone: list[str] = []
+    for case in suite.cases:
+        for kept in baseline.kept.get(case.name, ())[:1]:
+            try:
+                found[case.name] = _scenario(kept)
+            except FileProblem as problem:
+                gone.append(f"  {case.name}: {problem}")
+    if gone:
+        raise ValueError(
+            "\n".join(
+                (
+                    f"--paired runs the scenarios of {baseline.used.said} again, and cannot read them:",
+                    *gone,
+                    "keep run directories where they are, or copy them with --archive URL",
+                )
+            )
+        )
+    return found
+
+
+def _scenario(kept: Kept) -> Scenario:
+    """What a run's manifest says of its scenario. Raises `FileProblem`."""
+    from keyheat.regression.history.archive import (
+        fetch,  # here, since most run directories are on this machine
+    )
+
+    parts = urlsplit(kept.folder_url)
+    if parts.scheme == "file":
+        raw = read_manifest(Path(unquote(parts.path))).scenario
+    else:
+        with TemporaryDirectory() as temporary:
+            fetch(kept.folder_url, Path(temporary) / "run")
+            raw = read_manifest(Path(temporary) / "run").scenario
+    if raw is None:
+        raise FileProblem(f"{kept.folder_url} does not say its scenario")
+    return scenario_from_dict(dict(raw), kept.folder_url)

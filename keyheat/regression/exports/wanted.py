@@ -1,0 +1,70 @@
+"""Which exports somebody asked for; all of them are tried, whatever becomes of one."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from keyheat.regression.exports.github import append_step_summary
+from keyheat.regression.exports.junit import write_junit
+from keyheat.regression.exports.markdown import write_markdown
+from keyheat.regression.exports.otlp import check_otlp, send_otlp
+from keyheat.regression.exports.prometheus import write_prometheus
+from keyheat.regression.exports.summary import write_summary
+from keyheat.regression.outcome import Outcome
+from keyheat.runfiles import FileProblem
+
+Export = Callable[[Outcome], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Where each export goes; None: nobody wants it."""
+
+    summary: Path | None = None
+    junit: Path | None = None
+    markdown: Path | None = None
+    prometheus: Path | None = None
+    step_summary: Path | None = None
+    otlp: str | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any."""
+        return bool(self._files()) or self.otlp is not None
+
+    def check(self) -> None:
+        """Raises `ValueError` where one of them cannot come to anything, before any load is sent."""
+        if self.otlp is not None:
+            check_otlp(self.otlp)
+        folders = [path for path in self._files() if path.is_dir()]
+        if folders:
+            raise ValueError("\n".join(f"{path} is a folder; an export is a file" for path in folders))
+
+    def write(self, outcome: Outcome) -> list[str]:
+        """Make every export; gives what went wrong, in words."""
+        problems: list[str] = []
+        for export in self._exports():
+            try:
+                export(outcome)
+            except (FileProblem, OSError, ValueError) as problem:
+                problems.append(str(problem))
+        return problems
+
+    def _files(self) -> list[Path]:
+        files = (self.summary, self.junit, self.markdown, self.prometheus, self.step_summary)
+        return [path for path in files if path is not None]
+
+    def _exports(self) -> Iterator[Export]:
+        writers = (
+            (self.summary, write_summary),
+            (self.junit, write_junit),
+            (self.markdown, write_markdown),
+            (self.prometheus, write_prometheus),
+            (self.step_summary, append_step_summary),
+        )
+        for path, write in writers:
+            if path is not None:
+                yield partial(write, path)
+        if (url := self.otlp) is not None:
+            yield partial(send_otlp, url)

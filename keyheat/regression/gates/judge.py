@@ -1,0 +1,55 @@
+"""Every gate of a suite held against the runs before and after: what changed, and what cannot be told."""
+
+from collections.abc import Mapping, Sequence
+
+from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.analysis.summary import RunSummary
+from keyheat.regression.finding import Finding, Gate
+from keyheat.regression.gates.compared import Compared
+from keyheat.regression.gates.exact import exact
+from keyheat.regression.gates.labels import labelled
+from keyheat.regression.gates.statistical import is_tested, statistical
+from keyheat.regression.suites.gates import LABELS
+
+Runs = Mapping[str, Sequence[RunSummary]]
+
+
+def judge(
+    gates_by_case: Mapping[str, Sequence[Gate]], before: Runs, after: Runs, *, paired: bool = False
+) -> tuple[Finding, ...]:
+    """A finding for each gate of each case, in their order.
+
+    `paired`: the runs of a case were made one pair after the other, before and after at the same place of
+    both. Runs that are not valid are left out. Raises ValueError for a measure that there is not, and for
+    paired runs that are not as many before as after.
+    """
+    _check(gates_by_case)
+    held = [
+        Compared.of(case, gate, before.get(case, ()), after.get(case, ()), paired=paired)
+        for case, of_case in gates_by_case.items()
+        for gate in of_case
+    ]
+    tests = sum(is_tested(compared, paired=paired) for compared in held)
+    return tuple(_finding(compared, tests, paired) for compared in held)
+
+
+def _finding(compared: Compared, tests: int, paired: bool) -> Finding:
+    if (lacking := compared.missing()) is not None:
+        return lacking
+    if compared.gate.measure == LABELS:
+        return labelled(compared)
+    if compared.measure.kind == "exact":
+        return exact(compared)
+    return statistical(compared, tests=tests, paired=paired)
+
+
+def _check(gates_by_case: Mapping[str, Sequence[Gate]]) -> None:
+    there = (LABELS, *MEASURES)
+    unknown = [
+        f"no measure {gate.measure!r} @ {case}"
+        for case, gates in gates_by_case.items()
+        for gate in gates
+        if gate.measure not in there
+    ]
+    if unknown:
+        raise ValueError("\n".join([*unknown, f"there are {', '.join(there)}"]))

@@ -1,0 +1,192 @@
+"""What a history can be asked."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from keyheat.regression.finding import Finding
+from keyheat.regression.history.makers import Maker
+from keyheat.regression.history.problem import Damaged, HistoryProblem, damaged, in_words, row_damaged
+from keyheat.regression.history.records import GOOD, Kept, Pin, Point, Session, Side
+from keyheat.regression.history.rows import (
+    KEPT,
+    PIN,
+    SESSION,
+    Changed,
+    Row,
+    check_whole,
+    findings_of,
+    kept_of,
+    pin_of,
+    points_of,
+    session_of,
+)
+from keyheat.regression.history.seals import whole
+
+Ref = Session | int
+NEWEST: Final = 20
+"""Sessions in which a case is looked for: one that is in none of them is not measured any more."""
+
+
+class Reading:
+    """The questions to a history; each raises `HistoryProblem` where its file cannot be read."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, me: Maker) -> None:
+        self._connection, self.path, self._me = connection, path, me
+
+    def session(self, number: int) -> Session:
+        """One session. Raises `HistoryProblem` where there is none of that number."""
+        if row := self._one(f"{SESSION} WHERE id = ?", (number,)):
+            return self._session(row)
+        raise HistoryProblem(f"{self.path} has no session {number}; keyheat history lists those it has")
+
+    def sessions(
+        self, suite: str | None = None, limit: int | None = None, *, damage: list[str] | None = None
+    ) -> tuple[Session, ...]:
+        """Sessions of a suite, or of all, the newest first.
+
+        One that is damaged is said in `damage` and left out; without it, `Damaged` is raised.
+        """
+        rows = self._all(
+            f"{SESSION} WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2",
+            (suite, -1 if limit is None else limit),
+        )
+        return tuple(self._sessions(rows, damage))
+
+    def runs(self, session: Ref, side: Side | None = "candidate") -> tuple[Kept, ...]:
+        """The runs of a session in the order in which they were made; of both sides where `side` is None."""
+        rows = self._all(
+            f"{KEPT} WHERE session = ?1 AND (?2 IS NULL OR side = ?2) ORDER BY id", (id_of(session), side)
+        )
+        with self._readable(f"a run of session {id_of(session)}"):
+            return tuple(map(kept_of, rows))
+
+    def count(self, session: Ref) -> int:
+        """How many runs of a session are kept, of both sides."""
+        return int(self._one("SELECT count(*) FROM runs WHERE session = ?", (id_of(session),))[0])
+
+    def findings(self, session: Ref) -> tuple[Finding, ...]:
+        """What the gates found when the session ended; nothing of one that has not."""
+        row = self._one(f"SELECT findings, {whole('sessions')} FROM sessions WHERE id = ?", (id_of(session),))
+        with self._readable(f"what the gates of session {id_of(session)} found"):
+            if row:
+                check_whole(row[1])
+            return findings_of(row[0]) if row else ()
+
+    def last_good(self, suite: str) -> Session | None:
+        """The newest session of a suite that ended and was good.
+
+        Those after it are read too: what one says of itself is not believed where it is damaged.
+        """
+        rows = self._all(
+            f"{SESSION} WHERE suite = ?1 AND id >= (SELECT coalesce(max(id), 0) FROM sessions "
+            "WHERE suite = ?1 AND state = 'ended' AND verdict IN (?2, ?3)) ORDER BY id DESC",
+            (suite, *GOOD),
+        )
+        return next((found for found in map(self._session, rows) if found.good), None)
+
+    def pinned(self, name: str) -> Session | None:
+        """The session of that name."""
+        row = self._one(f"{PIN} WHERE name = ?", (name,))
+        with self._readable(f"pin {name!r}"):
+            pin = pin_of(row) if row else None
+        return self.session(pin.session) if pin else None
+
+    def pins(self) -> tuple[Pin, ...]:
+        """Every name, sorted."""
+        rows = self._all(f"{PIN} ORDER BY name")
+        with self._readable("a pin"):
+            return tuple(map(pin_of, rows))
+
+    def suites(self) -> tuple[str, ...]:
+        """The suites that have sessions, sorted."""
+        return tuple(row[0] for row in self._all("SELECT DISTINCT suite FROM sessions ORDER BY suite"))
+
+    def measured(self, suite: str) -> tuple[tuple[str, str], ...]:
+        """What the newest sessions of a suite measured, as (case, measure) sorted: each has a series."""
+        rows = self._all(
+            "SELECT DISTINCT case_name, measure FROM measures WHERE session IN (SELECT id FROM sessions "
+            "WHERE suite = ? AND state <> 'running' ORDER BY id DESC LIMIT ?) ORDER BY case_name, measure",
+            (suite, NEWEST),
+        )
+        return tuple((case, measure) for case, measure in rows)
+
+    def series(self, suite: str, case: str, measure: str) -> tuple[Point, ...]:
+        """A measure of a case in every session that is over, the oldest first; of valid runs only."""
+        rows = self._all(
+            "SELECT sessions.id, started_at, verdict, label, value, "
+            f"{whole('measures')} AND {whole('sessions')} "
+            "FROM measures JOIN sessions ON sessions.id = session "
+            "WHERE suite = ? AND case_name = ? AND measure = ? AND state <> 'running' "
+            "ORDER BY session, repetition",
+            (suite, case, measure),
+        )
+        with self._readable(f"{measure} of {case}"):
+            return points_of(rows)
+
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the file, after reading all of it: nothing, unless something damaged it."""
+        said = [row[0] for row in self._all("PRAGMA integrity_check") if row[0] != "ok"]
+        strays = [
+            f"row {number} of {table} refers to nothing"
+            for table, number, *_ in self._all("PRAGMA foreign_key_check")
+        ]
+        return (*said, *strays, *self._unreadable())
+
+    def _unreadable(self) -> Iterator[str]:
+        """Rows that are there and cannot be read; the first of each session."""
+        damage: list[str] = []
+        for session in self.sessions(damage=damage):
+            try:
+                self.runs(session, side=None)
+                self.findings(session)
+            except Damaged as problem:
+                yield str(problem)
+        yield from damage
+        for number, is_whole in self._all(
+            f"SELECT session, min({whole('measures')}) FROM measures GROUP BY 1"
+        ):
+            if not is_whole:
+                yield str(row_damaged(self.path, f"a measure of session {number} is not what was written"))
+        try:
+            self.pins()
+        except Damaged as problem:
+            yield str(problem)
+
+    def _sessions(self, rows: Iterable[Row], damage: list[str] | None) -> Iterator[Session]:
+        for row in rows:
+            try:
+                yield self._session(row)
+            except Damaged as problem:
+                if damage is None:
+                    raise
+                damage.append(str(problem))
+
+    def _session(self, row: Row) -> Session:
+        with self._readable(f"session {row[0]}"):
+            return session_of(row, self._me)
+
+    @contextmanager
+    def _readable(self, what: str) -> Iterator[None]:
+        """A row that SQLite gives, and that does not say what it should, is damage too."""
+        try:
+            yield
+        except Changed as error:
+            raise row_damaged(self.path, f"{what} cannot be read ({error})") from error
+        except (TypeError, ValueError) as error:
+            raise damaged(self.path, f"{what} cannot be read") from error
+
+    def _all(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        with in_words(self.path):
+            return self._connection.execute(query, tuple(values)).fetchall()
+
+    def _one(self, query: str, values: Sequence[object] = ()) -> Any:
+        with in_words(self.path):
+            return self._connection.execute(query, tuple(values)).fetchone()
+
+
+def id_of(session: Ref) -> int:
+    """The number of a session."""
+    return session.id if isinstance(session, Session) else session

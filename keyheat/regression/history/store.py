@@ -1,0 +1,246 @@
+"""The history of regresses: one SQLite file, in which every run is kept as soon as it is made.
+
+Each call that changes something is one transaction: after kill -9 all runs that were added are there, and
+their session is found to be lost. Sessions of several processes go on beside each other and never mix.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from keyheat.analysis.summary import RunSummary
+from keyheat.masking import masked
+from keyheat.regression.finding import Finding
+from keyheat.regression.history.makers import Maker
+from keyheat.regression.history.opening import opened
+from keyheat.regression.history.problem import HistoryProblem, damaged, in_words
+from keyheat.regression.history.reading import Reading, Ref, id_of
+from keyheat.regression.history.records import GOOD, Pruned, Session, Side, check_pin
+from keyheat.regression.history.rows import SESSION, check_whole, findings_text, time_text
+from keyheat.regression.history.seals import seal_of, whole
+from keyheat.regression.outcome import Verdict
+
+DEFAULT: Final = Path("reports/history.sqlite")
+VARIABLE: Final = "KEYHEAT_HISTORY"
+WAIT_S: Final = 30.0
+"""How long another process may hold the file; it does so for milliseconds, unless its disk is slow."""
+DOOMED: Final = """
+    SELECT id FROM (
+        SELECT *,
+            row_number() OVER (PARTITION BY suite ORDER BY id DESC) AS age,
+            max(id) FILTER (WHERE verdict IN (?, ?)) OVER (PARTITION BY suite) AS last_good
+        FROM sessions
+    )
+    WHERE age > ? AND state <> 'running' AND id IS NOT last_good AND id NOT IN (SELECT session FROM pins)
+    ORDER BY id"""
+"""Sessions that are not kept: older than so many of their suite, and nothing needs them."""
+
+
+def default_path() -> Path:
+    """Where the history is, unless somebody says otherwise."""
+    return Path(os.environ.get(VARIABLE) or DEFAULT)
+
+
+def utc_now() -> datetime:
+    """The time."""
+    return datetime.now(UTC)
+
+
+class History(Reading):
+    """All sessions of all suites. A context manager, of one thread and one process."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, now: Callable[[], datetime], maker: Maker
+    ) -> None:
+        super().__init__(connection, path, maker)
+        self._now = now
+
+    @classmethod
+    def open(
+        cls, path: Path | None = None, now: Callable[[], datetime] = utc_now, *, wait_s: float = WAIT_S
+    ) -> Self:
+        """The history at `path`, made where there is none, of the newest version. Raises `HistoryProblem`."""
+        path = path or default_path()
+        return cls(opened(path, now(), wait_s=wait_s), path, now, Maker.here())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def begin(
+        self, suite: str, suite_digest: str, label: str | None = None, command: str = "regress"
+    ) -> Session:
+        """A new session, which runs as long as this process does; those whose process is gone are lost."""
+        self._must_be_whole()
+        me = self._me
+        with self._writing():
+            self._mark_lost()
+            cursor = self._connection.execute(
+                "INSERT INTO sessions (suite, suite_digest, label, command, started_at, state, "
+                "host, boot, pid, process_began) VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)",
+                (suite, suite_digest, label, command, self._at(), me.host, me.boot, me.pid, me.began),
+            )
+            assert cursor.lastrowid is not None, "an inserted row has a number"
+            self._seal("sessions", "id = ?", cursor.lastrowid)
+        return self.session(cursor.lastrowid)
+
+    def add(
+        self,
+        session: Ref,
+        *,
+        case: str,
+        repetition: int,
+        summary: RunSummary,
+        folder_url: str,
+        side: Side = "candidate",
+    ) -> None:
+        """Keep one run. Raises `HistoryProblem` where the session is over, or has that run already."""
+        number = id_of(session)
+        run = (number, side, case, repetition)
+        kept = (summary.run_id, masked(folder_url), self._at(), summary.valid, summary.model_dump_json())
+        with self._writing():
+            self._must_run(number)
+            if self._one(
+                "SELECT 1 FROM runs WHERE session = ? AND side = ? AND case_name = ? AND repetition = ?", run
+            ):
+                raise HistoryProblem(
+                    f"session {number} has {case}, repetition {repetition + 1} ({side}) already: "
+                    "each run is kept once"
+                )
+            self._connection.execute(
+                "INSERT INTO runs (session, side, case_name, repetition, run_id, folder_url, at, valid, "
+                "summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*run, *kept),
+            )
+            self._seal("runs", "session = ? AND side = ? AND case_name = ? AND repetition = ?", *run)
+            if side == "candidate" and summary.valid:
+                self._connection.executemany(
+                    "INSERT INTO measures (case_name, measure, session, repetition, value) "
+                    "VALUES (?, ?, ?, ?, ?)",
+                    [
+                        (case, measure, number, repetition, value)
+                        for measure, value in summary.measures.items()
+                    ],
+                )
+                self._seal(
+                    "measures", "session = ? AND case_name = ? AND repetition = ?", number, case, repetition
+                )
+
+    def end(self, session: Ref, *, verdict: Verdict, findings: Sequence[Finding] = ()) -> None:
+        """What came of a session. Raises `HistoryProblem` where it is over, or good without a valid run."""
+        number = id_of(session)
+        with self._writing():
+            self._must_run(number)
+            if verdict in GOOD and not self._one(
+                "SELECT 1 FROM runs WHERE session = ? AND side = 'candidate' AND valid", (number,)
+            ):
+                raise HistoryProblem(f"session {number} has no valid run, so it cannot be {verdict}")
+            self._connection.execute(
+                "UPDATE sessions SET state = 'ended', ended_at = ?, verdict = ?, findings = ? WHERE id = ?",
+                (self._at(), verdict, findings_text(findings), number),
+            )
+            self._seal("sessions", "id = ?", number)
+
+    def lose(self, session: Ref) -> None:
+        """Say of a session that it will not go on: its process is gone, where nobody here can see it."""
+        number = id_of(session)
+        with self._writing():
+            self._must_run(number)
+            self._lose(number)
+
+    def pin(self, name: str, session: Ref) -> Session | None:
+        """Give a session a name; gives the session that had it before.
+
+        Raises `HistoryProblem` for one that cannot be a baseline: it has not ended, or says nothing; and for
+        a name that is none.
+        """
+        check_pin(name)
+        with self._writing():
+            found, before = self.session(id_of(session)), self.pinned(name)
+            if found.verdict not in (*GOOD, "regressed"):
+                raise HistoryProblem(
+                    f"session {found.id} is {found.verdict or found.state}, so nothing can be held against "
+                    "it; pin one that is good or regressed"
+                )
+            self._connection.execute(
+                "INSERT OR REPLACE INTO pins (name, session, at) VALUES (?, ?, ?)",
+                (name, found.id, self._at()),
+            )
+            self._seal("pins", "name = ?", name)
+        return before
+
+    def unpin(self, name: str) -> None:
+        """Take a name away again. Raises `HistoryProblem` where there is none."""
+        with self._writing():
+            if not self._connection.execute("DELETE FROM pins WHERE name = ?", (name,)).rowcount:
+                names = ", ".join(pin.name for pin in self.pins()) or "none"
+                raise HistoryProblem(f"no session is pinned as {name!r}; names that are: {names}")
+
+    def prune(self, keep: int) -> Pruned:
+        """Take out all but the newest `keep` sessions of each suite; gives what nothing refers to any more.
+
+        What is pinned or runs stays, and the last good session of each suite, which the next is held against.
+        """
+        with self._writing():
+            self._mark_lost()
+            doomed = [row[0] for row in self._all(DOOMED, (*GOOD, keep))]
+            runs = [
+                run
+                for number in doomed
+                for run in self._all("SELECT folder_url, run_id FROM runs WHERE session = ?", (number,))
+            ]
+            self._connection.executemany("DELETE FROM sessions WHERE id = ?", [(one,) for one in doomed])
+            unreferred = {
+                url: run_id
+                for url, run_id in runs
+                if not self._one("SELECT 1 FROM runs WHERE folder_url = ?", (url,))
+            }
+        return Pruned(sessions=tuple(doomed), unreferred=unreferred)
+
+    def _mark_lost(self) -> None:
+        """Those that run by the file, and whose process is gone; of other machines nobody here can tell."""
+        running = self._sessions(self._all(f"{SESSION} WHERE state = 'running'"), damage=[])
+        for one in [one for one in running if one.state == "lost"]:
+            self._lose(one.id)
+
+    def _lose(self, number: int) -> None:
+        self._connection.execute("UPDATE sessions SET state = 'lost' WHERE id = ?", (number,))
+        self._seal("sessions", "id = ?", number)
+
+    def _seal(self, table: str, where: str, *values: object) -> None:
+        """The digest of rows that were just written."""
+        self._connection.execute(f"{seal_of(table)} WHERE {where}", values)
+
+    def _must_be_whole(self) -> None:
+        """Damage is found before hours of load, not after: 0.1 s for 10,000 runs, more on a slow disk."""
+        said = [row[0] for row in self._all("PRAGMA quick_check(3)") if row[0] != "ok"]
+        if said:
+            raise damaged(self.path, "; ".join(said))
+
+    def _must_run(self, number: int) -> None:
+        """Nothing is added to a session that is over."""
+        row = self._one(f"SELECT state, {whole('sessions')} FROM sessions WHERE id = ?", (number,))
+        with self._readable(f"session {number}"):
+            check_whole(row is None or row[1])
+        if row is None or row[0] != "running":
+            said = "is not there any more" if row is None else f"is {row[0]}"
+            raise HistoryProblem(f"session {number} of {self.path} {said}, so nothing is added to it")
+
+    def _at(self) -> str:
+        return time_text(self._now())
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction, in which nobody else writes."""
+        with in_words(self.path), self._connection:  # which commits, or rolls back, also when interrupted
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield

@@ -1,0 +1,161 @@
+"""What came of one `keyheat regress`: verdict, cases with their runs, findings, differences; frozen.
+
+Texts, pages and exports are made from it (`keyheat.regression.exports`, `keyheat.pages.regress.page`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, computed_field
+
+from keyheat.regression.finding import Decision, Difference, Finding
+from keyheat.runs.formats import Constraint
+from keyheat.runs.values import Quantity, Time
+
+Verdict = Literal["good", "baseline", "regressed", "invalid", "refused", "interrupted", "calibrated"]
+Side = Literal["before", "after"]
+
+EXIT_CODES: Final[Mapping[Verdict, int]] = {
+    "good": 0, "baseline": 0, "calibrated": 0, "regressed": 1, "invalid": 3, "refused": 4,
+    "interrupted": 130,
+}  # fmt: skip
+WORST_FIRST: Final[tuple[Decision, ...]] = ("worse", "missing", "undecided", "better", "same")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RunMade(_Part):
+    """One run of a case: of this session, or of its baseline."""
+
+    case: str
+    repetition: int = Field(ge=1, description="1 for the first")
+    side: Side = "after"
+    run_id: str | None = None
+    url: str = Field(description="the run directory, as an address")
+    report: str | None = Field(None, description="the address of its report.html, if it has one")
+    took_s: Quantity | None = Field(None, description="seconds from its start to its summary")
+    valid: bool
+    problem: str | None = Field(None, description="why it says nothing about its table")
+    constraint: Constraint | None = None
+    labels: tuple[str, ...] = ()
+    broken: tuple[str, ...] = Field((), description="thresholds of its scenario that did not hold, in words")
+    measures: Mapping[str, float] = {}
+
+    @property
+    def name(self) -> str:
+        return f"{self.case}, repetition {self.repetition}"
+
+
+class CaseMade(_Part):
+    """One case of the suite, and its runs before and after."""
+
+    name: str
+    scenario: str
+    target: str
+    question: str = ""
+    before: tuple[RunMade, ...] = ()
+    after: tuple[RunMade, ...] = ()
+
+    @property
+    def took_s(self) -> float:
+        """Seconds that its runs of this session took, those of a rerun baseline with them."""
+        return sum(run.took_s or 0.0 for run in (*self.before, *self.after))
+
+
+class BaselineUsed(_Part):
+    """The session that this one was held against."""
+
+    session: str
+    started_at: Time
+    pin: str | None = Field(None, description="the name it is pinned by, where it was chosen by that")
+    chosen: bool = Field(False, description="named by somebody, and not just the last good one")
+    label: str | None = None
+
+    @property
+    def said(self) -> str:
+        return f"session {self.session} of {self.started_at:%Y-%m-%d %H:%M} UTC, {self.how}"
+
+    @property
+    def how(self) -> str:
+        """How it was chosen."""
+        if self.pin:
+            return f"pinned as {self.pin!r}"
+        return "which was asked for" if self.chosen else "the last good one"
+
+
+class Outcome(_Part):
+    """One regress of a suite, from its first run to its verdict."""
+
+    suite: str
+    suite_path: str
+    question: str = ""
+    session: str
+    label: str | None = None
+    history: str = Field(description="the history that keeps it")
+    folder: str = Field(description="where its run directories are")
+    started_at: Time
+    ended_at: Time
+    verdict: Verdict
+    because: tuple[str, ...] = Field((), description="why, a sentence each; the weightiest first")
+    baseline: BaselineUsed | None = None
+    pinned: str | None = Field(None, description="the name that this session is pinned by now")
+    paired: bool = Field(False, description="the baseline's own scenarios were run again beside the new ones")
+    forced: bool = Field(False, description="compared although the setups differ")
+    cases: tuple[CaseMade, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    problems: tuple[str, ...] = Field((), description="what could not be kept where it was asked for")
+
+    @computed_field(description="what the command ended with")  # type: ignore[prop-decorator]
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
+
+    @property
+    def runs(self) -> tuple[RunMade, ...]:
+        """The runs that this session made, case by case."""
+        return tuple(run for case in self.cases for run in case.after)
+
+    @property
+    def invalid(self) -> tuple[RunMade, ...]:
+        """Runs that say nothing about their table; those of a rerun baseline, too."""
+        return tuple(run for case in self.cases for run in (*case.before, *case.after) if not run.valid)
+
+    @property
+    def failed(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.failed)
+
+    @property
+    def took_s(self) -> float:
+        return (self.ended_at - self.started_at).total_seconds()
+
+    @property
+    def measured(self) -> tuple[Finding, ...]:
+        """Findings of gates that have something to hold on to."""
+        return tuple(finding for finding in self.findings if not is_idle(finding))
+
+    def of(self, decision: Decision) -> tuple[Finding, ...]:
+        """Those of them that were decided so."""
+        return tuple(finding for finding in self.measured if finding.decision == decision)
+
+    def of_case(self, case: str) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.case == case)
+
+
+def is_idle(finding: Finding) -> bool:
+    """Whether a gate has nothing to hold on to: neither side has a number, such as read units of writes."""
+    return finding.decision == "undecided" and finding.before is None and finding.after is None
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """What failed first, then what could not be decided, idle gates last; else in the order of the suite."""
+    return sorted(findings, key=lambda one: (is_idle(one), WORST_FIRST.index(one.decision)))
+
+
+def medians(runs: Sequence[RunMade]) -> dict[str, float]:
+    """Each measure that any of the runs has: the median over those that have it."""
+    names = sorted({name for run in runs for name in run.measures})
+    return {name: median(run.measures[name] for run in runs if name in run.measures) for name in names}

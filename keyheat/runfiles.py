@@ -1,0 +1,230 @@
+"""The files of a run directory: their names, their versions, and writing them whole or not at all.
+
+Every file starts with its format name and version; a reader that meets another one says so. Writing goes to
+a temporary name beside the target and is renamed into place, so a killed process leaves a whole file or none.
+
+    run.json          RUN       manifest: scenario, seed, versions, table, generator health, totals
+    seconds.parquet   SECONDS   what the client saw, second by second
+    throttles.parquet THROTTLES every throttled attempt: a row each, or one for many that are alike
+    latency.hdr       LATENCY   HDR histograms in microseconds
+    keys.json         KEYS      hottest keys, over the run and per window
+    partitions.parquet PARTITIONS  what each partition served and refused, where that is known
+    evidence.json     EVIDENCE  what CloudWatch and the client say, the analyzer's input
+    diagnosis.json    DIAGNOSIS labels and recommendations
+    summary.json      SUMMARY   the run in a few numbers, as it is compared with others
+"""
+
+import os
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from keyheat import bounded
+
+RUN = "keyheat.run/1"
+SECONDS = "keyheat.seconds/1"
+THROTTLES = "keyheat.throttles/2"  # 2026-11; 1 has no column `count`: each of its rows is one attempt
+THROTTLES_1 = "keyheat.throttles/1"
+LATENCY = "keyheat.latency/1"
+KEYS = "keyheat.keys/1"
+PARTITIONS = "keyheat.partitions/1"
+EVIDENCE = "keyheat.evidence/1"
+DIAGNOSIS = "keyheat.diagnosis/1"
+SUMMARY = "keyheat.summary/1"
+
+SIMULATED = "simulated"
+"""The target of a run that was simulated, as its manifest says it."""
+MOST_SKEW_S = 86_400.0
+"""How far the service's clock may be from that of a run: at more than a day one of the two is wrong."""
+
+FILES = {
+    RUN: "run.json", SECONDS: "seconds.parquet", THROTTLES: "throttles.parquet", LATENCY: "latency.hdr",
+    KEYS: "keys.json", PARTITIONS: "partitions.parquet",
+    EVIDENCE: "evidence.json", DIAGNOSIS: "diagnosis.json", SUMMARY: "summary.json",
+}  # fmt: skip
+
+SECONDS_SCHEMA = pa.schema(
+    [
+        ("second", pa.timestamp("s", tz="UTC")),
+        ("index", pa.string()),  # null: the table itself
+        ("direction", pa.string()),  # read | write
+        ("operation", pa.string()),  # PutItem ...; null on index rows
+        ("attempts", pa.int64()),
+        ("accepted", pa.int64()),
+        ("throttled", pa.int64()),
+        ("errors", pa.int64()),  # failed for another reason than a throttle
+        ("consumed_units", pa.float64()),
+    ]
+)
+THROTTLES_SCHEMA = pa.schema(
+    [
+        ("at", pa.timestamp("us", tz="UTC")),  # when the attempt was sent
+        ("index", pa.string()),
+        ("direction", pa.string()),
+        ("reason", pa.string()),  # DynamoDB's own word, null where it gave none
+        ("operation", pa.string()),
+        ("key", pa.string()),  # sha256:... digest of the partition key; null where many keys are meant
+        ("units", pa.float64()),  # what the attempt would have consumed, as the client estimates it
+        ("late_us", pa.int64()),  # actual start minus intended start; null where nobody measured
+        ("service_us", pa.int64()),
+        ("count", pa.int64()),  # attempts that the row stands for: 1, but for those of a simulated run
+    ]
+)
+PARTITIONS_SCHEMA = pa.schema(
+    [
+        ("at", pa.timestamp("s", tz="UTC")),  # when the step begins
+        ("seconds", pa.int64()),  # how long it is: the same in every row
+        ("index", pa.string()),  # null: the table itself
+        ("partition", pa.int64()),  # in the order in which they came to be; of a split, the lower half first
+        ("parent", pa.int64()),  # the partition that it was split from; null: there from the beginning
+        ("since", pa.timestamp("s", tz="UTC")),  # when it came to be
+        ("from_share", pa.float64()),  # where its hashes begin, from 0 up to 1
+        ("read_units", pa.float64()),  # as the partition counts: eventual reads take a third less
+        ("write_units", pa.float64()),
+        ("throttled_reads", pa.int64()),  # refused by this partition; what the table refuses is nobody's
+        ("throttled_writes", pa.int64()),
+    ]
+)
+SCHEMAS = {SECONDS: SECONDS_SCHEMA, THROTTLES: THROTTLES_SCHEMA, PARTITIONS: PARTITIONS_SCHEMA}
+
+
+MOST_BYTES = 1 << 30
+MOST_ROWS = 3_000_000  # twenty indexes and fifteen days of minutes are two million points
+OTHER_BRACKETS = 100_000  # of what is no row: lists, series, indexes
+SHORTER = "take a shorter window, or fewer indexes"
+
+
+def time_of(epoch_s: float) -> str:
+    """An epoch time as files write it."""
+    return datetime.fromtimestamp(epoch_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class FileProblem(Exception):
+    """A run file that is missing, damaged or of another version; the message is for the person who asked."""
+
+
+class CannotWrite(FileProblem):
+    """A file that could not be written: a read-only folder, a full disk."""
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file whole or not at all: `write` gets the open temporary file, which is then renamed.
+
+    Raises `CannotWrite` where the folder cannot be written or the disk is full; nothing is left behind.
+    """
+    temporary: str | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False
+        ) as file:
+            temporary = file.name
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def write_json(path: Path, format_name: str, content: dict[str, Any]) -> None:
+    """Write a JSON file that starts with its format. Raises `CannotWrite`."""
+    body = orjson.dumps(
+        {"format": format_name, **content}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    )
+    write_atomically(path, lambda file: file.write(body))
+
+
+def read_json(path: Path, format_name: str) -> dict[str, Any]:
+    """Read a JSON file of the stated format. Raises `FileProblem` with what would be accepted."""
+    content = parsed_json(path)
+    fields = content if isinstance(content, dict) else {}
+    _check_format(path, fields.get("format"), format_name)
+    return fields
+
+
+def parsed_json(path: Path) -> object:
+    """What a JSON file says, whatever its format. Raises `FileProblem`, also where it is too long to hold.
+
+    Nothing that is too long is parsed: a row of a list takes five times its bytes in memory.
+    """
+    body = _bytes_of(path)
+    if (rows := body.count(b"[") + body.count(b"{")) > MOST_ROWS + OTHER_BRACKETS:
+        raise FileProblem(f"{path} has some {rows:,} rows; at most {MOST_ROWS:,} are read: {SHORTER}")
+    try:
+        return bounded.parsed_json(body)
+    except bounded.NotAccepted as error:
+        raise FileProblem(f"{path} is {error}; make it again or restore it") from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a file. Raises `FileProblem`."""
+    try:
+        return _bytes_of(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FileProblem(f"{path} is not text: {error}") from error
+
+
+def write_table(path: Path, format_name: str, table: pa.Table) -> None:
+    """Write a Parquet file whose schema carries its format. Raises `CannotWrite`."""
+    table = table.cast(SCHEMAS[format_name]).replace_schema_metadata({"format": format_name})
+    write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
+
+
+def read_table(path: Path, format_name: str) -> pa.Table:
+    """Read a Parquet file of the stated format. Raises `FileProblem`."""
+    try:
+        # Without threads: one that still reads when the interpreter ends aborts the process, now and then
+        # (https://github.com/apache/arrow/issues/34314).
+        table = pq.read_table(pa.BufferReader(_bytes_of(path)), use_threads=False, pre_buffer=False)
+    except pa.ArrowException as error:
+        raise FileProblem(
+            f"{path} is not a whole Parquet file ({error}); make it again or restore it"
+        ) from error
+    found = (table.schema.metadata or {}).get(b"format", b"").decode()
+    if (found, format_name) == (THROTTLES_1, THROTTLES):
+        table = table.append_column("count", pa.repeat(pa.scalar(1, pa.int64()), len(table)))
+    else:
+        _check_format(path, found, format_name)
+    try:
+        return table.cast(SCHEMAS[format_name])  # Parquet has no seconds: they come back as milliseconds
+    except (pa.ArrowException, ValueError) as error:
+        raise FileProblem(f"{path} says {format_name} but its columns are {table.schema.names}") from error
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise FileProblem(f"{path} has {size:,} bytes; at most {MOST_BYTES:,} are read: {SHORTER}")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise FileProblem(f"{path} is missing{_runs_below(path)}") from error
+    except OSError as error:
+        raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _runs_below(missing: Path) -> str:
+    """Where the runs are, for somebody who named the folder that holds them; said once, of its `run.json`
+    or its diagnosis.
+    """
+    if missing.name not in (FILES[RUN], FILES[DIAGNOSIS]):
+        return ""
+    first = min(missing.parent.glob(f"*/{FILES[RUN]}"), default=None)
+    return f"; there are runs below it, such as {first.parent}" if first else ""
+
+
+def _check_format(path: Path, found: object, wanted: str) -> None:
+    if found != wanted:
+        stated = f"format {found!r}" if found else "no format"
+        raise FileProblem(f"{path} states {stated}; this version reads {wanted!r}")

@@ -1,0 +1,306 @@
+"""`evidence.json` and `diagnosis.json` as frozen values, checked once when they are read.
+
+evidence.json, version 1     2026-11   first
+diagnosis.json, version 1    2026-11   first
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from keyheat import runfiles
+from keyheat.checked import Model, Rows, checked
+from keyheat.runfiles import FileProblem
+from keyheat.runs.capabilities import Capabilities
+from keyheat.runs.values import Count, Points, Quantity, Time
+
+Direction = Literal["read", "write"]
+Constraint = Literal["partition", "table", "max_on_demand", "account", "undetermined", "none"]
+Grade = Literal["reason", "cause_metric", "inferred", "none"]
+Confidence = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Capacity(_Part):
+    """A read and a write rate in units per second; None where unknown."""
+
+    read: Quantity | None = None
+    write: Quantity | None = None
+
+    def of(self, direction: Direction) -> float | None:
+        return self.read if direction == "read" else self.write
+
+
+class IndexFacts(_Part):
+    """What is known of one global secondary index."""
+
+    name: str
+    provisioned: Capacity | None = None
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
+
+
+class TableFacts(_Part):
+    """What is known of the table; only its name is certain."""
+
+    name: str
+    arn: str | None = None
+    billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
+    provisioned: Capacity | None = None
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
+    has_lsi: bool | None = None
+    indexes: tuple[IndexFacts, ...] = ()
+
+
+class AccountFacts(_Part):
+    """Quotas of the account for one table, units per second."""
+
+    table_read: Quantity | None = None
+    table_write: Quantity | None = None
+
+
+class Window(_Part):
+    """The time that the evidence speaks of: from `start` up to `end`."""
+
+    start: Time
+    end: Time
+
+    @model_validator(mode="after")
+    def _ends_after_it_starts(self) -> Self:
+        if self.end <= self.start:
+            raise ValueError("the window ends before it starts")
+        return self
+
+
+class Series(_Part):
+    """One CloudWatch series: what CloudWatch answered, gaps left as gaps."""
+
+    metric: str
+    statistic: str
+    period_s: Annotated[int, Field(gt=0)]
+    index: str | None = None
+    operation: str | None = None
+    unit: str | None = None
+    points: Points = ()
+
+
+class ThrottleCount(_Part):
+    """Throttled attempts that the client saw in one second, by DynamoDB's own reason (None: it gave none)."""
+
+    second: Time
+    index: str | None = None
+    direction: Direction
+    reason: str | None = None
+    count: Count
+
+
+class SecondCount(_Part):
+    """What the client sent and got in one second."""
+
+    second: Time
+    index: str | None = None
+    direction: Direction
+    consumed: Quantity
+    attempts: Count
+    throttled: Count
+
+
+class Contributor(_Part):
+    """A key that a Contributor Insights rule counted: its digest, and its value only where asked for."""
+
+    key: str  # the digest of the partition key
+    shown: str | None = None
+    value: Quantity
+    points: Points = ()  # by minute, or by the hour for a long window
+
+
+class Contributors(_Part):
+    """What one rule of Contributor Insights counted by partition key over the window, largest first.
+
+    `accessed` is in 3 x WCU + RCU, `throttled` in requests. `total` is that of all keys, not only of these.
+    """
+
+    rule: str
+    index: str | None = None
+    counts: Literal["accessed", "throttled"]
+    period_s: Annotated[int, Field(gt=0)]
+    total: Quantity
+    keys: tuple[Contributor, ...] = ()
+
+
+class ShardCounts(_Part):
+    """Open shards of the table's stream, one for each partition; None where nobody looked."""
+
+    before: Count | None = None  # when the run began
+    after: Count | None = None  # when it ended, or when evidence was collected
+
+
+class PartitionFacts(_Part):
+    """What was seen of the table's partitions from outside; those of its indexes show nowhere."""
+
+    estimated: Count | None = None  # at least so many
+    because: str | None = None
+    open_shards: ShardCounts | None = None  # None: the table has no stream, or it could not be read
+    splits: tuple[Time | None, ...] | None = None  # seen in the window; a time only where it is known
+
+
+class Evidence(_Part):
+    """Everything that the analyzer may look at. Absent is unknown, never zero."""
+
+    format: Literal["keyheat.evidence/1"] = "keyheat.evidence/1"
+    table: TableFacts
+    account: AccountFacts | None = None
+    window: Window
+    series: Annotated[tuple[Series, ...], Rows]
+    throttles: Annotated[tuple[ThrottleCount, ...], Rows] | None = None
+    seconds: Annotated[tuple[SecondCount, ...], Rows] | None = None
+    contributors: tuple[Contributors, ...] | None = None
+    partitions: PartitionFacts | None = None
+    scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0  # of a local table whose every limit is multiplied
+    endpoint: Capabilities | None = None  # what the endpoint can do; None: nobody looked
+    missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
+
+
+class Label(_Part):
+    """What constrained one resource in one direction over one span, and how we know.
+
+    `rule` is the stable id of the rule that decided, documented in docs/rules.md.
+    """
+
+    start: Time
+    end: Time
+    resource: str  # "table", or the name of an index
+    direction: Direction
+    constraint: Constraint
+    throttles: Count
+    grade: Grade
+    confidence: Confidence
+    because: tuple[str, ...]
+    rule: str | None = None
+
+
+class Verdict(_Part):
+    """The run in one label; `valid` is False where the run says nothing about the table."""
+
+    constraint: Constraint
+    resource: str | None = None
+    direction: Direction | None = None
+    grade: Grade
+    confidence: Confidence
+    valid: bool
+    because: tuple[str, ...]
+    rule: str | None = None  # where it rests on no label: a rule of docs/rules.md
+
+
+class HotKey(_Part):
+    """One of the hottest partition keys: its digest, and its value only where the user asked to see it."""
+
+    key: str
+    shown: str | None = None
+    share: Annotated[float, Field(ge=0, le=1)]
+    throttles: Count
+    units_per_s: Quantity  # asked for while the key was hot
+    direction: Direction | None = None
+
+
+class Foreseen(_Part):
+    """What the simulator says of the same demand, as it was and with the advice taken."""
+
+    throttle_share_before: Annotated[float, Field(ge=0, le=1)]
+    throttle_share_after: Annotated[float, Field(ge=0, le=1)]
+    enough_shards: Annotated[int, Field(ge=1)] | None = None  # where those advised leave throttles
+
+
+class Bill(_Part):
+    """Dollars a month of the table with its indexes, if the demand went on as it was."""
+
+    before_dollars_per_month: Quantity
+    after_dollars_per_month: Quantity
+    prices: str  # which price list
+
+
+class Recommendation(_Part):
+    """One thing to do: a mitigation helps now, a cure lasts."""
+
+    action: str
+    kind: Literal["mitigation", "cure"]
+    why: str
+    expected: str
+    shards: Annotated[int, Field(ge=1)] | None = None
+    units: Quantity | None = None
+    foreseen: Foreseen | None = None  # None: the simulator does not repeat this run, or cannot show this
+    bill: Bill | None = None
+    resource: str | None = None  # whose limit it is about: "table", or the name of an index
+    direction: Direction | None = None
+
+
+class GeneratorFacts(_Part):
+    """Whether the load generator was the limit, and what was checked to know."""
+
+    bound: bool
+    checks: tuple[str, ...] = ()
+
+
+class Coverage(_Part):
+    """How much of the window the evidence covers, and what is not there."""
+
+    minutes: Count
+    missing: tuple[str, ...] = ()
+
+
+class ThresholdResult(_Part):
+    """One threshold of the scenario: what was allowed, what was measured, whether it held."""
+
+    name: str
+    allowed: str
+    measured: str
+    broken: bool
+    decided: bool = True  # False: a run of this kind cannot measure it
+
+
+class Diagnosis(_Part):
+    """The analyzer's answer."""
+
+    format: Literal["keyheat.diagnosis/1"] = "keyheat.diagnosis/1"
+    verdict: Verdict
+    labels: tuple[Label, ...]
+    hot_keys: tuple[HotKey, ...] = ()
+    recommendations: tuple[Recommendation, ...] = ()
+    generator: GeneratorFacts
+    coverage: Coverage
+    thresholds: tuple[ThresholdResult, ...] = ()
+
+
+def read_evidence(path: Path) -> Evidence:
+    """Evidence from a file. Raises `FileProblem` with every mistake and contradiction in it."""
+    from keyheat.runs.plausible import sound  # which is about these formats
+
+    found = _read(path, runfiles.EVIDENCE, Evidence)
+    try:
+        return sound(found)
+    except ValueError as error:
+        raise FileProblem(f"{path}: {error}") from error
+
+
+def read_diagnosis(path: Path) -> Diagnosis:
+    """A diagnosis from a file. Raises `FileProblem` with every mistake in it."""
+    return _read(path, runfiles.DIAGNOSIS, Diagnosis)
+
+
+def write_evidence(path: Path, evidence: Evidence) -> None:
+    """Write evidence whole or not at all. Raises `FileProblem`."""
+    runfiles.write_json(path, runfiles.EVIDENCE, evidence.model_dump(mode="json", exclude={"format"}))
+
+
+def write_diagnosis(path: Path, diagnosis: Diagnosis) -> None:
+    """Write a diagnosis whole or not at all. Raises `FileProblem`."""
+    runfiles.write_json(path, runfiles.DIAGNOSIS, diagnosis.model_dump(mode="json", exclude={"format"}))
+
+
+def _read(path: Path, format_name: str, model: type[Model]) -> Model:
+    return checked(path, model, runfiles.read_json(path, format_name))

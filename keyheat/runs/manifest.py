@@ -1,0 +1,237 @@
+"""`run.json` and `keys.json`, checked once. They may hold more; that is not our subject.
+
+Only what names the table and the time is certain: a run that was killed leaves the rest as it stood then.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from keyheat import runfiles
+from keyheat.checked import checked
+from keyheat.runfiles import MOST_SKEW_S, SIMULATED
+from keyheat.runs.capabilities import Capabilities
+from keyheat.runs.formats import Direction, PartitionFacts, TableFacts
+from keyheat.runs.stop import Stop
+from keyheat.runs.values import Count, Quantity, Time
+
+Units = Annotated[float, Field(ge=0, le=1e15)]  # more than a table can consume in a year
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class GeneratorHealth(_Part):
+    """What the load generator could do, and whether it kept up."""
+
+    bound: bool = False
+    checks: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # parts of the load that are not in the record: workers that were lost
+    cpu_percent_max: Quantity | None = None
+    cpu_starved_share: Quantity | None = None
+    loop_lag_ms_max: Quantity | None = None
+    asked_per_s: Quantity | None = None
+    achieved_per_s: Quantity | None = None
+    late_ms_p99: Quantity | None = None
+    clock_jump_s: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # the wall clock was set meanwhile
+    target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # what asked and achieved are in
+
+
+class Totals(_Part):
+    """What the client counted over the whole run."""
+
+    attempts: Count = 0
+    accepted: Count = 0
+    throttled: Count = 0
+    errors: Count = 0
+    errors_by_kind: Mapping[str, Count] = {}
+
+
+class CapacityChange(_Part):
+    """One thing that UpdateTable was asked for while the load ran, and what came of it."""
+
+    at_s: Quantity  # seconds into the run
+    by: str
+    index: str | None = None  # None: the table itself
+    what: str  # billing_mode, provisioned.write, warm.read ...
+    before: float | str | None = Field(None, alias="from")
+    after: float | str | None = Field(None, alias="to")
+    in_force_s: Quantity | None = None  # None: not by the end of the run
+    because: str | None = None
+    refused: str | None = None
+
+
+class Machine(_Part):
+    """The machine that the load generator ran on, or its master."""
+
+    cores: Annotated[int, Field(ge=1)]  # that the process may use
+    memory_bytes: Count
+    cpu: str
+
+
+class SharedWith(_Part):
+    """Another run that was on a table of this one while it was; its times by the clock of its own machine."""
+
+    table: str
+    run: str
+    owner: str = "unknown"
+    since: Time | None = None
+    until: Time | None = None
+
+
+class PartitionsNoted(PartitionFacts):
+    """What the run saw of the table's partitions, and what it could not see."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    missing: tuple[str, ...] = ()
+
+
+class Manifest(_Part):
+    """One run: what was asked, when, against what, with which versions, and how it went.
+
+    Once it is read, its times are the service's, as those of CloudWatch's minutes are.
+    """
+
+    run_id: str | None = None
+    status: Literal["running", "finished", "stopped", "interrupted"] = "running"
+    stopped_by: Stop | None = None  # what of its budget or its stop rules ended it before its time
+    scenario: Mapping[str, Any] | None = None
+    scenario_path: str | None = None
+    seed: int | None = None
+    target: str | None = None
+    endpoint_url: str | None = None
+    endpoint: Capabilities | None = None  # what it can do; None: nobody looked
+    region: str | None = None
+    scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0
+    transport: str | None = None
+    started_at: Time
+    ended_at: Time | None = None
+    versions: Mapping[str, str | None] = {}
+    machine: Machine | None = None  # None: it was simulated, or nobody looked
+    table: TableFacts
+    existing: bool = False  # the table was there, and was loaded as it was
+    shared_with: tuple[SharedWith, ...] = ()
+    table_notes: tuple[str, ...] = ()  # what else writes to it do, and what may change it meanwhile
+    processes: int | None = None
+    users: int | None = None
+    generator: GeneratorHealth | None = None
+    totals: Totals | None = None
+    counted: Mapping[str, float] = {}
+    """What the load test itself counted, by `group.what`: `reads.missing`, `tables.NAME.write_units` ..."""
+    timeline: tuple[CapacityChange, ...] = ()
+    clock_skew_s: Annotated[float, Field(ge=-MOST_SKEW_S, le=MOST_SKEW_S)] = 0.0
+    """By how much the service's clock was ahead of that of the machine which wrote the run's files."""
+    partitions: PartitionsNoted | None = None
+
+    @property
+    def clock_jump_s(self) -> float:
+        """How far that machine's clock was set forward while it loaded: the run's times do not follow it."""
+        return self.generator.clock_jump_s if self.generator else 0.0
+
+    @property
+    def rows_ahead_s(self) -> int:
+        """By how many seconds the rows of the run's files are moved to be in the service's time."""
+        return round(self.clock_skew_s)
+
+    @property
+    def local(self) -> bool:
+        """Whether the run went to the local endpoint, whose minutes are published as soon as they close."""
+        return self.target == "local"
+
+    @property
+    def simulated(self) -> bool:
+        """Whether nothing was sent: the run was simulated on a virtual clock."""
+        return self.target == SIMULATED
+
+    @property
+    def company(self) -> str | None:
+        """The runs that loaded the same tables meanwhile, in words; None where there were none."""
+        if not self.shared_with:
+            return None
+        who = "; ".join(f"run {one.run} of {one.owner} loaded table {one.table}" for one in self.shared_with)
+        return (
+            f"This run was not alone: {who} at the same time. "
+            "What was limited, and what would help, is of all of them together."
+        )
+
+    @property
+    def name(self) -> str | None:
+        """The scenario's name, else the run's id."""
+        return self._text("name") or self.run_id
+
+    @property
+    def question(self) -> str | None:
+        """What the scenario was made to find out."""
+        return self._text("question")
+
+    @property
+    def expects(self) -> str | None:
+        """The label that the scenario expects of a right diagnosis."""
+        return self._text("expects")
+
+    def _text(self, field: str) -> str | None:
+        value = (self.scenario or {}).get(field)
+        return value if isinstance(value, str) and value else None
+
+
+class KeyUse(_Part):
+    """How much one partition key asked for over the whole run."""
+
+    key: str
+    shown: str | None = None
+    units: Units = 0.0  # asked for: what was throttled counts as what it would have cost
+    consumed_units: Units | None = None
+    throttles: Count = 0
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0
+
+
+class KeyTop(_Part):
+    """How much one partition key asked for within one window of the run."""
+
+    key: str
+    units: Units = 0.0
+    throttles: Count = 0
+
+
+class KeyWindow(_Part):
+    """The hottest keys of a few seconds."""
+
+    start: Time
+    seconds: Annotated[float, Field(ge=0.001, le=86_400)]
+    direction: Direction
+    top: tuple[KeyTop, ...] = ()
+
+
+class Keys(_Part):
+    """The hottest keys, over the run and window by window."""
+
+    overall: Mapping[Direction, tuple[KeyUse, ...]] = {}
+    by_throttles: Mapping[Direction, tuple[KeyUse, ...]] = {}
+    windows: tuple[KeyWindow, ...] = ()
+
+
+def read_manifest(run_dir: Path) -> Manifest:
+    """The manifest of a run directory. Raises `FileProblem`."""
+    path = run_dir / runfiles.FILES[runfiles.RUN]
+    run = checked(path, Manifest, runfiles.read_json(path, runfiles.RUN))
+    if not run.clock_skew_s:
+        return run
+    ahead = timedelta(seconds=run.clock_skew_s)
+    ended_at = None if run.ended_at is None else run.ended_at + ahead
+    return run.model_copy(update={"started_at": run.started_at + ahead, "ended_at": ended_at})
+
+
+def read_keys(run_dir: Path, ahead_s: int = 0) -> Keys:
+    """The hottest keys of a run directory, moved by `ahead_s` seconds. Raises `FileProblem`."""
+    path = run_dir / runfiles.FILES[runfiles.KEYS]
+    keys = checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))
+    if not ahead_s:
+        return keys
+    ahead = timedelta(seconds=ahead_s)
+    moved = tuple(window.model_copy(update={"start": window.start + ahead}) for window in keys.windows)
+    return keys.model_copy(update={"windows": moved})

@@ -1,0 +1,256 @@
+"""Every series that we ask CloudWatch for, in one table, and the queries made from it.
+
+Names, dimensions and periods: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
+A query without the index dimension answers for the base table alone, so each index is asked for by itself.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from keyheat.model import limits
+from keyheat.model.resources import Cause, parse_reason
+from keyheat.runs.formats import Constraint, Direction
+
+NAMESPACE: Final = "AWS/DynamoDB"
+QUERIES_PER_CALL: Final = 500  # of GetMetricData
+OPERATIONS: Final = (
+    "PutItem",
+    "UpdateItem",
+    "DeleteItem",
+    "GetItem",
+    "Query",
+    "Scan",
+    "BatchWriteItem",
+    "BatchGetItem",
+    "TransactWriteItems",
+    "TransactGetItems",
+    "ExecuteStatement",
+    "BatchExecuteStatement",
+    "ExecuteTransaction",
+)
+
+LONGEST_PERIOD_S: Final = 86_400  # of one datapoint that we ask for or take
+LATENCY: Final = "SuccessfulRequestLatency"
+NOT_READ: Final = ("UserErrors", "ReturnedItemCount", "ReturnedBytes")
+DIRECTIONS: Final[tuple[Direction, ...]] = ("read", "write")
+CONSTRAINT_OF_CAUSE: Final[dict[Cause, Constraint]] = {
+    Cause.KEY_RANGE: "partition",
+    Cause.PROVISIONED: "table",
+    Cause.MAX_ON_DEMAND: "max_on_demand",
+    Cause.ACCOUNT: "account",
+}
+CAUSE_OF_CONSTRAINT: Final = {constraint: cause for cause, constraint in CONSTRAINT_OF_CAUSE.items()}
+_METRIC_OF_CAUSE: Final = {
+    Cause.KEY_RANGE: "KeyRangeThroughputThrottleEvents",
+    Cause.PROVISIONED: "ProvisionedThroughputThrottleEvents",
+    Cause.MAX_ON_DEMAND: "MaxOnDemandThroughputThrottleEvents",
+    Cause.ACCOUNT: "AccountLimitThrottleEvents",
+}
+
+
+def constraint_of(reason: str | None) -> Constraint | None:
+    """The constraint that DynamoDB's own word names; None where it gave none, or one we do not know."""
+    parsed = parse_reason(reason) if reason else None
+    return CONSTRAINT_OF_CAUSE[parsed[2]] if parsed else None
+
+
+# CloudWatch keeps one-minute points 15 days, five-minute points 63 days, hourly points 455 days.
+# An answer is waited for, and printed queries are asked later: what ages meanwhile is taken to be older.
+ASKED_WITHIN_S: Final = 3_600
+_KEPT: Final = ((15 * 86_400, 60), (63 * 86_400, 300), (455 * 86_400, 3_600))
+
+
+def consumed(direction: Direction) -> str:
+    """Units spent; zero points are published for idle minutes."""
+    return f"Consumed{direction.title()}CapacityUnits"
+
+
+def provisioned(direction: Direction) -> str:
+    """Units per second provisioned, every five minutes."""
+    return f"Provisioned{direction.title()}CapacityUnits"
+
+
+def on_demand_maximum(direction: Direction) -> str:
+    """The self-imposed maximum of an on-demand table or index, units per second, every five minutes."""
+    return f"OnDemandMax{direction.title()}RequestUnits"
+
+
+def throttle_events(direction: Direction) -> str:
+    """Rejected items or index entries, whatever the cause."""
+    return f"{direction.title()}ThrottleEvents"
+
+
+def cause_events(direction: Direction, cause: Cause) -> str:
+    """Rejected items or index entries of one cause."""
+    return f"{direction.title()}{_METRIC_OF_CAUSE[cause]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One row of the table: what is asked, and of whom."""
+
+    name: str
+    statistic: str = "Sum"
+    period_s: int = limits.MINUTE_S
+    of: Literal["resource", "table", "operation"] = "resource"  # resource: the table and each index
+
+
+def _of_direction(direction: Direction) -> Iterator[Metric]:
+    yield Metric(name=consumed(direction))
+    for statistic in ("Minimum", "Maximum", "Average"):  # unequal: changed within the period
+        yield Metric(name=provisioned(direction), statistic=statistic, period_s=limits.SETTING_PERIOD_S)
+    yield Metric(name=on_demand_maximum(direction), statistic="Average", period_s=limits.SETTING_PERIOD_S)
+    yield Metric(name=throttle_events(direction))
+    for cause in Cause:
+        yield Metric(name=cause_events(direction, cause))
+
+
+METRICS: Final[tuple[Metric, ...]] = (
+    *_of_direction("read"),
+    *_of_direction("write"),
+    Metric(name="ConditionalCheckFailedRequests", of="table"),
+    Metric(name="TransactionConflict", of="table"),
+    Metric(name="ThrottledRequests", of="operation"),
+    Metric(name="SystemErrors", of="operation"),
+    Metric(name=LATENCY, statistic="Average", of="operation"),
+    Metric(name=LATENCY, statistic="SampleCount", of="operation"),
+)
+
+
+SETTINGS: Final = frozenset(
+    name(direction) for name in (provisioned, on_demand_maximum) for direction in DIRECTIONS
+)
+"""Metrics of what was set: a point holds until the next one. All others say what happened in a period."""
+
+READ: Final[dict[str, frozenset[str]]] = {
+    name: frozenset(metric.statistic for metric in METRICS if metric.name == name)
+    for name in dict.fromkeys(metric.name for metric in METRICS)
+}
+"""The statistics that are read, by metric."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesKey:
+    """Which series: a metric of the table (index and operation None), of an index, or of an operation."""
+
+    metric: str
+    statistic: str
+    period_s: int
+    index: str | None = None
+    operation: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The key as text. It travels as the query's Label, so an answer says what it is."""
+        whose = (
+            f"index={self.index}"
+            if self.index
+            else f"operation={self.operation}"
+            if self.operation
+            else "table"
+        )
+        return f"{self.metric}/{self.statistic}/{self.period_s}/{whose}"
+
+    @classmethod
+    def of_label(cls, label: str) -> "SeriesKey | None":
+        """The key that a label of ours stands for, None for any other text."""
+        metric, _, rest = label.partition("/")
+        statistic, _, rest = rest.partition("/")
+        period, _, whose = rest.partition("/")
+        kind, _, name = whose.partition("=")
+        if not (metric and statistic and period.isdecimal() and int(period) > 0 and len(period) < 7):
+            return None
+        if whose == "table":
+            return cls(metric=metric, statistic=statistic, period_s=int(period))
+        if name and kind in ("index", "operation"):
+            return cls(metric=metric, statistic=statistic, period_s=int(period), **{kind: name})
+        return None
+
+    def query(self, table: str, query_id: str) -> dict[str, Any]:
+        """The `MetricDataQuery` that asks for it."""
+        dimensions = [{"Name": "TableName", "Value": table}]
+        if self.index:
+            dimensions.append({"Name": "GlobalSecondaryIndexName", "Value": self.index})
+        if self.operation:
+            dimensions.append({"Name": "Operation", "Value": self.operation})
+        return {
+            "Id": query_id,
+            "Label": self.label,
+            "MetricStat": {
+                "Metric": {"Namespace": NAMESPACE, "MetricName": self.metric, "Dimensions": dimensions},
+                "Period": self.period_s,
+                "Stat": self.statistic,
+            },
+            "ReturnData": True,
+        }
+
+
+def carried_s(period_s: int) -> int:
+    """How long before a window a setting is looked for: two of its periods, ten minutes at least."""
+    return 2 * max(period_s, limits.SETTING_PERIOD_S)
+
+
+def asked_from(start: datetime, now: datetime) -> tuple[datetime, int]:
+    """The StartTime to ask with for a window, and the finest period in seconds that is kept for it.
+
+    It is earlier than the window, so that settings can be carried into it, and on a whole period. Which
+    period is kept depends on the age of the StartTime, and where the window crosses a border, of it alone:
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+    """
+    first, period_s = start, limits.MINUTE_S
+    for kept_s, period_s in _KEPT:
+        step_s = max(period_s, limits.SETTING_PERIOD_S)
+        first_s = (start.timestamp() - carried_s(period_s)) // step_s * step_s
+        first = datetime.fromtimestamp(first_s, UTC)
+        if now.timestamp() - first_s < kept_s - ASKED_WITHIN_S:
+            break
+    return first, period_s
+
+
+def series_keys(
+    indexes: Sequence[str] = (), *, finest_period_s: int = limits.MINUTE_S
+) -> tuple[SeriesKey, ...]:
+    """Every series of a table with these global secondary indexes."""
+    return tuple(
+        SeriesKey(
+            metric=metric.name,
+            statistic=metric.statistic,
+            period_s=max(metric.period_s, finest_period_s),
+            index=index,
+            operation=operation,
+        )
+        for metric in METRICS
+        for index in ((None, *indexes) if metric.of == "resource" else (None,))
+        for operation in (OPERATIONS if metric.of == "operation" else (None,))
+    )
+
+
+def queries(table: str, keys: Sequence[SeriesKey]) -> list[dict[str, Any]]:
+    """GetMetricData queries for the keys; ids are `q0`, `q1` ... in the order of the keys."""
+    return [key.query(table, f"q{number}") for number, key in enumerate(keys)]
+
+
+def queries_for(
+    table: str, indexes: Sequence[str] = (), *, start: datetime | None = None, now: datetime | None = None
+) -> list[dict[str, Any]]:
+    """What `aws cloudwatch get-metric-data --metric-data-queries` wants, for somebody who asks in our place.
+
+    `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
+    """
+    finest_period_s = asked_from(start, now or datetime.now(UTC))[1] if start else limits.MINUTE_S
+    return queries(table, series_keys(indexes, finest_period_s=finest_period_s))
+
+
+def request_for(
+    table: str, indexes: Sequence[str], *, start: datetime, end: datetime, now: datetime
+) -> dict[str, Any]:
+    """The whole request, as `aws cloudwatch get-metric-data --cli-input-json` takes it."""
+    first, _period_s = asked_from(start, now)
+    return {
+        "MetricDataQueries": queries_for(table, indexes, start=start, now=now),
+        "StartTime": f"{first:%FT%TZ}",
+        "EndTime": f"{end:%FT%TZ}",
+        "ScanBy": "TimestampAscending",
+    }

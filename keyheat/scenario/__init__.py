@@ -1,0 +1,1 @@
+"""A scenario: one question put to one table, from TOML to a frozen value."""

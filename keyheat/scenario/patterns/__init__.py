@@ -1,0 +1,1 @@
+"""Key patterns, one kind to a module; `keyheat.scenario.keys` is where the others find them."""

@@ -1,0 +1,170 @@
+"""A scenario: one question put to one table, as a person writes it in TOML and as the stages read it.
+
+`load_scenario` is the only way in. It returns a frozen `Scenario` or raises `ScenarioError`, which carries
+every mistake at once as `message @ $.path`; nothing downstream checks a field again.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, ValidationError
+
+from keyheat.bounded import NotAccepted, parsed_json, parsed_toml, text_of
+from keyheat.checked import mistakes
+from keyheat.scenario.spec.cache import CacheSpec
+from keyheat.scenario.spec.guards import AbortSpec, BudgetSpec
+from keyheat.scenario.spec.keys import KeysSpec
+from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.spec.part import FILE, IN_WORDS, Name, Part, Share
+from keyheat.scenario.spec.rules import broken_rules
+from keyheat.scenario.spec.sharding import ShardingSpec
+from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.timeline import ChangeSpec
+from keyheat.shipped import shipped
+
+FORMAT = "keyheat.scenario/1"
+SCENARIOS: Final = shipped("configs") / "scenarios"
+"""Where the scenarios are that can be named."""
+
+Constraint = Literal["partition", "table", "max_on_demand", "account", "undetermined", "none"]
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run, with every reason why."""
+
+    def __init__(self, source: str, errors: list[str]) -> None:
+        self.source = source
+        self.errors = errors
+        super().__init__(
+            f"{source}: {len(errors)} error{'s' if len(errors) != 1 else ''}\n  " + "\n  ".join(errors)
+        )
+
+
+class ThresholdsSpec(Part):
+    """What breaks the build: each one that is broken makes the exit code 1. Absent: not checked."""
+
+    throttle_share_max: Share | None = None
+    error_share_max: Share | None = None
+    p99_ms_max: Annotated[float, Field(gt=0)] | None = None
+    constraint: Constraint | None = Field(None, description="the run must be labelled so")
+    wrong_reads_max: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="missing, duplicate and misordered items of all checked reads together"
+    )
+
+
+class LocalSpec(Part):
+    """How the local endpoint is set up for this scenario; no meaning on another target."""
+
+    scale: Annotated[float, Field(gt=0, le=1000)] = Field(1.0, description="multiplies every rate limit")
+    update_s: Annotated[float, Field(ge=0, le=86_400)] | None = Field(
+        None,
+        description="seconds that UpdateTable takes; absent: none on the local endpoint, and in a simulation "
+        "minutes, as in AWS",
+    )
+
+
+class Scenario(Part):
+    """One question put to one table: the table, the keys, the load, and what is expected."""
+
+    format: Literal["keyheat.scenario/1"]
+    name: Name
+    question: Annotated[str, Field(min_length=1, max_length=300)]
+    loadtest: Annotated[str, Field(pattern=FILE)] = Field(description="file in loadtests/, without .py")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    expects: Constraint | None = Field(
+        None, description="the label that a right diagnosis gives; said in the report"
+    )
+    table: TableSpec
+    companions: tuple[TableSpec, ...] = Field(
+        (), description="tables that the load test needs beside it; they are created, and not judged"
+    )
+    keys: KeysSpec
+    load: LoadSpec = LoadSpec()
+    cache: CacheSpec | None = Field(
+        None, description="in front of reads; absent: every read goes to the table"
+    )
+    dynamic_sharding: ShardingSpec | None = Field(
+        None, description="keys get more shards as they need them; absent: as many as keys.shards says"
+    )
+    timeline: tuple[ChangeSpec, ...] = Field(
+        (), description="what UpdateTable is asked while the load runs, in order of time"
+    )
+    thresholds: ThresholdsSpec = ThresholdsSpec()
+    budget: BudgetSpec = Field(BudgetSpec(), description="of a run against a target that costs")
+    abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
+    local: LocalSpec = LocalSpec()
+
+
+def load_scenario(path: Path) -> Scenario:
+    """Read one scenario file: TOML, or JSON where its name ends so.
+
+    Raises `ScenarioError` with every mistake in the file, or with why the file cannot be read.
+    """
+    try:
+        text = text_of(path)
+    except (OSError, NotAccepted) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise ScenarioError(str(path), [f"{reason or error} @ file"]) from error
+    raw = _json(text, str(path)) if path.suffix == ".json" else _toml(text, str(path))
+    try:
+        return scenario_from_dict(raw, str(path))
+    except ScenarioError as error:
+        raise ScenarioError(error.source, error.errors + _trace_mistakes(raw, path.parent)) from error
+
+
+def parse_scenario(text: str, source: str) -> Scenario:
+    """A scenario from TOML text; `source` names it in errors. Raises `ScenarioError`."""
+    return scenario_from_dict(_toml(text, source), source)
+
+
+def _toml(text: str, source: str) -> dict[str, Any]:
+    try:
+        return parsed_toml(text)
+    except NotAccepted as error:
+        raise ScenarioError(source, [f"{error} @ $"]) from error
+
+
+def _json(text: str, source: str) -> dict[str, Any]:
+    try:
+        raw = parsed_json(text.encode())
+    except NotAccepted as error:
+        raise ScenarioError(source, [f"{error} @ $"]) from error
+    if not isinstance(raw, dict):
+        raise ScenarioError(source, ["a scenario is an object @ $"])
+    return raw
+
+
+def _trace_mistakes(raw: dict[str, Any], folder: Path) -> list[str]:
+    """What is wrong with the trace that a wrong scenario names, so that all mistakes are seen at once.
+
+    That of a right scenario is checked before its run.
+    """
+    from keyheat.scenario.trace import check_trace  # here, since only a replay needs pyarrow
+
+    keys, table = raw.get("keys"), raw.get("table")
+    trace = keys.get("trace") if isinstance(keys, dict) else None
+    if not isinstance(trace, str):
+        return []
+    sorts = isinstance(table, dict) and table.get("sort_key") is not None
+    wrong = check_trace(folder / trace, has_sort_key=sorts, least=lambda _key, _sort_key: 0)
+    return [f"{message} @ {trace}" for message in wrong]
+
+
+def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
+    """A scenario from parsed TOML or JSON, as `run.json` keeps it. Raises `ScenarioError`."""
+    errors: list[str] = []
+    scenario = None
+    try:
+        scenario = Scenario.model_validate(raw)
+    except ValidationError as error:
+        errors += mistakes(error, IN_WORDS)
+    errors += broken_rules(raw)
+    if scenario is None or errors:
+        raise ScenarioError(source, errors)
+    return scenario
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario file, for editors."""
+    schema = Scenario.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **schema}

@@ -1,0 +1,161 @@
+"""How large the next item is: always the same, or drawn from a distribution.
+
+A distribution is a value; drawing takes the random source. Units are paid per started kilobyte, so what
+items cost in the mean is the mean of their units, and not the units of the mean item.
+"""
+
+from bisect import bisect_right
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
+from math import erfc, exp, log, sqrt
+from random import Random
+from typing import Protocol
+
+from keyheat.model import limits
+
+
+class ItemSize(Hashable, Protocol):
+    """Draws item sizes in bytes, as DynamoDB counts them."""
+
+    @property
+    def least(self) -> int:
+        """The smallest size that is ever drawn."""
+
+    @property
+    def most(self) -> int:
+        """The largest size that is ever drawn."""
+
+    @property
+    def mean_bytes(self) -> float:
+        """The size in the mean."""
+
+    def draw(self, rng: Random) -> int:
+        """The size of one item."""
+
+    def above(self, size_bytes: int) -> float:
+        """The part of the items that are larger than so many bytes."""
+
+
+@lru_cache(maxsize=64)
+def mean_units(size: ItemSize, unit_bytes: int) -> float:
+    """Units of one item in the mean, each item rounded up by itself."""
+    units = range(-(-size.most // unit_bytes))
+    return sum(size.above(number * unit_bytes) for number in units)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSize:
+    """Every item has the same size."""
+
+    size_bytes: int
+
+    @property
+    def least(self) -> int:
+        return self.size_bytes
+
+    @property
+    def most(self) -> int:
+        return self.size_bytes
+
+    @property
+    def mean_bytes(self) -> float:
+        return float(self.size_bytes)
+
+    def draw(self, rng: Random) -> int:
+        return self.size_bytes
+
+    def above(self, size_bytes: int) -> float:
+        return float(self.size_bytes > size_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class UniformSize:
+    """Every size from the least to the most is equally likely."""
+
+    least: int
+    most: int
+
+    @property
+    def mean_bytes(self) -> float:
+        return (self.least + self.most) / 2
+
+    def draw(self, rng: Random) -> int:
+        return rng.randint(self.least, self.most)
+
+    def above(self, size_bytes: int) -> float:
+        larger = self.most - max(size_bytes, self.least - 1)
+        return max(0, larger) / (self.most - self.least + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LognormalSize:
+    """Mostly small and now and then large: documents, messages, carts. What lies outside is cut to the ends.
+
+    Half of the items are smaller than the median; about one in six is larger than median * e^sigma.
+    """
+
+    median: float
+    sigma: float
+    least: int
+    most: int
+
+    @property
+    def mean_bytes(self) -> float:
+        """The integral of `_beyond` from 0 to the most, by parts."""
+        whole = exp(log(self.median) + self.sigma**2 / 2)
+        within = whole * (self._beyond(self.least, self.sigma) - self._beyond(self.most, self.sigma))
+        return self.least * (1 - self._beyond(self.least)) + within + self.most * self._beyond(self.most)
+
+    def draw(self, rng: Random) -> int:
+        drawn = rng.lognormvariate(log(self.median), self.sigma)
+        return int(min(max(drawn + 0.5, self.least), self.most))
+
+    def above(self, size_bytes: int) -> float:
+        if size_bytes < self.least:
+            return 1.0
+        return 0.0 if size_bytes >= self.most else self._beyond(size_bytes + 0.5)
+
+    def _beyond(self, size_bytes: float, shift: float = 0.0) -> float:
+        """The part of the curve above a size, before it is cut; shifted, the part of the bytes in it."""
+        return erfc(((log(size_bytes) - log(self.median)) / self.sigma - shift) / sqrt(2)) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceSize:
+    """A few sizes, each with a weight: what an access log shows of a table with several kinds of items."""
+
+    sizes: tuple[int, ...]
+    weights: tuple[float, ...]
+    _shares: Sequence[float] = field(init=False, repr=False, compare=False)
+    _below: Sequence[float] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        total = sum(self.weights)
+        shares = [weight / total for weight in self.weights]
+        object.__setattr__(self, "_shares", shares)
+        object.__setattr__(self, "_below", list(accumulate(shares))[:-1])
+
+    @property
+    def least(self) -> int:
+        return min(size for size, weight in zip(self.sizes, self.weights, strict=True) if weight)
+
+    @property
+    def most(self) -> int:
+        return max(size for size, weight in zip(self.sizes, self.weights, strict=True) if weight)
+
+    @property
+    def mean_bytes(self) -> float:
+        return sum(size * share for size, share in zip(self.sizes, self._shares, strict=True))
+
+    def draw(self, rng: Random) -> int:
+        return self.sizes[bisect_right(self._below, rng.random())]
+
+    def above(self, size_bytes: int) -> float:
+        return sum(share for size, share in zip(self.sizes, self._shares, strict=True) if size > size_bytes)
+
+
+LEAST_BYTES = 100
+"""No item of a scenario is smaller: it has keys, and something to fill it."""
+MOST_BYTES = limits.MAX_ITEM_BYTES

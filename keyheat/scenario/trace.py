@@ -1,0 +1,218 @@
+"""A trace: what an application sent, row by row, read from a file in the order of time.
+
+A CSV or Parquet file with the columns `time` (seconds from the start, or ISO dates), `operation`, `key`,
+`size_bytes` and, for a table with one, `sort_key`. It is read in small batches: its length costs no memory.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from keyheat.model.limits import MAX_ITEM_BYTES
+
+COLUMNS = ("time", "operation", "key", "size_bytes")
+SORT_KEY = "sort_key"
+OPERATIONS = {
+    "put": "PutItem", "get": "GetItem", "update": "UpdateItem", "delete": "DeleteItem", "query": "Query",
+}  # fmt: skip
+NAMES = {**OPERATIONS, **{name: name for name in OPERATIONS.values()}}
+LONGEST_KEY_BYTES, LONGEST_SORT_KEY_BYTES = 2_048, 1_024
+LATEST_START_S = 7 * 86_400.0
+CSV_BLOCK_BYTES, PARQUET_ROWS = 1 << 16, 1_000
+MOST_SHOWN = 20
+
+
+class Row(NamedTuple):
+    """One request of a trace."""
+
+    at_s: float  # from the start of the trace
+    operation: str  # in DynamoDB's words
+    key: str
+    sort_key: str | None
+    size_bytes: int | None  # of the item; None: the trace does not say
+
+
+class TraceError(ValueError):
+    """A trace that cannot be replayed; one line for each reason."""
+
+    def __init__(self, errors: list[str]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(errors))
+
+
+Least = Callable[[str, str | None], int]
+"""How many bytes an item with these keys has at least."""
+
+
+@dataclass(slots=True)
+class Parser:
+    """Reads rows one after the other, and keeps what is wrong with them, each with its number."""
+
+    has_sort_key: bool
+    least: Least
+    errors: list[str] = field(default_factory=list)
+    wrong: int = 0
+    _start_s: float | None = None  # the epoch second of the first row, where times are dates; 0 else
+    _last_s: float = 0.0
+
+    def row(self, number: int, values: Mapping[str, Any]) -> Row | None:
+        """One row, or None where it is wrong."""
+        found: list[str] = []
+        at_s = self._time(values["time"], found)
+        operation = NAMES.get(str(values["operation"]).strip())
+        if operation is None:
+            found.append(f"operation {values['operation']!r} is none of {', '.join(OPERATIONS)}")
+        key = _text(values["key"], "key", LONGEST_KEY_BYTES, found)
+        sort_key = self._sort_key(values.get(SORT_KEY), found)
+        size = self._size(values["size_bytes"], operation, key, sort_key, found)
+        if found:
+            self.wrong += 1
+            if len(self.errors) < MOST_SHOWN:
+                self.errors += [f"row {number}: {problem}" for problem in found]
+            return None
+        assert operation is not None, "or it had been found wrong"
+        return Row(at_s, operation, key, sort_key, size)
+
+    def _time(self, value: Any, found: list[str]) -> float:
+        at_s, dated = _seconds(value)
+        if at_s is None:
+            found.append(f"time {value!r} is neither a number of seconds from 0 on nor an ISO date")
+            return self._last_s
+        if self._start_s is None:
+            self._start_s = at_s if dated else 0.0
+            if not dated and at_s > LATEST_START_S:
+                found.append(
+                    f"time {value!r}: a number is seconds from the start, a date is 2026-11-20T12:00Z"
+                )
+        if dated != (self._start_s != 0.0):
+            found.append(f"time {value!r}: some times are dates and others numbers")
+            return self._last_s
+        at_s -= self._start_s
+        if at_s < self._last_s:
+            found.append(f"time {value!r} is before that of an earlier row")
+        self._last_s = max(self._last_s, at_s)
+        return at_s
+
+    def _sort_key(self, value: Any, found: list[str]) -> str | None:
+        if value is None or value == "":
+            return None
+        if not self.has_sort_key:
+            found.append("it has a sort_key, and the table has none")
+            return None
+        return _text(value, SORT_KEY, LONGEST_SORT_KEY_BYTES, found)
+
+    def _size(
+        self, value: Any, operation: str | None, key: str, sort_key: str | None, found: list[str]
+    ) -> int | None:
+        writes = operation in ("PutItem", "UpdateItem")
+        if value is None or value == "":
+            if writes:
+                found.append(f"{operation} needs size_bytes")
+            return None
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if not number.is_integer():
+            found.append(f"size_bytes {value!r} is not a whole number")
+            return None
+        if not 0 <= number <= MAX_ITEM_BYTES:
+            found.append(f"size_bytes {value!r} is not between 0 and {MAX_ITEM_BYTES:,}")
+            return None
+        if writes and key and number < (needed := self.least(key, sort_key)):
+            found.append(f"size_bytes {value!r} has no room for the item's own keys, which need {needed}")
+        return int(number)
+
+
+def read_trace(path: Path, *, has_sort_key: bool, least: Least) -> Iterator[Row]:
+    """The rows of a trace that `check_trace` found right. Raises `TraceError`."""
+    parser = Parser(has_sort_key, least)
+    for number, values in enumerate(_values(path), start=1):
+        row = parser.row(number, values)
+        if row is None:
+            raise TraceError(parser.errors)
+        yield row
+
+
+def check_trace(path: Path, *, has_sort_key: bool, least: Least) -> list[str]:
+    """Everything that is wrong with a trace, the first of its wrong rows by number; empty: it is right."""
+    parser, rows = Parser(has_sort_key, least), 0
+    try:
+        for rows, values in enumerate(_values(path), start=1):
+            parser.row(rows, values)
+    except TraceError as error:
+        return [*parser.errors, *error.errors]
+    if rows == 0:
+        return ["there is no row"]
+    more = [f"{parser.wrong:,} of {rows:,} rows are wrong"] if parser.wrong > 1 else []
+    return parser.errors + more
+
+
+def _values(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows as the file has them. Raises `TraceError` where it is no such file."""
+    try:
+        for batch in _batches(path):
+            yield from batch.to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError) as error:
+        lines = str(error).splitlines() or ["it cannot be read"]
+        raise TraceError([lines[0]]) from error
+    except OSError as error:
+        raise TraceError([error.strerror or str(error).splitlines()[0]]) from error
+
+
+def _batches(path: Path) -> Iterator[pa.RecordBatch]:
+    if path.suffix == ".parquet":
+        with pa.parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(PARQUET_ROWS, columns=_columns(file.schema_arrow.names))
+        return
+    if path.suffix != ".csv":
+        raise TraceError(["a trace is a .csv or a .parquet file"])
+    names = (*COLUMNS, SORT_KEY)
+    with pa.csv.open_csv(
+        path,
+        read_options=pa.csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK_BYTES),
+        convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+    ) as reader:
+        wanted = _columns(reader.schema.names)
+        for batch in reader:
+            yield batch.select(wanted)
+
+
+def _columns(there: list[str]) -> list[str]:
+    missing = [name for name in COLUMNS if name not in there]
+    if missing:
+        raise TraceError([f"there is no column {name}" for name in missing])
+    return [name for name in (*COLUMNS, SORT_KEY) if name in there]
+
+
+def _seconds(value: Any) -> tuple[float | None, bool]:
+    """A time in seconds, and whether it was a date (then from the epoch)."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=value.tzinfo or UTC).timestamp(), True
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return (float(value) if isfinite(value) and value >= 0 else None), False
+    text = str(value).strip()
+    try:
+        number = float(text)
+    except ValueError:
+        try:
+            return _seconds(datetime.fromisoformat(text))
+        except ValueError:
+            return None, True
+    return (number if isfinite(number) and number >= 0 else None), False
+
+
+def _text(value: Any, name: str, most_bytes: int, found: list[str]) -> str:
+    if not isinstance(value, str) or not value:
+        found.append(f"{name} is missing" if value in (None, "") else f"{name} {value!r} is not text")
+        return ""
+    if len(value.encode()) > most_bytes:
+        found.append(f"{name} is longer than {most_bytes:,} bytes")
+    return value

@@ -1,0 +1,168 @@
+"""Writes to sharded keys, and gives a key one shard more where its partitions are not enough for it."""
+
+from collections.abc import Callable, Mapping
+from math import inf
+from random import Random
+from time import sleep, time
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from keyheat.scenario.keys import shard_key
+from keyheat.sharding.client import Note, nobody_is_told
+from keyheat.sharding.knowledge import Knowledge
+from keyheat.sharding.known import Known, Step
+from keyheat.sharding.metadata import Metadata
+from keyheat.sharding.patience import Patience
+from keyheat.sharding.policy import Policy
+from keyheat.sharding.state import Shards
+from keyheat.sharding.throttle import Limit, Throttle, throttle_of
+
+GIVES_UP_S = 30.0
+
+
+def wait_for_capacity(throttle: Throttle) -> None:
+    """Asks nobody for capacity: auto scaling, or a person, will see to it."""
+
+
+class ShardWriter:
+    """Writes items under `key#shard`. Safe to share between threads, as its client has to be.
+
+    It reacts to partition errors by a further shard; to those of the table, which more shards cannot help, by
+    `ask_for_capacity`; and to those that name no reason by trying again.
+    """
+
+    def __init__(
+        self,
+        metadata: Metadata,
+        policy: Policy,
+        *,
+        knowledge: Knowledge | None = None,
+        ask_for_capacity: Callable[[Throttle], None] = wait_for_capacity,
+        note: Note = nobody_is_told,
+        rng: Random | None = None,
+        clock: Callable[[], float] = time,
+        pause: Callable[[float], None] = sleep,
+    ) -> None:
+        self._metadata = metadata
+        self._policy = policy
+        self._knowledge = knowledge or Knowledge()
+        self._ask_for_capacity = ask_for_capacity
+        self._note = note
+        self._rng = rng or Random()
+        self._clock = clock
+        self._pause = pause
+
+    def write(self, key: str, put: Callable[[str], object], *, within_s: float = GIVES_UP_S) -> str:
+        """Write to one shard of a key: `put` is given the shard's key, and raises what its client raises.
+
+        Gives the key that was written. A throttled write is tried again for `within_s` seconds (0: only on a
+        new shard), then its error is raised; every other error is raised at once.
+        """
+        patience = Patience(
+            self._policy, within_s=within_s, rng=self._rng, clock=self._clock, pause=self._pause
+        )
+        newest = False
+        while True:
+            try:
+                known = self._look_up(key)
+            except ClientError as error:
+                patience.after(error)
+                continue
+            shard = known.shards.number - 1 if newest else self._rng.randrange(known.shards.number)
+            try:
+                put(shard_key(key, shard))
+            except ClientError as error:
+                newest = self._raised(key, known, throttle_of(error.response))
+                if not newest:
+                    patience.after(error)
+                continue
+            self._confirm(key, shard, known, patience)
+            return shard_key(key, shard)
+
+    def _look_up(self, key: str) -> Known:
+        """What is known of a key, read again where it is older than `cache_s`.
+
+        Where the metadata table throttles, what is known goes on being good enough for a while.
+        """
+        known = self._knowledge.of(key)
+        age_s = inf if known is None else self._clock() - known.read_s
+        if known is not None and age_s <= self._policy.cache_s:
+            return known
+        try:
+            return self._read(key)
+        except ClientError as error:
+            if throttle_of(error.response) is None:
+                raise
+            self._note("metadata.throttled", 1)
+            if known is None or age_s > self._policy.settle_s / 2:
+                raise
+            return known
+
+    def _read(self, key: str) -> Known:
+        while True:
+            read_s = self._clock()
+            shards = self._metadata.read(key)
+            if shards is None:
+                shards = Shards.first(self._clock())
+                if not self._metadata.insert(key, shards):
+                    continue  # somebody was faster: go by what they said
+            return self._knowledge.learn(key, shards, read_s=read_s, now_s=self._clock())
+
+    def _raised(self, key: str, known: Known, throttle: Throttle | None) -> bool:
+        """Do what a throttle calls for; True where the key has a new shard to write to."""
+        if throttle is None:
+            return False
+        if throttle.limit is Limit.TABLE:
+            self._note("shards.capacity_asked", 1)
+            self._ask_for_capacity(throttle)
+        elif throttle.limit is Limit.PARTITION:
+            now_s = self._clock()
+            known, step = self._knowledge.on_partition_error(key, known, self._policy, now_s, self._rng)
+            if step is Step.RAISE:
+                return self._raise(key, known.shards, now_s)
+            self._note(f"shards.{step}", 1)
+        return False
+
+    def _raise(self, key: str, before: Shards, now_s: float) -> bool:
+        """Try to give a key one shard more; True where it has more than it had, whoever saw to it."""
+        after = before.changed(before.number + 1, now_s, keep=self._policy.history)
+        try:
+            if self._metadata.replace(key, before, after):
+                self._note("shards.increments", 1)
+                self._knowledge.learn(key, after, read_s=now_s, now_s=now_s)
+                return True
+            self._note("shards.conflicts", 1)
+            return self._read(key).shards.number > before.number
+        except ClientError as error:
+            if throttle_of(error.response) is None:
+                raise
+            self._note("metadata.throttled", 1)
+            return False  # another turn was drawn already
+
+    def _confirm(self, key: str, shard: int, known: Known, patience: Patience) -> None:
+        """Make sure that readers look where an item was written, if that took very long.
+
+        Meanwhile the key may have shrunk, and its higher shards been found empty. Changing the metadata, even
+        to what they are, stops whoever is about to forget those shards; before, the item is not acknowledged.
+        """
+        if self._clock() - known.read_s <= self._policy.settle_s / 2:
+            return
+        while True:
+            try:
+                shards = self._read(key).shards
+                if shard < shards.number:
+                    return
+                after = shards.remembered(shard + 1, self._clock(), keep=self._policy.history)
+                if self._metadata.replace(key, shards, after):
+                    self._note("shards.confirmed", 1)
+                    return
+            except ClientError as error:
+                patience.after(error)
+
+
+def put_item(
+    client: Any, table: str, item: Mapping[str, Any], *, partition_key: str = "pk"
+) -> Callable[[str], object]:
+    """The `put` of a plain PutItem: `writer.write(key, put_item(client, "orders", item))`."""
+    return lambda key: client.put_item(TableName=table, Item={**item, partition_key: {"S": key}})

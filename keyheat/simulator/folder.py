@@ -1,0 +1,231 @@
+"""The run directory of a simulated run: the files that a load leaves, as every later stage reads them.
+
+Nothing is said that was not simulated: there are no latencies, and no generator that could be the limit.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from platform import python_version
+from typing import Any, Final
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from keyheat import runfiles
+from keyheat.model.resources import Direction, Throughput
+from keyheat.model.table import TableModel
+from keyheat.runfiles import LATENCY, SIMULATED, THROTTLES_SCHEMA, time_of
+from keyheat.runs.partition_file import known_of, partitions_table
+from keyheat.simulator.capacity import capacity_of
+from keyheat.simulator.keyuses import Heat, KeyHistory, digest_of, hottest
+from keyheat.simulator.simulate import Simulation
+
+NO_GENERATOR: Final = "simulated on a virtual clock: no generator that could have been the limit"
+TOP_KEYS: Final = 20
+SIDES: Final = ("write", "read")
+COUNTS: Final = ("attempts", "accepted", "throttled", "errors")
+US_PER_S: Final = 1_000_000
+
+
+def write_run(
+    simulation: Simulation,
+    folder: Path,
+    *,
+    scenario_path: str | None = None,
+    show_keys: bool = False,
+    notes: Sequence[str] = (),
+) -> None:
+    """Write every file of a run but those of the analyzer. Raises `CannotWrite`.
+
+    The same simulation gives the same files, bit by bit. `notes`: what of the load was not simulated.
+    """
+    runfiles.write_table(
+        folder / runfiles.FILES[runfiles.SECONDS], runfiles.SECONDS, simulation.client.seconds_table()
+    )
+    runfiles.write_table(
+        folder / runfiles.FILES[runfiles.THROTTLES], runfiles.THROTTLES, throttles_table(simulation)
+    )
+    runfiles.write_atomically(
+        folder / runfiles.FILES[LATENCY], lambda file: file.write(f"#[{LATENCY}]\n".encode())
+    )
+    runfiles.write_json(
+        folder / runfiles.FILES[runfiles.KEYS], runfiles.KEYS, keys_of(simulation, show_keys=show_keys)
+    )
+    runfiles.write_table(
+        folder / runfiles.FILES[runfiles.PARTITIONS], runfiles.PARTITIONS, _partitions(simulation)
+    )
+    runfiles.write_json(
+        folder / runfiles.FILES[runfiles.RUN], runfiles.RUN, manifest_of(simulation, scenario_path, notes)
+    )
+
+
+def manifest_of(
+    simulation: Simulation, scenario_path: str | None = None, notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The content of `run.json`; `scenario_path` is where the scenario was read from."""
+    scenario = simulation.scenario
+    raw = scenario.model_dump(mode="json")
+    named = sha256(orjson.dumps([raw, simulation.seed], option=orjson.OPT_SORT_KEYS))
+    # As it was at the start: what it has become is the evidence's to say.
+    table = TableModel(capacity_of(scenario.table), now_s=simulation.started_s)
+    return {
+        "run_id": named.hexdigest()[:12],
+        "scenario": raw,
+        "scenario_path": scenario_path,
+        "seed": simulation.seed,
+        "target": SIMULATED,
+        "scale": scenario.local.scale,
+        "started_at": time_of(simulation.started_s),
+        "versions": {"python": python_version(), "keyheat": _version()},
+        "table": table_facts(table, scenario.table.name),
+        "users": scenario.load.users,
+        "status": "finished",
+        "ended_at": time_of(simulation.ended_s),
+        "generator": {"bound": False, "checks": [NO_GENERATOR], "missing": list(notes)},
+        "totals": _totals(simulation),
+        "counted": _counted(simulation),
+        "timeline": [event.to_json() for event in simulation.log],
+    }
+
+
+def throttles_table(simulation: Simulation) -> pa.Table:
+    """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
+    rows = simulation.client.throttles
+    names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
+    columns = {name: rows.column(number) for number, name in enumerate(names)}
+    columns["at"] = [second * US_PER_S for second in columns["at"]]
+    return pa.table(
+        [
+            pa.array(columns[field.name], field.type)
+            if field.name in columns
+            else pa.nulls(len(rows), field.type)
+            for field in THROTTLES_SCHEMA
+        ],
+        schema=THROTTLES_SCHEMA,
+    )
+
+
+def _partitions(simulation: Simulation) -> pa.Table:
+    """What each partition of the scenario's own table served and refused."""
+    model = simulation.models[simulation.scenario.table.name]
+    return partitions_table(known_of(model.partition_record()), simulation.started_s, simulation.ended_s)
+
+
+def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any]:
+    """The content of `keys.json`: the hottest keys of the run and of each window."""
+    histories = [(side, simulation.client.keys[Direction(side)]) for side in SIDES]
+    return {
+        "k": TOP_KEYS,
+        "overall": {
+            side: [_use(history, *one, show=show_keys) for one in hottest(history.run, TOP_KEYS)]
+            for side, history in histories
+        },
+        "by_throttles": {
+            side: [
+                _use(history, *one, show=show_keys)
+                for one in hottest(history.run, TOP_KEYS, by=1)
+                if round(one[1][1])
+            ]
+            for side, history in histories
+        },
+        "windows": [
+            {
+                "start": time_of(start),
+                "seconds": history.window_s,
+                "direction": side,
+                "top": [
+                    {"key": digest_of(name), "units": units, "throttles": round(throttles)}
+                    for name, (units, throttles, _consumed) in hottest(named, TOP_KEYS)
+                ],
+            }
+            for side, history in histories
+            for start, named in sorted(history.windows.items())
+        ],
+    }
+
+
+def table_facts(model: TableModel, name: str) -> dict[str, Any]:
+    """What DescribeTable would say of a simulated table, in the shape of `evidence.json`'s table."""
+    capacity = model.capacity
+    provisioned = None if capacity.on_demand else capacity.provisioned
+    return {
+        "name": name,
+        "arn": None,
+        "billing_mode": capacity.billing_mode,
+        **_capacity_facts(model, None, provisioned, capacity.max_on_demand),
+        "has_lsi": capacity.has_lsi,
+        "indexes": [
+            {
+                "name": index.name,
+                **_capacity_facts(
+                    model,
+                    index.name,
+                    None if capacity.on_demand else index.provisioned,
+                    index.max_on_demand,
+                ),
+            }
+            for index in capacity.indexes
+        ],
+    }
+
+
+def _capacity_facts(
+    model: TableModel, index: str | None, provisioned: Throughput | None, maximum: Throughput | None
+) -> dict[str, Any]:
+    read, write = model.warm_throughput(index)
+    return {
+        "provisioned": _pair(provisioned),
+        "max_on_demand": _pair(maximum),
+        "warm": {"read": round(read), "write": round(write)},
+    }
+
+
+def _pair(pair: Throughput | None) -> dict[str, float | None] | None:
+    return None if pair is None else {"read": pair.read, "write": pair.write}
+
+
+def _use(history: KeyHistory, name: str, heat: Heat, *, show: bool) -> dict[str, Any]:
+    units, throttles, consumed = heat
+    return {
+        "key": digest_of(name),
+        "shown": name if show else None,
+        "units": units,
+        "consumed_units": consumed,
+        "throttles": round(throttles),
+        "share": min(1.0, units / history.total_units) if history.total_units else 0.0,
+    }
+
+
+def _totals(simulation: Simulation) -> dict[str, Any]:
+    seconds, throttles = simulation.client.seconds_table(), throttles_table(simulation)
+    own = seconds.filter(pc.is_null(seconds["index"]))
+    units = seconds.group_by("direction", use_threads=False).aggregate([("consumed_units", "sum")])
+    by_reason = throttles.group_by("reason", use_threads=False).aggregate([("count", "sum")]).to_pylist()
+    return {
+        **{name: pc.sum(own[name]).as_py() or 0 for name in COUNTS},
+        "consumed_units": dict.fromkeys(SIDES, 0.0)
+        | {row["direction"]: row["consumed_units_sum"] for row in units.to_pylist()},
+        "by_reason": dict(sorted((row["reason"] or "unstated", row["count_sum"]) for row in by_reason)),
+        "errors_by_kind": {},
+    }
+
+
+def _counted(simulation: Simulation) -> dict[str, float]:
+    """What the load test counts, with what was asked of the tables beside the judged one."""
+    beside = {f"tables.{table}.{what}": number for (table, what), number in simulation.client.beside.items()}
+    return {name: _short(number) for name, number in sorted({**simulation.counted, **beside}.items())}
+
+
+def _short(number: float) -> float:
+    """Counts of a mean come in fractions that say nothing."""
+    return round(number, 1)
+
+
+def _version() -> str:
+    try:
+        return version("keyheat")
+    except PackageNotFoundError:
+        return "unknown (run from a checkout)"

@@ -1,0 +1,211 @@
+"""One lane of one resource as a second's flows meet it: what its partitions serve, what its limits let pass.
+
+Rows are the sizes of the flows' items, columns partitions. Of a row's items on a partition
+
+    accepted = items * x * shape * served * others
+
+x * shape is what all share lets pass: the same for all rows, but for a bucket that favours small requests;
+served is the partition's part; others, of transactions, is the chance of the other items of the request.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from keyheat.model.admission import Lane, ResourceModel
+from keyheat.model.bucket import Bucket, TokenBucket
+from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
+from keyheat.model.resources import Direction, Refusal
+from keyheat.simulator.asked import Asked, Ground
+from keyheat.simulator.fill import Fill, fill
+from keyheat.simulator.masses import Floats
+from keyheat.simulator.odds import shared_out
+from keyheat.simulator.shares import Shares
+
+SECOND_S = 1.0
+ROUNDS = 20
+ENOUGH = 1e-3
+"""Shape, served and others depend on each other: they are refined until they change by less than this."""
+
+
+def room(buckets: Iterable[Bucket], now_s: float) -> Floats:
+    """What each bucket can serve in the second that begins now: what it holds and what it will earn."""
+    return np.array([bucket.room(now_s, SECOND_S) for bucket in buckets])
+
+
+def spend(buckets: Sequence[Bucket], units: Floats, now_s: float) -> None:
+    """Take what a second used."""
+    for number in np.flatnonzero(units).tolist():
+        buckets[number].drain(float(units[number]), now_s, SECOND_S)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Buckets that all requests share."""
+
+    buckets: Sequence[Bucket]
+    rooms: Floats  # what each can serve in the second
+    weights: Floats  # what an accepted item of each row of the front (columns) takes from each bucket (rows)
+    refusals: tuple[tuple[Refusal, Floats], ...]
+    """Who refuses, and the part of each flow's refusals that is its: several share one quota."""
+    before_partitions: bool  # a gate of the resource itself, asked before its partitions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """What fits of a second's flows."""
+
+    limits: Sequence[Limit]
+    reached: tuple[tuple[Limit, int], ...]  # the limits that refuse, with the number of the bucket, in order
+    passed: Floats  # the part of each row that comes to the partitions
+    served: Floats  # the part of what comes to a partition that it serves, for each row
+    accepted: Floats  # items of each row on each partition, in the mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front:
+    """The flows of one lane in one second."""
+
+    ground: Ground
+    resource: ResourceModel
+    lane: Lane
+    shares: Shares
+    asked: Sequence[Asked]
+    starts: Sequence[int]  # the first row of each flow
+    owners: Sequence[int]  # the flow of each row
+    cells: Floats
+    mean: Floats
+    units: Floats  # of an item of each row
+    weighted: Floats  # what it takes from its partition
+    buckets: Sequence[Bucket]
+    rooms: Floats
+
+    @classmethod
+    def of(cls, ground: Ground, index: str | None, asked: Sequence[Asked], now_s: float) -> "Front":
+        """The flows `asked`, which all read, or all write, the table or the same index."""
+        resource = ground.model.resource(index)
+        reads = asked[0].flow.direction is Direction.READ
+        buckets = [part.read if reads else part.write for part in resource.partitions]
+        counts = [len(one.units) for one in asked]
+        units = np.concatenate([one.units for one in asked])
+        eventual = np.repeat([one.flow.eventual for one in asked], counts)
+        return cls(
+            ground=ground,
+            resource=resource,
+            lane=resource.read if reads else resource.write,
+            shares=ground.shares(index),
+            asked=asked,
+            starts=np.cumsum([0, *counts[:-1]]).tolist(),
+            owners=np.repeat(np.arange(len(asked)), counts).tolist(),
+            cells=np.concatenate([one.cells for one in asked]),
+            mean=np.concatenate([one.mean for one in asked]),
+            units=units,
+            weighted=units * np.where(eventual, EVENTUAL_READ_WEIGHT, 1.0),
+            buckets=buckets,
+            rooms=room(buckets, now_s),
+        )
+
+    def by_flow(self, rows: Floats) -> Floats:
+        """Sums over the rows of each flow."""
+        return np.asarray(np.add.reduceat(rows, self.starts, axis=0))
+
+    def filled(self, limits: Sequence[Limit]) -> Filled:
+        """How much of the flows fits through partitions and limits."""
+        rooms = np.concatenate([limit.rooms for limit in limits] or [np.empty(0)])
+        weights = np.concatenate([limit.weights for limit in limits] or [np.empty((0, len(self.units)))])
+        rows = len(self.units)
+        shape, others = np.ones(rows), np.ones(rows)
+        reached: tuple[tuple[Limit, int], ...] = ()
+        alike = self._alike(limits)
+        for _ in range(ROUNDS):
+            offered = (shape * others)[:, None]
+            demand = self.weighted @ (self.cells * offered)
+            most = np.divide(self.rooms, demand, out=np.ones_like(demand), where=demand > 0.0)
+            found = fill(self.cells * offered, most, weights, rooms)
+            served = self._served(found.x * offered)
+            reached = _reached(limits, found) or reached  # a shape that keeps a limit just reaches it
+            if alike:
+                break
+            before = shape, others
+            shape = self._shape(reached, served * others[:, None])
+            others = self._others(served, others)
+            if max(np.abs(shape - before[0]).max(), np.abs(others - before[1]).max()) < ENOUGH:
+                break
+        gate = bool(reached) and reached[0][0].before_partitions
+        return Filled(
+            limits=limits,
+            reached=reached,
+            passed=found.x * shape if gate else np.ones(rows),
+            served=served,
+            accepted=self.cells * (found.x * offered) * served,
+        )
+
+    def _alike(self, limits: Sequence[Limit]) -> bool:
+        """Whether every item has the same chance wherever it asks."""
+        sizes = [self.weighted, *(limit.weights[0] for limit in limits if limit.before_partitions)]
+        return all(np.ptp(each) == 0.0 for each in sizes) and not any(one.flow.together for one in self.asked)
+
+    def _served(self, offered: Floats) -> Floats:
+        """The part that each partition serves of what comes to it: of each row's items the part `offered`."""
+        served = np.ones_like(self.cells)
+        wanted = self.cells * offered * self.weighted[:, None]
+        units, rows = np.unique(self.weighted, return_inverse=True)
+        if len(units) == 1:
+            demand = wanted.sum(axis=0)
+            short = demand > self.rooms
+            served[:, short] = self.rooms[short] / demand[short]
+            return served
+        earned = np.array([bucket.rate * SECOND_S for bucket in self.buckets])
+        wanted = _gathered(wanted, rows)
+        rates = _gathered(self.mean * offered, rows)
+        odds, used = self.ground.odds.of(self.lane.key_range, units, rates, self.rooms, earned)
+        short = wanted.sum(axis=0) > used * (1.0 + 1e-9)
+        served[:, short] = shared_out(units, odds[:, short], wanted[:, short], used[short])[rows]
+        return served
+
+    def _shape(self, reached: Sequence[tuple[Limit, int]], kept: Floats) -> Floats:
+        """How much better small requests pass the gate that is reached; `kept` of them pass all others.
+
+        An index holds back all writes alike, and so does a bucket that lends to whoever finds it not empty.
+        """
+        alike = np.ones(len(self.units))
+        if not reached or not reached[0][0].before_partitions:
+            return alike
+        limit, number = reached[0]
+        bucket = limit.buckets[number]
+        whole = np.array([one.flow.items if one.flow.together else 1 for one in self.asked])[self.owners]
+        units, rows = np.unique(limit.weights[number] * whole, return_inverse=True)
+        if len(units) == 1 or not isinstance(bucket, TokenBucket):
+            return alike
+        rates, wanted = (
+            _gathered((items * kept).sum(axis=1, keepdims=True) / whole[:, None], rows)
+            for items in (self.mean, self.cells)
+        )
+        earned = np.array([bucket.rate * SECOND_S])
+        whose = self.lane.key_range, limit.refusals[0][0]
+        odds, used = self.ground.odds.of(whose, units, rates, limit.rooms[[number]], earned)
+        passed = shared_out(units, odds, wanted * units[:, None], used)[:, 0]
+        return np.asarray((passed / passed.max())[rows])
+
+    def _others(self, served: Floats, others: Floats) -> Floats:
+        """The chance that the other items of a request are served by their partitions, for each row."""
+        items = np.maximum(self.by_flow(self.cells).sum(axis=1), 1.0)
+        chances = self.by_flow(self.cells * served).sum(axis=1) / items
+        counts = np.array([one.flow.items if one.flow.together else 1 for one in self.asked])
+        found = (chances ** (counts - 1))[self.owners]
+        slowly = (1.0 / counts)[self.owners]  # else it would swing: the more survive, the fewer are served
+        return np.asarray(others ** (1.0 - slowly) * found**slowly)
+
+
+def _reached(limits: Sequence[Limit], found: Fill) -> tuple[tuple[Limit, int], ...]:
+    places = [(limit, number) for limit in limits for number in range(len(limit.buckets))]
+    return tuple(places[number] for number in found.limits)
+
+
+def _gathered(values: Floats, rows: npt.NDArray[np.intp]) -> Floats:
+    """Sums over the rows that have the same size."""
+    sums = np.zeros((int(rows.max()) + 1, values.shape[1]))
+    np.add.at(sums, rows, values)
+    return sums

@@ -1,0 +1,165 @@
+"""Where the requests of a flow fall on the line of keys: shares of named keys, and a share spread evenly."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from keyheat.model.keyspace import key_point
+from keyheat.scenario.keys import DateKey, HotKey, HotSet, KeyPattern, Sequence, Uniform, Zipf, shard_key
+
+Within = Literal["point", "random", "rising"]
+"""Inside one item collection: one item only; sort keys at random; sort keys that only ever grow."""
+
+Floats = npt.NDArray[np.float64]
+
+MOST_NAMED: Final = 1_000_000
+"""Keys that are placed one by one; rarer ones beyond them are spread evenly, as a hash nearly does."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
+class Masses:
+    """A distribution over positions. Values are shared and never changed: compare them by identity.
+
+    `points` are the hashes of the named keys (uint64, sorted), `shares` their parts of the requests; `even`
+    is the part spread evenly over the whole line by keys too many to name. `shares.sum() + even == 1`.
+    `name(n)` is the partition key of `points[n]`.
+    """
+
+    points: npt.NDArray[np.uint64]
+    shares: Floats
+    even: float
+    name: Callable[[int], str]
+    within: Within = "point"
+    distinct: float = np.inf  # keys that the even part is made of
+
+
+def even_masses(*, within: Within = "point", distinct: float = np.inf) -> Masses:
+    """Keys too many to name, used evenly."""
+    return Masses(
+        points=np.empty(0, np.uint64),
+        shares=np.empty(0),
+        even=1.0,
+        name=_nameless,
+        within=within,
+        distinct=distinct,
+    )
+
+
+def masses_of_shares(
+    shares: Mapping[str, float], *, even: float = 0.0, within: Within = "point", distinct: float = np.inf
+) -> Masses:
+    """Keys in proportion to their shares, beside an `even` part of all requests.
+
+    Raises `ValueError` where there is nothing, or less than nothing, to share out.
+    """
+    keys = list(shares)
+    parts = np.array([shares[key] for key in keys], np.float64)
+    if not 0.0 <= even <= 1.0 or (parts < 0).any() or (even < 1.0 and not parts.sum() > 0):
+        raise ValueError(f"shares have to be at least 0 and not all 0, even from 0 to 1: {even=}, {shares=}")
+    return _placed(len(keys), keys.__getitem__, parts, even=even, within=within, distinct=distinct)
+
+
+def masses_of(pattern: KeyPattern, *, at_s: float = 0.0, shards: int = 1, within: Within = "point") -> Masses:
+    """What a key pattern draws `at_s` seconds into the run, each key divided evenly among its shards.
+
+    Up to `MOST_NAMED` keys are named; of more, the most used ones, and the rest is even. Raises `TypeError`
+    for a pattern that has no such law, as the keys of a trace.
+    """
+    count, spelt, parts, even = _law(pattern, at_s, max(1, MOST_NAMED // shards))
+    if shards > 1:
+        parts = np.repeat(parts / shards, shards)
+        count, spelt = count * shards, _sharded(spelt, shards)
+    distinct = float(getattr(pattern, "keys", np.inf)) * shards
+    return _placed(count, spelt, parts, even=even, within=within, distinct=distinct)
+
+
+Spelt = Callable[[int], str]
+Law = tuple[int, Spelt, Floats, float]
+"""How many keys are named; the name of each; their parts, in proportion; and the even part of all."""
+
+
+@singledispatch
+def _law(pattern: object, at_s: float, most: int) -> Law:
+    raise TypeError(f"{type(pattern).__name__} does not say how often each key is used")
+
+
+@_law.register
+def _(pattern: Uniform, at_s: float, most: int) -> Law:
+    if pattern.keys > most:
+        return 0, _nameless, np.empty(0), 1.0
+    return pattern.keys, _numbered(pattern.prefix), np.full(pattern.keys, 1 / pattern.keys), 0.0
+
+
+@_law.register
+def _(pattern: HotKey, at_s: float, most: int) -> Law:
+    return _hot_and_others([pattern.hot], pattern.share, pattern.others, pattern.prefix, most)
+
+
+@_law.register
+def _(pattern: HotSet, at_s: float, most: int) -> Law:
+    hot = [f"{pattern.hot}-{number}" for number in range(pattern.hot_keys)]
+    return _hot_and_others(hot, pattern.share, pattern.others, pattern.prefix, most)
+
+
+@_law.register
+def _(pattern: Zipf, at_s: float, most: int) -> Law:
+    named = min(pattern.keys, most)
+    parts = np.arange(1, named + 1, dtype=np.float64) ** -pattern.exponent * pattern.share(1)
+    even = max(0.0, 1.0 - float(parts.sum())) if named < pattern.keys else 0.0
+    return named, _numbered(pattern.prefix), parts, even
+
+
+@_law.register
+def _(pattern: DateKey, at_s: float, most: int) -> Law:
+    key = pattern.period(int(at_s // pattern.day_s))
+    return 1, lambda _number: key, np.ones(1), 0.0
+
+
+@_law.register
+def _(pattern: Sequence, at_s: float, most: int) -> Law:
+    return 0, _nameless, np.empty(0), 1.0
+
+
+def _hot_and_others(hot: list[str], share: float, others: int, prefix: str, most: int) -> Law:
+    """The hot keys first, then the others; others too many to name are even."""
+    parts = np.full(len(hot), share / len(hot))
+    if len(hot) + others > most:
+        return len(hot), hot.__getitem__, parts, 1.0 - share
+    other = _numbered(prefix)
+    parts = np.concatenate([parts, np.full(others, (1.0 - share) / others)])
+    return len(parts), lambda n: hot[n] if n < len(hot) else other(n - len(hot)), parts, 0.0
+
+
+def _numbered(prefix: str) -> Spelt:
+    return lambda number: f"{prefix}-{number}"
+
+
+def _sharded(spelt: Spelt, shards: int) -> Spelt:
+    return lambda number: shard_key(spelt(number // shards), number % shards)
+
+
+def _nameless(number: int) -> str:
+    raise IndexError(f"no key is named here, so none has the number {number}")
+
+
+def _placed(
+    count: int, spelt: Spelt, parts: Floats, *, even: float, within: Within, distinct: float
+) -> Masses:
+    """Masses with the keys in order of their hashes; of the names only the order is kept."""
+    hashes = (key_point(spelt(number).encode()) for number in range(count))
+    points = np.fromiter(hashes, np.uint64, count)
+    order = np.argsort(points, kind="stable").astype(np.int32)
+    total = float(parts.sum())
+    shares = parts[order] * ((1.0 - even) / total) if total else parts
+    return Masses(
+        points=points[order],
+        shares=shares,
+        even=even if total else 1.0,
+        name=lambda number: spelt(int(order[number])),
+        within=within,
+        distinct=distinct,
+    )

@@ -1,0 +1,107 @@
+"""What a simulated run came to, in the few numbers that one scenario is held against another by."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.model.meter import Meter
+from keyheat.model.resources import Cause, Direction
+from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.simulate import Simulation, simulate
+
+STEADY: Final = replace(
+    DEFAULT, burst_s=1.0, burst_floor_units=0.0, nodes_below_units_per_s=0.0, index_buffer_units=0.0
+)
+"""A table that has spent what it had saved: what it then serves, it serves for ever. DynamoDB gives saved
+capacity on a best effort only, so it is not to be planned with:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """Throttle events of one resource, direction and cause."""
+
+    index: str | None  # None: the table itself
+    direction: Direction
+    cause: Cause
+    events: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A simulated run in numbers. Rates are means over the run."""
+
+    seed: int
+    seconds: float
+    attempts: Mapping[Direction, int]
+    throttled: Mapping[Direction, int]
+    accepted_per_s: Mapping[tuple[str | None, Direction], float]
+    """Units per second that were consumed, by index (None: the table itself) and direction."""
+    left: tuple[Left, ...]
+    """What still throttled, the most first."""
+
+    def share(self, direction: Direction | None = None) -> float:
+        """Throttled attempts as a share of all, of one direction or of both; 0 where nothing was sent."""
+        sides = list(Direction) if direction is None else [direction]
+        attempts = sum(self.attempts.get(side, 0) for side in sides)
+        return sum(self.throttled.get(side, 0) for side in sides) / attempts if attempts else 0.0
+
+    def consumed_per_s(self, direction: Direction) -> float:
+        """Units per second of the table and all its indexes."""
+        return sum(rate for (_index, side), rate in self.accepted_per_s.items() if side is direction)
+
+
+def outcome_of(simulation: Simulation) -> Outcome:
+    """The numbers of a simulated run, of the scenario's own table."""
+    seconds = simulation.ended_s - simulation.started_s
+    requests = simulation.client.seconds_table()
+    requests = requests.filter(pc.is_valid(requests["operation"]))
+    model = simulation.model
+    meters = [
+        meter
+        for index in (None, *model.index_names)
+        for meter in (model.resource(index).read.meter, model.resource(index).write.meter)
+    ]
+    return Outcome(
+        seed=simulation.seed,
+        seconds=seconds,
+        attempts=_summed(requests, "attempts"),
+        throttled=_summed(requests, "throttled"),
+        accepted_per_s={(m.index, m.direction): _consumed(m) / seconds for m in meters},
+        left=tuple(sorted((left for meter in meters for left in _left(meter)), key=lambda one: -one.events)),
+    )
+
+
+def simulated_share(
+    scenario: Scenario, *, seed: int | None = None, folder: Path = Path(), behaviour: Behaviour = DEFAULT
+) -> float:
+    """The share of attempts that a simulated run of the scenario throttles; `folder` is the scenario's."""
+    return outcome_of(simulate(scenario, seed=seed, folder=folder, behaviour=behaviour)).share()
+
+
+def _summed(requests: pa.Table, column: str) -> dict[Direction, int]:
+    return {
+        side: pc.sum(requests.filter(pc.equal(requests["direction"], side.value))[column]).as_py() or 0
+        for side in Direction
+    }
+
+
+def _consumed(meter: Meter) -> float:
+    return sum(tally.sum for tally in meter.consumed_by_minute().values())
+
+
+def _left(meter: Meter) -> list[Left]:
+    events = {
+        cause: round(sum(tally.sum for tally in tallies.values()))
+        for cause, tallies in meter.throttles_by_minute().items()
+    }
+    return [
+        Left(index=meter.index, direction=meter.direction, cause=cause, events=count)
+        for cause, count in events.items()
+        if count
+    ]

@@ -1,0 +1,218 @@
+"""What if: the smallest number of shards, or the smallest capacity, with which a load is hardly throttled."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.model.resources import Direction
+from keyheat.scenario.derived import with_capacity, with_shards
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.table import CapacityPair
+from keyheat.simulator.altered import Altered, in_shards
+from keyheat.simulator.flow import Traffic
+from keyheat.simulator.outcome import STEADY, Outcome, outcome_of
+from keyheat.simulator.simulate import simulate
+from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.trials import Candidate, Measure, Trials, Watch
+
+Question = Literal["shards", "write-capacity", "read-capacity"]
+SPREADS_ITSELF: Final = frozenset(
+    {
+        "audit_log_calculated",
+        "audit_log_random",
+        "calculated_suffix",
+        "country_index_sharded",
+        "date_suffix",
+        "leaderboard_sharded",
+        "random_suffix",
+        "read_shards",
+        "sharded",
+    }
+)
+"""Load tests that spread their keys over as many shards as the scenario says, and read them back."""
+
+SHARE_MOST = 0.001
+SHARDS_MOST = 100
+CAPACITY_STEP = 0.01
+"""Part of a capacity below which it is not worth telling two of them apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What was asked, what was tried, and the smallest number that is enough; None where none is."""
+
+    question: Question
+    scenario: Scenario
+    index: str | None  # whose keys, or whose capacity; None: the table's
+    direction: Direction  # of the capacity; of shards, that in which a single one throttles most
+    share_most: float
+    most: int
+    burst: bool  # whether capacity that was saved up counts
+    candidates: tuple[Candidate, ...]  # in ascending order
+    answer: Candidate | None
+
+
+def smallest_shards(
+    scenario: Scenario,
+    *,
+    index: str | None = None,
+    share_most: float = SHARE_MOST,
+    most: int = SHARDS_MOST,
+    burst: bool = False,
+    measure: Measure | None = None,
+    folder: Path = Path(),
+    watch: Watch | None = None,
+) -> Search:
+    """The smallest number of shards of every hot key with which hardly an attempt (`share_most`) throttles.
+
+    The keys are the table's, or those of a global `index`. A load test that spreads no key is taken as if it
+    did, in the direction in which it throttles. Unless `burst`, nothing that was saved up counts: the answer
+    holds however long the load lasts. `measure` simulates (absent: the simulator), `folder` is the
+    scenario's, `watch` is told how far the search is. Raises `ValueError`.
+    """
+    if scenario.dynamic_sharding is not None:
+        raise ValueError(f"scenario {scenario.name} adds shards by itself @ $.dynamic_sharding")
+    if scenario.load.arrivals == "trace":
+        raise ValueError(
+            f"scenario {scenario.name} replays a trace, whose keys are what they are @ $.load.arrivals"
+        )
+    _check_index(scenario, index)
+    simulator = _Simulator(folder, DEFAULT if burst else STEADY, watch)
+    trials = Trials(
+        of=lambda shards: with_shards(scenario, shards),
+        measure=measure or _Shards(scenario, index, simulator),
+        share_of=lambda outcome: outcome.share(),
+        share_most=share_most,
+        watch=watch,
+    )
+    found = trials.smallest(start=1, most=most, step=0.0)
+    if found is not None:
+        found = trials.settled(found, most)
+    direction = most_throttled(trials.tried[1].outcomes[0])
+    return _search(trials, "shards", scenario, found, most, index=index, direction=direction, burst=burst)
+
+
+def smallest_capacity(
+    scenario: Scenario,
+    direction: Direction,
+    *,
+    index: str | None = None,
+    share_most: float = SHARE_MOST,
+    most: int | None = None,
+    burst: bool = False,
+    measure: Measure | None = None,
+    folder: Path = Path(),
+    watch: Watch | None = None,
+) -> Search:
+    """The smallest provisioned reads or writes, units/s, with which at most `share_most` of them throttle.
+
+    Of the table, or of a global `index`; every other capacity stays, and timeline and auto scaling are left
+    out. Unless `burst`, nothing that was saved up counts: the answer holds however long the load lasts.
+    `most` is the account's default quota for a table, if it is not said. Raises `ValueError`.
+    """
+    _check_index(scenario, index)
+    if scenario.table.billing_mode != "PROVISIONED":
+        raise ValueError(
+            f"table {scenario.table.name} is on demand: it has no capacity @ $.table.billing_mode"
+        )
+    quota = limits.TABLE_READ_UNITS_PER_S if direction is Direction.READ else limits.TABLE_WRITE_UNITS_PER_S
+    trials = Trials(
+        of=lambda units: with_capacity(scenario, direction, units, index),
+        measure=measure or _Simulator(folder, DEFAULT if burst else STEADY, watch),
+        share_of=lambda outcome: outcome.share(direction),
+        share_most=share_most,
+        watch=watch,
+    )
+    most = most or quota
+    found = trials.smallest(start=_present(scenario, direction, index), most=most, step=CAPACITY_STEP)
+    question: Question = "read-capacity" if direction is Direction.READ else "write-capacity"
+    return _search(trials, question, scenario, found, most, index=index, direction=direction, burst=burst)
+
+
+def _search(
+    trials: Trials,
+    question: Question,
+    scenario: Scenario,
+    found: int | None,
+    most: int,
+    *,
+    index: str | None,
+    direction: Direction,
+    burst: bool,
+) -> Search:
+    return Search(
+        question=question,
+        scenario=scenario,
+        index=index,
+        direction=direction,
+        share_most=trials.share_most,
+        most=most,
+        burst=burst,
+        candidates=trials.candidates,
+        answer=None if found is None else trials.tried[found],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Simulator:
+    """Simulates a scenario with a seed: its load as it is, or another one."""
+
+    folder: Path
+    behaviour: Behaviour
+    watch: Watch | None
+
+    def __call__(self, scenario: Scenario, seed: int, traffic: Traffic | None = None) -> Outcome:
+        made = simulate(
+            scenario,
+            seed=seed,
+            traffic=traffic,
+            folder=self.folder,
+            behaviour=self.behaviour,
+            progress=None if self.watch is None else self.watch.simulated,
+        )
+        return outcome_of(made)
+
+
+@dataclass(slots=True)
+class _Shards:
+    """Simulates a number of shards: as the load test does it, else with hot keys divided on their way."""
+
+    scenario: Scenario
+    index: str | None
+    simulator: _Simulator
+    divided: Direction | None = None  # whose keys; None: not known yet
+
+    def __call__(self, candidate: Scenario, seed: int) -> Outcome:
+        if candidate.loadtest in SPREADS_ITSELF:
+            return self.simulator(candidate, seed)
+        if self.divided is None:
+            one = with_shards(self.scenario, 1)
+            self.divided = most_throttled(self.simulator(one, one.seed))
+        change = in_shards(candidate.keys.shards, self.divided, self.index)
+        traffic = Altered(traffic_of(candidate, seed, self.simulator.folder), change)
+        return self.simulator(candidate, seed, traffic)
+
+
+def most_throttled(outcome: Outcome) -> Direction:
+    """The direction in which most attempts throttled; writes where none did."""
+    return max((Direction.WRITE, Direction.READ), key=lambda side: outcome.throttled[side])
+
+
+def _present(scenario: Scenario, direction: Direction, index: str | None) -> int:
+    """What is provisioned now: where the search begins."""
+    table = scenario.table
+    owner = table if index is None else next(one for one in table.indexes if one.name == index)
+    pair = owner.provisioned or CapacityPair()
+    return (pair.read if direction is Direction.READ else pair.write) or 1
+
+
+def _check_index(scenario: Scenario, index: str | None) -> None:
+    table = scenario.table
+    there = [one.name for one in table.indexes if not one.local]
+    if index is not None and index not in there:
+        names = ", ".join(there) or "none"
+        raise ValueError(
+            f"table {table.name} has no global index {index!r}; it has {names} @ $.table.indexes"
+        )

@@ -1,0 +1,171 @@
+"""How the requests of a flow divide among partitions, and which positions the requests on one of them have.
+
+          boundary     boundary
+---|-k1---k2--|-----k3----|----k4---k5---     mass below a boundary: the named keys below it, the even
+   partition 0  partition 1  partition 2      part of the line, and of a key that it divides the part of
+                                              the sort keys below it
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from keyheat.model.keyspace import HASH_BYTES, WHOLE, point
+from keyheat.simulator.masses import Floats, Masses
+
+Places = npt.NDArray[np.int64]
+SORT_BYTES = 8
+"""Sort keys at random are suffixes of so many bytes, each as likely as another."""
+
+
+TOP_KEYS = 64
+"""Keys of a flow whose uses are followed one by one: three times as many as are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The most used keys: their names, their shares, and the partition that each of them is on."""
+
+    names: tuple[str, ...]
+    shares: Floats
+    partitions: Places
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """The mass below the beginning of each partition, and at the end: of named keys, and of the even part."""
+
+    named: Floats
+    even: Floats
+
+
+class Shares:
+    """The shares of the partitions of one resource, worked out again only after a split."""
+
+    __slots__ = ("_boundaries", "_cumulative", "_edges", "_most", "_of", "_top")
+
+    def __init__(self) -> None:
+        self._boundaries: tuple[bytes, ...] = ()
+        self._cumulative: WeakKeyDictionary[Masses, Floats] = WeakKeyDictionary()
+        self._edges: WeakKeyDictionary[Masses, _Edges] = WeakKeyDictionary()
+        self._of: WeakKeyDictionary[Masses, Floats] = WeakKeyDictionary()
+        self._most: WeakKeyDictionary[Masses, tuple[Places, tuple[str, ...]]] = WeakKeyDictionary()
+        self._top: WeakKeyDictionary[Masses, Top] = WeakKeyDictionary()
+
+    def set_boundaries(self, boundaries: tuple[bytes, ...]) -> None:
+        """Say where the partitions begin, the first one excepted."""
+        self._boundaries = boundaries
+        self._edges.clear()
+        self._of.clear()
+        self._top.clear()
+
+    @property
+    def boundaries(self) -> tuple[bytes, ...]:
+        """Where the partitions begin, the first one excepted."""
+        return self._boundaries
+
+    def of(self, masses: Masses) -> Floats:
+        """The part of the requests that falls on each partition, in key order."""
+        found = self._of.get(masses)
+        if found is None:
+            edges = self._edges_of(masses)
+            found = np.diff(edges.named) + np.diff(edges.even)
+            found = self._of[masses] = found / found.sum()
+        return found
+
+    def positions(
+        self, masses: Masses, number: int | None, count: int, now_s: float, rng: np.random.Generator
+    ) -> list[bytes]:
+        """Positions of `count` requests on the `number`-th partition, in order of arrival; None: on any."""
+        edges = self._edges_of(masses)
+        first, last = (0, -1) if number is None else (number, number + 1)
+        named = float(edges.named[last] - edges.named[first])
+        even = float(edges.even[last] - edges.even[first])
+        places = rng.random(count)
+        is_named = rng.random(count) * (named + even) < named
+        hashes = np.empty(count, np.uint64)
+        below = np.zeros(count)
+        keys, below[is_named] = self._keys_at(masses, edges.named[first] + places[is_named] * named)
+        hashes[is_named] = masses.points[keys]
+        spread = (edges.even[first] + places[~is_named] * even) / (masses.even or 1.0)
+        hashes[~is_named] = np.minimum(spread, 1.0 - 2.0**-53) * WHOLE
+        below[~is_named] = rng.random(int((~is_named).sum()))
+        suffixes = _suffixes(masses, below, now_s)
+        return [
+            int(at).to_bytes(HASH_BYTES, "big") + suffix for at, suffix in zip(hashes, suffixes, strict=True)
+        ]
+
+    def top(self, masses: Masses) -> Top | None:
+        """The most used keys; None where no key is named."""
+        if not len(masses.points):
+            return None
+        found = self._top.get(masses)
+        if found is None:
+            numbers, names = self._most_used(masses)
+            boundaries = np.array([point(at) for at in self._boundaries], np.uint64)
+            partitions = np.searchsorted(boundaries, masses.points[numbers], side="right")
+            found = self._top[masses] = Top(names, masses.shares[numbers], partitions)
+        return found
+
+    def _most_used(self, masses: Masses) -> tuple[Places, tuple[str, ...]]:
+        found = self._most.get(masses)
+        if found is None:
+            count = min(TOP_KEYS, len(masses.shares))
+            numbers = np.argpartition(-masses.shares, count - 1)[:count]
+            found = self._most[masses] = numbers, tuple(masses.name(int(number)) for number in numbers)
+        return found
+
+    def _keys_at(self, masses: Masses, places: Floats) -> tuple[Places, Floats]:
+        """The named key at each place of the named mass, and how far into the key's own mass the place is."""
+        if not len(places):
+            return np.empty(0, np.int64), places
+        cumulative = self._cumulative_of(masses)
+        keys = np.searchsorted(cumulative, places, side="right") - 1
+        keys = np.clip(keys, 0, len(masses.points) - 1)
+        return keys, np.clip((places - cumulative[keys]) / masses.shares[keys], 0.0, 1.0 - 2.0**-53)
+
+    def _edges_of(self, masses: Masses) -> _Edges:
+        found = self._edges.get(masses)
+        if found is None:
+            points = np.array([point(at) for at in self._boundaries], np.uint64)
+            cumulative = self._cumulative_of(masses)
+            places = np.searchsorted(masses.points, points)
+            named = cumulative[places]
+            for number, (place, at) in enumerate(zip(places, self._boundaries, strict=True)):
+                if place < len(masses.points) and masses.points[place] == points[number]:
+                    named[number] += masses.shares[place] * _below_sort_key(masses, at[HASH_BYTES:])
+            found = self._edges[masses] = _Edges(
+                np.concatenate([[0.0], named, cumulative[-1:]]),
+                np.concatenate([[0.0], points / WHOLE, [1.0]]) * masses.even,
+            )
+        return found
+
+    def _cumulative_of(self, masses: Masses) -> Floats:
+        """The mass of all keys before each named one, and at the end of all."""
+        found = self._cumulative.get(masses)
+        if found is None:
+            found = self._cumulative[masses] = np.concatenate([[0.0], np.cumsum(masses.shares)])
+        return found
+
+
+def _below_sort_key(masses: Masses, sort_key: bytes) -> float:
+    """The part of one key's items that lies below a boundary inside its collection."""
+    if not sort_key or masses.within == "rising":  # what is written next is above all that was
+        return 0.0
+    if masses.within == "point":
+        return 1.0
+    head = sort_key[:SORT_BYTES].ljust(SORT_BYTES, b"\0")
+    return int.from_bytes(head, "big") / 2.0 ** (8 * SORT_BYTES)
+
+
+def _suffixes(masses: Masses, below: Floats, now_s: float) -> Sequence[bytes]:
+    """The sort keys of requests, in order of arrival; `below` is the part of the collection under each."""
+    if masses.within == "point":
+        return [b""] * len(below)
+    if masses.within == "rising":
+        first = int(now_s * 1e6)
+        return [(first + place).to_bytes(SORT_BYTES, "big") for place in range(len(below))]
+    return [int(part * 2.0 ** (8 * SORT_BYTES)).to_bytes(SORT_BYTES, "big") for part in below]

@@ -1,0 +1,161 @@
+"""Totals of orders, kept in three ways: by a scan, in the order's transaction, from the table's stream."""
+
+from dataclasses import replace
+from functools import partial
+from math import ceil
+
+from keyheat.model import limits
+from keyheat.model.resources import Cause, Direction
+from keyheat.model.units import read_units
+from keyheat.simulator.flow import Answer
+from keyheat.simulator.masses import Masses, even_masses
+from keyheat.simulator.traffic.puts import put
+from keyheat.simulator.traffic.setting import Setting
+from keyheat.simulator.traffic.users import LoadTest, Request, Users, one_task
+from keyheat.simulator.traffic.written import Written
+
+REPORTS, REPORT_WITHIN_S = 5, (2.0, 10.0)
+SEGMENTS = 4  # of a scan
+FLUSH_EVERY_S = 2.0
+TOTAL_UNITS = 1.0  # of the update of a total, a small item
+
+
+def scanned(setting: Setting) -> LoadTest:
+    """Orders are put; one user reads all of them from time to time."""
+    orders = even_masses()
+    least_s, most_s = REPORT_WITHIN_S
+    every_s = min(most_s, max(least_s, setting.load.duration_s / REPORTS))
+
+    def users() -> list[Users]:
+        placing = one_task(_order(setting, orders))
+        due = int(setting.at_s / every_s) - int(max(0.0, setting.at_s - 1) / every_s)
+        reports = (_scan(setting, orders),) * due
+        return [placing, Users((), fixed_count=1, aside=reports)]
+
+    return users
+
+
+def _order(setting: Setting, orders: Masses) -> Request:
+    item = put(setting, orders)
+
+    def told(answer: Answer) -> None:
+        item.told(answer)
+        _count_order(setting, answer)
+
+    return replace(item, told=told)
+
+
+def _count_order(setting: Setting, answer: Answer) -> None:
+    setting.counts["orders.placed"] += answer.accepted
+    setting.counts["orders.units"] += answer.units + sum(answer.index_units.values())
+
+
+def _scan(setting: Setting, orders: Masses) -> Request:
+    """A report: every order, in pages of 1 MB. It is read within a second."""
+    of_segment = setting.written(orders).items * setting.load.mean_item_bytes / SEGMENTS
+    pages = 1 + int(of_segment // limits.PAGE_BYTES)
+    units = pages * read_units(ceil(of_segment / pages), consistent=False)
+
+    def told(answer: Answer) -> None:
+        setting.counts["orders.units"] += answer.units
+        whole = answer.attempts and answer.accepted == answer.attempts
+        setting.counts["totals.reports" if whole else "totals.incomplete_reports"] += 1
+
+    return Request(
+        operation="Scan",
+        direction=Direction.READ,
+        keys=orders,
+        units=units / pages,
+        times=float(SEGMENTS * pages),
+        eventual=True,
+        told=told,
+    )
+
+
+def in_transactions(setting: Setting) -> LoadTest:
+    """Each order is written together with the total that it changes, or neither is.
+
+    Orders lie evenly and totals where products are popular, so they are flows of their own. A transaction
+    that the total's partition refuses never asks for its order: as many orders as were refused in the last
+    second are left out.
+    """
+    together = _Together(setting)
+    return together.users
+
+
+class _Together:
+    """Transactions of an order and its total."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._orders = even_masses()
+        self._asked_for = 1.0  # the part of the transactions whose total has room
+
+    def users(self) -> list[Users]:
+        load = self._setting.load
+        total = Request(
+            operation="TransactWriteItems",
+            direction=Direction.WRITE,
+            keys=self._setting.keys,
+            units=limits.TRANSACTION_FACTOR * TOTAL_UNITS,
+            together=True,
+            told=self._total_told,
+        )
+        order = Request(
+            operation="TransactWriteItems",
+            direction=Direction.WRITE,
+            keys=self._orders,
+            units=limits.TRANSACTION_FACTOR * load.mean_write_units,
+            times=self._asked_for,
+            together=True,
+            within=True,
+            told=partial(_count_order, self._setting),
+        )
+        return [one_task(total, order)]
+
+    def _total_told(self, answer: Answer) -> None:
+        by_partition = answer.refused.get((None, Cause.KEY_RANGE), 0)
+        self._asked_for = 1 - by_partition / answer.attempts if answer.attempts else 1.0
+        counts = self._setting.counts
+        counts["orders.units"] += answer.units
+        counts["transactions.requests"] += answer.attempts
+        counts["transactions.cancelled"] += answer.attempts - answer.accepted
+
+
+def from_stream(setting: Setting) -> LoadTest:
+    """Orders are put; every two seconds a process adds what came to each total that it changes."""
+    orders, totals_table = even_masses(), setting.companion("for the totals")
+    since = Written(setting.keys)
+
+    def users() -> list[Users]:
+        item = _order(setting, orders)
+
+        def told(answer: Answer) -> None:
+            item.told(answer)
+            since.items += answer.accepted
+
+        flush: tuple[Request, ...] = ()
+        if setting.at_s % FLUSH_EVERY_S < 1.0 and since.items:
+            flush = (_flush(setting, since, totals_table.name),)
+        return [replace(one_task(replace(item, told=told)), aside=flush)]
+
+    return users
+
+
+def _flush(setting: Setting, since: Written, table: str) -> Request:
+    """One update for each product that was ordered since the last one."""
+    changed, since.items = since.different(), 0.0
+
+    def told(answer: Answer) -> None:
+        setting.counts["totals.updates"] += answer.accepted
+        setting.counts["orders.units"] += answer.units
+
+    return Request(
+        operation="UpdateItem",
+        direction=Direction.WRITE,
+        keys=since.keys,
+        units=TOTAL_UNITS,
+        times=changed,
+        table=table,
+        told=told,
+    )

@@ -1,0 +1,137 @@
+"""How much is sent within each second: by users who keep to a pace, or by arrivals that nothing slows down.
+
+A target in requests is sent whatever the answers are. One in capacity units is steered by what comes back:
+what was spent beyond a second's due is owed in the next one, and what was left is sent then.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import fsum
+from typing import NamedTuple, Protocol
+
+from keyheat.model.resources import Direction
+from keyheat.scenario.shape import Shape
+from keyheat.scenario.spec.load import LoadSpec
+from keyheat.simulator.flow import Answer
+from keyheat.simulator.traffic.rates import asked, asked_of_users
+from keyheat.simulator.traffic.users import Task, Users, shares_of
+
+LEAST_COST = 0.05
+"""Arrivals that cost next to nothing do not come more than twenty times as often as the target's number."""
+
+
+class Sent(NamedTuple):
+    """A task, and how often it is begun within a second."""
+
+    task: Task
+    times: float
+
+
+class Pace(Protocol):
+    """When users send."""
+
+    def sent(self, kinds: Sequence[Users], at_s: float) -> list[Sent]:
+        """What is begun in the second that starts `at_s` seconds into the run."""
+
+    def answered(self, answers: Sequence[Answer]) -> None:
+        """What became of it."""
+
+
+def pace_of(load: LoadSpec) -> Pace:
+    """The pace that a scenario's load states."""
+    return Open(load) if load.open_loop else Closed(load)
+
+
+@dataclass(slots=True)
+class Closed:
+    """Every user sends its even part of the rate; the number of requests is what is asked for, however many
+    of them one task makes."""
+
+    load: LoadSpec
+    _shape: Shape = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._shape = self.load.rate_shape()
+
+    def sent(self, kinds: Sequence[Users], at_s: float) -> list[Sent]:
+        due = asked_of_users(self._shape, self.load, at_s)
+        begun = []
+        for kind, share in zip(kinds, shares_of(kinds, self.load.users), strict=True):
+            each = _mean(kind, [task.due for task in kind.tasks])
+            begun += _by_weight(kind, due * share / each if each else 0.0)
+        return begun
+
+    def answered(self, answers: Sequence[Answer]) -> None:
+        """A closed loop is steered by requests, whatever became of them."""
+
+
+@dataclass(slots=True)
+class Open:
+    """Arrivals at their own times. Each is a task of the user whose turn it is: any one, equally likely."""
+
+    load: LoadSpec
+    _shape: Shape = field(init=False)
+    _due: float = field(default=0.0, init=False)
+    _owed: float = field(default=0.0, init=False)  # spent beyond what was asked for until now
+    _accepted: float = field(default=1.0, init=False)  # share of the attempts: only those pay for indexes
+
+    def __post_init__(self) -> None:
+        self._shape = self.load.rate_shape()
+
+    def sent(self, kinds: Sequence[Users], at_s: float) -> list[Sent]:
+        self._due = asked(self._shape, self.load, at_s) - self._owed
+        shares = shares_of(kinds, self.load.users)
+        cost = fsum(
+            share * _mean(kind, [self._cost(task) for task in kind.tasks])
+            for kind, share in zip(kinds, shares, strict=True)
+        )
+        arrivals = max(0.0, self._due) / max(cost, LEAST_COST)
+        return [
+            one
+            for kind, share in zip(kinds, shares, strict=True)
+            for one in _by_weight(kind, arrivals * share)
+        ]
+
+    def answered(self, answers: Sequence[Answer]) -> None:
+        if self._direction is None:
+            return
+        mine = [answer for answer in answers if answer.flow.ours and self._counts(answer)]
+        attempts = fsum(answer.attempts for answer in mine)
+        accepted = fsum(answer.accepted for answer in mine)
+        spent = fsum(answer.units + fsum(answer.index_units.values()) for answer in mine)
+        refused = fsum((answer.attempts - answer.accepted) * answer.flow.units for answer in mine)
+        self._accepted = accepted / attempts if attempts else 1.0
+        self._owed = spent + refused - self._due
+
+    @property
+    def _direction(self) -> Direction | None:
+        """Of the units that the target is in; None for requests."""
+        if self.load.target_unit == "requests":
+            return None
+        return Direction.WRITE if self.load.target_unit == "WCU" else Direction.READ
+
+    def _counts(self, answer: Answer) -> bool:
+        return answer.flow.table is None and answer.flow.direction is self._direction
+
+    def _cost(self, task: Task) -> float:
+        """What a task is taken to spend of the target: what is refused counts without its index entries."""
+        if self._direction is None:
+            return task.due
+        return fsum(
+            one.times
+            * (one.items * one.units + self._accepted * fsum(entry.units for entry in one.index_writes))
+            for one in task.requests
+            if one.direction is self._direction and one.table is None
+        )
+
+
+def _mean(kind: Users, values: Sequence[float]) -> float:
+    """Of the tasks of one kind of users, each by its weight."""
+    weight = fsum(task.weight for task in kind.tasks)
+    total = fsum(task.weight * value for task, value in zip(kind.tasks, values, strict=True))
+    return total / weight if weight else 0.0
+
+
+def _by_weight(kind: Users, tasks: float) -> list[Sent]:
+    weight = fsum(task.weight for task in kind.tasks)
+    return [Sent(task, tasks * task.weight / weight) for task in kind.tasks]

@@ -1,0 +1,68 @@
+"""Where verbs print and ask: answers on stdout, everything else on stderr, paths as a person would type them.
+
+Much of what is printed was written by others: names, reasons, errors. So no text is markup, and none reaches
+a terminal with signs that it obeys; what is bold or has a colour is a `Text` of ours.
+
+Nothing is coloured, and no bar moves, where there is no terminal or NO_COLOR is set (rich sees to it).
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from keyheat.masking import plain, plain_json
+
+
+class PlainConsole(Console):
+    """A console whose only escape sequences are its own: those of styles and of bars that move."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(highlight=False, soft_wrap=True, markup=False, emoji=False, **how)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of what is printed, each with plain text; `control` is the console's own."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
+out = PlainConsole()
+err = PlainConsole(stderr=True)
+"""What somebody has to know: problems, and what was done that was not asked for."""
+bars = PlainConsole(stderr=True)
+"""How far something is."""
+
+
+def be_quiet(quiet: bool) -> None:
+    """Say nothing but problems, or everything again. JSON that was asked for is printed either way."""
+    out.quiet = bars.quiet = quiet
+
+
+def print_json(content: object) -> None:
+    """Print a value as JSON for another program."""
+    click.echo(plain_json(orjson.dumps(content, option=orjson.OPT_INDENT_2)))
+
+
+def print_lines(lines: Iterable[str], *, to_stderr: bool) -> None:
+    """Print lines for another program, which reads them as they are."""
+    click.echo(plain("\n".join(lines)), err=to_stderr)
+
+
+def confirmed(question: str) -> bool:
+    """Whether the person at the terminal says yes."""
+    return click.confirm(plain(question), err=True)
+
+
+def shown(path: Path) -> str:
+    """A path as a person would type it from here."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def strong(before: str, path: Path) -> Text:
+    """Words, and the same in bold after them."""
+    return Text.assemble(before, (shown(path), "bold"))

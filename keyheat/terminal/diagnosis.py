@@ -1,0 +1,193 @@
+"""The answer in a terminal: one line for a run, or a diagnosis in a few."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from keyheat.analysis.words import glued, sentence, title_of
+from keyheat.numbers import clock, moment, percent, some, whole
+from keyheat.pages.constraints import NAMES, SHORT
+from keyheat.pages.moments import crosses_midnight
+from keyheat.pages.run.facts import facts_of
+from keyheat.pages.run.load import Run
+from keyheat.pages.run.outlook import outlook
+from keyheat.pages.run.record import read_record
+from keyheat.pages.run.sentences import GRADES, expectation, is_as_expected, sureness, verdict_sentence
+from keyheat.runs.formats import Diagnosis, Label, Verdict
+from keyheat.runs.stop import Stop
+from keyheat.scenario.scenario import Scenario
+
+COLOURS = {
+    "partition": "red",
+    "table": "dark_orange",
+    "max_on_demand": "magenta",
+    "account": "magenta",
+    "undetermined": "yellow",
+    "none": "green",
+}
+MOST_LABELS = 20
+
+
+def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, stopped: Stop | None = None) -> Text:
+    """A run in short: name, label, confidence, throttles, report; below, if that was expected, and the cure.
+
+    That it was `stopped` before its time is said before anything else.
+    """
+    verdict = diagnosis.verdict
+    throttles = sum(label.throttles for label in diagnosis.labels)
+    label = chip(verdict)
+    label.pad_right(max(0, 12 - len(label)))
+    early = Text(f"{scenario.name:<12} {stopped.words}\n" if stopped else "", style="bold yellow")
+    line = Text.assemble(
+        early, f"{scenario.name:<12} ", label, f"  confidence {sureness(verdict)}",
+        f"  {whole(throttles):>8} throttles  ", (report, "bold"),
+    )  # fmt: skip
+    if scenario.expects is not None:
+        line.append(f"\n{'':<13}").append(expected(scenario.expects, verdict))
+    if (cure := _cure(diagnosis)) is not None:
+        line.append(f"\n{'':<13}cure: {cure}")
+    return line
+
+
+def _cure(diagnosis: Diagnosis) -> str | None:
+    """The first thing to do for good, with its number; None where nothing is, or the run says nothing."""
+    first = next((one for one in diagnosis.recommendations if one.kind == "cure"), None)
+    if first is None or not diagnosis.verdict.valid:
+        return None
+    title = title_of(first.action)
+    number = some(first.shards, "shard") if first.shards else None
+    if number is None and first.units is not None:
+        number = f"{whole(first.units)} units/s"
+    return f"{title[0].lower()}{title[1:]}" + (f" ({number})" if number else "")
+
+
+def summary(diagnosis: Diagnosis, run: Run | None = None) -> RenderableType:
+    """A diagnosis as a DBA reads it: the verdict in a sentence, why, what was limited when, what to do.
+
+    `run` is the run directory that it belongs to, if there is one: its numbers make the sentence fuller.
+    """
+    verdict, whole_run = diagnosis.verdict, run or Run(diagnosis=diagnosis)
+    facts = facts_of(whole_run, read_record(whole_run))
+    said = verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound)
+    how_sure = f"  confidence {sureness(verdict)}, "
+    if verdict.grade != "none":
+        how_sure += f"{GRADES[verdict.grade]}, "
+    how_sure += f"{some(diagnosis.coverage.minutes, 'minute')} of evidence"
+    broken = [
+        f"{one.name}: {one.measured}, where {one.allowed} is allowed."
+        for one in diagnosis.thresholds
+        if one.broken
+    ]
+    expects = whole_run.manifest.expects if whole_run.manifest else None
+    as_expected = [expected(expects, diagnosis.verdict)] if expects else []
+    stopped = whole_run.manifest.stopped_by if whole_run.manifest else None
+    return Group(
+        *([Paragraph(sentence(stopped.words), style="bold yellow")] if stopped else []),
+        Paragraph(said, style="bold"),
+        Text.assemble(chip(verdict), how_sure),
+        *as_expected,
+        *_block("Why", verdict.because),
+        *_labels(diagnosis.labels),
+        *_advice("What to do now", "mitigation", diagnosis),
+        *_advice("What to do for good", "cure", diagnosis),
+        *_block("Broken thresholds", broken, "red"),
+        *_block("Thresholds that are not decided", undecided(diagnosis)),
+        *_block("Missing", diagnosis.coverage.missing, "yellow"),
+    )
+
+
+def undecided(diagnosis: Diagnosis) -> list[str]:
+    """The thresholds that a run of this kind cannot measure, a line each."""
+    return [
+        f"{one.name}, {one.allowed}, is not decided: {one.measured}"
+        for one in diagnosis.thresholds
+        if not one.decided
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Text wrapped to the width of the console, a number on one line with its unit, no space at line ends."""
+
+    text: str
+    first: str = ""  # before the first line
+    rest: str = ""  # before every other one
+    style: str = ""
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        first = self.first
+        for part in self.text.splitlines():
+            lines = textwrap.wrap(
+                glued(part), options.max_width, initial_indent=first, subsequent_indent=self.rest,
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
+            first = self.rest
+            yield from (Text(line.replace("\u00a0", " "), style=self.style) for line in lines)
+
+
+def _block(heading: str, lines: Sequence[str], style: str = "") -> list[RenderableType]:
+    """Lines below a heading; nothing where there are none."""
+    found = [Paragraph(line, "  - ", "    ", style) for line in lines]
+    return [_heading(heading), *found] if found else []
+
+
+def _heading(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
+
+
+def _advice(heading: str, kind: str, diagnosis: Diagnosis) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for one in diagnosis.recommendations:
+        if one.kind == kind:
+            parts.append(Text.assemble("  - ", (title_of(one.action), "bold")))
+            parts.append(Paragraph(f"{one.why} {one.expected} {outlook(one)}".strip(), "    ", "    "))
+    return [_heading(heading), *parts] if parts else []
+
+
+def chip(verdict: Verdict) -> Text:
+    """The constraint in its colour; a run that says nothing about the table says that first."""
+    word = verdict.constraint if verdict.valid else f"invalid ({verdict.constraint})"
+    if verdict.rule in SHORT:
+        word = SHORT[verdict.rule].lower()
+    return Text(word, style=f"bold {COLOURS[verdict.constraint]}")
+
+
+def _day_and_minute(epoch_s: float) -> str:
+    """A moment of a run over midnight: 11-20 23:59; more would not go into 80 columns."""
+    return moment(epoch_s)[5:16]
+
+
+def expected(expects: str, verdict: Verdict) -> Text:
+    """Whether the verdict is what the scenario expects; what it is not is not overlooked."""
+    return Text(
+        expectation(expects, verdict), style="" if is_as_expected(expects, verdict) else "bold yellow"
+    )
+
+
+def _labels(labels: Sequence[Label]) -> list[RenderableType]:
+    """The first labels, narrow enough for 80 columns; only the name of a resource is ever broken."""
+    if not labels:
+        return []
+    first_s = min(one.start for one in labels).timestamp()
+    last_s = max(one.end for one in labels).timestamp()
+    days = crosses_midnight(first_s, last_s)
+    say = _day_and_minute if days else clock
+    table = Table(box=None, padding=(0, 1 if days else 2, 0, 0), pad_edge=False)
+    for name in ("  from", "to", "resource", "limited by", "throttles", "evidence", "sure"):
+        right = name in ("throttles", "sure")
+        table.add_column(
+            name, overflow="fold", no_wrap=name != "resource", justify="right" if right else "left"
+        )
+    for one in labels[:MOST_LABELS]:
+        table.add_row(
+            f"  {say(one.start.timestamp())}", say(one.end.timestamp()),
+            f"{one.resource} {one.direction}s", NAMES[one.constraint].lower(), whole(one.throttles),
+            one.grade.removeprefix("cause_"), percent(one.confidence),
+        )  # fmt: skip
+    more = len(labels) - MOST_LABELS
+    rest = [Text(f"  and {some(more, 'more label')}")] if more > 0 else []
+    return [_heading("What was limited, and when (UTC)"), table, *rest]

@@ -1,0 +1,237 @@
+"""The history in a terminal: sessions as rows, one with its runs, and trends drawn small."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from keyheat.numbers import NOTHING, measured, percent, some, span
+from keyheat.pages.constraints import NAMES
+from keyheat.regression.finding import Finding
+from keyheat.regression.history import Kept, Pin, Session
+from keyheat.regression.history.trend import Trend
+from keyheat.regression.outcome import is_idle
+from keyheat.regression.words import decision, relative, value
+from keyheat.terminal.diagnosis import Paragraph
+from keyheat.terminal.regress import DECIDED, STYLES
+
+TICKS: Final = "▁▂▃▄▅▆▇█"
+WIDTH: Final = 16  # of a bar
+NARROW: Final = 30  # sessions of a small chart, the newest
+CALM: Final = (0.9, 1.1)  # of the median: a small chart is at least as high as that
+WORSE, BETTER = "bold red", "green"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A session as a list shows it."""
+
+    session: Session
+    runs: int
+    pins: tuple[str, ...]
+    unseen: bool  # it runs, or did, where nobody here can tell
+    baseline: bool  # the one that the next session of its suite is held against
+
+
+def list_text(listed: Sequence[Listed]) -> RenderableType:
+    """Sessions, the newest first, narrow enough for 80 columns, and what became of those that did not end."""
+    table = _table(("session", "suite", "started, UTC", "took", "runs", "verdict", ""), right=(0, 3, 4))
+    for one in listed:
+        session = one.session
+        table.add_row(
+            str(session.id), session.suite, f"{session.started_at:%Y-%m-%d %H:%M}",
+            _took(session), str(one.runs), _verdict(session), ", ".join(_marks(one)),
+        )  # fmt: skip
+    return Group(table, *(Paragraph(note, style="yellow") for one in listed for note in _notes(one)))
+
+
+def _took(session: Session) -> str:
+    return NOTHING if session.took_s is None else span(session.took_s)
+
+
+def _marks(one: Listed) -> Iterator[str]:
+    if one.baseline:
+        yield "last good"
+    yield from (f"pinned {name}" for name in one.pins)
+    if one.session.label:
+        yield one.session.label
+
+
+def _notes(one: Listed) -> Iterator[str]:
+    session = one.session
+    if session.state == "lost":
+        yield (
+            f"\nSession {session.id} is lost: {session.maker.said} ended without a word. "
+            f"Its {some(one.runs, 'run')} can be read; it is never a baseline."
+        )
+    elif one.unseen:
+        yield (
+            f"\nSession {session.id} runs as {session.maker.said}, which cannot be seen from here. If it is "
+            f"gone: keyheat history lose {session.id}"
+        )
+
+
+def _verdict(session: Session) -> Text:
+    if session.verdict is None:
+        return Text(session.state, style="yellow" if session.state == "lost" else "")
+    return Text(session.verdict, style=STYLES[session.verdict])
+
+
+def session_text(
+    session: Session, runs: Sequence[Kept], findings: Sequence[Finding], pins: Sequence[Pin]
+) -> RenderableType:
+    """One session: when, of what, its runs with their labels, what the gates found, where the files are."""
+    names = [pin.name for pin in pins if pin.session == session.id]
+    return Group(
+        Text.assemble((f"Session {session.id} of {session.suite}: ", "bold"), _verdict(session)),
+        Paragraph(" ".join(_facts(session, names))),
+        Text(""),
+        _runs(runs) if runs else Text("No run was kept."),
+        *_findings(findings),
+        *_folders(runs),
+    )
+
+
+def _facts(session: Session, pins: Sequence[str]) -> Iterator[str]:
+    yield f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC as {session.maker.said}"
+    if session.took_s is not None:
+        yield f"and took {span(session.took_s)}."
+    else:
+        yield "and has not ended." if session.state == "running" else "and ended without a word."
+    yield f"The suite was {session.suite_digest}."
+    if session.label:
+        yield f"Label: {session.label}."
+    if pins:
+        yield f"Pinned as {', '.join(pins)}."
+
+
+def _runs(runs: Sequence[Kept]) -> Table:
+    table = _table(("case", "run", "label", "accepted/s", "throttled", "p99"), right=(1, 3, 4, 5))
+    for run in runs:
+        summary = run.summary
+        rates = [summary.measures.get(f"accepted_units_per_s.{side}") for side in ("write", "read")]
+        share = summary.measures.get("throttle_share")
+        table.add_row(
+            run.case if run.side == "candidate" else f"{run.case} (baseline, again)",
+            str(run.repetition + 1),
+            NAMES[summary.constraint] if summary.valid else "Not valid",
+            measured(next((rate for rate in rates if rate is not None), None)),
+            NOTHING if share is None else percent(share),
+            value(summary.measures.get("p99_ms"), "p99_ms"),
+        )  # fmt: skip
+    return table
+
+
+def _findings(findings: Sequence[Finding]) -> Iterator[RenderableType]:
+    told = [one for one in findings if not is_idle(one)]
+    if told:
+        held = sum(one.decision in ("same", "better") for one in told)
+        yield Text(f"\n{held} of {some(len(told), 'gate')} held", style="bold")
+    for one in told:
+        if one.decision != "same":
+            word = Text(f"  {decision(one)}  ", style=DECIDED[one.decision])
+            yield Text.assemble(word, (f"{one.case}: {one.gate.measure}", "bold"))
+            yield Paragraph(one.because, "    ", "    ")
+
+
+def _folders(runs: Sequence[Kept]) -> Iterator[RenderableType]:
+    if runs:
+        yield Text("\nWhere they are", style="bold")
+    yield from (Text(f"  {run.folder_url}", overflow="ignore", no_wrap=True) for run in runs)
+
+
+def trends_text(trends: Sequence[Trend]) -> RenderableType:
+    """Case by case a row for each measure, its sessions as a small chart; then what changed."""
+    cases = {trend.case: [one for one in trends if one.case == trend.case] for trend in trends}
+    return Group(*(part for case, of_case in cases.items() for part in _case(case, of_case)))
+
+
+def _case(case: str, trends: Sequence[Trend]) -> Iterator[RenderableType]:
+    yield Text(case, style="bold")
+    table = _table(("measure", "up to the newest session", "newest"), right=(2,))
+    for trend in trends:
+        if not trend.constant:
+            table.add_row(
+                trend.measure.name, _spark(trend), value(trend.values[-1], trend.measure.name)
+            )  # fmt: skip
+    if table.row_count:
+        yield table
+    yield from (Paragraph(line, "  - ", "    ", style) for trend in trends for line, style in _changes(trend))
+    still = [
+        f"{one.measure.name} {value(one.values[-1], one.measure.name)}" for one in trends if one.constant
+    ]
+    if still:
+        yield Paragraph(f"The same in every session: {', '.join(still)}.", style="dim")
+    yield Text("")
+
+
+def _spark(trend: Trend) -> Text:
+    """The newest sessions, each as high as its median; noise of one percent stays low."""
+    level = median(trend.values)
+    low, high = min(*trend.values, CALM[0] * level), max(*trend.values, CALM[1] * level)
+    text = Text()
+    for point in trend.points[-NARROW:]:
+        place = round((point.median - low) / (high - low) * (len(TICKS) - 1))
+        text.append(TICKS[place], style=_style(trend, point.session))
+    return text
+
+
+def _changes(trend: Trend) -> Iterator[tuple[str, str]]:
+    """Changes of the level, and the newest regression, each with its colour."""
+    name = trend.measure.name
+    for one in trend.changes:
+        levels = f"{value(one.before, name)} before, {value(one.after, name)} after"
+        session = trend.points[one.index].session
+        yield (
+            f"{name} changed with session {session}: {relative(one.change)} ({levels})",
+            WORSE if trend.is_worse(one) else BETTER,
+        )
+    if trend.regressed:
+        yield f"{name} regressed in session {', '.join(map(str, trend.regressed))}", WORSE
+
+
+def trend_text(trend: Trend) -> RenderableType:
+    """One measure, a row for each session with its median as a bar, changes of the level marked."""
+    better = {"higher": "more is better", "lower": "less is better", "same": ""}[trend.measure.better]
+    table = _table(("session", "started, UTC", "median", "", ""), right=(0, 2))
+    most = max((abs(one) for one in trend.values), default=0.0)
+    for point in trend.points:
+        bar = "█" * max(1 if point.median else 0, round(WIDTH * abs(point.median) / most) if most else 0)
+        table.add_row(
+            str(point.session), f"{point.started_at:%Y-%m-%d %H:%M}", value(point.median, trend.measure.name),
+            Text(bar, style=_style(trend, point.session) or "cyan"), _mark(trend, point.session),
+        )  # fmt: skip
+    head = f"{trend.case}: {trend.measure.name}, {trend.measure.says}{f' ({better})' if better else ''}"
+    return Group(Paragraph(head, style="bold"), Text(""), table)
+
+
+def _mark(trend: Trend, session: int) -> str:
+    words = []
+    for change in trend.changes:
+        if trend.points[change.index].session == session:
+            by = "another level" if change.change is None else relative(change.change)
+            words.append(f"{by} from here")
+    if session in trend.regressed:
+        words.append("regressed")
+    return ", ".join(words)
+
+
+def _style(trend: Trend, session: int) -> str:
+    if session in trend.regressed:
+        return WORSE
+    for change in trend.changes:
+        if trend.points[change.index].session == session:
+            return WORSE if trend.is_worse(change) else BETTER
+    return ""
+
+
+def _table(columns: Sequence[str], right: Sequence[int] = ()) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    last = len(columns) - 1
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="right" if place in right else "left", no_wrap=place < last)
+    return table

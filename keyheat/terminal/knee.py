@@ -1,0 +1,117 @@
+"""A knee in a terminal, with a small chart, and for programs."""
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from keyheat.analysis.knees.limits import Use
+from keyheat.analysis.knees.search import Step
+from keyheat.numbers import UNITS, measured, percent, whole
+from keyheat.pages.constraints import limit_of
+from keyheat.pages.knee.words import Found, chip_of, limited_by, notes_of, sentence_of, whole_or_not
+from keyheat.runs.formats import Direction
+from keyheat.terminal.diagnosis import COLOURS, Paragraph
+
+FORMAT: Final = "keyheat.knee/1"
+WIDTH: Final = 24  # of a bar
+SHOWN: Final = 4  # limits
+NOTABLE: Final = 0.05  # part of a partition's demand from which its hottest key is named
+
+
+def knee_text(found: Found) -> RenderableType:
+    """The whole answer, narrow enough for 80 columns."""
+    above = found.knee.limited
+    style = "bold green" if above is None else f"bold {COLOURS[above.constraint]}"
+    if above is not None and above.state != "limited":
+        style = "bold yellow"
+    return Group(
+        Paragraph(sentence_of(found), style=style),
+        Text(""),
+        _chart(found),
+        *_uses(found),
+        Text(""),
+        *(Paragraph(note) for note in notes_of(found)),
+    )
+
+
+def _chart(found: Found) -> Table:
+    """A row for each step, by its demand; its bar is the accepted and the throttled part of its attempts."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    side, unit = _side(found)
+    for name in (f"{found.unit}/s", "accepted, throttled", f"{unit}/s", "throttled", "limited by"):
+        left = name in ("accepted, throttled", "limited by")
+        table.add_column(name, justify="left" if left else "right", no_wrap=name != "limited by")
+    for step in found.knee.in_order:
+        ends = step.demand_per_s in {
+            one.demand_per_s for one in (found.knee.carried, found.knee.limited) if one is not None
+        }
+        table.add_row(
+            whole_or_not(step.demand_per_s), _bar(step), measured(getattr(step, side)),
+            percent(step.throttled_share) if step.throttled_share else "none", limited_by(step),
+            style="bold" if ends else "",
+        )  # fmt: skip
+    return table
+
+
+def _side(found: Found) -> tuple[str, str]:
+    """The field of a step, and its unit, of which more was consumed."""
+    writes = sum(step.write_units_per_s for step in found.knee.steps)
+    reads = sum(step.read_units_per_s for step in found.knee.steps)
+    side: Direction = "write" if writes >= reads else "read"
+    return f"{side}_units_per_s", UNITS[side]
+
+
+def _bar(step: Step) -> Text:
+    throttled = round(WIDTH * step.throttled_share)
+    if step.throttled_share and not throttled and step.state == "limited":
+        throttled = 1
+    return Text.assemble(("█" * (WIDTH - throttled), "green"), ("░" * throttled, "red"))
+
+
+def _uses(found: Found) -> list[RenderableType]:
+    """The limits that are nearest, at what was carried."""
+    carried = found.knee.carried
+    if not found.uses or carried is None:
+        return []
+    lines = [Paragraph(_use(use), "  - ", "    ") for use in found.uses[:SHOWN]]
+    return [Text(f"\nBy the numbers, {found.demand(carried)} take", style="bold"), *lines]
+
+
+def _use(use: Use) -> str:
+    unit = UNITS[use.direction]
+    notable = use.key_per_s is not None and use.key_per_s >= NOTABLE * use.asked_per_s
+    key = f"; its hottest key {whole_or_not(use.key_per_s or 0.0)}" if notable else ""
+    return (
+        f"{percent(use.share)} of {limit_of(use.constraint, use.resource)}, {use.direction}s: "
+        f"{whole_or_not(use.asked_per_s)} of {whole(use.limit_per_s)} {unit}/s{key}"
+    )
+
+
+def knee_json(found: Found) -> dict[str, Any]:
+    """The same for programs."""
+    knee = found.knee
+    return {
+        "format": FORMAT,
+        "scenario": found.scenario.name,
+        "target": found.target,
+        "scale": found.scale,
+        "unit": found.unit,
+        "step_s": found.step_s,
+        "precision": knee.range.precision,
+        "state": knee.state,
+        "whose": chip_of(found),
+        "sentence": sentence_of(found),
+        "confirmed": knee.confirmed,
+        "carried": None if knee.carried is None else _step(knee.carried),
+        "not_carried": None if knee.limited is None else _step(knee.limited),
+        "limits": [{**asdict(use), "share": use.share} for use in found.uses],
+        "steps": [_step(step) for step in knee.steps],
+        "notes": notes_of(found),
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {**asdict(step), "throttled_share": step.throttled_share}

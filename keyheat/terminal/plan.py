@@ -1,0 +1,178 @@
+"""A plan in a terminal: what will not be enough and what it costs, then what is asked for, over time."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from keyheat.model.resources import Direction
+from keyheat.numbers import measured, percent, rate, some, span, whole
+from keyheat.pages.plan.plain import plan_json
+from keyheat.pages.plan.words import dollars, exact_dollars, other_mode, quota_rows, shortly, warnings_of
+from keyheat.plan.forecast import Demand, Forecast, shards_needed
+from keyheat.plan.given import Given, given_to
+from keyheat.plan.planned import Planned
+from keyheat.plan.sent import Asked, Expected, Operation
+from keyheat.terminal.diagnosis import Paragraph
+from keyheat.terminal.picture import picture
+
+__all__ = ["picture", "plan_json", "plan_text"]
+
+NO_SHARDS_SHARE = 0.01  # of a partition's ceiling, below which nobody asks for shards
+
+
+def plan_text(plan: Planned) -> RenderableType:
+    """The whole plan, narrow enough for 80 columns."""
+    made, scenario = plan.forecast, plan.scenario
+    return Group(
+        Text.assemble((scenario.name, "bold"), f"  {span(made.duration_s)}, {_manner(plan)}"),
+        Paragraph(scenario.question),
+        Text(""),
+        *verdict(plan),
+        Text(""),
+        Text(f"{_unit(made)} per second asked for, over the run{_extremes(made)}"),
+        Text(picture(made), no_wrap=True),
+        _two_columns(rows_of(plan)),
+        *([_sides(plan, plan.sent)] if plan.sent is not None else []),
+        *_bill(plan),
+        Text(""),
+        _two_columns(quota_rows(plan)),
+    )
+
+
+def verdict(plan: Planned) -> Iterator[RenderableType]:
+    """What to know before anything else: throttles, quotas, dollars."""
+    found = list(warnings_of(plan))
+    if plan.sent is not None and not plan.foretold and not plan.over_quota:
+        yield Paragraph("No part of the table is asked for more than it has.", style="green")
+    yield from (Paragraph(f"! {shortly(plan, warning)}", style="yellow") for warning in found)
+    bill = plan.bill
+    yield Paragraph(
+        f"At most {dollars(bill.dollars)} in AWS ({bill.prices.shown}); nothing on a local table."
+    )
+
+
+def rows_of(plan: Planned) -> Iterator[tuple[str, str]]:
+    """The plan as names and values."""
+    made, sent = plan.forecast, plan.sent
+    if made.requests is not None:
+        yield "Requests", _demand(made.requests, "requests")
+    if sent is not None:
+        yield "Sends", "; ".join(_operation(plan, one, sent) for one in sent.operations)
+        yield from _hot_key(plan, sent)
+        return
+    if made.write_units is not None:
+        yield "Write units", f"{_demand(made.write_units, 'WCU')} if every request writes"
+    if made.read_units is not None:
+        yield "Read units", f"{_demand(made.read_units, 'RCU')} if every request reads, eventually consistent"
+
+
+def _operation(plan: Planned, one: Operation, sent: Expected) -> str:
+    """How often an operation is sent; its items, where they are several; what each of them costs."""
+    unit = "WCU" if one.direction is Direction.WRITE else "RCU"
+    often = f"{measured(one.requests / sent.duration_s)}/s"
+    items = one.items / one.requests if one.requests else 0.0
+    several = f" of {measured(items)} items" if items > 1 + 1e-9 else ""
+    where = f" of index {one.index}" if one.index else ""
+    where += f" to {one.table}" if one.table != plan.scenario.table.name else ""
+    return f"{one.name}{where} {often}{several}, {measured(one.units / one.items)} {unit} each"
+
+
+def _hot_key(plan: Planned, sent: Expected) -> Iterator[tuple[str, str]]:
+    """The key that is asked for the most of what a partition sustains, and the shards that it takes."""
+    asked = max(sent.sides.values(), key=_key_share, default=None)
+    if asked is None or asked.hottest is None or not asked.hottest.key_per_s:
+        yield "Hottest key", "none: keys are too many to meet on one"
+        return
+    side, hottest, shards = asked.side, asked.hottest, plan.scenario.keys.shards
+    where = f", of index {side.index}" if side.index else ""
+    where += f", of table {side.table}" if side.table != plan.scenario.table.name else ""
+    units, share = hottest.key_per_s * shards, percent(_key_share(asked))
+    yield "Hottest key", f"{rate(units, side.unit)} at the peak{where}"
+    each = "it takes" if shards == 1 else f"each of {shards:,} shards takes"
+    yield "One partition", f"sustains {whole(hottest.ceiling_per_s)} {side.unit}/s: {each} {share} of that"
+    if _key_share(asked) >= NO_SHARDS_SHARE:
+        formula = f"ceil({whole(units)} / {whole(hottest.ceiling_per_s)})"
+        needed, more = (shards_needed(units, hottest.ceiling_per_s, factor) for factor in (1.0, plan.margin))
+        yield "Shards needed", f"{formula} = {needed:,}; with a margin of {plan.margin:g}: {more:,}"
+
+
+def _key_share(asked: Asked) -> float:
+    """Of what one partition sustains, the part that the hottest key asks for."""
+    return asked.hottest.key_per_s / asked.hottest.ceiling_per_s if asked.hottest is not None else 0.0
+
+
+def _sides(plan: Planned, sent: Expected) -> RenderableType:
+    """Every table and index: what is asked of it, what it has, and its hottest partition."""
+    given = {(one.table, one.index): one for one in given_to(plan.scenario)}
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in ("Asked of", "", "mean/s", "peak/s", "has", "partitions", "the hottest"):
+        grid.add_column(name, justify="left" if name in ("Asked of", "") else "right", overflow="fold")
+    for side, asked in sent.sides.items():
+        demand, hottest = asked.demand(sent.duration_s), asked.hottest
+        grid.add_row(
+            shortly(plan, given[side.table, side.index].name),
+            side.unit,
+            measured(demand.mean_per_s),
+            measured(demand.peak_per_s),
+            _has(given[side.table, side.index], side.direction, plan.scale),
+            f"{hottest.partitions:,}" if hottest else "",
+            f"{measured(hottest.asked_per_s)} of {whole(hottest.ceiling_per_s)}" if hottest else "",
+        )
+    return Group(Text(""), grid)
+
+
+def _has(given: Given, direction: Direction, scale: float) -> str:
+    """What a table or index has of one direction: provisioned, or what an on-demand one starts with."""
+    if given.starts_on_demand:
+        most = given.max_on_demand.of(direction)
+        start = max(given.at_start.of(direction) or 0.0, given.warm.of(direction) or 0.0)
+        return f"max {whole(most * scale)}" if most else f"from {whole(start * scale)}"
+    units = given.provisioned.of(direction)
+    return whole(units * scale) if units else "any"
+
+
+def _bill(plan: Planned) -> Iterator[RenderableType]:
+    """What is paid for in AWS: every line, the sum, and the other mode."""
+    bill = plan.bill
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in (f"Paid for in AWS, at most ({some(bill.hours, 'hour')} begun)", "how many", "dollars"):
+        grid.add_column(name, justify="left" if name.startswith("Paid") else "right", overflow="fold")
+    for line in bill.lines:
+        cost = "not priced" if line.dollars is None else exact_dollars(line.dollars)
+        grid.add_row(shortly(plan, line.what), f"{measured(line.quantity)} {line.unit}", cost)
+    grid.add_row("together", "", exact_dollars(bill.dollars))
+    yield Group(Text(""), grid)
+    if (other := other_mode(bill)) is not None:
+        yield Paragraph(other)
+
+
+def _two_columns(rows: Iterator[tuple[str, str]]) -> Table:
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(name, value)
+    return grid
+
+
+def _manner(plan: Planned) -> str:
+    load = plan.scenario.load
+    manners = {"closed": "closed loop", "trace": "open loop, at the times of a trace"}
+    manner = manners.get(load.arrivals, f"open loop, {load.arrivals} arrivals")
+    return f"{manner}, {some(load.users, 'user')}"
+
+
+def _unit(made: Forecast) -> str:
+    return "Requests" if made.unit == "requests" else made.unit
+
+
+def _extremes(made: Forecast) -> str:
+    mean, peak = made.target.mean_per_s, made.target.peak_per_s
+    return f": {measured(mean)} on average, {measured(peak)} at the peak" if peak > mean else ""
+
+
+def _demand(demand: Demand, unit: str) -> str:
+    peak = f", {rate(demand.peak_per_s, unit)} at the peak" if demand.peak_per_s > demand.mean_per_s else ""
+    return f"{rate(demand.mean_per_s, unit)}{peak}, {measured(demand.total)} in all"

@@ -1,0 +1,222 @@
+"""A what-if search in a terminal: the answer in a sentence, and every number that was tried."""
+
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from keyheat.model.resources import Cause, Direction
+from keyheat.numbers import UNITS, exact_percent, percent, rate, some, whole
+from keyheat.pages.series.columns import dollars
+from keyheat.plan.monthly import monthly
+from keyheat.plan.prices import Prices
+from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
+from keyheat.simulator.outcome import Left
+from keyheat.simulator.search import Search
+from keyheat.simulator.trials import Candidate
+from keyheat.terminal.diagnosis import Paragraph
+
+FORMAT: Final = "keyheat.whatif/1"
+LIMITED_BY: Final = "limited by"
+LIMITS: Final = {
+    Cause.KEY_RANGE: "the limit of one partition",
+    Cause.PROVISIONED: "the provisioned capacity",
+    Cause.MAX_ON_DEMAND: "the on-demand maximum",
+    Cause.ACCOUNT: "the account's quota",
+}
+STEADY: Final = (
+    "Nothing that was saved up counts, for burst is given on a best effort only: the answer holds however "
+    "long the load lasts. --with-burst counts it."
+)
+BURST: Final = "Saved-up burst counts here: what is enough for this load's time may not be for longer."
+
+
+def whatif_text(search: Search, prices: Prices, formula: int | None) -> RenderableType:
+    """The whole answer, narrow enough for 80 columns. `formula`: the shards that the formula says."""
+    style = "bold green" if search.answer is not None else "bold red"
+    return Group(
+        Paragraph(sentence_of(search), style=style),
+        Text(""),
+        _table(search, prices),
+        Text(""),
+        *(Paragraph(note) for note in notes_of(search, prices, formula)),
+    )
+
+
+def sentence_of(search: Search) -> str:
+    """The verdict, with the numbers that carry it."""
+    most = exact_percent(search.share_most)
+    if search.answer is None:
+        last = search.candidates[-1]
+        return (
+            f"Not even {_amount(search, last.value)} {'is' if last.value == 1 else 'are'} enough: "
+            f"{percent(last.share)} is still throttled, by {_limit(search, last)}."
+        )
+    found = search.answer
+    share = "none" if not found.share else percent(found.share)
+    verb = "is" if found.value == 1 else "are"
+    said = (
+        f"{_amount(search, found.value)} {verb} enough: {share} of the {_attempts(search)} throttled, where "
+        f"{most} is allowed"
+    )
+    smaller = [one for one in search.candidates if one.value < found.value and not one.enough]
+    if not smaller:
+        return f"{said}."
+    before = smaller[-1]
+    return f"{said}; with {whole(before.value)} it was {percent(before.share)}, by {_limit(search, before)}."
+
+
+def notes_of(search: Search, prices: Prices, formula: int | None) -> list[str]:
+    """What has to be known beside the answer."""
+    said = []
+    if search.question == "shards":
+        if formula is not None:
+            said.append(
+                f"By the formula {some(formula, 'shard')} would do if each had a partition to itself; "
+                "shards are placed by a hash, and some of them share one."
+            )
+        lucky = [one.value for one in search.candidates if one.enough and one.value < _least(search)]
+        if lucky:
+            numbers = ", ".join(map(str, lucky))
+            said.append(f"{numbers} held as well, but only by luck: one shard more did not.")
+    elif search.answer is None and _is_partition(_left(search, search.candidates[-1])):
+        said.append(
+            "More capacity does not help a partition's limit: ask how many shards are enough "
+            f"(keyheat whatif {search.scenario.name} shards)."
+        )
+    said.append(BURST if search.burst else STEADY)
+    changing = search.scenario.timeline or search.scenario.table.scaled
+    if search.question != "shards" and changing:
+        said.append("Timeline and auto scaling are left out: the capacity is the same all the time.")
+    said.append(f"Dollars are a month of this load, around the clock; {prices.shown}.")
+    return said
+
+
+def _is_partition(left: Left | None) -> bool:
+    return left is not None and left.cause is Cause.KEY_RANGE
+
+
+def _least(search: Search) -> int:
+    return search.answer.value if search.answer is not None else search.most + 1
+
+
+def _table(search: Search, prices: Prices) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    first = "shards" if search.question == "shards" else _unit(search)
+    price = f"one {_whole(search)}" if search.question == "shards" else "provisioned"
+    for name in (first, "throttled", LIMITED_BY, "accepted", price, "on demand"):
+        words = name == LIMITED_BY
+        table.add_column(name, justify="left" if words else "right", no_wrap=not words)
+    for one in search.candidates:
+        style = "bold green" if one is search.answer else ("" if one.enough else "dim")
+        table.add_row(*_row(search, one, prices), style=style)
+    return table
+
+
+def _row(search: Search, one: Candidate, prices: Prices) -> list[str]:
+    costs = monthly(one, prices)
+    cells = [
+        whole(one.value),
+        percent(one.share) if one.share else "none",
+        _limited_by(search, one),
+        rate(_accepted(search, one), _unit(search)),
+    ]
+    if search.question == "shards":
+        each = "query" if _whole(search) == "read" else "put"
+        cells.append(f"{one.value:,} × {each}")
+    elif costs.provisioned_dollars is not None:
+        cells.append(dollars(costs.provisioned_dollars))
+    return [*cells, dollars(costs.on_demand_dollars)]
+
+
+def _accepted(search: Search, one: Candidate) -> float:
+    """Units per second of the resource and direction in question."""
+    return one.outcomes[0].accepted_per_s.get((search.index, search.direction), 0.0)
+
+
+def _unit(search: Search) -> str:
+    return UNITS[search.direction.value]
+
+
+def _whole(search: Search) -> str:
+    """What takes one request for each shard: a read of the whole collection; of copies to read, a write."""
+    return "write" if search.direction is Direction.READ else "read"
+
+
+def _amount(search: Search, number: int) -> str:
+    if search.question == "shards":
+        return some(number, "shard")
+    whose = "" if search.index is None else f" for index {search.index}"
+    return f"{whole(number)} {_unit(search)}{whose}"
+
+
+def _attempts(search: Search) -> str:
+    return {"shards": "attempts", "write-capacity": "writes", "read-capacity": "reads"}[search.question]
+
+
+def _limit(search: Search, one: Candidate) -> str:
+    left = _left(search, one)
+    if left is None:
+        return "nothing that was recorded"
+    whose = "the table" if left.index is None else f"index {left.index}"
+    return f"{LIMITS[left.cause]} of {whose} ({left.direction}s)"
+
+
+def _left(search: Search, one: Candidate) -> Left | None:
+    """What throttled most in this candidate, in the direction of the capacity that is asked for."""
+    found = one.outcomes[-1].left
+    if search.question != "shards":
+        found = tuple(left for left in found if left.direction is search.direction)
+    return found[0] if found else None
+
+
+def _limited_by(search: Search, one: Candidate) -> str:
+    """The constraint, and whose it is where it is not the table's; in few letters."""
+    left = _left(search, one)
+    if left is None:
+        return "-"
+    constraint = CONSTRAINT_OF_CAUSE[left.cause]
+    return constraint if left.index is None else f"{constraint} ({left.index})"
+
+
+def whatif_json(search: Search, prices: Prices, formula: int | None) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "format": FORMAT,
+        "scenario": search.scenario.name,
+        "question": search.question,
+        "index": search.index,
+        "throttle_share_most": search.share_most,
+        "most": search.most,
+        "burst": search.burst,
+        "answer": None if search.answer is None else search.answer.value,
+        "formula": formula,
+        "sentence": sentence_of(search),
+        "prices": prices.shown,
+        "candidates": [_candidate_json(search, one, prices) for one in search.candidates],
+    }
+
+
+def _candidate_json(search: Search, one: Candidate, prices: Prices) -> dict[str, Any]:
+    costs = monthly(one, prices)
+    return {
+        "value": one.value,
+        "enough": one.enough,
+        "throttle_share": one.share,
+        "throttle_share_by_seed": {str(outcome.seed): outcome.share() for outcome in one.outcomes},
+        "limited_by": [
+            {
+                "index": left.index,
+                "direction": left.direction.value,
+                "constraint": CONSTRAINT_OF_CAUSE[left.cause],
+                "throttle_events": left.events,
+            }
+            for left in one.outcomes[-1].left
+        ],
+        "accepted_units_per_s": _accepted(search, one),
+        "provisioned_dollars_per_month": costs.provisioned_dollars,
+        "on_demand_dollars_per_month": costs.on_demand_dollars,
+        "queries_per_read": costs.queries_per_read,
+        "read_units_per_read": costs.units_per_read,
+    }

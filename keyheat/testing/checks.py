@@ -1,0 +1,193 @@
+"""The checks. Each takes a scenario file, a scenario, its parts in Python, or requests that were recorded.
+
+They return nothing where it is so, and raise `CheckFailed` where it is not; `ScenarioError`, a `ValueError`,
+says every mistake in a scenario, and `TypeError` an option that there is none of. Beside its own numbers each
+takes `keyheat.testing.asked.Options`. All run on the simulator, with a seed: the same every time.
+"""
+
+from dataclasses import replace
+from math import inf
+from typing import Unpack, get_args
+
+from keyheat.analysis.words import whose
+from keyheat.model.resources import Cause, Direction
+from keyheat.numbers import UNITS, measured, percent
+from keyheat.runs.formats import Direction as Side
+from keyheat.scenario.derived import with_shards
+from keyheat.scenario.scenario import Constraint
+from keyheat.simulator.altered import Change
+from keyheat.simulator.flow import Flow
+from keyheat.simulator.outcome import Outcome, outcome_of
+from keyheat.simulator.search import Search, smallest_shards
+from keyheat.simulator.simulate import Simulation
+from keyheat.simulator.spread import spread_traffic
+from keyheat.testing.asked import Options, Sent, Source, asked_of
+from keyheat.testing.diagnosed import diagnosed
+from keyheat.testing.failing import failed
+
+HEADROOM_TRIES = 6
+
+
+def assert_no_hot_partition(source: Source | None = None, /, **options: Unpack[Options]) -> None:
+    """No request meets the limit of a partition, of the table or of an index."""
+    __tracebackhide__ = True
+    sent = asked_of(source, options)
+    made = sent.simulated()
+    if any(left.cause is Cause.KEY_RANGE for left in outcome_of(made).left):
+        raise failed("no hot partition", sent, made)
+
+
+def assert_no_throttles(
+    source: Source | None = None, /, *, at_most: float = 0.0, **options: Unpack[Options]
+) -> None:
+    """No attempt is throttled, for whatever reason; or a share of at most `at_most` of them, from 0 to 1."""
+    __tracebackhide__ = True
+    require_share(at_most)
+    sent = asked_of(source, options)
+    made = sent.simulated()
+    outcome = outcome_of(made)
+    if outcome.share() > at_most or (not at_most and outcome.left):
+        allowed = f"at most {percent(at_most)} throttled" if at_most else "no throttles"
+        raise failed(allowed, sent, made)
+
+
+def assert_label(source: Source | None = None, /, *, label: Constraint, **options: Unpack[Options]) -> None:
+    """The analyzer labels the run so: partition, table, max_on_demand, account, undetermined or none."""
+    __tracebackhide__ = True
+    labels = get_args(Constraint)
+    _require(label in labels, f"label is one of {', '.join(labels)}, not {label!r}")
+    sent = asked_of(source, options)
+    made = sent.simulated()
+    found = diagnosed(sent, made).diagnosis.verdict.constraint
+    if found != label:
+        because = f"The label is {found}, and should be {label}."
+        raise failed(f"label {label}", sent, made, because=because)
+
+
+def assert_shards_suffice(
+    source: Source | None = None, /, *, shards: int, at_most: float = 0.001, **options: Unpack[Options]
+) -> None:
+    """With so many shards of every hot key, or fewer, hardly an attempt (`at_most`) is throttled."""
+    __tracebackhide__ = True
+    _require(shards >= 1, f"shards is a whole number from 1 on, not {shards}")
+    require_share(at_most)
+    sent = asked_of(source, options)
+    found = _smallest_shards(sent, at_most)
+    if found.answer is not None and found.answer.value <= shards:
+        return
+    enough = f"{found.answer.value} are" if found.answer else f"not even {found.most} are"
+    because = f"{shards} shards are not enough: {enough}, for at most {percent(at_most)} throttled."
+    if any(one.value == shards and one.enough for one in found.candidates):
+        because += f" With {shards} it is luck that no two of them share a partition."
+    tried = _with_shards(sent, shards)
+    raise failed(f"{shards} shards suffice", tried, tried.simulated(), because=because)
+
+
+def assert_units_per_operation(
+    source: Source | None = None, /, *, at_most: float, direction: Side = "write", **options: Unpack[Options]
+) -> None:
+    """An accepted operation consumes at most so many units in the mean, those of indexes included."""
+    __tracebackhide__ = True
+    _require(at_most >= 0, f"at_most is a number of units, not {at_most}")
+    _require(direction in UNITS, f"direction is one of {', '.join(UNITS)}, not {direction!r}")
+    side = Direction(direction)
+    sent = asked_of(source, options)
+    made = sent.simulated()
+    outcome = outcome_of(made)
+    accepted = outcome.attempts[side] - outcome.throttled[side]
+    if not accepted:
+        raise failed(
+            f"at most {measured(at_most)} {UNITS[direction]} per {direction}", sent, made,
+            because=f"No {direction} was accepted, so what one costs is not known.",
+        )  # fmt: skip
+    units = outcome.consumed_per_s(side) * outcome.seconds / accepted
+    if units > at_most * (1 + 1e-9):
+        because = (
+            f"A {direction} consumes {measured(units)} {UNITS[direction]} in the mean, and may consume "
+            f"{measured(at_most)}: {_by_resource(outcome, side, accepted)}."
+        )
+        raise failed(
+            f"at most {measured(at_most)} {UNITS[direction]} per {direction}", sent, made, because=because
+        )
+
+
+def assert_headroom(
+    source: Source | None = None, /, *, times: float, at_most: float = 0.0, **options: Unpack[Options]
+) -> None:
+    """The same demand `times` over is still not throttled, or at most a share `at_most` of it."""
+    __tracebackhide__ = True
+    _require(0 < times < inf, f"times is a number above 0, not {times}")
+    require_share(at_most)
+    sent = asked_of(source, options)
+    made = sent.simulated(_times(times))
+    if not _over(made, at_most):
+        return
+    held = _most_headroom(sent, times, at_most)
+    because = f"At {measured(times)} times the demand requests are throttled; {held}."
+    loaded = replace(sent, named=f"{measured(times)} times {sent.named}")
+    raise failed(f"headroom for {measured(times)} times the demand", loaded, made, because=because)
+
+
+def require_share(at_most: float) -> None:
+    """Raise `ValueError` for what is no share: nothing is above NaN or 5, so that no check could fail."""
+    __tracebackhide__ = True
+    _require(0.0 <= at_most <= 1.0, f"at_most is a share from 0 to 1, not {at_most}")
+
+
+def _require(holds: bool, said: str) -> None:
+    __tracebackhide__ = True
+    if not holds:
+        raise ValueError(said)
+
+
+def _over(made: Simulation, at_most: float) -> bool:
+    outcome = outcome_of(made)
+    return outcome.share() > at_most or (not at_most and bool(outcome.left))
+
+
+def _times(factor: float) -> Change:
+    """Every flow with so many times its requests."""
+
+    def change(flow: Flow) -> Flow:
+        return replace(flow, requests=flow.requests * factor)
+
+    return change
+
+
+def _most_headroom(sent: Sent, times: float, at_most: float) -> str:
+    """How much of the demand is not throttled, halved down to a sixty-fourth of the asked factor."""
+    low, high = 0.0, times
+    for _ in range(HEADROOM_TRIES):
+        middle = (low + high) / 2
+        if _over(sent.simulated(_times(middle)), at_most):
+            high = middle
+        else:
+            low = middle
+    return f"up to {measured(low)} times they are not" if low else "neither are they let in at far less"
+
+
+def _smallest_shards(sent: Sent, at_most: float) -> Search:
+    if not sent.ours:
+        raise ValueError("shards are searched for a scenario; recorded requests have the keys that they have")
+    scenario = sent.scenario.model_copy(update={"seed": sent.seed})
+    return smallest_shards(scenario, share_most=at_most, burst=sent.burst, folder=sent.folder)
+
+
+def _with_shards(sent: Sent, shards: int) -> Sent:
+    """The load with so many shards of every hot key."""
+    scenario = with_shards(sent.scenario, shards)
+    return replace(
+        sent,
+        scenario=scenario,
+        named=f"{sent.named} with {shards} shards",
+        traffic=lambda: spread_traffic(scenario, sent.seed, sent.folder)[0],
+    )
+
+
+def _by_resource(outcome: Outcome, side: Direction, accepted: int) -> str:
+    parts = [
+        f"{measured(per_s * outcome.seconds / accepted)} on {whose(index)}"
+        for (index, direction), per_s in outcome.accepted_per_s.items()
+        if direction is side and per_s
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,112 @@
+"""What a check says that does not hold: the verdict first, then why, which key, what to do, and how sure."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import Final
+
+from keyheat.analysis.words import key_name, title_of, whose
+from keyheat.masking import plain
+from keyheat.model.resources import Direction
+from keyheat.numbers import UNITS, percent, rate, whole
+from keyheat.runs.formats import Grade, HotKey, Recommendation
+from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.simulate import Simulation
+from keyheat.testing.asked import Sent
+from keyheat.testing.diagnosed import diagnosed
+
+WIDTH = 100
+MOST_ADVICE = 2
+SURE: Final[dict[Grade, str]] = {
+    "reason": "by the reason of each refusal",
+    "cause_metric": "by metrics that name the cause",
+    "inferred": "inferred from rates",
+    "none": "with nothing to go by",
+}
+Rows = Sequence[tuple[str, str]]
+
+
+class CheckFailed(AssertionError):
+    """A check that does not hold; the text says why. `sent` and `simulation` are what its report is made of.
+
+    They are None where requests that were really sent were counted.
+    """
+
+    def __init__(self, said: str, *, sent: Sent | None = None, simulation: Simulation | None = None) -> None:
+        self.sent = sent
+        self.simulation = simulation
+        super().__init__(plain(said))
+
+
+CheckFailed.__module__ = "keyheat"  # where a test finds it, and what pytest shows
+
+
+def failed(check: str, sent: Sent, simulation: Simulation, *, because: str | None = None) -> CheckFailed:
+    """The failure of a check on a simulated load: its diagnosis in a few lines.
+
+    `because` says what does not hold where that is not the throttling itself.
+    """
+    __tracebackhide__ = True
+    head, rows = _verdict(sent, simulation)
+    if because is not None:
+        head, rows = because, [("simulated", head), *rows]
+    said = text_of(head, [("check", check), ("of", _of(sent, simulation)), *rows])
+    return CheckFailed(said, sent=sent, simulation=simulation)
+
+
+def text_of(head: str, rows: Rows) -> str:
+    """A sentence, and lines below it with a word before each."""
+    lines = ["\n".join(textwrap.wrap(head, WIDTH)), ""]
+    for word, said in rows:
+        wide = " " * 14
+        lines += textwrap.wrap(said, WIDTH, initial_indent=f"  {word:<12}", subsequent_indent=wide)
+    return "\n".join(lines)
+
+
+def _verdict(sent: Sent, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
+    """The verdict in a sentence, and what goes with it."""
+    from keyheat.pages.run.facts import facts_of
+    from keyheat.pages.run.record import read_record
+    from keyheat.pages.run.sentences import sureness, verdict_sentence
+
+    run = diagnosed(sent, simulation)
+    verdict = run.diagnosis.verdict
+    sentence = verdict_sentence(verdict, facts_of(run, read_record(run)), generator_bound=False)
+    rows = [("throttled", _throttled(simulation))]
+    if verdict.constraint == "none":
+        return f"none: {sentence}", rows
+    hot = [key for key in run.diagnosis.hot_keys if key.direction == verdict.direction]
+    if hot and verdict.constraint == "partition" and verdict.resource == "table":
+        rows.append(("hottest key", _key(max(hot, key=lambda key: key.units_per_s))))
+    lasting = sorted(run.diagnosis.recommendations, key=lambda one: one.kind != "cure")
+    rows += [("what to do", _advice(one)) for one in lasting[:MOST_ADVICE]]
+    rows.append(("how sure", f"{sureness(verdict)}, {SURE[verdict.grade]}, on the simulator"))
+    return f"{verdict.constraint}: {sentence}", rows
+
+
+def _of(sent: Sent, simulation: Simulation) -> str:
+    saved = "with what the table has saved up" if sent.burst else "nothing saved up (burst=True counts that)"
+    seconds = simulation.ended_s - simulation.started_s
+    return f"{sent.named}, {seconds:g} s simulated, seed {simulation.seed}, {saved}"
+
+
+def _throttled(simulation: Simulation) -> str:
+    outcome = outcome_of(simulation)
+    sides = [
+        f"{percent(outcome.share(side))} of {whole(outcome.attempts[side])} {side.value}s"
+        for side in (Direction.WRITE, Direction.READ)
+        if outcome.attempts[side]
+    ]
+    where = [f"{whole(left.events)} x {left.cause.value} on {whose(left.index)}" for left in outcome.left]
+    return "; ".join([", ".join(sides) or "nothing was sent", *where])
+
+
+def _key(key: HotKey) -> str:
+    unit = UNITS[key.direction or "write"]
+    name = key_name(key.key, key.shown)
+    return f"{name}, {percent(key.share)} of the units, {rate(key.units_per_s, unit)} asked for"
+
+
+def _advice(advice: Recommendation) -> str:
+    from keyheat.pages.run.outlook import outlook
+
+    return f"{title_of(advice.action)}. {advice.why} {advice.expected} {outlook(advice)}".strip()

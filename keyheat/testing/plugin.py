@@ -1,0 +1,107 @@
+"""The pytest plugin: a local DynamoDB for tests, and the report of each failing check.
+
+dynamodb_local           an endpoint with no tables; boto3 in the test finds it
+dynamodb_local_session   one for the whole session, whose tables stay
+--keyheat-report DIR     write the report of every failing check there
+"""
+
+import re
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from keyheat.testing.local import LocalDynamoDB
+
+REPORTS = "--keyheat-report"
+OF_SOMEBODY = (
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_SESSION_TOKEN",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The one option."""
+    group = parser.getgroup("keyheat", "key designs of DynamoDB")
+    group.addoption(
+        REPORTS, type=Path, metavar="DIR", help="write the report of every failing check into DIR"
+    )
+
+
+@pytest.fixture(scope="session")
+def _keyheat_endpoint() -> "Iterator[LocalDynamoDB]":
+    """The process that tests of one function share, one for each worker of pytest-xdist."""
+    yield from _started()
+
+
+@pytest.fixture
+def dynamodb_local(
+    _keyheat_endpoint: "LocalDynamoDB", monkeypatch: pytest.MonkeyPatch
+) -> "Iterator[LocalDynamoDB]":
+    """A local DynamoDB without tables, that throttles as the real one does; boto3 in the test goes to it."""
+    _turn_here(_keyheat_endpoint, monkeypatch)
+    _keyheat_endpoint.begin()
+    yield _keyheat_endpoint
+    _keyheat_endpoint.clear()
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local_session() -> "Iterator[LocalDynamoDB]":
+    """A local DynamoDB for the whole session, with a process and tables of its own."""
+    for endpoint in _started():
+        with pytest.MonkeyPatch.context() as patch:
+            _turn_here(endpoint, patch)
+            yield endpoint
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Write the report of a failing check where that is asked for, and say where it is."""
+    report = yield
+    folder: Path | None = item.config.getoption(REPORTS)
+    if folder is not None and call.excinfo is not None:
+        said = _written(call.excinfo.value, folder / _slug(item.nodeid))
+        if said is not None:
+            report.sections.append(("keyheat", said))
+    return report
+
+
+def _started() -> "Iterator[LocalDynamoDB]":
+    from keyheat.endpoint.process import EndpointProcess
+    from keyheat.testing.local import LocalDynamoDB
+
+    with EndpointProcess.start(more=("--record",)) as process:
+        yield LocalDynamoDB(process.url)
+
+
+def _turn_here(endpoint: "LocalDynamoDB", patch: pytest.MonkeyPatch) -> None:
+    """Send what is made with an SDK from now on to the endpoint, whoever's credentials there are."""
+    for name in OF_SOMEBODY:
+        patch.delenv(name, raising=False)
+    for name, value in endpoint.environment().items():
+        patch.setenv(name, value)
+
+
+def _written(error: BaseException, folder: Path) -> str | None:
+    """Where the report of a failing check is, or why there is none; None where nothing is to be reported."""
+    from keyheat.runfiles import CannotWrite, FileProblem
+    from keyheat.testing.diagnosed import write_report_of
+    from keyheat.testing.failing import CheckFailed
+
+    if not isinstance(error, CheckFailed) or error.sent is None or error.simulation is None:
+        return None
+    try:
+        return f"report: {write_report_of(error.sent, error.simulation, folder)}"
+    except (CannotWrite, FileProblem, OSError) as problem:
+        return f"no report: {problem}"
+
+
+def _slug(nodeid: str) -> str:
+    """The name of a test as the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", nodeid).strip("-.")

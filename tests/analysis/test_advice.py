@@ -1,0 +1,276 @@
+"""Advice: the formula with measured numbers, and never more capacity for a key range's limit."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.analysis.advising.cases import Case, meeting_chance
+from keyheat.analysis.advising.demand import Demand
+from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.labelling.heat import Heat, heat
+from keyheat.analysis.recommendations import recommend
+from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.words import TITLES
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import HotKey, Recommendation
+from keyheat.runs.manifest import Keys, Manifest
+from tests.analysis.handwritten import consumed, diagnosed, evidence, provisioned, throttled
+
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def hot(units_per_s: float, *, moved: tuple[str, ...] = (), share: float = 0.9) -> Heat:
+    key = HotKey(key="sha256:1f3a", share=share, throttles=9, units_per_s=units_per_s, direction="write")
+    return Heat("write", (key,), moved)
+
+
+def case(numbers: Thresholds, **facts: Any) -> Case:
+    known: dict[str, Any] = {
+        "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
+        "demand": Demand(2_000), "limit": None, "warm": 4_000, "heat": None,
+        "ceiling": 1_000,
+    }  # fmt: skip
+    return Case(**{**known, **facts}, numbers=numbers.recommend)
+
+
+def advised(found: Case) -> dict[str, Recommendation]:
+    return {advice.action: advice for advice in recommend(found)}
+
+
+SHARDS = [
+    # units/s of the key, shards with the margin of 1.5
+    (1_870, 3),
+    (1_000, 2),
+    (700, 2),
+    (10_000, 15),
+    (10_001, 16),
+]
+
+
+@pytest.mark.parametrize(("units_per_s", "count"), SHARDS)
+def test_shards_by_the_formula(units_per_s: float, count: int, numbers: Thresholds) -> None:
+    advice = advised(case(numbers, heat=hot(units_per_s)))["shard_writes"]
+    assert advice.shards == count
+    assert f"{units_per_s:,.0f} WCU/s" in advice.why
+    assert f"Each of {count} keys then takes {units_per_s / count:,.0f} WCU/s" in advice.expected
+    assert "share a partition" in advice.expected
+
+
+def test_a_moving_heat_is_a_date_in_the_key(numbers: Thresholds) -> None:
+    assert "shard_date_key" in advised(case(numbers, heat=hot(1_800, moved=("a", "b"))))
+    assert "shard_date_key" not in advised(case(numbers, heat=hot(1_800, moved=("a",))))
+
+
+CASES: list[tuple[str, dict[str, Any], set[str]]] = [
+    ("no key stands out", {"heat": hot(20, share=0.001)}, {"back_off", "raise_cardinality"}),
+    ("the keys are unknown", {"heat": None}, {"back_off", "raise_cardinality"}),
+    ("even keys, one partition", {"heat": hot(20, share=0.001), "warm": 100}, {"back_off", "pre_warm"}),
+    (
+        "hot reads",
+        {"direction": "read", "heat": hot(9_000), "ceiling": 3_000},
+        {"back_off", "read_eventually_consistent", "cache_reads", "replicate_reads"},
+    ),
+    ("a hot index", {"resource": "by_country", "heat": hot(1_800)}, {"back_off", "change_index_key"}),
+    ("on-demand, not grown", {"rule": "on-demand-not-grown"}, {"ramp", "pre_warm"}),
+    ("too small", {"constraint": "table"}, {"raise_capacity", "auto_scaling", "on_demand"}),
+    ("at the maximum", {"constraint": "max_on_demand"}, {"back_off", "raise_max_on_demand"}),
+    ("at the quota", {"constraint": "account"}, {"back_off", "raise_account_quota"}),
+    ("undetermined", {"constraint": "undetermined"}, {"collect_evidence"}),
+    ("none", {"constraint": "none"}, set()),
+]
+
+
+@pytest.mark.parametrize(("story", "facts", "actions"), CASES, ids=[c[0] for c in CASES])
+def test_advice_for_each_case(
+    story: str, facts: dict[str, Any], actions: set[str], numbers: Thresholds
+) -> None:
+    found = recommend(case(numbers, **facts))
+    assert {advice.action for advice in found} == actions
+    kinds = [advice.kind for advice in found]
+    assert kinds == sorted(kinds, reverse=True), "mitigations come before cures"
+
+
+def test_capacity_leaves_the_headroom(numbers: Thresholds) -> None:
+    advice = advised(case(numbers, constraint="table", limit=100))["raise_capacity"]
+    assert advice.units == 2_858
+    assert "The client asked for 2,000 WCU/s, and 100 WCU/s were provisioned" in advice.why
+
+
+STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]] = [
+    # what happened, the facts, then of which advice, what it says, and what it must not say
+    (
+        "an index is provisioned too low",
+        {"constraint": "table", "resource": "by_country", "limit": 100}, "raise_capacity",
+        ("100 WCU/s were provisioned for index by_country", "index's capacity", "2,858 WCU/s"), (),
+    ),
+    (
+        "a key range of an index is hot",
+        {"resource": "by_country"}, "change_index_key",
+        ("prefix from 0 to 2 on the index's partition key",), ("apacity",),
+    ),
+    (
+        "auto scaling was late",
+        {"constraint": "table", "rule": "auto-scaling-late", "limit": 100}, "raise_minimum",
+        ("only after the load was there", "minimum of at least 2,858 WCU/s", "schedule"), ("Turn on",),
+    ),
+    (
+        "auto scaling is known to be on",
+        {"constraint": "table", "scaled": True, "limit": 100}, "raise_minimum",
+        ("reacts after minutes", "minimum of at least 2,858 WCU/s"), (),
+    ),
+    (
+        "the table was scaled down",
+        {"constraint": "table", "rule": "table-scaled-down", "limit": 60}, "raise_minimum",
+        ("lowered below what the load takes", "minimum of at least 2,858 WCU/s"), ("only after",),
+    ),
+    (
+        "on-demand, not grown",
+        {"rule": "on-demand-not-grown", "limit": 4_000, "demand": Demand(3_900, by_client=False)}, "pre_warm",
+        ("At least 3,900 WCU/s", "5,715 WCU/s", "one-time charge"), ("shard",),
+    ),
+    (
+        "at the maximum, whose demand is known from below only",
+        {"constraint": "max_on_demand", "limit": 500, "demand": Demand(372, by_client=False)},
+        "raise_max_on_demand", ("500 WCU/s are allowed", "a setting of the table"), ("quota",),
+    ),
+    (
+        "at the account's quota, with an index",
+        {"constraint": "account", "limit": 40_000, "demand": Demand(41_000, by_client=False, together=True)},
+        "raise_account_quota",
+        ("41,000 WCU/s were asked for of the table and its indexes", "with its indexes 40,000 WCU/s"), (),
+    ),
+    (
+        "the keys were split since",
+        {"rule": "key-range-split", "heat": hot(1_800)}, "shard_writes", ("3 shards",), ("apacity",),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("story", "facts", "action", "said", "unsaid"), STORIES, ids=[s[0] for s in STORIES])
+def test_the_advice_fits_what_happened(
+    story: str,
+    facts: dict[str, Any],
+    action: str,
+    said: tuple[str, ...],
+    unsaid: tuple[str, ...],
+    numbers: Thresholds,
+) -> None:
+    found = advised(case(numbers, **facts))
+    text = f"{TITLES[action]} {found[action].why} {found[action].expected}"
+    for part in said:
+        assert part in text
+    for part in unsaid:
+        assert part not in text
+    if action == "raise_minimum":
+        assert "auto_scaling" not in found, "it is on, or would have been as late"
+
+
+def test_what_is_advised_is_more_than_the_limit_that_was_reached(numbers: Thresholds) -> None:
+    """A minute's average and its few throttles show only a part of what was asked for."""
+    few = {"demand": Demand(60, by_client=False), "limit": 100}
+    assert advised(case(numbers, constraint="table", **few))["raise_capacity"].units == 143
+    assert advised(case(numbers, constraint="max_on_demand", **few))["raise_max_on_demand"].units == 143
+
+
+def test_of_a_split_that_is_over_nothing_is_to_be_waited_for(numbers: Thresholds) -> None:
+    assert "back_off" not in advised(case(numbers, rule="key-range-split", heat=hot(1_800)))
+
+
+@given(
+    st.floats(0, 1e9),
+    st.sampled_from(["read", "write"]),
+    st.sampled_from(["table", "by_country"]),
+    st.booleans(),
+)
+def test_a_key_range_is_never_answered_with_capacity(
+    units: float, direction: Any, resource: str, known: bool
+) -> None:
+    from keyheat.analysis.thresholds import load_thresholds
+
+    facts = {"direction": direction, "resource": resource, "heat": hot(units) if known else None}
+    found = recommend(case(load_thresholds(), **facts))
+    actions = {advice.action for advice in found}
+    assert actions <= TITLES.keys()
+    assert not actions & {"raise_capacity", "auto_scaling", "on_demand"}
+
+
+MEETING = [(1, 4, 0.0), (2, 4, 0.25), (3, 4, 0.625), (5, 4, 1.0), (2, 1, 1.0)]
+
+
+@pytest.mark.parametrize(("count", "partitions", "chance"), MEETING)
+def test_the_chance_that_two_shards_meet(count: int, partitions: int, chance: float) -> None:
+    assert meeting_chance(count, partitions) == pytest.approx(chance)
+
+
+def windows(*leaders: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "start": START + timedelta(seconds=5 * n), "seconds": 5, "direction": "write",
+            "top": [{"key": key, "units": 9_000, "throttles": 5}, {"key": "cold", "units": 5}],
+        }
+        for n, key in enumerate(leaders)
+    ]  # fmt: skip
+
+
+LEADERS = [
+    ("one key all along", "aaaaaa", ("a",)),
+    ("the date rolls over twice", "aaabbbccc", ("a", "b", "c")),
+    ("a single window is noise", "aaaabaaaa", ("a",)),
+]
+
+
+@pytest.mark.parametrize(("story", "leaders", "moved"), LEADERS, ids=[c[0] for c in LEADERS])
+def test_where_the_heat_was(story: str, leaders: str, moved: tuple[str, ...]) -> None:
+    keys = Keys.model_validate({"windows": windows(*leaders)})
+    assert heat(keys, "write", 60).moved_over == moved
+
+
+def test_a_key_is_as_hot_as_while_it_was_hot() -> None:
+    """Today's key asks for 1,800 units/s for a third of the run, not for 600 over all of it."""
+    use = {"key": "a", "units": 27_000, "share": 0.33, "throttles": 5}
+    keys = Keys.model_validate({"overall": {"write": [use]}, "windows": windows(*"aaabbbccc")})
+    (found,) = heat(keys, "write", 45).hottest
+    assert found.units_per_s == pytest.approx(1_800)
+
+
+@pytest.mark.parametrize("name", ["hotkey", "datekey"])
+def test_the_demo_gets_the_shards_that_the_formula_says(name: str, demo: Any, numbers: Thresholds) -> None:
+    run, evidence = demo(name)
+    manifest = Manifest(started_at=run.start, ended_at=run.end, table=evidence.table)
+    client = ClientFiles(keys=run.keys, manifest=manifest)
+    found = diagnose(evidence, client=client, thresholds=numbers, scenario=None)
+    action = {"hotkey": "shard_writes", "datekey": "shard_date_key"}[name]
+    (advice,) = [advice for advice in found.recommendations if advice.kind == "cure"]
+    assert advice.action == action
+    assert advice.shards == 3
+    assert found.hot_keys[0].key == {"hotkey": "hot", "datekey": "2026-11-20"}[name]
+    assert found.hot_keys[0].units_per_s == pytest.approx({"hotkey": 1_800, "datekey": 2_000}[name], rel=0.15)
+
+
+def test_a_scaled_table_is_advised_at_full_size(demo: Any, numbers: Thresholds) -> None:
+    """At scale 0.1 a partition sustains 100 units/s, so 180 units/s on a key stand for 1,800."""
+    run, evidence = demo("hotkey")
+    keys = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 9_000, "share": 0.9}]}})
+    manifest = Manifest(started_at=run.start, ended_at=run.end, table=evidence.table, scale=0.1)
+    scaled = evidence.model_copy(update={"scale": 0.1})
+    found = diagnose(
+        scaled, client=ClientFiles(keys=keys, manifest=manifest), thresholds=numbers, scenario=None
+    )
+    (shard,) = [advice for advice in found.recommendations if advice.action == "shard_writes"]
+    assert shard.shards == 3
+    assert "1,800 WCU/s" in shard.why
+
+
+def test_where_capacity_changed_in_an_unknown_second_the_lower_value_throttled(numbers: Thresholds) -> None:
+    """600 at first, 60 from some second of the same five minutes on: the average of 330 never held."""
+    reason = "TableWriteProvisionedThroughputExceeded"
+    settings = [
+        {**provisioned(value), "statistic": statistic, "period_s": 300}
+        for statistic, value in (("Average", 330), ("Minimum", 60), ("Maximum", 600))
+    ]
+    found = evidence(*settings, consumed(400, 60), throttles=throttled(reason, range(70, 90)), minutes=2)
+    (advice,) = [one for one in diagnosed(found, numbers).recommendations if one.action == "raise_capacity"]
+    assert "60 WCU/s were provisioned" in advice.why

@@ -1,0 +1,416 @@
+"""Evidence as it is asked for: live tables over any window, and files of the AWS CLI without any access."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ClientError
+from botocore.stub import Stubber
+from botocore.validate import ParamValidator
+
+from keyheat.evidence import evidence
+from keyheat.evidence.asked import Asked, evidence_for, window_of
+from keyheat.evidence.described import facts_then
+from keyheat.evidence.waiting import silent
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
+from keyheat.runs.plausible import sound
+from tests.endpoint.asking import START, with_orders
+from tests.endpoint.clients import Body, Direct, ServiceApp, service_app_at
+
+NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
+ORDERS = TableFacts(name="orders")
+PROVISIONED_ON = {"TableName": "orders", "ProvisionedThroughput": {"WriteCapacityUnits": 50}}
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
+VALIDATOR = ParamValidator()
+SHAPE = (
+    botocore.session.Session()
+    .get_service_model("cloudwatch")
+    .operation_model("GetMetricData")
+    .input_shape
+)  # fmt: skip
+
+
+@dataclass
+class Kept:
+    """CloudWatch as it keeps a table's points: minutes 15 days, five minutes 63 days, hours 455 days.
+
+    A query with a Period that is no multiple of what is kept for its StartTime is answered without a point.
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+    """
+
+    now: datetime
+    page_points: int = 100_800
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    def factory(self, _service: str) -> "Kept":
+        return self
+
+    def describe_table(self, **_asked: Any) -> Any:
+        return {"Table": {"TableName": "orders", "ProvisionedThroughput": {"WriteCapacityUnits": 50}}}
+
+    def describe_limits(self) -> Any:
+        return {}
+
+    def describe_contributor_insights(self, **_asked: Any) -> Any:
+        return {"ContributorInsightsStatus": "DISABLED"}
+
+    def get_metric_data(self, **request: Any) -> dict[str, Any]:
+        assert not VALIDATOR.validate(request, SHAPE).has_errors()
+        self.calls.append(request)
+        flat = [
+            (query, *point) for query in request["MetricDataQueries"] for point in self.points(query, request)
+        ]
+        first = int(request.get("NextToken", 0))
+        page = flat[first : first + self.page_points]
+        results = [
+            {
+                "Id": query["Id"], "Label": query["Label"], "StatusCode": "Complete",
+                "Timestamps": [at for q, at, _ in page if q is query],
+                "Values": [value for q, _, value in page if q is query],
+            }
+            for query in request["MetricDataQueries"]
+        ]  # fmt: skip
+        more = {"NextToken": str(first + len(page))} if first + len(page) < len(flat) else {}
+        return {"MetricDataResults": results, **more}
+
+    def points(self, query: Any, request: Any) -> list[tuple[datetime, float]]:
+        """A point for each period of what is always published: 1 unit a second, 50 provisioned."""
+        period_s, name = query["MetricStat"]["Period"], query["MetricStat"]["Metric"]["MetricName"]
+        age_s = (self.now - request["StartTime"]).total_seconds()
+        finest = next((p for kept, p in ((15, 60), (63, 300), (455, 3_600)) if age_s < kept * 86_400), None)
+        if finest is None or period_s % finest or "Write" not in name or "Throttle" in name:
+            return []
+        step_s = 300 if name.startswith("Provisioned") else 60
+        value = 50.0 if step_s == 300 else float(period_s)
+        first_s = -(-int(request["StartTime"].timestamp()) // finest) * finest
+        last_s = min(request["EndTime"], self.now).timestamp()
+        return [
+            (datetime.fromtimestamp(at, UTC), value)
+            for at in range(first_s // period_s * period_s, int(last_s), max(period_s, step_s))
+        ]
+
+
+def collected(aws: Any, start: datetime, end: datetime, now: datetime, **more: Any) -> Evidence:
+    return evidence.collect_table(
+        more.pop("table", ORDERS), Window(start=start, end=end), client_factory=aws.factory,
+        clock=now.timestamp, sleep=lambda _: pytest.fail("nothing is to be waited for"),
+    )  # fmt: skip
+
+
+def missing(found: Evidence) -> list[str]:
+    """What is missing of the table and its metrics; nobody turned Contributor Insights on."""
+    return [line for line in found.missing if not line.startswith("Contributor Insights")]
+
+
+def consumption(found: Evidence) -> Any:
+    (series,) = [one for one in found.series if one.metric == metrics.consumed("write") and not one.index]
+    return series
+
+
+AGES = [
+    # age of the window's start, its length, the period that is left of it
+    (timedelta(hours=3), timedelta(hours=1), 60),
+    (15 * DAY - 2 * timedelta(hours=1), timedelta(hours=1), 60),
+    (15 * DAY - 5 * MINUTE, timedelta(hours=1), 300),  # what is asked for begins before the border
+    (15 * DAY + MINUTE, 3 * DAY, 300),  # crosses it: the start decides
+    (16 * DAY, 43 * MINUTE, 300),
+    (63 * DAY - timedelta(hours=2), timedelta(hours=6), 300),
+    (63 * DAY - 30 * MINUTE, timedelta(hours=6), 3_600),
+    (64 * DAY, timedelta(hours=6), 3_600),
+    (64 * DAY, 20 * MINUTE, 3_600),  # within one hour
+    (454 * DAY, timedelta(hours=6), 3_600),
+]
+
+
+@pytest.mark.parametrize(("age", "length", "period_s"), AGES)
+@pytest.mark.parametrize("page_points", [100_800, 997])
+def test_every_window_is_answered_in_the_period_that_is_kept_for_it(
+    age: timedelta, length: timedelta, period_s: int, page_points: int
+) -> None:
+    start = NOW - age
+    aws = Kept(NOW, page_points)
+    found = collected(aws, start, start + length, NOW)
+    series = consumption(found)
+    assert series.period_s == period_s
+    overlapping = -(-(start + length).timestamp() // period_s) - start.timestamp() // period_s
+    assert len(series.points) == overlapping
+    (provisioned,) = [
+        one for one in found.series
+        if one.metric == metrics.provisioned("write") and one.statistic == "Average"
+    ]  # fmt: skip
+    assert provisioned.points[0][0] <= start  # carried into the window
+    assert missing(found) == []
+    assert sound(found) == found
+
+
+def test_the_served_cloudwatch_of_a_table_that_nobody_loaded(service_app: ServiceApp) -> None:
+    app = with_orders(service_app)
+    found = evidence.collect_table(
+        ORDERS, Window(start=START, end=START + 3 * MINUTE), client_factory=app.client, clock=app.clock,
+        sleep=app.clock.advance,
+    )  # fmt: skip
+    assert found.table.billing_mode == "PROVISIONED"
+    assert found.account is not None
+    assert [value for _, value in consumption(found).points] == [10.0, 10.0, 10.0]
+    assert missing(found) == []
+    assert sound(found) == found
+
+
+def test_a_table_that_was_deleted_meanwhile(service_app: ServiceApp) -> None:
+    app = with_orders(service_app)
+    app.ddb.delete_table(TableName="orders")
+    app.clock.advance(3_600)
+
+    def collect(table: TableFacts) -> Evidence:
+        return evidence.collect_table(
+            table, Window(start=START, end=START + 3 * MINUTE), client_factory=app.client, clock=app.clock,
+            sleep=app.clock.advance,
+        )  # fmt: skip
+
+    found = collect(ORDERS)
+    assert [value for _, value in consumption(found).points] == [10.0, 10.0, 10.0]
+    assert found.table == ORDERS
+    assert any("ResourceNotFoundException" in line for line in found.missing)
+    assert any("none was named with --index" in line for line in found.missing)
+    named = collect(TableFacts(name="orders", indexes=(IndexFacts(name="by_day"),)))
+    assert {one.index for one in named.series} == {None, "by_day"}
+    assert not any("--index" in line for line in named.missing)
+
+
+@pytest.fixture
+def service_app() -> ServiceApp:
+    """An endpoint in this process, under a clock of its own."""
+    return service_app_at()
+
+
+@dataclass
+class Busy(Direct):
+    """A CloudWatch that throttles the first calls."""
+
+    refusals: int = 2
+
+    def send(self, request: Any) -> Any:
+        if self.refusals:
+            self.refusals -= 1
+            error = {"__type": "com.amazonaws.cloudwatch#ThrottlingException", "message": "Rate exceeded"}
+            headers = {"content-type": "application/x-amz-json-1.0"}
+            return AWSResponse(request.url, 400, headers, Body(json.dumps(error).encode()))
+        return super().send(request)
+
+
+@pytest.mark.parametrize(("refusals", "answered"), [(2, True), (99, False)])
+def test_throttled_calls_are_repeated_by_the_sdk(
+    refusals: int, answered: bool, service_app: ServiceApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _seconds: None)
+    app = with_orders(service_app)
+    client = evidence.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")("cloudwatch")
+    client._endpoint.http_session = Busy(app.router, refusals)
+    found = evidence.collect_table(
+        ORDERS, Window(start=START, end=START + 3 * MINUTE), clock=app.clock, sleep=app.clock.advance,
+        client_factory=lambda service: client if service == "cloudwatch" else app.ddb,
+    )  # fmt: skip
+    assert bool(found.series) == answered
+    assert any("Rate exceeded" in line for line in found.missing) != answered
+
+
+def test_what_is_refused_half_way_is_said() -> None:
+    """The first page comes, the second is refused: what came is kept, and the rest is missing."""
+    factory = evidence.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")
+    client = factory("cloudwatch")
+    label = metrics.SeriesKey(metric=metrics.consumed("write"), statistic="Sum", period_s=60).label
+    page = {
+        "MetricDataResults": [
+            {"Id": "q0", "Label": label, "Timestamps": [START], "Values": [7.0], "StatusCode": "PartialData"}
+        ],
+        "NextToken": "more",
+    }
+    with Stubber(client) as stub:
+        stub.add_response("get_metric_data", page)
+        stub.add_client_error("get_metric_data", "AccessDenied", "no more", http_status_code=403)
+        found = evidence.collect_table(
+            ORDERS, Window(start=START, end=START + MINUTE), clock=lambda: START.timestamp() + 9_999,
+            client_factory=lambda service: client if service == "cloudwatch" else Refusing(),
+        )  # fmt: skip
+    assert consumption(found).points == ((START, 7.0),)
+    assert any("no more" in line for line in found.missing)
+    assert any("was not answered to the end" in line for line in found.missing)
+
+
+class Refusing:
+    """A DynamoDB that allows nothing."""
+
+    def describe_table(self, **_asked: Any) -> Any:
+        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "DescribeTable")
+
+    describe_limits = describe_contributor_insights = describe_table
+
+
+WINDOWS: list[tuple[datetime, datetime, str]] = [
+    (NOW, NOW, "is not after --start"),
+    (NOW, NOW - MINUTE, "is not after --start"),
+    (NOW - DAY, NOW + DAY, "is in the future; the latest that can be had is 2026-11-20T12:30:00Z"),
+    (NOW + 10 * MINUTE, NOW + 20 * MINUTE, "is in the future"),
+    (NOW - 456 * DAY, NOW - 455 * DAY, "CloudWatch keeps 455 days, back to 2025-08-22T12:30:00Z"),
+    (NOW - 500 * DAY, NOW, "455 days at most"),
+]
+
+
+@pytest.mark.parametrize(("start", "end", "message"), WINDOWS)
+def test_a_window_that_cannot_be_had_is_refused_with_what_can(
+    start: datetime, end: datetime, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        window_of(start, end, NOW)
+
+
+def test_what_the_cli_printed_may_be_older_than_what_is_kept() -> None:
+    assert window_of(NOW - 800 * DAY, NOW - 799 * DAY, NOW, asked_now=False)
+
+
+TOGETHER = [
+    ({"folder": Path("run"), "table": "t", "region": "x"}, "leave out --table, --region"),
+    ({"table": "t", "answers": (Path("a"),), "profile": "p"}, "asks nobody: leave out --profile"),
+    ({"table": "t", "described": Path("d")}, "goes with --cloudwatch-json"),
+    ({"table": "t"}, "say which"),
+    ({}, "say which"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), TOGETHER)
+def test_options_that_do_not_go_together(options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        evidence_for(Asked(**options), clock=NOW.timestamp, progress=silent)
+
+
+def test_a_profile_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    asked = Asked(table="t", start=NOW - DAY, end=NOW - DAY + MINUTE, profile="nobody")
+    with pytest.raises(ValueError, match=r"--profile: .*nobody"):
+        evidence_for(asked, clock=NOW.timestamp, progress=silent)
+
+
+def at(moment: datetime) -> str:
+    """As AWS CLI v2 prints it."""
+    return moment.isoformat()
+
+
+def on_demand_since(moment: datetime) -> dict[str, Any]:
+    return {"BillingMode": "PAY_PER_REQUEST", "LastUpdateToPayPerRequestDateTime": at(moment)}
+
+
+THEN = Window(start=NOW - DAY, end=NOW - DAY + MINUTE)
+BEFORE, AFTER = NOW - 30 * DAY, NOW - MINUTE
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "value", "said"),
+    [
+        ({}, "billing_mode", "PROVISIONED", ""),
+        ({"CreationDateTime": at(AFTER)}, "provisioned", None, "this one was created at"),
+        ({"CreationDateTime": AFTER.timestamp()}, "billing_mode", None, "this one was created at"),
+        (
+            {"BillingModeSummary": on_demand_since(AFTER)},
+            "billing_mode", None, "the billing mode: it was changed",
+        ),
+        (
+            {"BillingModeSummary": on_demand_since(BEFORE)},
+            "billing_mode", "PAY_PER_REQUEST", "",
+        ),
+        (
+            {"ProvisionedThroughput": {"WriteCapacityUnits": 50, "LastIncreaseDateTime": at(AFTER)}},
+            "provisioned", None, "what was provisioned",
+        ),
+    ],
+)  # fmt: skip
+def test_a_description_counts_as_far_as_it_held_then(change: Any, field: str, value: Any, said: str) -> None:
+    facts, lines = facts_then({**PROVISIONED_ON, **change}, THEN, ORDERS)
+    assert getattr(facts, field) == value
+    assert said in "".join(lines)
+    assert bool(said) == bool(lines)
+
+
+Answer = Callable[..., Path]
+
+
+@pytest.fixture
+def answer(tmp_path: Path) -> Answer:
+    """Writes what the AWS CLI prints: `answer("a.json", {label: {minute: value}})`."""
+
+    def write(name: str, series: dict[str, dict[int, float]], **more: Any) -> Path:
+        results = [
+            {
+                "Label": label, "Timestamps": [at(START + n * MINUTE) for n in points],
+                "Values": list(points.values()), "StatusCode": "Complete", **more,
+            }
+            for label, points in series.items()
+        ]  # fmt: skip
+        path = tmp_path / name
+        path.write_text(json.dumps({"MetricDataResults": results}))
+        return path
+
+    return write
+
+
+WRITES = "ConsumedWriteCapacityUnits/Sum/60/table"
+OF_INDEX = "WriteThrottleEvents/Sum/60/index=by_day"
+
+
+def from_files(*files: Path, **more: Any) -> Evidence:
+    asked = Asked(table="orders", start=START, end=START + 5 * MINUTE, answers=files, **more)
+    return evidence_for(asked, clock=lambda: START.timestamp() + 9_999, progress=silent)
+
+
+def test_several_files_of_the_cli_are_one_answer(answer: Answer, tmp_path: Path) -> None:
+    description = tmp_path / "table.json"
+    description.write_text(json.dumps({"Table": {**PROVISIONED_ON, "CreationDateTime": at(START - DAY)}}))
+    first, second = answer("a", {WRITES: {0: 1, 1: 2}}), answer("b", {WRITES: {1: 2, 2: 3}, OF_INDEX: {1: 9}})
+    found = from_files(first, second, described=description)
+    assert [value for _, value in consumption(found).points] == [1, 2, 3]
+    assert found.table.provisioned is not None
+    assert [index.name for index in found.table.indexes] == ["by_day"]
+    assert found.missing == ()
+
+
+def test_files_of_the_cli_that_contradict_each_other(answer: Answer) -> None:
+    with pytest.raises(ValueError, match=r"8, where 2 was said for .* @ \$\[1\]\.MetricDataResults\[0\]"):
+        from_files(answer("a", {WRITES: {1: 2}}), answer("b", {WRITES: {1: 8}}))
+
+
+def test_an_answer_that_is_not_whole_says_so(answer: Answer) -> None:
+    found = from_files(answer("a", {WRITES: {1: 2}}, StatusCode="PartialData"))
+    assert any("was not answered to the end: follow NextToken" in line for line in found.missing)
+
+
+def test_an_answer_that_was_cut_off_says_so(answer: Answer) -> None:
+    """As `--max-items` cuts it: whole series are left out, and no series says so."""
+    cut = answer("a", {WRITES: {1: 2}})
+    cut.write_text(json.dumps(json.loads(cut.read_text()) | {"NextToken": "more"}))
+    assert any("ends with a NextToken" in line for line in from_files(cut).missing)
+    assert from_files(cut, answer("b", {OF_INDEX: {1: 2}})).missing == from_files(answer("b", {})).missing
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"Table": {"TableName": "other"}}', "describes 'other', where --table is 'orders'"),
+        ('{"TableNames": []}', "`aws dynamodb describe-table` did not print this"),
+        (
+            '{"Table": {"TableName": "orders", "CreationDateTime": "monday"}}',
+            "no whole description",
+        ),
+        ("Table:\n  TableName: orders", "the AWS CLI prints JSON with --output json"),
+    ],
+)
+def test_a_description_that_is_none(content: str, message: str, answer: Answer, tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        from_files(answer("a", {WRITES: {1: 2}}), described=path)

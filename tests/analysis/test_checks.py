@@ -1,0 +1,124 @@
+"""Thresholds: the scenario's, held against what was measured; the labelling numbers, checked at the edge."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.labelling.checks import check
+from keyheat.analysis.labelling.reads import with_reads
+from keyheat.analysis.thresholds import DEFAULT, load_thresholds
+from keyheat.runfiles import FileProblem
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Evidence, Verdict
+from keyheat.runs.manifest import Manifest
+from keyheat.scenario.scenario import ThresholdsSpec
+
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+EVIDENCE = Evidence.model_validate(
+    {
+        "table": {"name": "t"},
+        "window": {"start": START, "end": START.replace(minute=1)},
+        "series": [],
+        "seconds": [
+            {"second": START, "direction": "write", "consumed": 90, "attempts": 100, "throttled": 10},
+            {
+                "second": START,
+                "index": "i",
+                "direction": "write",
+                "consumed": 9,
+                "attempts": 100,
+                "throttled": 10,
+            },
+        ],
+    }
+)
+VERDICT = Verdict(constraint="partition", grade="reason", confidence=0.97, valid=True, because=("x",))
+TOTALS = {"attempts": 1_000, "accepted": 940, "throttled": 50, "errors": 10}
+RUN = Manifest.model_validate({"started_at": START, "table": {"name": "t"}, "totals": TOTALS})
+COUNTED = {"reads.checked": 90, "reads.missing": 3, "reads.duplicate": 1, "reads.misordered": 2}
+READS = RUN.model_copy(update={"counted": COUNTED})
+
+ROWS: list[tuple[dict[str, Any], ClientFiles | None, str, bool]] = [
+    # the scenario's threshold, what the client kept, what was measured, broken
+    ({"throttle_share_max": 0.05}, ClientFiles(manifest=RUN), "5 %", False),
+    ({"throttle_share_max": 0.0499}, ClientFiles(manifest=RUN), "5 %", True),
+    ({"throttle_share_max": 0.05}, None, "10 %", True),
+    ({"error_share_max": 0.01}, ClientFiles(manifest=RUN), "1 %", False),
+    ({"error_share_max": 0.5}, None, "not measured", True),
+    ({"p99_ms_max": 10}, ClientFiles(p99_ms=9.99), "10.0 ms", False),
+    ({"p99_ms_max": 10}, ClientFiles(p99_ms=12.0), "12.0 ms", True),
+    ({"p99_ms_max": 10}, ClientFiles(), "not measured", True),
+    ({"wrong_reads_max": 0}, ClientFiles(manifest=READS), "6", True),
+    ({"wrong_reads_max": 6}, ClientFiles(manifest=READS), "6", False),
+    ({"wrong_reads_max": 0}, ClientFiles(manifest=RUN), "not measured", True),
+    ({"constraint": "partition"}, None, "partition", False),
+    ({"constraint": "none"}, None, "partition", True),
+]
+
+
+@pytest.mark.parametrize(("spec", "client", "measured", "broken"), ROWS)
+def test_threshold(spec: dict[str, Any], client: ClientFiles | None, measured: str, broken: bool) -> None:
+    (result,) = check(ThresholdsSpec(**spec), VERDICT, EVIDENCE, client)
+    assert (result.name, result.measured, result.broken) == (next(iter(spec)), measured, broken)
+
+
+def test_wrong_reads_are_the_first_thing_said() -> None:
+    judged = with_reads(VERDICT, ClientFiles(manifest=READS))
+    assert judged.because == (
+        "Reads were wrong: of what 90 checked reads should have got, "
+        "3 items were not found, 1 was found twice, 2 came out of order.",
+        "x",
+    )
+
+
+@pytest.mark.parametrize("counted", [{}, {"reads.checked": 90, "reads.missing": 0}])
+def test_right_reads_are_not_mentioned(counted: dict[str, float]) -> None:
+    manifest = RUN.model_copy(update={"counted": counted})
+    assert with_reads(VERDICT, ClientFiles(manifest=manifest)) == VERDICT
+    assert with_reads(VERDICT, None) == VERDICT
+
+
+def test_no_thresholds_no_results() -> None:
+    assert check(ThresholdsSpec(), VERDICT, EVIDENCE, None) == ()
+
+
+def test_every_mistake_in_the_labelling_numbers_is_named(tmp_path: Path) -> None:
+    text = (
+        DEFAULT.read_text()
+        .replace("gap_s = 60.0", "gap_s = -1")
+        .replace("client_share = 0.8", "client_share = 8")
+    )
+    path = tmp_path / "thresholds.toml"
+    path.write_text(text.replace("[noise]", "[noise]\nloud = true"))
+    with pytest.raises(FileProblem, match="3 errors") as problem:
+        load_thresholds(path)
+    for place in ("$.spans.gap_s", "$.inferred.client_share", "$.noise.loud"):
+        assert place in str(problem.value)
+
+
+def test_confidence_does_not_grow_with_a_worse_grade(tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.toml"
+    path.write_text(DEFAULT.read_text().replace("cause_metric = 0.98", "cause_metric = 1.0"))
+    with pytest.raises(FileProblem, match="confidence must not grow"):
+        load_thresholds(path)
+
+
+def test_every_measured_rule_has_its_number_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.toml"
+    path.write_text(DEFAULT.read_text().replace("minutes-partly-loaded =", "minutes-fully-loaded ="))
+    with pytest.raises(FileProblem) as problem:
+        load_thresholds(path)
+    assert "no rules: minutes-fully-loaded; rules without a number: minutes-partly-loaded" in str(
+        problem.value
+    )
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "is missing"), ("[", "is not TOML")])
+def test_unreadable_labelling_numbers(content: str | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.toml"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(FileProblem, match=message):
+        load_thresholds(path)

@@ -1,0 +1,240 @@
+"""Evidence: paging, waiting, missing files and failing services; clients and clocks are passed in."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from keyheat import runfiles
+from keyheat.analysis.diagnosis import analyze_evidence, analyze_run
+from keyheat.evidence import evidence
+from keyheat.runfiles import FileProblem
+from keyheat.runs import metrics
+from keyheat.runs.formats import TableFacts, Window, read_evidence, write_evidence
+from tests.analysis.runs import collect, write_run
+
+DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetMetricData")
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path, demo: Any) -> Path:
+    """The run directory of the hot key demo, as a load test leaves it."""
+    run, _ = demo("hotkey")
+    write_run(tmp_path, run)
+    return tmp_path
+
+
+def test_a_collected_run_holds_everything(run_dir: Path, demo: Any) -> None:
+    run, expected = demo("hotkey")
+    told: list[tuple[str, float]] = []
+    found = collect(run_dir, run.aws(), told)
+    assert found.window == Window(start=run.start.replace(second=0), end=run.window.end)
+    assert found.series == expected.series
+    assert sorted(found.throttles, key=lambda r: r.second) == sorted(run.throttles, key=lambda r: r.second)
+    assert found.seconds == run.seconds
+    assert found.missing == ()
+    assert [what for what, _ in told].count("the last minute of the run to close") == 3
+    assert told[0][1] == pytest.approx(3.0)
+
+
+def test_evidence_survives_its_file(run_dir: Path, demo: Any) -> None:
+    run, _ = demo("hotkey")
+    found = collect(run_dir, run.aws())
+    write_evidence(run_dir / "evidence.json", found)
+    assert read_evidence(run_dir / "evidence.json") == found
+    assert analyze_evidence(run_dir / "evidence.json").verdict.constraint == "partition"
+
+
+@pytest.mark.parametrize("page_points", [1, 2, 5, 1_000])
+def test_pages_are_put_together(page_points: int, run_dir: Path, demo: Any) -> None:
+    run, expected = demo("hotkey")
+    aws = run.aws(page_points=page_points)
+    assert collect(run_dir, aws).series == expected.series
+    assert any("NextToken" in call for call in aws.calls) == (page_points < 7)
+
+
+def test_no_call_asks_for_more_than_500_series(world: SimpleNamespace, demo: Any) -> None:
+    run, _ = demo("hotkey")
+    indexes = [{"IndexName": f"index{n}"} for n in range(60)]
+    run_with_indexes = run.__class__(
+        **{**vars(run), "described": {**run.described, "GlobalSecondaryIndexes": indexes}}
+    )
+    aws = run_with_indexes.aws()
+    found = evidence.collect_table(
+        TableFacts(name="keyheat-hotkey"), run.window,
+        client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.sleep,
+    )  # fmt: skip
+    asked = [len(call["MetricDataQueries"]) for call in aws.calls]
+    assert max(asked) == 500
+    assert len(found.series) == len(metrics.series_keys([i["IndexName"] for i in indexes]))
+
+
+def test_it_waits_until_the_last_minute_is_published(run_dir: Path, demo: Any) -> None:
+    run, expected = demo("hotkey")
+    aws = run.aws(delay_s=8)
+    found = collect(run_dir, aws)
+    assert found.series == expected.series
+    assert found.missing == ()
+    assert 8 <= aws.clock() - run.window.end.timestamp() <= 11
+
+
+def test_it_goes_on_with_what_there_is_after_the_limit(run_dir: Path, demo: Any) -> None:
+    run, _ = demo("hotkey")
+    aws = run.aws(delay_s=10_000)
+    found = collect(run_dir, aws)
+    assert found.missing == ("CloudWatch: the last minute was not published 20 s after it closed",)
+    assert found.throttles
+    assert aws.clock() - run.window.end.timestamp() == pytest.approx(20)
+
+
+@pytest.mark.parametrize("failure", [DENIED, EndpointConnectionError(endpoint_url="http://127.0.0.1:1")])
+def test_without_cloudwatch_the_clients_files_are_the_evidence(
+    failure: Exception, run_dir: Path, demo: Any
+) -> None:
+    run, _ = demo("hotkey")
+    found = collect(run_dir, run.aws(failures=[failure] * 99))
+    assert found.series == ()
+    assert [line for line in found.missing if line.startswith("CloudWatch: ")]
+    write_evidence(run_dir / "evidence.json", found)
+    assert analyze_run(run_dir).verdict.constraint == "partition"
+
+
+@pytest.mark.parametrize("lost", ["throttles.parquet", "seconds.parquet", "keys.json", "latency.hdr"])
+def test_each_missing_file_is_named_and_the_rest_decides(lost: str, run_dir: Path, demo: Any) -> None:
+    run, _ = demo("hotkey")
+    (run_dir / lost).unlink(missing_ok=True)
+    write_evidence(run_dir / "evidence.json", collect(run_dir, run.aws()))
+    diagnosis = analyze_run(run_dir)
+    assert diagnosis.verdict.constraint == "partition"
+    assert [line for line in diagnosis.coverage.missing if lost in line]
+
+
+@pytest.mark.parametrize("damaged", ["throttles.parquet", "seconds.parquet", "keys.json", "evidence.json"])
+def test_a_truncated_file_is_named_and_the_rest_decides(damaged: str, run_dir: Path, demo: Any) -> None:
+    run, _ = demo("hotkey")
+    write_evidence(run_dir / "evidence.json", collect(run_dir, run.aws()))
+    path = run_dir / damaged
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    if damaged.endswith("parquet"):
+        write_evidence(run_dir / "evidence.json", collect(run_dir, run.aws()))
+    diagnosis = analyze_run(run_dir)
+    assert diagnosis.verdict.constraint == "partition"
+    assert [line for line in diagnosis.coverage.missing if damaged in line]
+
+
+def test_a_killed_run_ends_now(run_dir: Path, demo: Any) -> None:
+    run, _ = demo("hotkey")
+    for name in ("seconds.parquet", "throttles.parquet", "keys.json"):
+        (run_dir / name).unlink()
+    content = json.loads((run_dir / "run.json").read_text())
+    del content["format"]
+    runfiles.write_json(
+        run_dir / "run.json", runfiles.RUN, {**content, "status": "running", "ended_at": None}
+    )
+    found = collect(run_dir, run.aws())
+    assert found.window.end == run.window.end
+    assert "the end of the run: run.json says it is running" in found.missing
+    write_evidence(run_dir / "evidence.json", found)
+    assert analyze_run(run_dir).verdict.grade == "cause_metric"
+
+
+def test_a_directory_without_anything_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(FileProblem, match=r"nothing to analyze(.|\n)*evidence\.json(.|\n)*run\.json"):
+        analyze_run(tmp_path)
+
+
+WINDOWS: list[tuple[str, str | None, str, str]] = [
+    # started, ended, window start, window end
+    ("12:00:07", "12:00:57", "12:00:00", "12:01:00"),
+    ("12:00:07", "12:01:00", "12:00:00", "12:01:00"),
+    ("12:00:00", "12:00:00", "12:00:00", "12:01:00"),
+    ("12:00:59", "12:02:01", "12:00:00", "12:03:00"),
+    ("12:00:07", None, "12:00:00", "12:06:00"),
+]
+
+
+@pytest.mark.parametrize(("started", "ended", "first", "last"), WINDOWS)
+def test_the_window_is_whole_minutes(started: str, ended: str | None, first: str, last: str) -> None:
+    def at(text: str | None) -> datetime | None:
+        return datetime.fromisoformat(f"2026-11-20T{text}+00:00") if text else None
+
+    run = evidence.Manifest(started_at=at(started), ended_at=at(ended), table=TableFacts(name="t"))
+    now_s = datetime(2026, 11, 20, 12, 5, 30, tzinfo=UTC).timestamp()
+    assert evidence.run_window(run, now_s) == Window(start=at(first), end=at(last))
+
+
+def test_the_cli_says_what_boto3_says(demo: Any) -> None:
+    run, expected = demo("hotkey")
+    aws = run.aws()
+    aws.clock.now_s = run.window.end.timestamp() + 60
+    queries = metrics.queries_for("keyheat-hotkey", now=run.end)
+    answer = aws.get_metric_data(
+        MetricDataQueries=queries,
+        StartTime=run.window.start,
+        EndTime=run.window.end,
+        ScanBy="TimestampAscending",
+    )
+    printed = json.loads(json.dumps(answer, default=datetime.isoformat))
+    found = evidence.from_cli_output([printed], table=expected.table, window=expected.window)
+    assert found.series == expected.series
+
+
+BAD_OUTPUT: list[tuple[str, Any]] = [
+    ("no list of MetricDataResults", {"Metrics": []}),
+    ("no list of MetricDataResults", "text"),
+    (
+        r"'Timestamps' is missing @ \$\.MetricDataResults\[0\]",
+        [{"Label": "ConsumedReadCapacityUnits/Sum/60/table"}],
+    ),
+    ("none that `keyheat queries` makes", [{"Label": "my own", "Timestamps": [], "Values": []}]),
+    (
+        "1 timestamps for 0 values",
+        [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": []}],
+    ),
+    ("has no zone", [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00"], "Values": [1]}]),
+    ("is no quantity", [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": [-1]}]),
+    ("2 errors", [{"Label": "x"}, {"Label": "y"}]),
+]
+
+
+@pytest.mark.parametrize(("message", "content"), BAD_OUTPUT)
+def test_what_the_cli_did_not_print_is_refused(message: str, content: Any) -> None:
+    printed = {"MetricDataResults": content} if isinstance(content, list) else content
+    window = Window(start="2026-01-01T00:00:00Z", end="2026-01-01T01:00:00Z")
+    with pytest.raises(ValueError, match=message):
+        evidence.from_cli_output([printed], table=TableFacts(name="t"), window=window)
+
+
+@pytest.mark.parametrize(
+    ("age", "period_s"),
+    [
+        (timedelta(days=1), 60),
+        (timedelta(days=16), 300),
+        (timedelta(days=64), 3_600),
+        (timedelta(days=999), 3_600),
+    ],
+)
+def test_old_windows_use_the_period_that_is_kept(age: timedelta, period_s: int) -> None:
+    now = datetime(2026, 11, 20, tzinfo=UTC)
+    asked = {q["MetricStat"]["Period"] for q in metrics.queries_for("t", start=now - age, now=now)}
+    assert min(asked) == period_s
+
+
+def test_labels_of_queries_say_which_series_they_are() -> None:
+    keys = metrics.series_keys(["by_country", "a.b-c_d"])
+    assert [metrics.SeriesKey.of_label(key.label) for key in keys] == list(keys)
+    assert len({key.label for key in keys}) == len(keys)
+
+
+def test_boto3_clients_are_made_without_credentials_for_the_local_endpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    factory: Callable[[str], Any] = evidence.boto3_clients(endpoint_url="http://127.0.0.1:9", local=True)
+    client = factory("cloudwatch")
+    assert client.meta.endpoint_url == "http://127.0.0.1:9"
+    assert client.meta.region_name == "us-east-1"

@@ -1,0 +1,200 @@
+"""What advice would come to: the same demand on the simulator, believed only where it repeats the run."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from keyheat.analysis.advising.cases import Case
+from keyheat.analysis.advising.foreseen import with_outlooks
+from keyheat.analysis.advising.rerun import Rerun
+from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.labelling.heat import Heat
+from keyheat.analysis.recommendations import recommend
+from keyheat.analysis.thresholds import Thresholds
+from keyheat.model.resources import Direction
+from keyheat.pages.run.outlook import outlook
+from keyheat.plan.prices import load_prices
+from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
+from keyheat.scenario.scenario import Scenario, parse_scenario
+from keyheat.simulator.altered import Altered, divided, eventually_consistent, in_shards
+from keyheat.simulator.flow import Answer, Flow
+from keyheat.simulator.masses import masses_of_shares
+from keyheat.simulator.simulate import Simulation, simulate
+from keyheat.simulator.traffic import traffic_of
+
+HOT_KEY = """
+format = "keyheat.scenario/1"
+name = "hot"
+question = "Is it the partition?"
+loadtest = "hotkey"
+[table]
+name = "orders"
+provisioned = {read = 5, write = 4000}
+[keys]
+kind = "hot_key"
+share = 0.9
+[load]
+requests_per_s = 2000
+duration_s = 60
+"""
+TOO_SMALL = HOT_KEY.replace("write = 4000", "write = 40").replace('"hot_key"\nshare = 0.9', '"uniform"')
+
+
+def evidence_of(made: Simulation, **table: Any) -> Evidence:
+    """What the client of a simulated run saw, and what the table is."""
+    capacity = made.scenario.table
+    rows = made.client.seconds_table().to_pylist()
+    seconds = [
+        {
+            "second": row["second"], "direction": row["direction"], "consumed": row["consumed_units"],
+            "attempts": row["attempts"], "throttled": row["throttled"],
+        }
+        for row in rows
+    ]  # fmt: skip
+    kept = made.client.throttles
+    throttles = [
+        {
+            "second": datetime.fromtimestamp(second, UTC),
+            "direction": "write",
+            "reason": reason,
+            "count": count,
+        }
+        for second, reason, count in zip(kept.column(0), kept.column(3), kept.column(7), strict=True)
+    ]
+    facts = {
+        "name": capacity.name,
+        "billing_mode": capacity.billing_mode,
+        "provisioned": capacity.provisioned and capacity.provisioned.model_dump(),
+        **table,
+    }
+    window = {
+        "start": datetime.fromtimestamp(made.started_s, UTC),
+        "end": datetime.fromtimestamp(made.ended_s, UTC),
+    }
+    return Evidence.model_validate(
+        {"table": facts, "window": window, "series": (), "seconds": seconds, "throttles": throttles}
+    )
+
+
+def diagnosis_of(
+    text: str, numbers: Thresholds, *, with_scenario: bool = True, **table: Any
+) -> tuple[Diagnosis, Scenario]:
+    scenario = parse_scenario(text, "test")
+    evidence = evidence_of(simulate(scenario), **table)
+    known = scenario if with_scenario else None
+    return diagnose(evidence, client=None, thresholds=numbers, scenario=known), scenario
+
+
+def advice(diagnosis: Diagnosis, action: str) -> Recommendation:
+    return next(one for one in diagnosis.recommendations if one.action == action)
+
+
+@pytest.mark.parametrize("with_scenario", [True, False], ids=["by scenario", "by evidence"])
+def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for(
+    with_scenario: bool, numbers: Thresholds
+) -> None:
+    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers, with_scenario=with_scenario)
+    raised = advice(diagnosis, "raise_capacity")
+    assert raised.foreseen is not None
+    assert raised.bill is not None
+    assert raised.foreseen.throttle_share_before > 0.5
+    assert raised.foreseen.throttle_share_after == 0
+    assert raised.units is not None
+    per_unit = raised.bill.after_dollars_per_month / (raised.units + 5 / 5)  # a read unit costs a fifth
+    assert per_unit == pytest.approx(0.00065 * 730, rel=0.02)
+    assert raised.bill.after_dollars_per_month > 10 * raised.bill.before_dollars_per_month
+    assert "no attempt would be throttled" in outlook(raised)
+
+
+def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
+    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers)
+    late = advice(diagnosis, "auto_scaling").foreseen
+    assert late is not None
+    assert late.throttle_share_after == pytest.approx(late.throttle_share_before, abs=0.02)
+
+
+def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
+    scenario = parse_scenario(HOT_KEY, "test")
+    hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=1_800.0, direction="write")
+    case = Case(
+        constraint="partition", resource="table", direction="write", rule="reason-key-range", demand=None,
+        limit=None, warm=4_000, heat=Heat("write", (hot,), ()), ceiling=1_000,
+        numbers=numbers.recommend,
+    )  # fmt: skip
+    rerun = Rerun(
+        scenario=scenario,
+        traffic=lambda: traffic_of(scenario, seed=scenario.seed),
+        measured=0.4,
+        prices=load_prices(),
+    )
+    advised = with_outlooks([(case, one) for one in recommend(case)], rerun)
+    sharded = next(one for one in advised if one.action == "shard_writes")
+    assert sharded.foreseen is not None
+    assert sharded.bill is not None
+    assert sharded.foreseen.throttle_share_before > 0.35
+    assert sharded.foreseen.throttle_share_after < sharded.foreseen.throttle_share_before / 3
+    assert sharded.bill.before_dollars_per_month == sharded.bill.after_dollars_per_month
+    if sharded.foreseen.throttle_share_after > 0.001:
+        assert sharded.foreseen.enough_shards is None or sharded.foreseen.enough_shards > (
+            sharded.shards or 0
+        )
+
+
+def test_nothing_is_foretold_of_a_run_that_the_simulator_does_not_repeat(numbers: Thresholds) -> None:
+    """Nobody knows that keys were hot. With even keys nothing throttles, so the simulator keeps silent."""
+    diagnosis, _ = diagnosis_of(HOT_KEY, numbers, with_scenario=False)
+    assert diagnosis.verdict.constraint == "partition"
+    assert all(one.foreseen is None for one in diagnosis.recommendations)
+
+
+def test_nothing_is_foretold_of_a_table_whose_capacity_is_not_known(numbers: Thresholds) -> None:
+    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers, with_scenario=False, provisioned=None)
+    assert diagnosis.recommendations
+    assert all(one.foreseen is None and one.bill is None for one in diagnosis.recommendations)
+
+
+def test_hot_keys_are_divided_and_cold_ones_stay() -> None:
+    keys = masses_of_shares({"hot": 0.9, **{f"key-{n}": 0.1 / 1_000 for n in range(1_000)}})
+    parts = divided(keys, 3)
+    assert parts.shares.sum() == pytest.approx(1.0)
+    assert (np.diff(parts.points.astype(float)) >= 0).all()
+    named = {parts.name(n): share for n, share in enumerate(parts.shares)}
+    assert len(named) == 1_003
+    assert [named[f"hot#{n}"] for n in range(3)] == pytest.approx([0.3] * 3)
+    assert named["key-7"] == pytest.approx(0.0001)
+    assert divided(keys, 1) is keys
+
+
+class Reads:
+    def __init__(self) -> None:
+        self.heard: list[Answer] = []
+
+    def second(self, at_s: float) -> list[Flow]:
+        keys = masses_of_shares({"hot": 1.0})
+        return [
+            Flow(operation="GetItem", direction=Direction.READ, requests=10, keys=keys, units=2.0),
+            Flow(operation="PutItem", direction=Direction.WRITE, requests=10, keys=keys),
+        ]
+
+    def answered(self, at_s: float, answers: Any) -> None:
+        self.heard += answers
+
+
+def test_a_load_hears_the_answers_to_what_it_meant_to_send() -> None:
+    load = Reads()
+    altered = Altered(load, eventually_consistent)
+    read, write = altered.second(0)
+    assert (read.eventual, read.units, write.eventual) == (True, 1.0, False)
+    altered.answered(0, [Answer(flow=flow, attempts=10, accepted=10, units=5) for flow in (read, write)])
+    assert [answer.flow.units for answer in load.heard] == [2.0, 1.0]
+
+
+def test_only_the_named_side_is_divided() -> None:
+    altered = Altered(Reads(), in_shards(4, Direction.WRITE))
+    read, write = altered.second(0)
+    assert len(read.keys.points) == 1
+    assert len(write.keys.points) == 4
+    again = altered.second(1)[1]
+    assert len(again.keys.points) == 4

@@ -1,0 +1,431 @@
+"""The inferred grade: the situations that a DBA meets, each written by hand, with the rule that tells it."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.labelling.endpoint import SAYS
+from keyheat.analysis.labelling.rules import MEASURED, RULES
+from keyheat.analysis.thresholds import Thresholds
+from keyheat.runs.formats import Evidence
+from tests.analysis.handwritten import (
+    ON_DEMAND,
+    START,
+    client_seconds,
+    consumed,
+    diagnosed,
+    events,
+    evidence,
+    provisioned,
+    series,
+    throttled,
+)
+from tests.analysis.test_rules import ONE_RULE
+
+ROOT = Path(__file__).parents[2]
+MAXIMUM = {**ON_DEMAND, "max_on_demand": {"write": 2_000}}
+
+
+def capacity(*values: float, statistic: str = "Average") -> dict[str, Any]:
+    """Provisioned write units per second, every five minutes from 12:00 on."""
+    points = [(START + timedelta(minutes=5 * n), value) for n, value in enumerate(values)]
+    return {
+        "metric": "ProvisionedWriteCapacityUnits", "statistic": statistic, "period_s": 300, "points": points,
+    }  # fmt: skip
+
+
+def hourly(metric: str, *values: float, statistic: str = "Sum") -> dict[str, Any]:
+    """One value an hour from 12:00 on, as CloudWatch keeps them of old windows."""
+    points = [(START + timedelta(hours=n), value) for n, value in enumerate(values)]
+    return {"metric": metric, "statistic": statistic, "period_s": 3_600, "points": points}
+
+
+BURSTS = range(50, 900, 60)  # each spends what the 50 s before it saved
+
+SITUATIONS: list[tuple[str, Evidence, str, str]] = [
+    (
+        "So little is consumed that one partition would have served it within a second",
+        evidence(consumed(10, 10, 10), events(0, 900, 900), provisioned(10), minutes=3),
+        "minutes-too-few-units", "table",
+    ),
+    (
+        "The same, by the client's seconds",
+        evidence(
+            consumed(10, 10), events(900, 900), provisioned(10), minutes=2,
+            throttles=throttled(None, range(5, 110), 17), seconds=client_seconds((range(110), 11, 17)),
+        ),
+        "seconds-too-few-units", "table",
+    ),
+    (
+        "The first minute of a window is below what is provisioned: nobody knows what was saved before",
+        evidence(consumed(700), events(9_000), provisioned(2_500), minutes=1),
+        "minutes-below-estimated", "partition",
+    ),
+    (
+        "The first minute is above: whether the burst lasted is an estimate",
+        evidence(consumed(2_100), events(9_000), provisioned(1_500), minutes=1),
+        "minutes-burst-estimated", "partition",
+    ),
+    (
+        "Below for minutes, so that burst was saved up: it could not have run out",
+        evidence(consumed(*[1_300] * 5), events(*[9_000] * 5), provisioned(4_000)),
+        "minutes-below-provisioned", "partition",
+    ),
+    (
+        "A flat line at 1,000, which is one partition's ceiling, and just what is provisioned",
+        evidence(consumed(*[1_000] * 5), events(0, *[9_000] * 4), provisioned(1_000)),
+        "minutes-at-ceiling", "partition",
+    ),
+    (
+        "A burst that ran out late in a minute in which it was a partition that throttled",
+        evidence(
+            consumed(1_250, 1_500, 1_250, 500), events(0, 9_000, 9_500, 0), provisioned(500), minutes=4
+        ),
+        "undetermined-minutes-burst-running-out", "undetermined",
+    ),
+    (
+        "The load ends in the minute after one at the table's limit",
+        evidence(consumed(1_300, 1_300, 600), events(9_000, 9_000, 4_000), provisioned(1_300), minutes=3),
+        "minutes-at-provisioned", "table",
+    ),
+    (
+        "A load of a minute and a half at the table's limit, when the window begins",
+        evidence(consumed(1_300, 640), events(900, 9_000), provisioned(1_300), minutes=2),
+        "undetermined-minutes-partly-loaded", "undetermined",
+    ),
+    (
+        "Bursts that empty what was saved since the last one, again and again",
+        evidence(
+            provisioned(100),
+            throttles=[row for start in BURSTS for row in throttled(None, range(start + 9, start + 10))],
+            seconds=client_seconds(
+                (range(-60, 0), 600, 0),
+                *((range(start, start + 9), 633.3, 0) for start in BURSTS),
+                *((range(start + 9, start + 10), 300, 100) for start in BURSTS),
+            ),
+            minutes=15,
+        ),
+        "seconds-burst-spent", "table",
+    ),
+    (
+        "A flat line at 2,000 from the first second on, which two partitions serve as well",
+        evidence(
+            provisioned(2_000), throttles=throttled(None, range(10, 50)),
+            seconds=client_seconds((range(60), 2_000, 100)), minutes=1,
+        ),
+        "undetermined-seconds-at-ceiling", "undetermined",
+    ),
+    (
+        "The client's seconds are at the on-demand maximum, the minute is not",
+        evidence(
+            consumed(700), events(900), minutes=1, table=MAXIMUM,
+            throttles=throttled(None, range(10, 30)), seconds=client_seconds((range(10, 31), 2_000, 45)),
+        ),
+        "seconds-at-maximum", "max_on_demand",
+    ),
+    (
+        "The client's seconds are at the account's quota, the minute is not",
+        evidence(
+            consumed(14_000), events(900), minutes=1, table=ON_DEMAND, account={"table_write": 40_000},
+            throttles=throttled(None, range(10, 30)), seconds=client_seconds((range(10, 31), 40_000, 45)),
+        ),
+        "seconds-at-quota", "account",
+    ),
+    (
+        "The client's seconds are below all limits of an on-demand table",
+        evidence(
+            consumed(330), events(900), minutes=1, table=MAXIMUM,
+            throttles=throttled(None, range(10, 30)), seconds=client_seconds((range(10, 30), 1_000, 45)),
+        ),
+        "seconds-below-limits", "partition",
+    ),
+    (
+        "A maximum of 500, which no partition can be the limit below",
+        evidence(
+            consumed(200), events(900), minutes=1, table={**ON_DEMAND, "max_on_demand": {"write": 500}},
+        ),
+        "on-demand-small-maximum", "max_on_demand",
+    ),
+    (
+        "A third of the maximum on average: a burst may have reached it, or a partition throttled",
+        evidence(consumed(700), events(900), minutes=1, table=MAXIMUM),
+        "undetermined-on-demand-below-maximum", "undetermined",
+    ),
+    (
+        "A third of the quota on average, on a table grown beyond it: a burst may have reached it",
+        evidence(
+            consumed(14_000), events(900), minutes=1, table={**ON_DEMAND, "warm": {"write": 60_000}},
+            account={"table_write": 40_000},
+        ),
+        "undetermined-on-demand-below-quota", "undetermined",
+    ),
+    (
+        "The same on a table that has not so many partitions: the quota is out of its reach",
+        evidence(
+            consumed(2_000, 2_000), events(900, 900), series("OnDemandMaxWriteRequestUnits"), minutes=2,
+            table={**ON_DEMAND, "warm": {"write": 4_000}}, account={"table_write": 10_000},
+        ),
+        "on-demand-below-limits", "partition",
+    ),
+    (
+        "Table and index throttle in one minute, a third of the quota on average: it is what they share",
+        evidence(
+            consumed(7_000), events(900), consumed(7_000, index="by_0"), events(700, index="by_0"),
+            minutes=1, indexes=1, table={**ON_DEMAND, "warm": {"write": 60_000}},
+            account={"table_write": 40_000},
+        ),
+        "on-demand-together", "account",
+    ),
+    (
+        "The load begins late in the minute before one at the quota",
+        evidence(
+            consumed(14_000, 39_900), events(9_000, 900), minutes=2, table=ON_DEMAND,
+            account={"table_write": 40_000},
+        ),
+        "on-demand-near-quota", "account",
+    ),
+    (
+        "The same beside the maximum",
+        evidence(consumed(700, 1_990), events(9_000, 900), minutes=2, table=MAXIMUM),
+        "undetermined-on-demand-near-maximum", "undetermined",
+    ),
+    (
+        "Scaled down from 4,000 to 500 within the window",
+        evidence(
+            consumed(*[1_500] * 5, 2_900, 500, 500, 500, 500), events(*[None] * 5, *[9_000] * 5),
+            capacity(4_000, 500), minutes=10,
+        ),
+        "table-scaled-down", "table",
+    ),
+    (
+        "Lowered at an unknown moment, and the load that was served until then is throttled",
+        evidence(
+            consumed(400, 162), events(0, 14_300), *[
+                capacity(value, statistic=name)
+                for name, value in (("Average", 330), ("Minimum", 60), ("Maximum", 600))
+            ], minutes=2, table={"provisioned": {"write": 60}},
+        ),
+        "table-scaled-down", "table",
+    ),
+    (
+        "A small table that gives its burst slowly: above what is provisioned, and far below a partition's",
+        evidence(
+            consumed(45), events(37_300), provisioned(5), minutes=1,
+            throttles=throttled(None, range(25, 50), 1_500),
+            seconds=client_seconds((range(25, 52), 100, 1_500)),
+        ),
+        "seconds-too-few-units", "table",
+    ),
+    (
+        "Hours far below what is provisioned: burst came back all the time",
+        evidence(
+            hourly("ConsumedWriteCapacityUnits", *[1_000 * 3_600] * 4),
+            hourly("WriteThrottleEvents", *[9_000] * 4),
+            hourly("ProvisionedWriteCapacityUnits", *[6_000] * 4, statistic="Average"), minutes=240,
+        ),
+        "minutes-below-estimated", "partition",
+    ),
+    (
+        "Hours at what is provisioned",
+        evidence(
+            hourly("ConsumedWriteCapacityUnits", *[650 * 3_600] * 4),
+            hourly("WriteThrottleEvents", *[900_000] * 4),
+            hourly("ProvisionedWriteCapacityUnits", *[650] * 4, statistic="Average"), minutes=240,
+        ),
+        "minutes-at-provisioned", "table",
+    ),
+    (
+        "At what is provisioned, but the metric of that very cause says zero",
+        evidence(
+            consumed(*[700] * 5), events(*[9_000] * 5), provisioned(700),
+            series("WriteProvisionedThroughputThrottleEvents", *[0] * 5),
+        ),
+        "undetermined-minutes-at-provisioned", "undetermined",
+    ),
+    (
+        "Scaled down to what one partition serves as well, with burst saved before that never comes",
+        evidence(
+            consumed(*[1_500] * 5, *[1_000] * 5), events(*[None] * 5, *[9_000] * 5),
+            capacity(4_000, 1_000), minutes=10,
+        ),
+        "table-scaled-down", "table",
+    ),
+    (
+        "The minute in which the burst runs out after that",
+        evidence(
+            consumed(*[1_500] * 5, 1_300, *[1_000] * 4), events(*[None] * 5, 12_000, *[9] * 4),
+            capacity(4_000, 1_000), minutes=10,
+        ),
+        "table-scaled-down", "table",
+    ),
+    (
+        "A flat line at what is provisioned, after minutes that saved burst: no partition stops just there",
+        evidence(consumed(300, 300, *[500] * 4), events(0, 0, *[9_000] * 4), provisioned(500), minutes=6),
+        "minutes-at-provisioned", "table",
+    ),
+    (
+        "A load at the table's limit begins within a minute, and the next ones got no burst",
+        evidence(consumed(0, 300, 600, 600), events(0, 19_000, 9_000, 9_000), provisioned(600), minutes=4),
+        "undetermined-minutes-partly-loaded", "undetermined",
+    ),
+    (
+        "One minute at what is provisioned is by chance there, with burst saved",
+        evidence(consumed(*[700] * 4, 1_300), events(*[0] * 4, 9_000), provisioned(1_300)),
+        "minutes-burst-in-hand", "partition",
+    ),
+    (
+        "Bursts of 20 s at just what is provisioned, in minutes far below it: the keys are even",
+        evidence(
+            consumed(*[500 / 3] * 6), events(*[4_000] * 6), provisioned(500), minutes=6,
+            throttles=[row for m in range(6) for row in throttled(None, range(60 * m, 60 * m + 20), 200)],
+            seconds=client_seconds(*((range(60 * m, 60 * m + 20), 500, 200) for m in range(6))),
+        ),
+        "seconds-at-provisioned", "table",
+    ),
+    (
+        "The same at what a partition serves: by the burst in hand, the table had room",
+        evidence(
+            consumed(*[1_000 / 3] * 6), events(*[4_000] * 6), provisioned(1_000), minutes=6,
+            throttles=[row for m in range(6) for row in throttled(None, range(60 * m, 60 * m + 20), 200)],
+            seconds=client_seconds(*((range(60 * m, 60 * m + 20), 1_000, 200) for m in range(6))),
+        ),
+        "seconds-burst-in-hand", "partition",
+    ),
+    (
+        "An index used up what it has, and nobody asked for throttle events: the table had room",
+        evidence(
+            consumed(400), consumed(100, index="by_0"), provisioned(4_000), provisioned(100, index="by_0"),
+            throttles=throttled(None, range(60), 30), seconds=client_seconds((range(60), 400, 30)),
+            minutes=1, indexes=1,
+        ),
+        "undetermined-resource", "undetermined",
+    ),
+    (
+        "CloudWatch counts none on the table, and was not asked about its index: the table had room",
+        evidence(
+            consumed(400), events(None), consumed(100, index="by_0"), provisioned(4_000),
+            throttles=throttled(None, range(60), 30), seconds=client_seconds((range(60), 400, 30)),
+            minutes=1, indexes=1,
+        ),
+        "undetermined-resource", "undetermined",
+    ),
+    (
+        "Auto scaling answers after minutes at the table's limit",
+        evidence(
+            consumed(1_700, *[300] * 9, *[600] * 5), events(None, *[9_000] * 9, *[None] * 5),
+            capacity(300, 300, 600), minutes=15,
+        ),
+        "auto-scaling-late", "table",
+    ),
+    (
+        "The throttles stop by themselves after five minutes, and the load goes on",
+        evidence(consumed(*[1_300] * 9), events(*[9_000] * 5), provisioned(4_000), minutes=9),
+        "key-range-split", "partition",
+    ),
+    (
+        "They stop within three minutes, with a split that the table's stream shows",
+        evidence(
+            consumed(*[1_300] * 7), events(*[9_000] * 3), provisioned(4_000), minutes=7,
+            partitions={"open_shards": {"before": 4, "after": 5}, "splits": ["2026-11-20T12:02:40Z"]},
+        ),
+        "key-range-split-seen", "partition",
+    ),
+    (
+        "A split is seen, and they go on: it is said, and explains nothing",
+        evidence(
+            consumed(*[1_300] * 7), events(*[9_000] * 7), provisioned(4_000), minutes=7,
+            partitions={"splits": ["2026-11-20T12:02:40Z"]},
+        ),
+        "minutes-below-provisioned", "partition",
+    ),
+    (
+        "Lowered within five minutes, at a moment that nobody knows: both values fit to another limit",
+        evidence(
+            consumed(3_000, 480, 480), events(0, 9_000, 9_000), *[
+                capacity(value, statistic=name)
+                for name, value in (("Average", 700), ("Minimum", 500), ("Maximum", 900))
+            ], minutes=3,
+        ),
+        "undetermined-capacity-changed", "undetermined",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("story", "found", "rule", "constraint"), SITUATIONS, ids=[s[0] for s in SITUATIONS])
+def test_situation(story: str, found: Evidence, rule: str, constraint: str, numbers: Thresholds) -> None:
+    labels = diagnosed(found, numbers).labels
+    heaviest = max(labels, key=lambda label: label.throttles)
+    assert (heaviest.rule, heaviest.constraint) == (rule, constraint), heaviest
+    assert any(character.isdigit() for line in heaviest.because for character in line)
+
+
+def test_the_longer_the_average_the_less_sure(numbers: Thresholds) -> None:
+    """Of an hour far below a limit nobody knows that no minutes were at it."""
+    by_minutes = evidence(consumed(700), events(9_000), provisioned(2_500), minutes=1)
+    by_the_hour = evidence(
+        hourly("ConsumedWriteCapacityUnits", 700 * 3_600), hourly("WriteThrottleEvents", 9_000),
+        hourly("ProvisionedWriteCapacityUnits", 2_500, statistic="Average"), minutes=60,
+    )  # fmt: skip
+    on_demand, hours_on_demand = (
+        evidence(*found, series("OnDemandMaxWriteRequestUnits"), table=MAXIMUM, minutes=60)
+        for found in (
+            (consumed(300), events(9_000)),
+            (hourly("ConsumedWriteCapacityUnits", 300 * 3_600), hourly("WriteThrottleEvents", 9_000)),
+        )
+    )
+    for surer, less in ((by_minutes, by_the_hour), (on_demand, hours_on_demand)):
+        (sure,), (unsure,) = (diagnosed(found, numbers).labels for found in (surer, less))
+        assert sure.constraint == unsure.constraint == "partition"
+        assert unsure.confidence < sure.confidence
+
+
+@pytest.mark.parametrize(
+    ("per_s", "rule"), [(60, "seconds-below-provisioned"), (100, "undetermined-no-consumed")]
+)
+def test_in_a_lost_minute_the_client_speaks_as_far_as_in_the_others(
+    per_s: int, rule: str, numbers: Thresholds
+) -> None:
+    """It consumed 60 units/s. Where others consumed as well before, they will not have stopped."""
+    found = evidence(
+        consumed(per_s, per_s), events(0, 0), provisioned(100), minutes=3,
+        throttles=throttled(None, range(125, 175), 20), seconds=client_seconds((range(180), 60, 20)),
+    )  # fmt: skip
+    (label,) = (one for one in diagnosed(found, numbers).labels if one.start >= START + timedelta(minutes=2))
+    assert label.rule == rule
+
+
+def test_every_rule_is_in_the_table_documented_and_tested() -> None:
+    page = (ROOT / "docs" / "rules.md").read_text()
+    documented = set(re.findall(r"^\| \[`([a-z-]+)`\]\(#\1\) \|", page, re.MULTILINE))
+    leaning = {f"undetermined-{rule}" for rule in MEASURED}
+    shown = {row[2] for row in (*ONE_RULE, *SITUATIONS)} | {"on-demand-not-grown", *SAYS}
+    tested = {rule.removeprefix("undetermined-") if rule in leaning else rule for rule in shown}
+    assert shown <= RULES.keys()
+    assert documented == RULES.keys() - leaning == tested
+
+
+def test_every_rule_that_code_names_is_in_the_table() -> None:
+    """Ids are written where they are decided: none is misspelt, and none is left that nothing decides."""
+    kinds = "seconds|minutes|on-demand|undetermined|table|auto|key|no-capacity|capacity"
+    code = "".join(
+        path.read_text()
+        for path in (ROOT / "keyheat").rglob("*.py")
+        if path.name not in ("rules.py", "rule.py")
+    )
+    named = set(re.findall(rf'"((?:{kinds})-[a-z-]+)"', code))
+    assert named - set(RULES) == {"key-range"}  # a part of `reason-key-range`
+    stated = {rule for rule in RULES if rule.startswith(("reason-", "metric-"))}
+    leaning = {f"undetermined-{rule}" for rule in MEASURED}
+    assert RULES.keys() - named == stated | leaning
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_a_rule_says_all_in_sentences(rule: Any) -> None:
+    assert rule.id == RULES[rule.id].id
+    for said in (rule.trigger, rule.evidence, rule.meaning, rule.mitigation, rule.cure):
+        assert said.endswith("."), said
+    assert rule.grade == "none" if rule.constraint == "undetermined" else rule.grade != "none"
+    assert "capacity" not in rule.mitigation if rule.constraint == "partition" else True

@@ -1,0 +1,267 @@
+"""Labels and verdicts: conflicting grades, bursts, spans, a sprinkle, and what is said without throttles."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.thresholds import Thresholds
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Evidence, Label
+from keyheat.runs.manifest import Keys, Manifest
+from tests.analysis.handwritten import (
+    KEY_RANGE,
+    ON_DEMAND,
+    START,
+    client_seconds,
+    consumed,
+    diagnosed,
+    events,
+    evidence,
+    provisioned,
+    series,
+    throttled,
+)
+
+
+def only(found: Evidence, numbers: Thresholds) -> Label:
+    (label,) = diagnosed(found, numbers).labels
+    return label
+
+
+def test_the_best_grade_wins_and_the_conflict_is_said(numbers: Thresholds) -> None:
+    """The client saw key-range reasons, CloudWatch counts provisioned throttles: one of them is wrong."""
+    agreeing = evidence(
+        consumed(1_000), series("WriteKeyRangeThroughputThrottleEvents", 3_000), provisioned(4_000),
+        throttles=throttled(KEY_RANGE, range(10, 40)), minutes=1,
+    )  # fmt: skip
+    against = evidence(
+        consumed(1_000), series("WriteProvisionedThroughputThrottleEvents", 3_000), provisioned(4_000),
+        throttles=throttled(KEY_RANGE, range(10, 40)), minutes=1,
+    )  # fmt: skip
+    sure, unsure = only(agreeing, numbers), only(against, numbers)
+    assert (sure.constraint, sure.grade) == (unsure.constraint, unsure.grade) == ("partition", "reason")
+    assert unsure.confidence < sure.confidence * 0.8
+    assert any(
+        "Conflict" in line and "3,000 WriteProvisionedThroughputThrottleEvents" in line
+        for line in unsure.because
+    )
+    assert not any("Conflict" in line for line in sure.because)
+
+
+def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds) -> None:
+    found = evidence(
+        consumed(4_480), series("WriteKeyRangeThroughputThrottleEvents", 3_000), provisioned(4_500),
+        events(3_000), minutes=1,
+    )  # fmt: skip
+    label = only(found, numbers)
+    assert label.constraint == "partition"
+    assert any(
+        "Conflict: consumption alone suggests the provisioned throughput." in line for line in label.because
+    )
+    assert numbers.confidence.conflict < label.confidence < numbers.confidence.cause_metric
+
+
+def test_bursts_within_minutes_are_not_a_hot_partition_when_the_clients_seconds_say_so(
+    numbers: Thresholds,
+) -> None:
+    """Every 90 s a burst spends what was saved, and then stays at the table's limit: the keys are even."""
+    stretches = []
+    for start in range(50, 860, 90):
+        first = 30 if start == 50 else 7  # the burst of 300 s is there once, then that of 70 s
+        stretches += [(range(start, start + first), 1_100, 0)]
+        stretches += [(range(start + first, start + first + 13), 100, 900)]
+    seconds = [row for row in client_seconds(*stretches)]
+    by_minute = [sum(r["consumed"] for r in seconds if _minute(r) == n) / 60 for n in range(15)]
+    counts = [sum(r["throttled"] for r in seconds if _minute(r) == n) for n in range(15)]
+    bursty = evidence(
+        consumed(*by_minute), events(*counts), provisioned(100), seconds=seconds, minutes=15,
+        throttles=[
+            row for s in seconds if s["throttled"]
+            for row in throttled(None, range(_second(s), _second(s) + 1), s["throttled"])
+        ],
+    )  # fmt: skip
+    assert any(0 < rate < 90 and count for rate, count in zip(by_minute, counts, strict=True))
+    assert {label.constraint for label in diagnosed(bursty, numbers).labels} == {"table"}
+
+
+def _second(row: dict[str, Any]) -> int:
+    return int((row["second"] - START).total_seconds())
+
+
+def _minute(row: dict[str, Any]) -> int:
+    return _second(row) // 60
+
+
+def test_a_table_scaled_down_in_mid_window(numbers: Thresholds) -> None:
+    """4,000 units/s to begin with; 500 from 12:05 on, and only then throttles: minutes have their own."""
+    capacity = {
+        "metric": "ProvisionedWriteCapacityUnits", "statistic": "Average", "period_s": 300,
+        "points": [(START, 4_000), (START + timedelta(minutes=5), 500)],
+    }  # fmt: skip
+    found = evidence(
+        consumed(*[1_500] * 5, 2_900, 500, 500, 500, 500),
+        events(*[None] * 5, *[9_000] * 5),
+        capacity,
+        minutes=10,
+    )
+    assert (only(found, numbers).constraint, only(found, numbers).rule) == ("table", "table-scaled-down")
+    assert only(found, numbers).start == START + timedelta(minutes=5)
+    assert "from 4,000 to 500 WCU/s" in only(found, numbers).because[-1]
+
+
+def test_reads_and_writes_are_labelled_apart(numbers: Thresholds) -> None:
+    rows = throttled(KEY_RANGE, range(10, 40))
+    rows += [{**row, "direction": "read", "reason": "TableReadProvisionedThroughputExceeded"} for row in rows]
+    labels = diagnosed(evidence(throttles=rows), numbers).labels
+    assert {(label.direction, label.constraint) for label in labels} == {
+        ("write", "partition"),
+        ("read", "table"),
+    }
+
+
+def test_a_pause_parts_two_spans(numbers: Thresholds) -> None:
+    near = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(60, 70))
+    far = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(80, 90))
+    assert len(diagnosed(evidence(throttles=near), numbers).labels) == 1
+    assert len(diagnosed(evidence(throttles=far), numbers).labels) == 2
+
+
+def test_a_sprinkle_makes_no_verdict_but_stays_listed(numbers: Thresholds) -> None:
+    found = evidence(
+        throttles=throttled(KEY_RANGE, range(3), 2), seconds=client_seconds((range(100), 1_000, 0))
+    )
+    diagnosis = diagnosed(found, numbers)
+    assert diagnosis.verdict.constraint == "none"
+    assert diagnosis.verdict.valid
+    assert "sprinkle" in diagnosis.verdict.because[0]
+    assert [label.constraint for label in diagnosis.labels] == ["partition"]
+
+
+@pytest.mark.parametrize(("per_s", "constraint"), [(100, "none"), (10, "table")])
+def test_a_sprinkle_by_cloudwatch_alone(per_s: float, constraint: str, numbers: Thresholds) -> None:
+    """Six throttles: few beside 60,000 units, perhaps many beside 6,000, of which a request may take ten."""
+    found = evidence(
+        consumed(*[per_s] * 10), events(*[None] * 8, 3, 3), provisioned(per_s),
+        series("ConsumedReadCapacityUnits", *[0] * 10), minutes=10,
+    )  # fmt: skip
+    diagnosis = diagnosed(found, numbers)
+    assert diagnosis.verdict.constraint == constraint
+    assert [label.constraint for label in diagnosis.labels] == ["table"]
+
+
+def test_a_sprinkle_where_only_writes_are_known(numbers: Thresholds) -> None:
+    found = evidence(consumed(*[900] * 10), events(*[None] * 8, 3, 3), provisioned(1_000), minutes=10)
+    assert diagnosed(found, numbers).verdict.constraint == "none"
+
+
+@pytest.mark.parametrize(
+    ("of_table", "has", "resources"),
+    [
+        (900, 4_000, {"by_0"}),
+        (1_000, 4_000, {"table", "by_0"}),
+        (900, 400, {"table", "by_0"}),  # which is at its own limit
+    ],
+)
+def test_throttles_of_an_index_that_are_counted_at_its_table_as_well(
+    of_table: int, has: int, resources: set[str], numbers: Thresholds
+) -> None:
+    found = evidence(
+        consumed(*[400] * 5), events(*[of_table] * 5), provisioned(has),
+        consumed(*[100] * 5, index="by_0"), events(*[900] * 5, index="by_0"), provisioned(100, index="by_0"),
+        indexes=1,
+    )  # fmt: skip
+    assert {label.resource for label in diagnosed(found, numbers).labels} == resources
+
+
+def test_one_quota_refuses_both_the_table_and_its_index(numbers: Thresholds) -> None:
+    found = evidence(
+        consumed(20_000), events(900), consumed(20_000, index="by_0"), events(900, index="by_0"),
+        account={"table_write": 40_000}, table=ON_DEMAND, indexes=1, minutes=1,
+    )  # fmt: skip
+    labels = diagnosed(found, numbers).labels
+    assert {(label.resource, label.constraint) for label in labels} == {
+        ("table", "account"), ("by_0", "account")
+    }  # fmt: skip
+
+
+def test_a_mode_switched_in_mid_window(numbers: Thresholds) -> None:
+    """Provisioned until 12:05, on-demand with a maximum from then on: each time is read by its own mode."""
+    found = evidence(
+        consumed(1_700, 300, 300, 300, 300, 990, 990, 990), events(0, *[9_000] * 4, 700, 700, 700),
+        provisioned(300), minutes=8,
+        table={"billing_mode": "PAY_PER_REQUEST", "max_on_demand": {"write": 1_000}},
+    )  # fmt: skip
+    assert [(label.constraint, label.start) for label in diagnosed(found, numbers).labels] == [
+        ("table", START + timedelta(minutes=1)),
+        ("max_on_demand", START + timedelta(minutes=5)),
+    ]
+
+
+def test_the_quota_that_an_index_met_is_counted_at_the_index(numbers: Thresholds) -> None:
+    """CloudWatch has WriteAccountLimitThrottleEvents of the table alone, its indexes' events included."""
+    found = evidence(
+        events(500), series("WriteAccountLimitThrottleEvents", 800), events(300, index="by_0"),
+        series("WriteKeyRangeThroughputThrottleEvents", index="by_0"), table=ON_DEMAND, indexes=1, minutes=1,
+    )  # fmt: skip
+    labels = diagnosed(found, numbers).labels
+    assert {(label.resource, label.constraint, label.throttles) for label in labels} == {
+        ("table", "account", 500),
+        ("by_0", "account", 300),
+    }
+
+
+COMPLETE = (
+    consumed(10, 10), events(None, None),
+    series("ConsumedReadCapacityUnits", 0, 0), series("ReadThrottleEvents"),
+)  # fmt: skip
+WITHOUT_THROTTLES: list[tuple[str, Evidence, str]] = [
+    ("CloudWatch published every minute", evidence(*COMPLETE, minutes=2), "none"),
+    ("the client recorded its seconds", evidence(seconds=client_seconds((range(60), 50, 0))), "none"),
+    ("one minute was never published", evidence(*COMPLETE, minutes=3), "undetermined"),
+    ("throttle events were never asked for", evidence(*COMPLETE[::2], minutes=2), "undetermined"),
+    ("nothing is known of an index", evidence(*COMPLETE, minutes=2, indexes=1), "undetermined"),
+    ("there is nothing at all", evidence(), "undetermined"),
+    ("the client sent nothing", evidence(seconds=[], throttles=[]), "undetermined"),
+]
+
+
+@pytest.mark.parametrize(
+    ("story", "found", "constraint"), WITHOUT_THROTTLES, ids=[r[0] for r in WITHOUT_THROTTLES]
+)
+def test_without_throttles(story: str, found: Evidence, constraint: str, numbers: Thresholds) -> None:
+    verdict = diagnosed(found, numbers).verdict
+    assert verdict.constraint == constraint
+    assert verdict.valid == (constraint == "none")
+    assert verdict.because
+
+
+def test_a_generator_that_was_the_limit_is_said_first(numbers: Thresholds) -> None:
+    manifest = Manifest.model_validate(
+        {"started_at": START, "table": {"name": "t"}, "generator": {"bound": True, "checks": ["CPU at 99 %"]}}
+    )
+    found = evidence(throttles=throttled(KEY_RANGE, range(10, 40)))
+    diagnosis = diagnosed(found, numbers, ClientFiles(manifest=manifest))
+    assert not diagnosis.verdict.valid
+    assert diagnosis.verdict.because[0].startswith("The load generator was the limit")
+    assert diagnosis.verdict.because[1] == "CPU at 99 %."
+    assert diagnosis.generator.bound
+
+
+EVEN = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 60, "share": 0.001}]}})
+HOT = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 540_000, "share": 0.5}]}})
+
+
+@pytest.mark.parametrize(("keys", "rule"), [(EVEN, "on-demand-not-grown"), (HOT, "reason-key-range")])
+def test_an_on_demand_table_that_has_not_grown_yet(keys: Keys, rule: str, numbers: Thresholds) -> None:
+    """4,000 units/s warm, 3,600 consumed, key-range reasons: with even keys it is not a hot key."""
+    found = evidence(
+        consumed(3_600, 3_600), throttles=throttled(KEY_RANGE, range(5, 110)), minutes=2,
+        table={**ON_DEMAND, "warm": {"write": 4_000}},
+    )  # fmt: skip
+    diagnosis = diagnosed(found, numbers, ClientFiles(keys=keys))
+    (label,) = diagnosis.labels
+    assert (label.constraint, label.rule) == ("partition", rule)
+    actions = {advice.action for advice in diagnosis.recommendations}
+    assert ({"ramp", "pre_warm"} <= actions) == (rule == "on-demand-not-grown")
+    assert ("shard_writes" in actions) == (rule == "reason-key-range")

@@ -1,0 +1,55 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat import numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (1803.4, "1,800"), (12.34, "12.3"), (0.01234, "0.0123"), (99.96, "100"), (1e7, "10,000,000"),
+     (300.0, "300"), (-2.5, "-2.5"), (None, "–"), (float("nan"), "–")],
+)  # fmt: skip
+def test_measured_quantities_have_three_digits(value, text):
+    assert numbers.measured(value) == text
+
+
+@given(st.floats(1e-6, 1e12))
+def test_measured_is_within_half_a_per_cent(value):
+    assert float(numbers.measured(value).replace(",", "")) == pytest.approx(value, rel=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.284, "28 %"), (0.0, "0 %"), (1.0, "100 %"), (0.9996, "99.9 %"), (0.004, "0.4 %"),
+     (0.00001, "under 0.1 %"),
+     (1.31, "131 %"), (None, "–")],
+)  # fmt: skip
+def test_a_share_never_rounds_to_all_or_nothing(share, text):
+    assert numbers.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (59.6, "1 min"),
+        (75, "1 min 15 s"),
+        (3600, "1 h"),
+        (90_061, "1 d 1 h"),
+        (7 * 86_400, "7 d"),
+    ],
+)
+def test_a_span_has_its_two_largest_units(seconds, text):
+    assert numbers.span(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.8412, "0.841 ms"), (12.34, "12.3 ms"), (1234.0, "1.23 s"), (None, "–")]
+)
+def test_durations_change_unit_at_a_second(value, text):
+    assert numbers.milliseconds(value) == text
+
+
+def test_a_noun_follows_its_count():
+    assert [numbers.some(1, "throttle"), numbers.some(2460, "throttle")] == ["1 throttle", "2,460 throttles"]

@@ -1,0 +1,186 @@
+"""Asking CloudWatch until its answer stands: throttled, cut short, failing, and what is known in the end."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsError
+
+from keyheat.evidence.cloudwatch import Answer, Source, published
+from keyheat.evidence.refusals import failure_of
+from keyheat.evidence.waiting import CLOUD, Pace
+from keyheat.runs import metrics
+from keyheat.runs.formats import TableFacts, Window
+
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+WINDOW = Window(start=START, end=START + timedelta(minutes=2))
+MINUTES = [START, START + timedelta(minutes=1)]
+WRITES = metrics.SeriesKey(metric=metrics.consumed("write"), statistic="Sum", period_s=60)
+EVENTS = metrics.SeriesKey(metric=metrics.throttle_events("write"), statistic="Sum", period_s=60)
+PACE = Pace(poll_s=10, limit_s=600)
+
+
+def error(code: str, status: int = 400) -> ClientError:
+    said = {"Error": {"Code": code, "Message": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(said, "GetMetricData")
+
+
+def result(key: metrics.SeriesKey, values: list[float], status: str = "Complete") -> dict[str, Any]:
+    return {
+        "Id": "q0", "Label": key.label, "StatusCode": status,
+        "Timestamps": MINUTES[: len(values)], "Values": values,
+    }  # fmt: skip
+
+
+def page(*results: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"MetricDataResults": list(results), **more}
+
+
+WHOLE = page(result(WRITES, [10.0, 20.0]))
+
+
+@dataclass
+class Told:
+    """A CloudWatch that says one thing after the other, the last one forever; under a clock of its own."""
+
+    says: list[Any]
+    now_s: float = WINDOW.end.timestamp()
+    asked_s: list[float] = field(default_factory=list)
+    shown: list[tuple[str, float]] = field(default_factory=list)
+    tokens: list[str | None] = field(default_factory=list)
+
+    def get_metric_data(self, **request: Any) -> Any:
+        self.tokens.append(request.get("NextToken"))
+        if request["MetricDataQueries"][0]["Id"] != "q0":
+            return page()
+        self.asked_s.append(self.now_s - WINDOW.end.timestamp())
+        said = self.says.pop(0) if len(self.says) > 1 else self.says[0]
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    def answer(self, pace: Pace = PACE) -> Answer:
+        source = Source(
+            client_factory=lambda _service: self, pace=pace, clock=lambda: self.now_s, sleep=self.sleep,
+            progress=lambda what, left_s: self.shown.append((what, left_s)),
+        )  # fmt: skip
+        return published(source, TableFacts(name="orders"), WINDOW)
+
+
+def test_two_answers_that_agree_end_it() -> None:
+    told = Told([page(result(WRITES, [10.0])), page(result(WRITES, [10.0, 15.0])), WHOLE])
+    found = told.answer()
+    assert found.points[WRITES] == dict(zip(MINUTES, [10.0, 20.0], strict=True))
+    assert (found.problems, told.asked_s) == ((), [0, 10, 20, 30])
+    assert told.shown[0] == ("CloudWatch to publish the last minute", 600)
+    assert told.shown[-1][0] == "CloudWatch's answer to settle"
+
+
+def test_throttled_calls_are_asked_less_and_less_often_and_it_is_said() -> None:
+    throttled = error("Throttling")
+    told = Told([throttled, throttled, throttled, throttled, throttled, WHOLE])
+    found = told.answer()
+    assert (found.problems, found.count) == ((), 2)
+    assert told.asked_s == [0, 20, 60, 140, 220, 300, 310]
+    assert {what for what, _ in told.shown[:300]} == {
+        "CloudWatch to take requests again: it throttles GetMetricData"
+    }
+
+
+def test_what_came_before_the_throttling_is_kept_and_the_limit_is_said() -> None:
+    told = Told([page(result(WRITES, [10.0, 20.0]), result(EVENTS, [1.0])), error("ThrottlingException")])
+    found = told.answer()
+    assert (found.count, told.asked_s[-1]) == (3, 600)
+    assert found.problems[-1] == (
+        "CloudWatch: it throttled GetMetricData for 600 s, the whole wait; `keyheat collect` asks again"
+    )
+
+
+def test_a_window_of_long_ago_is_asked_once_and_waited_for_only_where_no_answer_came() -> None:
+    old = WINDOW.end.timestamp() + 90_000
+    told = Told([WHOLE], now_s=old)
+    assert (told.answer().problems, len(told.asked_s)) == ((), 1)
+    told = Told([error("Throttling"), WHOLE], now_s=old)
+    assert (told.answer().count, told.asked_s) == (2, [90_000, 90_020])
+
+
+CUT_SHORT: list[tuple[str, dict[str, Any]]] = [
+    ("part of a series", page(result(WRITES, [10.0, 20.0]), result(EVENTS, [1.0], "PartialData"))),
+    ("an internal error of one", page(result(WRITES, [10.0, 20.0]), result(EVENTS, [], "InternalError"))),
+    ("a message", page(result(WRITES, [10.0, 20.0]), Messages=[{"Code": "Slow", "Value": "not all"}])),
+]
+
+
+@pytest.mark.parametrize(("_story", "cut"), CUT_SHORT)
+def test_an_answer_that_is_cut_short_is_asked_for_again(_story: str, cut: dict[str, Any]) -> None:
+    whole = page(result(WRITES, [10.0, 20.0]), result(EVENTS, [1.0, 2.0]))
+    found = Told([cut, whole]).answer()
+    assert (found.problems, found.count) == ((), 4)
+
+
+@pytest.mark.parametrize(("_story", "cut"), CUT_SHORT)
+def test_one_that_stays_cut_short_is_taken_and_said(_story: str, cut: dict[str, Any]) -> None:
+    told = Told([cut])
+    found = told.answer()
+    assert found.points[WRITES]
+    assert (len(found.problems), len(told.asked_s)) == (1, 5)
+
+
+def test_what_is_forbidden_is_not_asked_for_again() -> None:
+    found = (told := Told([page(result(WRITES, [1.0, 2.0]), result(EVENTS, [], "Forbidden"))])).answer()
+    assert found.problems == ("CloudWatch: Forbidden for WriteThrottleEvents/Sum/60/table",)
+    assert len(told.asked_s) == 2  # as for any answer: two that agree
+
+
+def test_an_answer_that_never_settles_is_taken_and_said() -> None:
+    changing = [page(result(WRITES, [10.0, float(n)])) for n in range(100)]
+    found = (told := Told(changing)).answer()
+    assert told.asked_s[-1] == 600
+    assert found.problems == (
+        "CloudWatch: what it says of the run still changed 600 s after its end; `keyheat collect` asks again",
+    )
+
+
+def test_a_service_that_never_answers_is_not_waited_for_to_the_end() -> None:
+    told = Told([ConnectTimeoutError(endpoint_url="https://monitoring.eu-west-1.amazonaws.com")])
+    found = told.answer(CLOUD)
+    assert len(told.asked_s) == 5
+    assert (found.count, "Connect timeout" in found.problems[0]) == (0, True)
+
+
+def test_a_token_that_has_expired_begins_again_with_the_first_page() -> None:
+    first = page(result(WRITES, [10.0]), NextToken="more")
+    told = Told([first, error("InvalidNextToken"), WHOLE])
+    assert (told.answer().count, told.tokens) == (2, [None, "more", None, None])
+
+
+def test_pages_in_any_order_and_twice_over_do_no_harm_and_none_is_followed_in_a_circle() -> None:
+    late = {**result(WRITES, [20.0]), "Timestamps": [MINUTES[1]]}
+    early = result(WRITES, [10.0])
+    pages = [page(late, NextToken="a"), page(early, NextToken="b"), page(early, NextToken="a")]
+    found = Told([*pages, *pages]).answer()
+    assert found.points[WRITES] == dict(zip(MINUTES, [10.0, 20.0], strict=True))
+    assert found.problems == ()
+
+
+KINDS: list[tuple[Exception, str]] = [
+    (error("Throttling"), "throttled"),
+    (error("com.amazonaws.cloudwatch#ThrottlingException"), "throttled"),
+    (error("Any", 429), "throttled"),
+    (error("InternalServiceFault", 500), "failed"),
+    (error("Any", 503), "failed"),
+    (error("InvalidNextToken"), "failed"),
+    (error("AccessDenied", 403), "refused"),
+    (error("ExpiredToken", 403), "refused"),
+    (ConnectTimeoutError(endpoint_url="https://a"), "failed"),
+    (NoCredentialsError(), "refused"),
+]
+
+
+@pytest.mark.parametrize(("raised", "kind"), KINDS)
+def test_kinds_of_failure(raised: Any, kind: str) -> None:
+    assert failure_of(raised) == kind

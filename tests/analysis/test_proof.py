@@ -1,0 +1,133 @@
+"""Whether a fix fixed it: what both sides have to show for each verdict, and what a month costs."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.advising.proof import HARDLY, Limit, Tried, dollars_per_month, once_dollars, proof_of
+from keyheat.analysis.measures.measured import Measured, Traffic
+from keyheat.plan.prices import WarmPrices, load_prices
+from keyheat.runs.formats import Diagnosis
+from keyheat.runs.manifest import Manifest
+from keyheat.scenario.overrides import overridden
+from keyheat.scenario.scenario import Scenario, load_scenario
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+HOT: Limit = ("partition", "table", "write")
+INDEX: Limit = ("table", "by-day", "write")
+ATTEMPTS = 100_000
+
+
+def traffic(attempts: int = 0, throttled: int = 0, units_per_s: float = 0.0) -> Traffic:
+    return Traffic(
+        attempts=attempts,
+        accepted=attempts - throttled,
+        throttled=throttled,
+        units=0.0,
+        units_per_s=units_per_s,
+    )
+
+
+def measured(throttled: int = 0, units_per_s: float = 0.0) -> Measured:
+    return Measured(
+        duration_s=50, write=traffic(ATTEMPTS, throttled, units_per_s), read=traffic(), throttling=None,
+        shards=1, counted={}, on_demand_dollars=None, provisioned_dollars=None,
+    )  # fmt: skip
+
+
+def run(*limits: tuple[Limit, int], valid: bool = True, name: str = "run") -> Tried:
+    """A run that was throttled so often by each limit, the heaviest first."""
+    (constraint, resource, direction), _ = limits[0] if limits else (("none", None, None), 0)
+    labels = [
+        {
+            "start": START, "end": START, "constraint": limit[0], "resource": limit[1], "direction": limit[2],
+            "throttles": count, "grade": "reason", "confidence": 0.9, "because": (),
+        }
+        for limit, count in limits
+    ]  # fmt: skip
+    verdict = {
+        "constraint": constraint, "resource": resource, "direction": direction, "grade": "reason",
+        "confidence": 0.9, "valid": valid, "because": (),
+    }  # fmt: skip
+    diagnosis = Diagnosis.model_validate(
+        {"verdict": verdict, "labels": labels, "generator": {"bound": False}, "coverage": {"minutes": 1}}
+    )
+    table: Any = {"name": "orders"}
+    return Tried(
+        folder=Path(name), diagnosis=diagnosis, manifest=Manifest(started_at=START, table=table),
+        measured=measured(sum(count for _limit, count in limits)), dollars_per_month=None,
+    )  # fmt: skip
+
+
+CALM, SPRINKLE = run(), run((HOT, int(ATTEMPTS * HARDLY)))
+BEFORE = run((HOT, 40_000))
+PROOFS: list[tuple[str, list[Tried], list[Tried], str, Limit | None]] = [
+    ("no throttle is left", [BEFORE], [CALM], "fixed", None),
+    ("hardly one is left", [BEFORE], [SPRINKLE], "fixed", None),
+    ("fewer are left, by the same limit", [BEFORE], [run((HOT, 5_000))], "not_fixed", HOT),
+    ("another limit is met", [BEFORE], [run((INDEX, 5_000))], "moved", INDEX),
+    ("another limit is met, the old one hardly", [BEFORE], [run((INDEX, 5_000), (HOT, 50))], "moved", INDEX),
+    ("both are met", [BEFORE], [run((INDEX, 9_000), (HOT, 5_000))], "not_fixed", HOT),
+    ("the original is calm now", [CALM], [CALM], "not_shown", None),
+    ("the original met another limit", [run((INDEX, 40_000))], [CALM], "not_shown", None),
+    ("one repetition is not fixed", [BEFORE, BEFORE], [CALM, run((HOT, 900))], "not_fixed", HOT),
+    ("one repetition did not throttle", [BEFORE, CALM], [CALM, CALM], "not_shown", None),
+    ("a run says nothing", [BEFORE], [run(valid=False)], "invalid", None),
+    ("there is no run", [BEFORE], [], "invalid", None),
+]
+
+
+@pytest.mark.parametrize(("story", "before", "after", "kind", "now"), PROOFS, ids=[one[0] for one in PROOFS])
+def test_what_both_sides_prove(
+    story: str, before: list[Tried], after: list[Tried], kind: str, now: Limit | None
+) -> None:
+    found = proof_of(HOT, before, after)
+    assert (found.kind, found.now) == (kind, now)
+
+
+@pytest.mark.parametrize(("resource", "kind"), [("table", "not_fixed"), ("by-day", "moved")])
+def test_what_lives_on_burst_is_not_fixed(resource: str, kind: str) -> None:
+    short: Limit = ("table", "table", "write")
+    living = replace(CALM, on_burst=(resource, "write", "More than it has."))
+    found = proof_of(short, [run((short, 40_000))], [CALM, living])
+    assert (found.kind, found.now, found.on_burst) == (
+        kind,
+        ("table", resource, "write"),
+        "More than it has.",
+    )
+
+
+def test_invalid_runs_are_named() -> None:
+    found = proof_of(HOT, [BEFORE], [run(valid=False, name="after-1")])
+    assert found.invalid == (Path("after-1"),)
+
+
+def scenario_of(name: str, *settings: str) -> Scenario:
+    return overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
+
+
+def test_a_month_is_what_is_provisioned_or_what_was_consumed() -> None:
+    prices = load_prices()
+    of = measured(units_per_s=100.0)
+    fixed = dollars_per_month(scenario_of("hotkey"), of, 1.0, prices)
+    hour = 4_000 * prices.provisioned.write_per_hour + 500 * prices.provisioned.read_per_hour
+    assert fixed == pytest.approx(730 * hour)
+    by_request = scenario_of("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
+    found = dollars_per_month(by_request, of, 0.1, prices)
+    assert found == pytest.approx(1_000 * 730 * 3_600 / 1e6 * prices.on_demand.write_per_million)
+    assert dollars_per_month(scenario_of("scale-down"), of, 1.0, prices) is None
+    assert dollars_per_month(scenario_of("auto-scaling-late"), of, 1.0, prices) is None
+
+
+def test_pre_warming_is_paid_once_for_what_is_not_there() -> None:
+    priced = load_prices().model_copy(update={"warm": WarmPrices(write_once=0.01, read_once=0.002)})
+    warm = scenario_of(
+        "too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=", "table.warm={write=9_000}"
+    )
+    assert once_dollars(warm, priced) == pytest.approx(5_000 * 0.01)
+    assert once_dollars(scenario_of("hotkey"), priced) is None
+    assert once_dollars(warm, priced.model_copy(update={"warm": None})) is None

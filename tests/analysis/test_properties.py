@@ -1,0 +1,181 @@
+"""Whatever the evidence is: no crash, no guess from nothing, no throttle lost, the same answer twice."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.model.resources import Cause, Direction, Refusal
+from keyheat.runs import metrics
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Diagnosis, Evidence
+from keyheat.runs.manifest import Keys
+
+NUMBERS = load_thresholds()
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+INDEXES = st.sampled_from([None, "by_country", "by_date", ""])
+DIRECTIONS = st.sampled_from(["read", "write"])
+QUANTITIES = st.one_of(
+    st.sampled_from([0.0, 1.0, 100.0, 6_000.0, 60_000.0, 1e300, 5e-324]),
+    st.floats(min_value=0, allow_nan=False, allow_infinity=False),
+)
+REASONS = st.one_of(
+    st.none(),
+    st.sampled_from([Refusal(i, d, c).reason for i in (None, "i") for d in Direction for c in Cause]),
+    st.text(max_size=20),
+)
+NEAR = st.integers(-3_600, 7_200).map(lambda s: START + timedelta(seconds=s))
+FAR = st.datetimes(timezones=st.just(UTC))
+TIMES = st.one_of(NEAR, NEAR, NEAR, FAR)
+PAIRS = st.one_of(st.none(), st.fixed_dictionaries({}, optional={"read": QUANTITIES, "write": QUANTITIES}))
+GENERAL = ("ReadThrottleEvents", "WriteThrottleEvents")
+NAMES = st.one_of(st.sampled_from(sorted({key.metric for key in metrics.series_keys()})), st.text(max_size=9))
+
+
+@st.composite
+def evidences(draw: st.DrawFn) -> Evidence:
+    """Any evidence that the format allows, most of it near the window."""
+    capacities = {"provisioned": PAIRS, "max_on_demand": PAIRS, "warm": PAIRS}
+    index = st.fixed_dictionaries(
+        {"name": INDEXES.filter(lambda name: name is not None)}, optional=capacities
+    )
+    whose = {"second": TIMES, "index": INDEXES, "direction": DIRECTIONS}
+    table = st.fixed_dictionaries(
+        {"name": st.just("t")},
+        optional={
+            "billing_mode": st.sampled_from(["PROVISIONED", "PAY_PER_REQUEST", None]),
+            "indexes": st.lists(index, max_size=2),
+            **capacities,
+        },
+    )
+    series = st.fixed_dictionaries(
+        {
+            "metric": NAMES,
+            "statistic": st.sampled_from(["Sum", "Sum", "Average"]),
+            "period_s": st.one_of(st.sampled_from([60, 60, 60, 300, 3_600]), st.integers(1, 10**12)),
+            "index": INDEXES,
+            "points": st.lists(st.tuples(TIMES, QUANTITIES), max_size=8),
+        }
+    )
+    counts = st.integers(0, 10**20)
+    throttle = {**whose, "reason": REASONS, "count": counts}
+    second = {**whose, "consumed": QUANTITIES, "attempts": counts, "throttled": counts}
+    start = draw(TIMES)
+    window = {"start": start, "end": draw(TIMES.filter(lambda end: end > start))}
+    return Evidence.model_validate(
+        {
+            "table": draw(table),
+            "window": window,
+            "series": draw(st.lists(series, max_size=8)),
+            "throttles": draw(st.one_of(st.none(), st.lists(st.fixed_dictionaries(throttle), max_size=8))),
+            "seconds": draw(st.one_of(st.none(), st.lists(st.fixed_dictionaries(second), max_size=8))),
+            "scale": draw(st.sampled_from([1.0, 1.0, 0.1, 1e-6, 1000.0])),
+        }
+    )
+
+
+UNITS = QUANTITIES.filter(lambda units: units <= 1e15)
+USE = {"key": st.just("k"), "units": UNITS, "share": st.floats(0, 1), "throttles": st.integers(0)}
+TOP = {"key": st.sampled_from("kl"), "units": UNITS}
+WINDOW = {
+    "start": NEAR,
+    "seconds": st.sampled_from([5, 0.001]),
+    "direction": DIRECTIONS,
+    "top": st.lists(st.fixed_dictionaries(TOP), max_size=3),
+}
+KEYS = st.builds(
+    lambda overall, windows: Keys.model_validate({"overall": overall, "windows": windows}),
+    st.dictionaries(DIRECTIONS, st.lists(st.fixed_dictionaries(USE), max_size=3)),
+    st.lists(st.fixed_dictionaries(WINDOW), max_size=4),
+)
+
+
+SENTENCE = re.compile(r"[A-Z0-9“](?!.*\d%)(?!.*\.\.).*\.", re.DOTALL)
+
+
+def sentences_of(found: Diagnosis) -> list[str]:
+    """All that a person reads of a diagnosis."""
+    said = [*found.verdict.because, *found.generator.checks]
+    said += [line for label in found.labels for line in label.because]
+    return said + [text for advice in found.recommendations for text in (advice.why, advice.expected)]
+
+
+def diagnosed(evidence: Evidence, client: ClientFiles | None = None) -> Diagnosis:
+    return diagnose(evidence, client=client, thresholds=NUMBERS, scenario=None)
+
+
+@given(evidences(), st.one_of(st.none(), KEYS.map(lambda keys: ClientFiles(keys=keys))))
+@settings(max_examples=150, deadline=None)
+def test_any_evidence_gets_an_answer_that_its_own_format_allows(evidence: Evidence, client: Any) -> None:
+    found = diagnosed(evidence, client)
+    assert Diagnosis.model_validate(found.model_dump(mode="json")) == found
+    assert found == diagnosed(evidence, client)
+    for said in sentences_of(found):
+        assert SENTENCE.fullmatch(said.replace("0..N-1", "")), said
+    for label in found.labels:
+        assert label.because
+        assert label.throttles > 0
+        assert label.start < label.end
+        assert (label.grade == "none") == (label.constraint == "undetermined") == (label.confidence == 0)
+
+
+@given(evidences())
+@settings(max_examples=60, deadline=None)
+def test_no_constraint_is_guessed_without_consumption_or_capacity(evidence: Evidence) -> None:
+    """Throttle counts alone, of no stated cause, say nothing about partition or table."""
+    bare = evidence.model_copy(
+        update={
+            "series": tuple(s for s in evidence.series if s.metric in GENERAL),
+            "throttles": tuple(t.model_copy(update={"reason": None}) for t in evidence.throttles or ()),
+            "seconds": None,
+        }
+    )
+    assert {label.constraint for label in diagnosed(bare).labels} <= {"undetermined"}
+
+
+@given(evidences())
+@settings(max_examples=60, deadline=None)
+def test_no_throttles_anywhere_yields_no_label(evidence: Evidence) -> None:
+    calm = evidence.model_copy(
+        update={
+            "series": tuple(s for s in evidence.series if "Throttle" not in s.metric),
+            "throttles": (),
+            "seconds": tuple(s.model_copy(update={"throttled": 0}) for s in evidence.seconds or ()),
+        }
+    )
+    found = diagnosed(calm)
+    assert found.labels == ()
+    assert found.verdict.constraint in ("none", "undetermined")
+    assert found.recommendations == ()
+
+
+@given(st.integers(0, 2**32), st.floats(1, 3_900), st.integers(1, 30))
+@settings(max_examples=30, deadline=None)
+def test_calm_noise_yields_none(seed: int, level: float, minutes: int) -> None:
+    """Consumption that goes up and down below what is provisioned, seeded, is not a finding."""
+    rng = Random(seed)
+    at = [START + timedelta(minutes=minute) for minute in range(minutes)]
+    series = [
+        {"metric": name, "statistic": "Sum", "period_s": 60, "points": points}
+        for direction in ("Read", "Write")
+        for name, points in (
+            (f"Consumed{direction}CapacityUnits", [(t, rng.uniform(0, level) * 60) for t in at]),
+            (f"{direction}ThrottleEvents", []),
+        )
+    ]
+    evidence = Evidence.model_validate(
+        {
+            "table": {"name": "t", "provisioned": {"read": 4_000, "write": 4_000}},
+            "window": {"start": at[0], "end": at[-1] + timedelta(minutes=1)},
+            "series": series,
+        }
+    )
+    found = diagnosed(evidence)
+    assert found.labels == ()
+    assert found.verdict.constraint == "none"
+    assert found.verdict.valid

@@ -1,0 +1,65 @@
+"""Quotas as an account tells them, and what is said where it does not."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from keyheat.evidence.quotas import account_quotas
+from keyheat.model.resources import Throughput
+
+ANSWER = {
+    "AccountMaxReadCapacityUnits": 100_000,
+    "AccountMaxWriteCapacityUnits": 90_000,
+    "TableMaxReadCapacityUnits": 50_000,
+    "TableMaxWriteCapacityUnits": 45_000,
+}
+
+
+@pytest.fixture
+def stubbed() -> Iterator[tuple[Any, Stubber]]:
+    client = boto3.client(
+        "dynamodb", region_name="eu-west-1", aws_access_key_id="none", aws_secret_access_key="none"
+    )
+    with Stubber(client) as stubber:
+        yield client, stubber
+        stubber.assert_no_pending_responses()
+    client.close()
+
+
+def test_an_account_says_its_quotas(stubbed: tuple[Any, Stubber]) -> None:
+    client, stubber = stubbed
+    stubber.add_response("describe_limits", ANSWER, {})
+    found = account_quotas(lambda service: {"dynamodb": client}[service])
+    assert found.table == Throughput(50_000, 45_000)
+    assert found.account == Throughput(100_000, 90_000)
+    assert found.source == "account"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("AccessDeniedException", "may not call dynamodb:DescribeLimits"),
+        ("UnknownOperationException", "the target does not know DescribeLimits"),
+        ("ThrottlingException", "ThrottlingException"),
+    ],
+)
+def test_quotas_that_are_not_told_are_unknown_and_why(
+    stubbed: tuple[Any, Stubber], code: str, words: str
+) -> None:
+    client, stubber = stubbed
+    stubber.add_client_error("describe_limits", code, "no")
+    found = account_quotas(lambda _service: client)
+    assert found.source == "unknown"
+    assert words in str(found.problem)
+
+
+def test_an_endpoint_that_nobody_reaches_is_said() -> None:
+    from keyheat.evidence.clients import boto3_clients
+
+    factory = boto3_clients(endpoint_url="http://127.0.0.1:9", local=True)
+    found = account_quotas(factory)
+    assert found.source == "unknown"
+    assert "127.0.0.1:9" in str(found.problem)

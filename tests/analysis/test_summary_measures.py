@@ -1,0 +1,189 @@
+"""How measures are taken: from rows of seconds that are written down here, and from scenarios."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow as pa
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from keyheat.analysis.measures.catalogue import ABSENCES, MEASURES, Absence
+from keyheat.analysis.measures.sides import sides_of
+from keyheat.analysis.measures.taking import TAKEN, Measured, Run
+from keyheat.runfiles import SECONDS_SCHEMA
+from keyheat.runs.capabilities import Capabilities, Finding
+from keyheat.runs.formats import TableFacts
+from keyheat.runs.manifest import Manifest
+from keyheat.scenario.overrides import overridden
+from keyheat.scenario.scenario import Scenario, load_scenario
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+START_S = 1_800_000_000
+UNITS = 100.0  # accepted in each second below
+
+
+def row(second: int, *, index: str | None = None, direction: str = "write", **more: Any) -> dict[str, Any]:
+    return {
+        "second": START_S + second, "index": index, "direction": direction, "operation": "PutItem",
+        "attempts": 100, "accepted": 100, "throttled": 0, "errors": 0, "consumed_units": UNITS, **more,
+    }  # fmt: skip
+
+
+def run_of(*rows: dict[str, Any], scenario: Scenario | Absence = "no_file", **manifest: Any) -> Run:
+    return Run(
+        manifest=Manifest(
+            started_at=datetime.fromtimestamp(START_S, UTC),
+            **{"table": TableFacts(name="orders"), "target": "local", **manifest},
+        ),
+        scenario=scenario,
+        sides=sides_of(pa.Table.from_pylist(list(rows), schema=SECONDS_SCHEMA)) or "not_sent",
+        accepted="not_simulated",
+    )
+
+
+def drawn(picture: str) -> Run:
+    """A second for each sign: `.` nothing throttles, `x` something does, `_` nothing is attempted."""
+    rows = [row(second, throttled=20 * (sign == "x")) for second, sign in enumerate(picture) if sign != "_"]
+    return run_of(*rows)
+
+
+def test_every_measure_of_the_catalogue_is_taken_and_every_absence_has_words() -> None:
+    assert TAKEN.keys() == MEASURES.keys()
+    assert ABSENCES.keys() == set(get_args(Absence))
+    assert all(name == measure.name for name, measure in MEASURES.items())
+
+
+@pytest.mark.parametrize(
+    ("picture", "first", "recovery"),
+    [
+        ("............", "no_throttles", "no_throttles"),
+        ("..x..........", 2, 1),  # ten quiet seconds follow
+        ("..x.........", 2, "not_recovered"),  # nine, and then the load was over
+        ("..........x", 10, "not_recovered"),
+        ("x..x..........", 0, 4),
+        ("x.........x..........", 0, 11),  # nine quiet seconds are no recovery
+        ("x..........x", 0, 1),  # it had recovered, whatever came later
+        ("x__________..", 0, "not_recovered"),  # a second without attempts proves nothing
+        ("x.....____.....", 0, 1),
+    ],
+)
+def test_first_throttle_and_recovery(picture: str, first: Measured, recovery: Measured) -> None:
+    run = drawn(picture)
+    assert TAKEN["first_throttle_s"](run) == first
+    assert TAKEN["recovery_s"](run) == recovery
+
+
+def test_a_throttle_that_an_index_refused_counts_once() -> None:
+    rows = [
+        row(second, index=index, throttled=3 * (second == 2))
+        for second in range(4)
+        for index in (None, "by-day")
+    ]
+    assert TAKEN["first_throttle_s"](run_of(*rows)) == 2
+    assert TAKEN["throttle_share"](run_of(*rows)) == pytest.approx(3 / 400)
+
+
+def test_a_rate_is_that_of_the_whole_seconds_and_a_gap_is_time_in_which_nothing_was_accepted() -> None:
+    partial = [row(0, consumed_units=3.0), row(5, consumed_units=7.0)]
+    run = run_of(
+        *partial, row(1), row(2), row(4), row(2, index="by-day", operation=None, consumed_units=20.0)
+    )
+    assert TAKEN["accepted_units_per_s.write"](run) == pytest.approx((100 + 120 + 0 + 100) / 4)
+    assert TAKEN["accepted_units_per_s.read"](run) == "not_sent"
+
+
+def test_what_was_all_refused_is_a_real_zero() -> None:
+    refused = [row(second, accepted=0, throttled=100, consumed_units=0.0) for second in range(6)]
+    run = run_of(*refused)
+    assert TAKEN["accepted_units_per_s.write"](run) == 0
+    assert TAKEN["throttle_share"](run) == 1
+    assert TAKEN["units_per_operation.write"](run) == "none_accepted"
+
+
+def test_a_load_of_less_than_three_whole_seconds_has_no_rate() -> None:
+    assert TAKEN["accepted_units_per_s.write"](drawn("....")) == "too_short"
+    assert TAKEN["accepted_units_per_s.write"](drawn(".....")) == UNITS
+
+
+def test_throttled_of_all_attempts_of_both_directions() -> None:
+    run = run_of(row(0, throttled=50), row(0, direction="read", attempts=300))
+    assert TAKEN["throttle_share"](run) == pytest.approx(50 / 400)
+
+
+def test_the_knee_is_the_best_ten_seconds_before_the_first_throttle() -> None:
+    rising = [row(second, consumed_units=10.0 * second) for second in range(20)]
+    run = run_of(*rising, row(20, throttled=1, consumed_units=9_000.0), row(21))
+    assert TAKEN["knee_units_per_s"](run) == pytest.approx(10 * (10 + 19) / 2)
+    assert TAKEN["knee_units_per_s"](drawn("..........x.")) == "throttled_at_once"  # nine whole ones before
+    assert TAKEN["knee_units_per_s"](drawn("...........x")) == UNITS
+    assert TAKEN["knee_units_per_s"](drawn("............")) == "no_throttles"
+
+
+def test_units_per_operation_are_exact_where_each_second_has_the_same() -> None:
+    same = run_of(row(0), row(1, accepted=10, consumed_units=10.0))
+    assert TAKEN["units_per_operation.write"](same) == 1
+    differs = run_of(row(0), row(1, accepted=10, consumed_units=30.0))
+    assert TAKEN["units_per_operation.write"](differs) == "varies"
+    assert TAKEN["mean_units_per_operation.write"](differs) == pytest.approx(130 / 110)
+    simulated = replace(differs, manifest=differs.manifest.model_copy(update={"target": "simulated"}))
+    assert TAKEN["units_per_operation.write"](simulated) == pytest.approx(130 / 110)
+
+
+def test_writes_are_amplified_by_the_indexes() -> None:
+    run = run_of(row(0), row(0, index="by-day", attempts=0, accepted=0, consumed_units=200.0))
+    assert TAKEN["write_amplification"](run) == 3
+    assert TAKEN["units_per_operation.write"](run) == 3
+    assert TAKEN["write_amplification"](drawn("..")) == 1
+
+
+def test_wrong_units_of_an_endpoint_are_no_measure() -> None:
+    wrong = Capabilities(
+        source="probed", product="another", findings={"write_units": Finding(answer="no", seen="1 for all")}
+    )
+    run = replace(drawn("......"), manifest=drawn("......").manifest.model_copy(update={"endpoint": wrong}))
+    of_units = {name for name in TAKEN if "units" in name or name == "write_amplification"}
+    taken = {name: TAKEN[name](run) for name in of_units}
+    assert {name for name, value in taken.items() if value == "wrong_units"} >= {
+        "units_per_operation.write", "mean_units_per_operation.write", "write_amplification",
+        "accepted_units_per_s.write",
+    }  # fmt: skip
+    assert TAKEN["throttle_share"](run) == 0
+
+
+def test_nothing_attempted_is_nothing_sent() -> None:
+    run = run_of()
+    assert {TAKEN[name](run) for name in ("throttle_share", "first_throttle_s", "recovery_s")} == {"not_sent"}
+
+
+def test_percentiles_are_in_milliseconds() -> None:
+    histogram = HdrHistogram(1, 60_000_000, 3)
+    for value_us in [1_000] * 98 + [9_000] * 2:
+        histogram.record_value(value_us)
+    run = replace(drawn("..."), accepted=histogram)
+    assert TAKEN["p50_ms"](run) == pytest.approx(1, rel=0.01)
+    assert TAKEN["p99_ms"](run) == pytest.approx(9, rel=0.01)
+
+
+def needed(name: str, *settings: str) -> Measured:
+    scenario = overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
+    return TAKEN["shards_needed"](run_of(scenario=scenario))
+
+
+def test_the_shards_that_the_simulator_needs() -> None:
+    assert needed("hotkey") == 4
+    assert needed("hotkey", "load.requests_per_s=1_000") == 1
+    assert needed("too-small") == "no_number"
+
+
+def test_a_day_of_a_load_that_stays_the_same_is_told_from_a_minute_of_it() -> None:
+    assert needed("hotkey", "load.duration_s=86_400") == needed("hotkey", "load.duration_s=60") == 4
+
+
+def test_where_shards_are_no_question_of_the_simulator() -> None:
+    assert needed("replay") == "not_simulated"
+    assert needed("dynamic-sharding") == "not_simulated"
+    shape = 'load.shape={kind="ramp", from_per_s=1, to_per_s=2_000}'
+    assert needed("hotkey", shape, "load.duration_s=900") == "too_long"
+    assert needed("user-id", "keys.keys=1_000_000") == "too_large"

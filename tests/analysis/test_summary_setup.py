@@ -1,0 +1,112 @@
+"""What makes two runs the same measurement, and what does not."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.measures.setup import in_words, scenario_digest, setup_of
+from keyheat.runs.formats import Capacity, IndexFacts, TableFacts
+from keyheat.runs.manifest import Machine, Manifest
+from keyheat.scenario.overrides import overridden
+from keyheat.scenario.scenario import load_scenario
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+GIB = 1 << 30
+
+
+def digest(name: str, *settings: str, **fields: Any) -> str:
+    scenario = overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
+    return scenario_digest(scenario.model_dump(mode="json") | fields)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'name="other"', 'question="other?"', "seed=9", "thresholds.p99_ms_max=5", "budget.minutes=5",
+        'table.name="other-table"', "table.provisioned.write=1_000", "local.scale=0.5",
+        "table.indexes[0].provisioned.write=7", 'table.on_end="keep"',
+        "load.spawn_per_s=50",  # the default, said
+    ],
+)  # fmt: skip
+def test_words_and_what_the_table_says_itself_are_not_in_the_digest(setting: str) -> None:
+    assert digest("leaderboard", setting) == digest("leaderboard")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "load.requests_per_s=999", "load.item_bytes=2_000", "load.duration_s=7", "keys.keys=7",
+        'table.indexes[0].projection="ALL"', 'table.sort_key="sk"', 'load.arrivals="poisson"',
+    ],
+)  # fmt: skip
+def test_what_decides_what_is_sent_is_in_the_digest(setting: str) -> None:
+    assert digest("leaderboard", setting) != digest("leaderboard")
+
+
+def test_a_trace_is_the_same_wherever_it_lies() -> None:
+    assert digest("replay", 'keys.trace="/elsewhere/example.csv"') == digest("replay")
+    assert digest("replay", 'keys.trace="/elsewhere/other.csv"') != digest("replay")
+
+
+def test_a_scenario_of_another_version_counts_as_it_is_written() -> None:
+    newer = digest("hotkey", new_field=3)
+    assert newer == digest("hotkey", 'name="other"', new_field=3)
+    assert newer != digest("hotkey")
+
+
+def manifest(**fields: Any) -> Manifest:
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    return Manifest(**{"started_at": at, "table": TableFacts(name="orders"), "target": "local", **fields})
+
+
+PAIR = Capacity(read=5, write=10)
+INDEX = IndexFacts(name="by-day", provisioned=PAIR, warm=PAIR)
+
+
+def test_the_tables_facts_are_flat_and_warm_throughput_only_limits_what_is_paid_by_request() -> None:
+    table = TableFacts(
+        name="orders", arn="arn:aws:dynamodb:eu-west-1:123456789012:table/orders", billing_mode="PROVISIONED",
+        provisioned=PAIR, warm=Capacity(read=12_000, write=4_000), has_lsi=False, indexes=(INDEX,),
+    )  # fmt: skip
+    assert setup_of(manifest(table=table)).table == {
+        "billing_mode": "PROVISIONED", "has_lsi": False, "provisioned.read": 5, "provisioned.write": 10,
+        "indexes.by-day.provisioned.read": 5, "indexes.by-day.provisioned.write": 10,
+    }  # fmt: skip
+    on_demand = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST", warm=PAIR)
+    assert setup_of(manifest(table=on_demand, existing=True)).table == {
+        "name": "orders", "billing_mode": "PAY_PER_REQUEST", "has_lsi": None, "max_on_demand.read": None,
+        "max_on_demand.write": None, "warm.read": 5, "warm.write": 10,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("simulated", "simulated"),
+        ("local", "local"),
+        ("https://dynamodb.eu-west-1.amazonaws.com", "aws"),
+        ("https://123456789012.ddb.eu-west-1.amazonaws.com", "aws"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+    ],
+)
+def test_the_target_in_a_word(target: str, said: str) -> None:
+    assert setup_of(manifest(target=target)).target == said
+
+
+def test_a_machine_is_its_cores_its_memory_and_its_model() -> None:
+    machine = Machine(cores=2, memory_bytes=24 * GIB, cpu="Some CPU")
+    assert in_words(machine) == "2 cores, 24 GiB, Some CPU"
+    here = setup_of(manifest(machine=machine))
+    assert here.machine_says == "2 cores, 24 GiB, Some CPU"
+    same = machine.model_copy(update={"memory_bytes": 24 * GIB - 300_000_000})
+    assert setup_of(manifest(machine=same)).machine == here.machine
+    for change in ({"cores": 4}, {"memory_bytes": 32 * GIB}, {"cpu": "Another"}):
+        assert setup_of(manifest(machine=machine.model_copy(update=change))).machine != here.machine
+
+
+def test_a_simulated_run_has_no_machine() -> None:
+    machine = Machine(cores=2, memory_bytes=24 * GIB, cpu="Some CPU")
+    assert setup_of(manifest(target="simulated", machine=machine)).machine is None
+    assert setup_of(manifest()).machine is None  # a run of before: nobody looked

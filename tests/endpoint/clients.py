@@ -1,0 +1,111 @@
+"""Clients for tests: unmodified boto3, over a socket or straight into a service of this process."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.config import Config
+
+from keyheat.endpoint.items.data import DATA
+from keyheat.endpoint.server import build_router
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.tables.control import CONTROL
+from keyheat.endpoint.wire.router import Router
+
+START_S = 1_800_000_000.0  # begins a minute, and a period of five
+
+
+def client(service: str, url: str, **config: Any) -> Any:
+    """An unmodified boto3 client: dummy credentials, retries off."""
+    return boto3.client(
+        service,
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(retries={"total_max_attempts": 1}, **config),
+    )
+
+
+@dataclass(slots=True)
+class FakeClock:
+    """Epoch seconds that move when a test says so."""
+
+    now_s: float = START_S
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def advance(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+class Body(BytesIO):
+    """A response body as botocore reads it."""
+
+    def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
+        yield self.read()
+
+
+@dataclass(slots=True)
+class Direct:
+    """Stands where botocore keeps its HTTP session, and asks the router without a socket."""
+
+    router: Router
+
+    def send(self, request: AWSPreparedRequest) -> AWSResponse:
+        headers = {
+            name.lower().encode(): value if isinstance(value, bytes) else str(value).encode()
+            for name, value in request.headers.items()
+        }
+        body = request.body or b""
+        split = urlsplit(request.url)
+        url = f"{split.path}?{split.query}" if split.query else split.path
+        raw = self.router.answer(
+            request.method.encode(), url.encode(), headers, body if isinstance(body, bytes) else body.encode()
+        )
+        status, answered, content = taken_apart(raw)
+        return AWSResponse(request.url, status, answered, Body(content))
+
+    def close(self) -> None: ...
+
+
+def taken_apart(raw: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers with lower-case names, and body of one whole response."""
+    head, _, body = raw.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    return int(first.split()[1]), headers, body
+
+
+@dataclass(slots=True)
+class ServiceApp:
+    """A whole endpoint without sockets or processes, whose clock tests move."""
+
+    clock: FakeClock
+    service: Service
+    router: Router
+    ddb: Any = field(init=False)
+    cloudwatch: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ddb = self.client("dynamodb")
+        self.cloudwatch = self.client("cloudwatch")
+
+    def client(self, service: str) -> Any:
+        """An unmodified boto3 client that talks to this service."""
+        made = client(service, "http://in.process")
+        made._endpoint.http_session = Direct(self.router)
+        return made
+
+
+def service_app_at(*, scale: float = 1.0, publish_delay_s: float = 0.0, **more: Any) -> ServiceApp:
+    """A service in this process, and its clients."""
+    clock = FakeClock()
+    service = Service(clock=clock, scale=scale, seed=1, **more)
+    router = build_router(service, CONTROL, DATA, publish_delay_s=publish_delay_s)
+    return ServiceApp(clock, service, router)

@@ -1,0 +1,96 @@
+"""Whatever JSON arrives, an answer or one of DynamoDB's errors goes back, never anything else."""
+
+import base64
+import copy
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+from botocore import xform_name
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.items.data import DATA
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.tables.control import CONTROL
+from tests.endpoint.clients import FakeClock
+from tests.endpoint.generated import TABLE, Operation, operations
+
+HANDLERS = {xform_name(name): handler for name, handler in DATA.items()}
+JUNK: list[Any] = [
+    None, True, 0, -1, 1.5, "", ":p", "x", "#g", "a = b", "SET x", "size(x) > :v", "a[0].b", [], {}, [{}],
+    [None], {"S": 1}, {"S": "a"}, {"N": "x"}, {"N": "1"}, {"SS": [1]}, {"SS": "a"}, {"L": [1]},
+    {"M": {"a": 1}}, {"M": []}, {"B": "%%%"}, {"BS": ["!"]}, {"NULL": "x"}, {"BOOL": "x"}, {"a": None},
+    {"": {}}, 2**40,
+]  # fmt: skip
+MEMBERS = ["", "Put", "ConditionExpression", "ProjectionExpression", "Select", "Limit", "ExclusiveStartKey"]
+EXPECTED = {
+    "ValidationException", "SerializationException", "ConditionalCheckFailedException",
+    "ResourceNotFoundException", "TransactionCanceledException",
+}  # fmt: skip
+
+
+def as_json(value: Any) -> Any:
+    """The request as it stands on the wire."""
+    if isinstance(value, dict):
+        return {name: as_json(content) for name, content in value.items()}
+    if isinstance(value, list):
+        return [as_json(content) for content in value]
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container in the request with each of its keys."""
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in list(keys):
+        yield value, key
+        yield from places(value[key])
+
+
+def damaged(request: Any, chance: random.Random) -> Any:
+    """The request with one or two of its parts removed, replaced or added."""
+    request = copy.deepcopy(request)
+    for _ in range(chance.choice([1, 1, 2])):
+        container, key = chance.choice([*places(request), (request, "TableName")])
+        what = chance.random()
+        if what < 0.2 and isinstance(container, dict):
+            container.pop(key, None)
+        elif what < 0.3 and isinstance(container, dict):
+            container[chance.choice(MEMBERS)] = copy.deepcopy(chance.choice(JUNK))
+        else:
+            container[key] = copy.deepcopy(chance.choice(JUNK))
+    return request
+
+
+def a_service() -> Service:
+    clock = FakeClock()
+    service = Service(clock=clock, scale=1e6)
+    CONTROL["CreateTable"](service, {"TableName": "orders", **copy.deepcopy(TABLE)})
+    clock.advance(60)
+    return service
+
+
+SERVICE = a_service()
+
+
+@settings(
+    max_examples=200,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(operations, st.integers(0, 2**32))
+def test_damaged_requests_get_an_answer(operation: Operation, seed: int) -> None:
+    chance = random.Random(seed)
+    whole = as_json(operation.on("orders").request)
+    for _ in range(10):
+        request = damaged(whole, chance)
+        try:
+            answer = HANDLERS[operation.name](SERVICE, request)
+        except ServiceError as error:
+            assert error.code in EXPECTED  # noqa: PT017
+            orjson.dumps(error.body())
+        else:
+            orjson.loads(answer if isinstance(answer, bytes) else orjson.dumps(answer))

@@ -1,0 +1,153 @@
+"""BatchWriteItem and BatchGetItem: limits, costs, and what comes back unprocessed."""
+
+from typing import Any
+
+import pytest
+
+from tests.endpoint.ordering import first_refused, key, ordered, refused, small
+
+
+def put(item: dict[str, Any]) -> dict[str, Any]:
+    return {"PutRequest": {"Item": item}}
+
+
+def delete(named: dict[str, Any]) -> dict[str, Any]:
+    return {"DeleteRequest": {"Key": named}}
+
+
+@pytest.fixture
+def orders(service_app: Any) -> Any:
+    return ordered(service_app)
+
+
+def test_puts_and_deletes_are_done_and_billed_one_by_one(orders: Any) -> None:
+    orders.put_item(TableName="orders", Item=key("a", 9))
+    answer = orders.batch_write_item(
+        RequestItems={
+            "orders": [
+                put({**key("a", 1), "x": {"S": "x" * 500}}),
+                put({**key("a", 2), "x": {"S": "x" * 3500}}),
+                delete(key("a", 9)),
+                delete(key("a", 10)),
+            ]
+        },
+        ReturnConsumedCapacity="INDEXES",
+        ReturnItemCollectionMetrics="SIZE",
+    )
+    assert answer["UnprocessedItems"] == {}
+    assert answer["ConsumedCapacity"] == [
+        {"TableName": "orders", "CapacityUnits": 7.0, "Table": {"CapacityUnits": 7.0}}
+    ]
+    assert len(answer["ItemCollectionMetrics"]["orders"]) == 4
+    assert [item["sk"]["N"] for item in orders.scan(TableName="orders")["Items"]] == ["1", "2"]
+
+
+def test_reads_are_rounded_up_one_by_one(orders: Any) -> None:
+    for number, size in enumerate((1500, 6500)):
+        orders.put_item(TableName="orders", Item={**key("a", number), "x": {"S": "x" * size}})
+    for consistent, units in ((True, 4.0), (False, 2.0)):
+        answer = orders.batch_get_item(
+            RequestItems={
+                "orders": {
+                    "Keys": [key("a", 0), key("a", 1), key("a", 2)],
+                    "ConsistentRead": consistent,
+                    "ProjectionExpression": "#s",
+                    "ExpressionAttributeNames": {"#s": "sk"},
+                }
+            },
+            ReturnConsumedCapacity="TOTAL",
+        )
+        assert answer["Responses"] == {"orders": [{"sk": {"N": "0"}}, {"sk": {"N": "1"}}]}
+        assert answer["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": units}]
+
+
+@pytest.mark.parametrize(
+    ("requests", "message"),
+    [
+        ([put(key("a", 1)), delete(key("a", 1))], "Provided list of item keys contains duplicates"),
+        ([put(key("a", number)) for number in range(26)], "less than or equal to 25"),
+        ([{**put(key("a", 1)), **delete(key("a", 2))}], "every entry of BatchWriteItem has one request"),
+        ([{}], "every entry of BatchWriteItem has one request"),
+        ([put({"pk": {"S": "a"}})], "Missing the key sk in the item"),
+        ([delete({"pk": {"S": "a"}})], "The provided key element does not match the schema"),
+        (
+            [put({**key("a", 1), "x": {"S": "x" * 409_600}})],
+            "Item size has exceeded the maximum allowed size",
+        ),
+    ],
+)
+def test_what_is_no_batch_of_writes_is_refused(orders: Any, requests: list[Any], message: str) -> None:
+    error = refused(orders.batch_write_item, RequestItems={"orders": requests})["Error"]
+    assert error["Code"] == "ValidationException"
+    assert message in error["Message"]
+    assert orders.scan(TableName="orders")["Count"] == 0
+
+
+def test_what_is_no_batch_of_reads_is_refused(orders: Any) -> None:
+    twice = refused(orders.batch_get_item, RequestItems={"orders": {"Keys": [key("a", 1), key("a", 1)]}})
+    assert "duplicates" in twice["Error"]["Message"]
+    many = refused(
+        orders.batch_get_item, RequestItems={"orders": {"Keys": [key("a", number) for number in range(101)]}}
+    )
+    assert "less than or equal to 100" in many["Error"]["Message"]
+    absent = refused(orders.batch_get_item, RequestItems={"nothing": {"Keys": [key("a", 1)]}})
+    assert absent["Error"]["Code"] == "ResourceNotFoundException"
+
+
+def throttled_requests(app: Any, operation: str) -> float:
+    """ThrottledRequests of the operation so far."""
+    now_s = app.clock.now_s
+    series = app.service.catalog.get("small").model.minutes.series("small", now_s - 3600, now_s + 60)
+    return sum(
+        point.sum
+        for one in series
+        if one.metric == "ThrottledRequests" and ("Operation", operation) in one.dimensions
+        for point in one.points
+    )
+
+
+def test_refused_writes_come_back_and_only_an_empty_batch_is_an_error(service_app: Any) -> None:
+    ddb = small(service_app)
+    ddb.put_item(TableName="small", Item={"pk": {"S": "uneven"}, "x": {"S": "x" * 30_000}})
+    batch = [put({"pk": {"S": str(number)}, "x": {"S": "x" * 40_000}}) for number in range(25)]
+    answers: list[Any] = []
+    _, error = first_refused(
+        lambda _: answers.append(
+            ddb.batch_write_item(RequestItems={"small": batch}, ReturnConsumedCapacity="TOTAL")
+        )
+    )
+    assert error.get("ThrottlingReasons") or error.get("throttlingReasons")
+    lefts = [answer["UnprocessedItems"].get("small", []) for answer in answers]
+    assert any(lefts)
+    for answer, left in zip(answers, lefts, strict=True):
+        assert answer["ConsumedCapacity"][0]["CapacityUnits"] == 40.0 * (25 - len(left))
+    assert throttled_requests(service_app, "BatchWriteItem") == 1
+
+
+def test_refused_reads_come_back_with_how_they_were_asked(service_app: Any) -> None:
+    ddb = small(service_app)
+    for number in range(4):
+        ddb.put_item(TableName="small", Item={"pk": {"S": str(number)}, "x": {"S": "x" * 200_000}})
+        service_app.clock.advance(600)
+    asked = {"Keys": [{"pk": {"S": str(number)}} for number in range(4)], "ConsistentRead": True}
+    answers: list[Any] = []
+    first_refused(lambda _: answers.append(ddb.batch_get_item(RequestItems={"small": asked})))
+    partial = [answer for answer in answers if answer["UnprocessedKeys"]]
+    assert partial
+    for answer in partial:
+        left = answer["UnprocessedKeys"]["small"]
+        assert left["ConsistentRead"] is True
+        assert len(left["Keys"]) + len(answer["Responses"]["small"]) == 4
+    assert throttled_requests(service_app, "BatchGetItem") == 1
+
+
+def test_past_16_megabytes_keys_come_back(service_app: Any) -> None:
+    service_app.service.scale = 1000.0
+    ddb = ordered(service_app)
+    keys = [key("a", number) for number in range(50)]
+    for named in keys:
+        ddb.put_item(TableName="orders", Item={**named, "x": {"S": "x" * 400_000}})
+        service_app.clock.advance(1)
+    answer = ddb.batch_get_item(RequestItems={"orders": {"Keys": keys}})
+    assert len(answer["Responses"]["orders"]) == 41
+    assert answer["UnprocessedKeys"] == {"orders": {"Keys": keys[41:]}}

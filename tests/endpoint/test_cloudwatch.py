@@ -1,0 +1,233 @@
+"""The tables' metrics as CloudWatch serves them, asked for with boto3."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.endpoint.asking import (
+    ORDERS,
+    PUTS,
+    START,
+    create,
+    error_of,
+    get,
+    query,
+    values,
+    with_orders,
+)
+from tests.endpoint.clients import ServiceApp, service_app_at
+
+
+@pytest.fixture
+def app(service_app: ServiceApp) -> ServiceApp:
+    """Three minutes of a table `orders`."""
+    return with_orders(service_app)
+
+
+def test_datapoints_come_newest_first(app: ServiceApp) -> None:
+    answer = get(app, query())
+    assert answer["MetricDataResults"] == [
+        {
+            "Id": "a",
+            "Label": "ConsumedWriteCapacityUnits",
+            "Timestamps": [START + timedelta(minutes=n) for n in (2, 1, 0)],
+            "Values": [10.0, 10.0, 10.0],
+            "StatusCode": "Complete",
+        }
+    ]
+    assert answer["Messages"] == []
+    assert "NextToken" not in answer
+
+
+@pytest.mark.parametrize(
+    ("stat", "value"),
+    [("Sum", 3.0), ("Average", 3.0), ("Minimum", 3.0), ("Maximum", 3.0), ("SampleCount", 1.0)],
+)
+def test_each_statistic_of_a_minute(app: ServiceApp, stat: str, value: float) -> None:
+    asked = query("SuccessfulRequestLatency", stat, dimensions=PUTS)
+    assert values(app, asked)[0] == value
+
+
+@pytest.mark.parametrize(
+    ("stat", "value"),
+    [("Sum", 6.0), ("Average", 2.0), ("Minimum", 1.0), ("Maximum", 3.0), ("SampleCount", 3.0)],
+)
+def test_a_longer_period_adds_minutes_up(app: ServiceApp, stat: str, value: float) -> None:
+    asked = query("SuccessfulRequestLatency", stat, period_s=300, dimensions=PUTS)
+    assert values(app, asked) == [value]
+
+
+def test_percentiles_of_values_that_are_not_kept_are_absent(app: ServiceApp) -> None:
+    assert values(app, query("SuccessfulRequestLatency", "p99", dimensions=PUTS)) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        (query("ThrottledRequests", dimensions=PUTS), [1.0, 1.0, 1.0]),
+        (query("ThrottledRequests"), []),  # nothing is added up across a missing dimension
+        (query("WriteThrottleEvents"), []),
+        (query("NoSuchMetric"), []),
+        (query(dimensions=[{"Name": "TableName", "Value": "other"}]), []),
+        (query("ProvisionedWriteCapacityUnits", "Maximum"), [50.0]),
+        (query("ConsumedReadCapacityUnits"), [0.0, 0.0, 0.0]),
+    ],
+)
+def test_a_metric_is_found_by_all_its_dimensions(app: ServiceApp, asked: Any, found: list[float]) -> None:
+    assert values(app, asked) == found
+
+
+def test_the_order_of_dimensions_says_nothing(app: ServiceApp) -> None:
+    assert values(app, query("ThrottledRequests", dimensions=PUTS[::-1])) == [1.0, 1.0, 1.0]
+
+
+def test_a_unit_that_the_metric_does_not_have_finds_nothing(app: ServiceApp) -> None:
+    asked = query()
+    asked["MetricStat"]["Unit"] = "Bytes"
+    assert values(app, asked) == []
+    asked["MetricStat"]["Unit"] = "Count"
+    assert len(values(app, asked)) == 3
+
+
+def test_the_window_holds_its_start_and_not_its_end(app: ServiceApp) -> None:
+    found = app.cloudwatch.get_metric_data(
+        MetricDataQueries=[query()],
+        StartTime=START + timedelta(seconds=90),
+        EndTime=START + timedelta(minutes=2),
+    )
+    assert found["MetricDataResults"][0]["Timestamps"] == [START + timedelta(minutes=1)]
+
+
+def test_a_window_since_ever_is_answered_at_once(app: ServiceApp) -> None:
+    epoch = datetime.fromtimestamp(0, UTC)
+    found = app.cloudwatch.get_metric_data(
+        MetricDataQueries=[query(), query("ProvisionedWriteCapacityUnits", "Maximum", Id="b")],
+        StartTime=epoch,
+        EndTime=START + timedelta(days=20_000),
+    )
+    assert [result["Values"] for result in found["MetricDataResults"]] == [[10.0, 10.0, 10.0], [50.0]]
+
+
+def test_a_minute_is_shown_when_it_has_ended(app: ServiceApp) -> None:
+    app.clock.advance(59.9)
+    assert len(values(app, query())) == 3
+    app.clock.advance(0.1)
+    assert len(values(app, query())) == 4
+
+
+def test_the_publish_delay_holds_minutes_back() -> None:
+    app = service_app_at(publish_delay_s=90)
+    create(app, "orders")
+    app.clock.advance(149)
+    assert values(app, query()) == []
+    app.clock.advance(1)
+    assert values(app, query()) == [0.0]
+
+
+def test_metrics_outlive_their_table_and_are_joined_by_the_next_of_its_name(app: ServiceApp) -> None:
+    app.ddb.delete_table(TableName="orders")
+    app.clock.advance(120)
+    assert values(app, query())[-3:] == [10.0, 10.0, 10.0]
+    create(app, "orders")
+    app.service.catalog.get("orders").model.admit_write(b"12345678", 7.0, app.clock())
+    app.clock.advance(60)
+    assert values(app, query())[0] == 7.0
+
+
+def test_pages_hold_every_datapoint_once(app: ServiceApp) -> None:
+    queries = [
+        query(Id="a"),
+        query("NoSuchMetric", Id="b"),
+        query(Id="c", ReturnData=False),
+        query("ConsumedReadCapacityUnits", Id="d"),
+    ]
+    whole = get(app, *queries, ScanBy="TimestampAscending")
+    assert [result["Id"] for result in whole["MetricDataResults"]] == ["a", "b", "d"]
+    for most in (1, 2, 3, 4, 6, 7):
+        pages, token = [], {}
+        while True:
+            page = get(app, *queries, ScanBy="TimestampAscending", MaxDatapoints=most, **token)
+            pages.append(page["MetricDataResults"])
+            assert sum(len(result["Values"]) for result in pages[-1]) <= most
+            app.clock.advance(60)  # minutes that end meanwhile do not shift what follows
+            if "NextToken" not in page:
+                break
+            token = {"NextToken": page["NextToken"]}
+        for result in whole["MetricDataResults"]:
+            parts = [part for page in pages for part in page if part["Id"] == result["Id"]]
+            assert [value for part in parts for value in part["Values"]][: len(result["Values"])] == result[
+                "Values"
+            ]
+            assert [part["StatusCode"] for part in parts] == ["PartialData"] * (len(parts) - 1) + ["Complete"]
+        whole = get(app, *queries, ScanBy="TimestampAscending")
+
+
+def test_boto3_pages_by_itself(app: ServiceApp) -> None:
+    pages = app.cloudwatch.get_paginator("get_metric_data").paginate(
+        MetricDataQueries=[query()],
+        StartTime=START,
+        EndTime=START + timedelta(minutes=10),
+        PaginationConfig={"PageSize": 1},
+    )
+    assert [value for page in pages for value in page["MetricDataResults"][0]["Values"]] == [10.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("queries", "more", "code", "says"),
+    [
+        ([{"Id": "a", "Expression": "SUM(METRICS())"}], {}, "ValidationError", "no metric math"),
+        ([query(Id="A")], {}, "ValidationError", "Id"),
+        ([query(), query()], {}, "ValidationError", "not unique"),
+        ([query(stat="tm99")], {}, "ValidationError", "Stat"),
+        ([query(period_s=90)], {}, "ValidationError", "multiple of 60"),
+        ([{"Id": "a"}], {}, "ValidationError", "MetricStat"),
+        ([query(Id=f"a{n}") for n in range(501)], {}, "ValidationError", "500"),
+        ([query()], {"minutes": 0}, "ValidationError", "StartTime"),
+        ([query()], {"MaxDatapoints": 100_801}, "ValidationError", "MaxDatapoints"),
+        ([query()], {"NextToken": "nonsense"}, "InvalidNextToken", "invalid"),
+        ([query(dimensions=ORDERS * 2)], {}, "InvalidParameterValue", "dimensions"),
+    ],
+)
+def test_wrong_queries_are_refused(app: ServiceApp, queries: Any, more: Any, code: str, says: str) -> None:
+    found, message = error_of(get, app, *queries, **more)
+    assert found == code
+    assert says in message
+
+
+def test_get_metric_statistics_counts_periods_from_the_start(app: ServiceApp) -> None:
+    answer = app.cloudwatch.get_metric_statistics(
+        Namespace="AWS/DynamoDB",
+        MetricName="ConsumedWriteCapacityUnits",
+        Dimensions=ORDERS,
+        StartTime=START + timedelta(seconds=75),
+        EndTime=START + timedelta(minutes=10),
+        Period=120,
+        Statistics=["Sum", "SampleCount"],
+    )
+    assert answer["Label"] == "ConsumedWriteCapacityUnits"
+    assert answer["Datapoints"] == [
+        {"Timestamp": START + timedelta(minutes=1), "Sum": 20.0, "SampleCount": 2.0, "Unit": "Count"}
+    ]
+
+
+def test_user_errors_are_counted_for_the_account(app: ServiceApp) -> None:
+    error_of(app.ddb.describe_table, TableName="no-such-table")
+    app.clock.advance(60)
+    assert values(app, query("UserErrors", dimensions=[]), minutes=20) == [1.0]
+
+
+def test_metrics_are_listed_and_filtered(app: ServiceApp) -> None:
+    def names(**asked: Any) -> set[str]:
+        return {metric["MetricName"] for metric in app.cloudwatch.list_metrics(**asked)["Metrics"]}
+
+    assert "ConsumedWriteCapacityUnits" in names()
+    assert names(MetricName="ThrottledRequests", Namespace="AWS/DynamoDB") == {"ThrottledRequests"}
+    assert names(Dimensions=[{"Name": "Operation"}]) == {"ThrottledRequests", "SuccessfulRequestLatency"}
+    assert names(Dimensions=[{"Name": "Operation", "Value": "GetItem"}]) == set()
+    assert names(Namespace="AWS/EC2") == set()
+    assert "ConsumedWriteCapacityUnits" in names(RecentlyActive="PT3H")
+    app.ddb.delete_table(TableName="orders")
+    app.clock.advance(4 * 3600)
+    assert names(RecentlyActive="PT3H") == set()
+    assert "ConsumedWriteCapacityUnits" in names()

@@ -1,0 +1,247 @@
+"""Tables are created, described, listed and deleted as the service does it."""
+
+import pytest
+
+from tests.endpoint.account import (
+    BOTH,
+    NOON_S,
+    Account,
+    attributes,
+    index,
+    indexed,
+    on_demand,
+    table,
+    units,
+)
+
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
+
+
+def test_a_created_table_is_shown_creating_and_is_active_when_next_looked_at():
+    account = Account()
+    assert account.create()["TableStatus"] == "CREATING"
+    assert account.describe()["TableStatus"] == "ACTIVE"
+
+
+def test_a_provisioned_table_is_described_in_full():
+    account = Account()
+    account.create(
+        AttributeDefinitions=attributes("pk", "sk"), KeySchema=BOTH, ProvisionedThroughput=units(7, 8)
+    )
+    described = account.describe()
+    assert described == {
+        "TableName": "orders",
+        "TableArn": ARN,
+        "TableId": described["TableId"],
+        "TableStatus": "ACTIVE",
+        "CreationDateTime": NOON_S,
+        "AttributeDefinitions": attributes("pk", "sk"),
+        "KeySchema": BOTH,
+        "ItemCount": 0,
+        "TableSizeBytes": 0,
+        "ProvisionedThroughput": units(7, 8) | {"NumberOfDecreasesToday": 0},
+        "WarmThroughput": {"ReadUnitsPerSecond": 7, "WriteUnitsPerSecond": 8, "Status": "ACTIVE"},
+        "DeletionProtectionEnabled": False,
+    }
+    assert len(described["TableId"]) == 36
+
+
+def test_an_on_demand_table_starts_with_the_published_warm_throughput():
+    account = Account()
+    account.call("CreateTable", **on_demand(OnDemandThroughput={"MaxWriteRequestUnits": 50}))
+    described = account.describe()
+    assert described["BillingModeSummary"] == {
+        "BillingMode": "PAY_PER_REQUEST",
+        "LastUpdateToPayPerRequestDateTime": NOON_S,
+    }
+    assert described["ProvisionedThroughput"] == units(0, 0) | {"NumberOfDecreasesToday": 0}
+    assert described["OnDemandThroughput"] == {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 50}
+    assert described["WarmThroughput"] == {
+        "ReadUnitsPerSecond": 12_000,
+        "WriteUnitsPerSecond": 4_000,
+        "Status": "ACTIVE",
+    }
+
+
+def test_a_table_warmed_in_advance_says_so():
+    account = Account()
+    account.create(WarmThroughput={"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 10_000})
+    warm = account.describe()["WarmThroughput"]
+    assert (warm["ReadUnitsPerSecond"], warm["WriteUnitsPerSecond"]) == (20_000, 10_000)
+
+
+def test_indexes_are_described_with_their_own_capacity():
+    account = Account()
+    local = {
+        "IndexName": "by_day",
+        "KeySchema": [BOTH[0], {"AttributeName": "day", "KeyType": "RANGE"}],
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
+    }
+    include = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}
+    account.create(
+        AttributeDefinitions=attributes("pk", "sk", "day", "city"),
+        KeySchema=BOTH,
+        LocalSecondaryIndexes=[local],
+        GlobalSecondaryIndexes=[index(Projection=include, ProvisionedThroughput=units(3, 4))],
+    )
+    described = account.describe()
+    assert described["LocalSecondaryIndexes"] == [
+        local | {"IndexArn": f"{ARN}/index/by_day", "ItemCount": 0, "IndexSizeBytes": 0}
+    ]
+    assert described["GlobalSecondaryIndexes"] == [
+        index(Projection=include)
+        | {
+            "IndexArn": f"{ARN}/index/by_city",
+            "ItemCount": 0,
+            "IndexSizeBytes": 0,
+            "IndexStatus": "ACTIVE",
+            "ProvisionedThroughput": units(3, 4) | {"NumberOfDecreasesToday": 0},
+            "WarmThroughput": {"ReadUnitsPerSecond": 3, "WriteUnitsPerSecond": 4, "Status": "ACTIVE"},
+        }
+    ]
+
+
+def test_settings_that_do_not_throttle_are_accepted_and_shown():
+    account = Account()
+    account.create(
+        TableClass="STANDARD_INFREQUENT_ACCESS",
+        DeletionProtectionEnabled=True,
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+        SSESpecification={"Enabled": True, "SSEType": "KMS"},
+        Tags=[{"Key": "team", "Value": "shop"}],
+    )
+    described = account.describe()
+    assert described["TableClassSummary"] == {"TableClass": "STANDARD_INFREQUENT_ACCESS"}
+    assert described["DeletionProtectionEnabled"] is True
+    assert described["StreamSpecification"] == {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
+    assert described["SSEDescription"]["Status"] == "ENABLED"
+    assert account.call("ListTagsOfResource", ResourceArn=ARN)["Tags"] == [{"Key": "team", "Value": "shop"}]
+
+
+def test_a_table_that_is_there_is_in_use():
+    account = Account()
+    account.create()
+    refusal = account.refusal("CreateTable", **table())
+    assert (refusal.code, refusal.message) == ("ResourceInUseException", "Table already exists: orders")
+
+
+def test_a_deleted_table_is_shown_once_more_and_gone():
+    account = Account()
+    account.create()
+    assert account.call("DeleteTable", TableName="orders")["TableDescription"]["TableStatus"] == "DELETING"
+    refusal = account.refusal("DescribeTable", TableName="orders")
+    assert refusal.code == "ResourceNotFoundException"
+    assert refusal.message == "Requested resource not found: Table: orders not found"
+    account.create()
+    assert account.describe()["TableStatus"] == "ACTIVE"
+
+
+def test_a_protected_table_stays_until_the_protection_is_taken_away():
+    account = Account()
+    account.create(DeletionProtectionEnabled=True)
+    refusal = account.refusal("DeleteTable", TableName="orders")
+    assert refusal.code == "ValidationException"
+    assert "protected against deletion" in refusal.message
+    account.update(DeletionProtectionEnabled=False)
+    account.call("DeleteTable", TableName="orders")
+    assert account.call("ListTables")["TableNames"] == []
+
+
+def test_tables_are_listed_in_pages():
+    account = Account()
+    for name in ("cc-c", "aa-a", "bb-b"):
+        account.create(name)
+    first = account.call("ListTables", Limit=2)
+    assert first == {"TableNames": ["aa-a", "bb-b"], "LastEvaluatedTableName": "bb-b"}
+    rest = account.call("ListTables", Limit=2, ExclusiveStartTableName="bb-b")
+    assert rest == {"TableNames": ["cc-c"]}
+
+
+@pytest.mark.parametrize("operation", ["DescribeTable", "DeleteTable", "UpdateTable", "DescribeTimeToLive"])
+def test_a_table_is_found_by_its_arn_too(operation):
+    account = Account()
+    account.create()
+    account.describe()
+    account.call(
+        operation, TableName=ARN, **({"TableClass": "STANDARD"} if operation == "UpdateTable" else {})
+    )
+
+
+def test_limits_are_those_of_a_new_account():
+    assert Account().call("DescribeLimits") == {
+        "AccountMaxReadCapacityUnits": 80_000,
+        "AccountMaxWriteCapacityUnits": 80_000,
+        "TableMaxReadCapacityUnits": 40_000,
+        "TableMaxWriteCapacityUnits": 40_000,
+    }
+
+
+def test_recovery_to_a_point_in_time_is_kept_and_shown():
+    account = Account()
+    account.create()
+
+    def shown(answer):
+        described = answer["ContinuousBackupsDescription"]
+        assert described["ContinuousBackupsStatus"] == "ENABLED"  # on every table
+        return described["PointInTimeRecoveryDescription"]
+
+    def turn(on, **more):
+        wanted = {"PointInTimeRecoveryEnabled": on, **more}
+        return shown(
+            account.call(
+                "UpdateContinuousBackups", TableName="orders", PointInTimeRecoverySpecification=wanted
+            )
+        )
+
+    off = {"PointInTimeRecoveryStatus": "DISABLED"}
+    assert shown(account.call("DescribeContinuousBackups", TableName="orders")) == off
+    assert turn(True)["RecoveryPeriodInDays"] == 35
+    assert turn(True, RecoveryPeriodInDays=7)["RecoveryPeriodInDays"] == 7
+    found = shown(account.call("DescribeContinuousBackups", TableName=ARN))
+    assert found["PointInTimeRecoveryStatus"] == "ENABLED"
+    assert found["EarliestRestorableDateTime"] <= found["LatestRestorableDateTime"]
+    assert turn(False) == off
+    missing = account.refusal("DescribeContinuousBackups", TableName="nobody")
+    assert missing.code == "TableNotFoundException"
+
+
+def test_time_to_live_is_kept_and_shown():
+    account = Account()
+    account.create()
+    wanted = {"Enabled": True, "AttributeName": "expires"}
+    off = {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
+    assert account.call("DescribeTimeToLive", TableName="orders") == off
+    assert account.call("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=wanted) == {
+        "TimeToLiveSpecification": wanted
+    }
+    described = account.call("DescribeTimeToLive", TableName="orders")["TimeToLiveDescription"]
+    assert described == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
+    again = account.refusal("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=wanted)
+    assert again.message == "TimeToLive is already enabled"
+
+
+def test_tags_are_added_replaced_taken_away_and_listed_in_pages():
+    account = Account()
+    account.create()
+    tags = [{"Key": f"k{number:02}", "Value": "a"} for number in range(12)]
+    account.call("TagResource", ResourceArn=ARN, Tags=tags)
+    account.call("TagResource", ResourceArn=ARN, Tags=[{"Key": "k00", "Value": "b"}])
+    account.call("UntagResource", ResourceArn=ARN, TagKeys=["k11", "never there"])
+    first = account.call("ListTagsOfResource", ResourceArn=ARN)
+    assert first["Tags"][0] == {"Key": "k00", "Value": "b"}
+    rest = account.call("ListTagsOfResource", ResourceArn=ARN, NextToken=first["NextToken"])
+    assert [tag["Key"] for tag in first["Tags"] + rest["Tags"]] == [f"k{number:02}" for number in range(11)]
+    assert "NextToken" not in rest
+
+
+def test_tags_belong_to_resources_that_exist():
+    refusal = Account().refusal("ListTagsOfResource", ResourceArn=ARN)
+    assert refusal.code == "ResourceNotFoundException"
+
+
+def test_an_index_of_a_new_table_is_creating_as_long_as_the_table_is():
+    account = Account(create_s=10.0)
+    created = account.create(**indexed())
+    assert created["GlobalSecondaryIndexes"][0]["IndexStatus"] == "CREATING"
+    account.clock.advance(10.0)
+    assert account.describe()["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"

@@ -1,0 +1,342 @@
+"""UpdateTable: what changes, when, and how often it may."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.scenario.changes import next_decrease_s
+from tests.endpoint.account import (
+    BOTH,
+    NOON_S,
+    Account,
+    attributes,
+    index,
+    indexed,
+    on_demand,
+    table,
+    units,
+)
+
+HOUR_S = 3_600.0
+DAY_S = 86_400.0
+MIDNIGHT_S = NOON_S - 12 * HOUR_S
+
+
+def make_index(**changes):
+    return {
+        "AttributeDefinitions": attributes("pk", "city"),
+        "GlobalSecondaryIndexUpdates": [{"Create": index(**changes)}],
+    }
+
+
+def throughput(description):
+    shown = description["ProvisionedThroughput"]
+    return shown["ReadCapacityUnits"], shown["WriteCapacityUnits"]
+
+
+def test_capacity_changes_when_the_update_ends():
+    account = Account(update_s=30.0)
+    account.create()
+    updating = account.update(ProvisionedThroughput=units(10, 20))
+    assert updating["TableStatus"] == "UPDATING"
+    assert throughput(updating) == (5, 5)
+    account.clock.advance(29.9)
+    assert throughput(account.describe()) == (5, 5)
+    account.clock.advance(0.1)
+    described = account.describe()
+    assert described["TableStatus"] == "ACTIVE"
+    assert throughput(described) == (10, 20)
+    assert described["ProvisionedThroughput"]["LastIncreaseDateTime"] == NOON_S
+    assert account.service.catalog.get("orders").model.capacity.provisioned.write == 20
+
+
+@pytest.mark.parametrize(
+    ("operation", "more"), [("UpdateTable", {"TableClass": "STANDARD"}), ("DeleteTable", {})]
+)
+def test_a_table_that_is_changing_is_in_use(operation, more):
+    account = Account(create_s=5.0, update_s=5.0)
+    account.create()
+    creating = account.refusal(operation, TableName="orders", **more)
+    account.clock.advance(5.0)
+    account.update(ProvisionedThroughput=units(6, 6))
+    updating = account.refusal(operation, TableName="orders", **more)
+    for refusal, doing in ((creating, "created"), (updating, "updated")):
+        assert refusal.code == "ResourceInUseException"
+        assert refusal.message.endswith(f"Table is being {doing}: orders")
+
+
+def test_a_change_to_what_holds_already_is_refused():
+    account = Account()
+    account.create()
+    refusal = account.refusal("UpdateTable", TableName="orders", ProvisionedThroughput=units(5, 5))
+    assert refusal.code == "ValidationException"
+    assert refusal.message.startswith("The provisioned throughput for the table will not change.")
+
+
+def test_an_update_of_nothing_is_refused():
+    account = Account()
+    account.create()
+    assert account.refusal("UpdateTable", TableName="orders").message.startswith("At least one of")
+
+
+def test_four_decreases_come_free_and_then_one_an_hour():
+    account = Account()
+    account.clock.at_s = MIDNIGHT_S
+    account.create(ProvisionedThroughput=units(100, 100))
+    for write in (99, 98, 97, 96):
+        account.update(ProvisionedThroughput=units(100, write))
+    refusal = account.refusal("UpdateTable", TableName="orders", ProvisionedThroughput=units(100, 95))
+    assert refusal.code == "LimitExceededException"
+    assert refusal.message.startswith(
+        "Subscriber limit exceeded: Provisioned throughput decreases are limited"
+    )
+    assert "Number of decreases today: 4." in refusal.message
+    assert refusal.message.endswith("Next decrease can be made at Friday, November 20, 2026 1:00:00 AM UTC")
+    for write in range(95, 72, -1):
+        account.clock.advance(HOUR_S)
+        account.update(ProvisionedThroughput=units(100, write))
+    assert account.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 27
+    account.clock.advance(HOUR_S)
+    assert account.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+    account.update(ProvisionedThroughput=units(100, 1))
+
+
+def test_a_refused_decrease_counts_for_nothing():
+    account = Account()
+    account.create(ProvisionedThroughput=units(100, 100), **indexed(index(ProvisionedThroughput=units(9, 9))))
+    for write in (99, 98, 97, 96):
+        account.update(ProvisionedThroughput=units(100, write))
+    both = {
+        "ProvisionedThroughput": units(100, 95),
+        "GlobalSecondaryIndexUpdates": [
+            {"Update": {"IndexName": "by_city", "ProvisionedThroughput": units(9, 8)}}
+        ],
+    }
+    assert account.refusal("UpdateTable", TableName="orders", **both).code == "LimitExceededException"
+    described = account.describe()
+    assert described["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 4
+    assert described["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+
+
+def test_an_index_has_decreases_of_its_own():
+    account = Account()
+    account.create(**indexed())
+    for read, write in ((5, 4), (5, 3), (5, 2), (5, 1)):
+        capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(read, write)}
+        account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(1, 1)}
+    refusal = account.refusal(
+        "UpdateTable", TableName="orders", GlobalSecondaryIndexUpdates=[{"Update": capacity}]
+    )
+    assert refusal.code == "LimitExceededException"
+    account.update(ProvisionedThroughput=units(4, 4))
+
+
+def test_raising_is_never_limited():
+    account = Account()
+    account.create()
+    for write in range(6, 40):
+        account.update(ProvisionedThroughput=units(5, write))
+    assert account.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+
+
+@given(st.lists(st.floats(0.0, 4 * HOUR_S), max_size=60))
+def test_no_day_ever_has_more_than_27_decreases(waits_s):
+    now_s, made = MIDNIGHT_S, []
+    for wait_s in waits_s:
+        now_s += wait_s
+        today = [at_s for at_s in made if at_s >= now_s // DAY_S * DAY_S]
+        allowed_s = next_decrease_s(today, now_s)
+        assert allowed_s >= now_s
+        if allowed_s == now_s:
+            assert len(today) < 4 or now_s - today[-1] >= HOUR_S
+            made.append(now_s)
+            assert len(today) + 1 <= 27
+
+
+def test_a_table_goes_to_on_demand_four_times_in_24_hours():
+    account = Account()
+    account.create()
+    for _ in range(4):
+        account.update(BillingMode="PAY_PER_REQUEST")
+        account.clock.advance(60.0)
+        account.update(BillingMode="PROVISIONED", ProvisionedThroughput=units(5, 5))
+    refusal = account.refusal("UpdateTable", TableName="orders", BillingMode="PAY_PER_REQUEST")
+    assert refusal.code == "LimitExceededException"
+    assert "Update to PayPerRequest mode are limited to 4 times in 1 day(s)" in refusal.message
+    account.clock.advance(DAY_S - 240.0)
+    account.update(BillingMode="PAY_PER_REQUEST")
+
+
+def test_a_switch_of_mode_shows_in_the_description_and_in_the_model():
+    account = Account()
+    account.create(**indexed())
+    account.update(BillingMode="PAY_PER_REQUEST")
+    described = account.describe()
+    assert described["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+    assert throughput(described) == (0, 0)
+    assert described["WarmThroughput"]["WriteUnitsPerSecond"] == 4_000
+    assert not account.service.catalog.get("orders").provisioned
+    back = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(7, 7)}
+    without_index = account.refusal("UpdateTable", TableName="orders", **back)
+    assert "ProvisionedThroughput is not specified for index: by_city" in without_index.message
+    capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(6, 6)}
+    account.update(**back, GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    described = account.describe()
+    assert throughput(described) == (7, 7)
+    assert throughput(described["GlobalSecondaryIndexes"][0]) == (6, 6)
+    assert described["WarmThroughput"]["WriteUnitsPerSecond"] == 4_000
+
+
+def test_warm_throughput_is_raised_and_never_lowered():
+    account = Account()
+    account.call("CreateTable", **on_demand())
+    account.update(WarmThroughput={"WriteUnitsPerSecond": 8_000})
+    warm = account.describe()["WarmThroughput"]
+    assert (warm["ReadUnitsPerSecond"], warm["WriteUnitsPerSecond"]) == (12_000, 8_000)
+    refusal = account.refusal(
+        "UpdateTable", TableName="orders", WarmThroughput={"WriteUnitsPerSecond": 7_999}
+    )
+    assert refusal.message.endswith("current WarmThroughput, decreasing WarmThroughput is not supported")
+
+
+def test_an_on_demand_maximum_is_set_side_by_side_and_taken_away_with_minus_one():
+    account = Account()
+    account.call("CreateTable", **on_demand())
+    account.update(OnDemandThroughput={"MaxReadRequestUnits": 10})
+    account.update(OnDemandThroughput={"MaxWriteRequestUnits": 20})
+    both = {"MaxReadRequestUnits": 10, "MaxWriteRequestUnits": 20}
+    assert account.describe()["OnDemandThroughput"] == both
+    account.update(OnDemandThroughput={"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1})
+    assert "OnDemandThroughput" not in account.describe()
+
+
+def test_a_new_index_is_creating_backfilling_and_then_active():
+    account = Account(update_s=30.0)
+    account.create()
+    [creating] = account.update(**make_index(ProvisionedThroughput=units(2, 3)))["GlobalSecondaryIndexes"]
+    assert (creating["IndexStatus"], creating["Backfilling"]) == ("CREATING", True)
+    account.clock.advance(30.0)
+    [made] = account.describe()["GlobalSecondaryIndexes"]
+    assert (made["IndexStatus"], throughput(made)) == ("ACTIVE", (2, 3))
+    assert account.describe()["AttributeDefinitions"] == attributes("pk", "city")
+    assert account.service.catalog.get("orders").model.partition_count("by_city") == 1
+
+
+def test_a_dropped_index_is_deleting_and_then_gone():
+    account = Account(update_s=30.0)
+    account.create(**indexed())
+    drop = {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by_city"}}]}
+    assert account.update(**drop)["GlobalSecondaryIndexes"][0]["IndexStatus"] == "DELETING"
+    account.clock.advance(30.0)
+    described = account.describe()
+    assert "GlobalSecondaryIndexes" not in described
+    assert described["AttributeDefinitions"] == attributes("pk")
+
+
+def test_an_index_of_which_the_capacity_changes_is_updating():
+    account = Account(update_s=30.0)
+    account.create(**indexed(index("by_city"), index("by_day", "day")))
+    capacity = {"IndexName": "by_day", "ProvisionedThroughput": units(9, 9)}
+    updating = account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    statuses = {index["IndexName"]: index["IndexStatus"] for index in updating["GlobalSecondaryIndexes"]}
+    assert statuses == {"by_city": "ACTIVE", "by_day": "UPDATING"}
+
+
+WRONG_INDEX_UPDATES = [
+    ("nothing", [{}], "ValidationException", "must not be null"),
+    (
+        "two things",
+        [{"Create": index("new"), "Delete": {"IndexName": "by_city"}}],
+        "ValidationException",
+        "One of",
+    ),
+    ("no such index", [{"Delete": {"IndexName": "by_none"}}], "ResourceNotFoundException", "not found"),
+    (
+        "update of no such index",
+        [{"Update": {"IndexName": "by_none", "ProvisionedThroughput": units(1, 1)}}],
+        "ResourceNotFoundException",
+        "not found",
+    ),
+    ("an index there is", [{"Create": index()}], "ValidationException", "index which already exists"),
+    (
+        "two at once",
+        [{"Create": index("new")}, {"Delete": {"IndexName": "by_city"}}],
+        "LimitExceededException",
+        "Only 1 online index can be created or deleted simultaneously per table",
+    ),
+    (
+        "one twice",
+        [{"Update": {"IndexName": "by_city", "ProvisionedThroughput": units(1, 1)}}] * 2,
+        "ValidationException",
+        "Only one global secondary index update per index is allowed simultaneously. Index: by_city",
+    ),
+    (
+        "key not defined",
+        [{"Create": index("new", "never_defined")}],
+        "ValidationException",
+        "Some index key attributes are not defined in AttributeDefinitions. Keys: [never_defined]",
+    ),
+    (
+        "no throughput",
+        [{"Create": index("new", ProvisionedThroughput=None)}],
+        "ValidationException",
+        "index: new",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("updates", "code", "words"),
+    [row[1:] for row in WRONG_INDEX_UPDATES],
+    ids=[row[0] for row in WRONG_INDEX_UPDATES],
+)
+def test_a_wrong_index_update_is_refused(updates, code, words):
+    account = Account()
+    account.create(**indexed())
+    refusal = account.refusal("UpdateTable", TableName="orders", GlobalSecondaryIndexUpdates=updates)
+    assert refusal.code == code
+    assert words in refusal.message
+
+
+def test_a_local_index_is_not_updated():
+    account = Account()
+    local = {
+        "IndexName": "by_day",
+        "KeySchema": [BOTH[0], {"AttributeName": "day", "KeyType": "RANGE"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    account.create(
+        AttributeDefinitions=attributes("pk", "sk", "day"), KeySchema=BOTH, LocalSecondaryIndexes=[local]
+    )
+    drop = [{"Delete": {"IndexName": "by_day"}}]
+    refusal = account.refusal("UpdateTable", TableName="orders", GlobalSecondaryIndexUpdates=drop)
+    assert refusal.code == "ResourceNotFoundException"
+
+
+def test_quotas_hold_for_updates_too():
+    account = Account()
+    account.create()
+    refusal = account.refusal("UpdateTable", TableName="orders", ProvisionedThroughput=units(40_001, 5))
+    assert refusal.code == "LimitExceededException"
+    assert throughput(account.describe()) == (5, 5)
+
+
+def test_a_table_created_again_starts_a_new_history():
+    account = Account()
+    account.create()
+    account.update(ProvisionedThroughput=units(4, 4))
+    account.call("DeleteTable", TableName="orders")
+    account.call("CreateTable", **table())
+    assert account.describe()["ProvisionedThroughput"] == units(5, 5) | {"NumberOfDecreasesToday": 0}
+
+
+def test_an_index_made_again_starts_a_new_history():
+    account = Account()
+    account.create(**indexed())
+    capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(4, 4)}
+    account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    account.update(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by_city"}}])
+    account.update(**make_index())
+    [made] = account.describe()["GlobalSecondaryIndexes"]
+    assert made["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0

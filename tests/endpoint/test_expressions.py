@@ -1,0 +1,221 @@
+"""Condition, update and projection expressions, as rows."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.expressions.compiled import Expressions, require_expressions
+
+ITEM = {
+    "pk": {"S": "a"},
+    "n": {"N": "10"},
+    "s": {"S": "snow"},
+    "b": {"B": "AQI="},
+    "flag": {"BOOL": True},
+    "list": {"L": [{"N": "1"}, {"S": "x"}]},
+    "map": {"M": {"in": {"N": "5"}, "deep": {"M": {"x": {"S": "y"}}}}},
+    "set": {"SS": ["a", "b"]},
+    "numbers": {"NS": ["1", "2"]},
+}
+NAMES = {"#m": "map", "#i": "in", "#n": "n", "#l": "list", "#s": "set"}
+VALUES = {
+    ":two": {"N": "2"}, ":ten": {"N": "10.0"}, ":twenty": {"N": "20"}, ":sn": {"S": "sn"}, ":x": {"S": "x"},
+    ":a": {"S": "a"}, ":N": {"S": "N"}, ":raw": {"B": "AQ=="}, ":true": {"BOOL": True}, ":one": {"N": "1"},
+    ":list": {"L": [{"N": "9"}]}, ":set": {"SS": ["b", "c"]}, ":all": {"SS": ["a", "b"]},
+}  # fmt: skip
+
+
+def expressions(text: str) -> Expressions:
+    """Names and values that the text uses, and no others."""
+    words = (
+        text.replace("(", " ").replace(")", " ").replace(",", " ").replace(".", " ").replace("[", " ").split()
+    )
+    return Expressions(
+        {
+            key: chosen
+            for key, known in (("ExpressionAttributeNames", NAMES), ("ExpressionAttributeValues", VALUES))
+            if (chosen := {name: value for name, value in known.items() if name in words})
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("n = :ten", True),
+        ("n <> :ten", False),
+        ("nowhere <> :ten", True),
+        ("nowhere = :ten", False),
+        ("n > :two AND n < :twenty", True),
+        ("n < :two OR s = :x OR flag = :true", True),
+        ("n BETWEEN :two AND :ten", True),
+        ("n between :two and :ten", True),
+        ("n IN (:two, :ten)", True),
+        ("n IN (:two, :twenty)", False),
+        ("s > :two", False),
+        ("NOT s > :two", True),
+        ("NOT (n = :ten AND s = :x)", True),
+        ("begins_with(s, :sn)", True),
+        ("begins_with(b, :raw)", True),
+        ("begins_with(n, :sn)", False),
+        ("contains(s, :sn)", True),
+        ("contains(#s, :a)", True),
+        ("contains(numbers, :two)", True),
+        ("contains(#l, :one)", True),
+        ("contains(#l, :two)", False),
+        ("contains(b, :raw)", True),
+        ("attribute_exists(#m.#i)", True),
+        ("attribute_exists(#m.nothing)", False),
+        ("attribute_not_exists(#l[5])", True),
+        ("attribute_exists(#l[1])", True),
+        ("attribute_type(n, :N)", True),
+        ("attribute_type(s, :N)", False),
+        ("size(s) > :two", True),
+        ("size(#l) = :two", True),
+        ("size(b) = :two", True),
+        ("size(n) > :two", False),
+        ("#l[0] = :one", True),
+        ("#m.deep.x = :x", False),
+        ("#s = :all", True),
+        ("n\n =\t:ten", True),
+    ],
+)
+def test_conditions(text: str, holds: bool) -> None:
+    found = expressions(text)
+    condition = found.condition("ConditionExpression", text)
+    found.finish()
+    assert condition.test(ITEM, found.values) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("SET n = n + :two", {"n": {"N": "12"}}),
+        ("SET n = :two - n", {"n": {"N": "-8"}}),
+        ("SET fresh = if_not_exists(fresh, :two) + :one", {"fresh": {"N": "3"}}),
+        ("SET n = if_not_exists(n, :two)", {}),
+        ("SET #l = list_append(#l, :list)", {"list": {"L": [{"N": "1"}, {"S": "x"}, {"N": "9"}]}}),
+        ("SET #l = list_append(:list, #l)", {"list": {"L": [{"N": "9"}, {"N": "1"}, {"S": "x"}]}}),
+        ("SET #l[0] = :x, #l[9] = :a", {"list": {"L": [{"S": "x"}, {"S": "x"}, {"S": "a"}]}}),
+        ("SET s = n, n = :two", {"s": {"N": "10"}, "n": {"N": "2"}}),
+        ("SET #m.fresh = :x", {"map": {"M": {**ITEM["map"]["M"], "fresh": {"S": "x"}}}}),
+        ("REMOVE #l[0], #l[1]", {"list": {"L": []}}),
+        ("REMOVE #l[0] SET #l[1] = :a", {"list": {"L": [{"S": "a"}]}}),
+        ("REMOVE nowhere", {}),
+        ("REMOVE s, flag", {"s": None, "flag": None}),
+        ("ADD n :two, fresh :one", {"n": {"N": "12"}, "fresh": {"N": "1"}}),
+        ("ADD #s :set", {"set": {"SS": ["a", "b", "c"]}}),
+        ("DELETE #s :set", {"set": {"SS": ["a"]}}),
+        ("DELETE #s :all", {"set": None}),
+        ("DELETE nowhere :all", {}),
+    ],
+)
+def test_updates(text: str, changed: dict[str, Any]) -> None:
+    found = expressions(text)
+    update = found.update(text)
+    found.finish()
+    after = orjson.loads(orjson.dumps(ITEM))
+    update.run(ITEM, after, found.values)
+    wanted = {**ITEM, **changed}
+    assert after == {name: value for name, value in wanted.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("n, s", {"n": {"N": "10"}, "s": {"S": "snow"}}),
+        ("#m.#i", {"map": {"M": {"in": {"N": "5"}}}}),
+        ("#m.deep.x, #m.#i", {"map": {"M": {"deep": {"M": {"x": {"S": "y"}}}, "in": {"N": "5"}}}}),
+        ("#l[1]", {"list": {"L": [{"S": "x"}]}}),
+        ("#l[7], nowhere.x", {}),
+    ],
+)
+def test_projections(text: str, shown: dict[str, Any]) -> None:
+    assert expressions(text).projection(text).of(ITEM) == shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("condition", " ", "The expression can not be empty;"),
+        ("condition", "n =", "Syntax error"),
+        ("condition", "n = :ten)", "Syntax error"),
+        ("condition", "size(n", "Syntax error"),
+        ("condition", "foo(n)", "Invalid function name; function: foo"),
+        ("condition", "name = :ten", "reserved keyword: name"),
+        ("condition", "n = :nowhere", "attribute value: :nowhere"),
+        ("condition", "#nowhere = :ten", "attribute name: #nowhere"),
+        ("condition", "n < :true", "operator or function: <, operand type: BOOL"),
+        ("condition", "n BETWEEN :ten AND :two", "upper bound to be greater than or equal to lower bound"),
+        ("condition", "n BETWEEN :ten AND :x", "same data type for lower and upper bounds"),
+        ("condition", "attribute_type(n, :x)", "Invalid attribute type name found; type: x"),
+        ("condition", "((n = :ten))", "redundant parentheses"),
+        ("condition", "n = :ten AND " * 400 + "n = :ten", "maximum allowed size"),
+        ("condition", "(" * 2000 + "n = :ten" + ")" * 2000, "ConditionExpression"),
+        ("update", "SET n = n + :x", "operator or function: +, operand type: S"),
+        ("update", "SET n", "Syntax error"),
+        ("update", "SET n = :two SET s = :x", 'The "SET" section can only be used once'),
+        ("update", "SET n = :two, n = :ten", "paths overlap with each other"),
+        ("update", "SET #m = :two, #m.deep = :ten", "path one: [map], path two: [map, deep]"),
+        ("update", "SET #m.deep = :two, #m[0] = :ten", "paths conflict with each other"),
+        ("update", "ADD s :x", "operator: ADD, operand type: STRING"),
+        ("update", "DELETE s :two", "operator: DELETE, operand type: NUMBER"),
+        ("update", "SET n = size(s)", 'Syntax error; token: "("'),
+        ("projection", "n,", "Syntax error"),
+        ("projection", "name", "reserved keyword: name"),
+        ("projection", "#m, #m.deep", "paths overlap"),
+    ],
+)
+def test_what_is_no_expression_is_refused(kind: str, text: str, message: str) -> None:
+    found = expressions(text)
+    parse = {
+        "condition": lambda: found.condition("ConditionExpression", text),
+        "update": lambda: found.update(text),
+        "projection": lambda: found.projection(text),
+    }[kind]
+    with pytest.raises(ServiceError) as caught:
+        parse()
+    assert caught.value.code == "ValidationException"
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SET n = s + :two", "incorrect data type"),
+        ("SET n = nowhere", "refers to an attribute that does not exist"),
+        ("SET nowhere.x = :two", "document path provided in the update expression is invalid"),
+        ("SET s.x = :two", "document path provided in the update expression is invalid"),
+        ("SET #l = list_append(s, :list)", "incorrect data type"),
+        ("ADD s :two", "incorrect data type"),
+        ("DELETE n :all", "incorrect data type"),
+    ],
+)
+def test_what_the_item_does_not_allow_is_refused(text: str, message: str) -> None:
+    found = expressions(text)
+    update = found.update(text)
+    with pytest.raises(ServiceError, match=message):
+        update.run(ITEM, orjson.loads(orjson.dumps(ITEM)), found.values)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"ExpressionAttributeNames": {"#a": "a"}}, "ExpressionAttributeNames can only be specified when"),
+        ({"ExpressionAttributeValues": {":a": {"S": "a"}}}, "ConditionExpression is null"),
+    ],
+)
+def test_names_and_values_want_an_expression(request_: dict[str, Any], message: str) -> None:
+    with pytest.raises(ServiceError, match=message):
+        require_expressions(request_, ("ConditionExpression",))
+
+
+def test_unused_names_and_values_are_refused() -> None:
+    for member, name, value in (
+        ("ExpressionAttributeNames", "#a", "a"),
+        ("ExpressionAttributeValues", ":a", {"S": "a"}),
+    ):
+        with pytest.raises(ServiceError, match=f"{member} unused in expressions: keys: {{{name}}}"):
+            Expressions({member: {name: value}}).finish()

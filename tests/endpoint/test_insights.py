@@ -1,0 +1,493 @@
+"""Contributor Insights of the local endpoint: on and off, what is counted, and how it is reported."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from keyheat.endpoint.cloudwatch.insights import STATISTICS
+from keyheat.endpoint.insights.counts import KEPT, MOST_KEYS, KeyCounts
+from keyheat.model.index import IndexWrite
+from tests.endpoint.clients import START_S, ServiceApp, service_app_at
+from tests.endpoint.test_cloudwatch_languages import in_json, in_query
+
+START = datetime.fromtimestamp(START_S, UTC)
+
+
+@pytest.fixture
+def app(service_app: ServiceApp) -> ServiceApp:
+    """A table `orders` of customer and number, with an index by shop."""
+    create(service_app)
+    return service_app
+
+
+def create(app: ServiceApp, units: int = 100, index_units: int = 100) -> None:
+    app.ddb.create_table(
+        TableName="orders",
+        KeySchema=[
+            {"AttributeName": "customer", "KeyType": "HASH"},
+            {"AttributeName": "number", "KeyType": "RANGE"},
+        ],
+        AttributeDefinitions=[
+            {"AttributeName": "customer", "AttributeType": "S"},
+            {"AttributeName": "number", "AttributeType": "N"},
+            {"AttributeName": "shop", "AttributeType": "S"},
+        ],
+        ProvisionedThroughput={"ReadCapacityUnits": units, "WriteCapacityUnits": units},
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "by-shop",
+                "KeySchema": [{"AttributeName": "shop", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+                "ProvisionedThroughput": {
+                    "ReadCapacityUnits": index_units,
+                    "WriteCapacityUnits": index_units,
+                },
+            }
+        ],
+    )
+
+
+def turn(app: ServiceApp, action: str = "ENABLE", **more: str) -> Any:
+    """Ask for a change, and let it be done."""
+    answer = app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction=action, **more)
+    app.clock.advance(1.0)
+    return answer
+
+
+def described(app: ServiceApp, **more: str) -> Any:
+    return app.ddb.describe_contributor_insights(TableName="orders", **more)
+
+
+def kinds(answer: Any) -> list[str]:
+    return [name.split("-")[1] for name in answer["ContributorInsightsRuleList"]]
+
+
+def rule(app: ServiceApp, kind: str, **more: str) -> str:
+    names: list[str] = described(app, **more)["ContributorInsightsRuleList"]
+    return next(name for name in names if name.startswith(f"DynamoDBContributorInsights-{kind}-"))
+
+
+def report(app: ServiceApp, kind: str, index: str | None = None, **more: Any) -> Any:
+    """A rule's report of the table's first ten minutes, once the minute is over."""
+    app.clock.advance(60)
+    name = rule(app, kind, **({"IndexName": index} if index else {}))
+    asked = {"StartTime": START, "EndTime": START + timedelta(minutes=10), "Period": 60}
+    return app.cloudwatch.get_insight_rule_report(RuleName=name, **(asked | more))
+
+
+def values(answer: Any) -> dict[tuple[str, ...], float]:
+    return {tuple(one["Keys"]): one["ApproximateAggregateValue"] for one in answer["Contributors"]}
+
+
+def item(customer: str, number: int, **more: str) -> dict[str, Any]:
+    return {
+        "customer": {"S": customer},
+        "number": {"N": str(number)},
+        **{name: {"S": value} for name, value in more.items()},
+    }
+
+
+def put(app: ServiceApp, customer: str, number: int, **more: str) -> None:
+    app.ddb.put_item(TableName="orders", Item=item(customer, number, **more))
+
+
+def refused(app: ServiceApp, operation: str, **request: Any) -> bool:
+    try:
+        getattr(app.ddb, operation)(TableName="orders", **request)
+    except app.ddb.exceptions.ProvisionedThroughputExceededException:
+        return True
+    return False
+
+
+def test_a_new_table_has_none(app: ServiceApp) -> None:
+    answer = described(app)
+    assert answer["ContributorInsightsStatus"] == "DISABLED"
+    assert "ContributorInsightsRuleList" not in answer
+    assert app.service.catalog.get("orders").counting is None
+
+
+def test_enabling_takes_a_second_and_makes_the_rules(app: ServiceApp) -> None:
+    answer = app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
+    assert answer["ContributorInsightsStatus"] == "ENABLING"
+    assert answer["ContributorInsightsMode"] == "ACCESSED_AND_THROTTLED_KEYS"
+    app.clock.advance(0.9)
+    assert described(app)["ContributorInsightsStatus"] == "ENABLING"
+    app.clock.advance(0.1)
+    found = described(app)
+    assert found["ContributorInsightsStatus"] == "ENABLED"
+    assert found["LastUpdateDateTime"] == START
+    made = f"orders-{int(START_S)}000"
+    assert found["ContributorInsightsRuleList"] == [
+        f"DynamoDBContributorInsights-{kind}-{made}" for kind in ("PKC", "SKC", "PKT", "SKT")
+    ]
+
+
+def test_an_index_is_turned_on_by_itself(app: ServiceApp) -> None:
+    turn(app, IndexName="by-shop", ContributorInsightsMode="THROTTLED_KEYS")
+    found = described(app, IndexName="by-shop")
+    assert found["ContributorInsightsMode"] == "THROTTLED_KEYS"
+    assert found["ContributorInsightsRuleList"] == [
+        f"DynamoDBContributorInsights-PKT-orders-by-shop-{int(START_S)}000"
+    ]
+    assert described(app)["ContributorInsightsStatus"] == "DISABLED"
+
+
+def test_enabling_without_a_mode_resets_it(app: ServiceApp) -> None:
+    turn(app, ContributorInsightsMode="THROTTLED_KEYS")
+    assert kinds(described(app)) == ["PKT", "SKT"]
+    answer = app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
+    assert (answer["ContributorInsightsStatus"], answer["ContributorInsightsMode"]) == (
+        "ENABLING",
+        "ACCESSED_AND_THROTTLED_KEYS",
+    )
+    app.clock.advance(1)
+    assert kinds(described(app)) == ["PKC", "SKC", "PKT", "SKT"]
+
+
+def test_enabling_again_changes_nothing(app: ServiceApp) -> None:
+    turn(app)
+    before = described(app)
+    assert turn(app)["ContributorInsightsStatus"] == "ENABLED"
+    assert described(app)["ContributorInsightsRuleList"] == before["ContributorInsightsRuleList"]
+
+
+def test_disabling_takes_the_rules_away(app: ServiceApp) -> None:
+    turn(app)
+    name = rule(app, "PKC")
+    answer = turn(app, "DISABLE", ContributorInsightsMode="THROTTLED_KEYS")
+    assert answer["ContributorInsightsStatus"] == "DISABLING"
+    found = described(app)
+    assert (found["ContributorInsightsStatus"], found["ContributorInsightsRuleList"]) == ("DISABLED", [])
+    with pytest.raises(app.cloudwatch.exceptions.ResourceNotFoundException):
+        app.cloudwatch.get_insight_rule_report(
+            RuleName=name, StartTime=START, EndTime=START + timedelta(minutes=1), Period=60
+        )
+    assert app.service.catalog.get("orders").counting is None
+
+
+def test_what_is_not_there_cannot_be_turned_on(app: ServiceApp) -> None:
+    for request in ({"TableName": "absent"}, {"TableName": "orders", "IndexName": "absent"}):
+        with pytest.raises(app.ddb.exceptions.ResourceNotFoundException):
+            app.ddb.update_contributor_insights(ContributorInsightsAction="ENABLE", **request)
+    with pytest.raises(ClientError, match="enum value set"):
+        app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ON")
+
+
+def test_list_comes_in_pages(app: ServiceApp) -> None:
+    turn(app)
+    turn(app, IndexName="by-shop", ContributorInsightsMode="THROTTLED_KEYS")
+    first = app.ddb.list_contributor_insights(MaxResults=1)
+    assert first["ContributorInsightsSummaries"] == [
+        {
+            "TableName": "orders",
+            "ContributorInsightsStatus": "ENABLED",
+            "ContributorInsightsMode": "ACCESSED_AND_THROTTLED_KEYS",
+        }
+    ]
+    rest = app.ddb.list_contributor_insights(MaxResults=1, NextToken=first["NextToken"])
+    assert [one["IndexName"] for one in rest["ContributorInsightsSummaries"]] == ["by-shop"]
+    assert "NextToken" not in rest
+    with pytest.raises(ClientError, match="NextToken"):
+        app.ddb.list_contributor_insights(NextToken="nonsense")
+
+
+def test_accessed_counts_three_for_a_write_unit_and_one_for_a_read_unit(app: ServiceApp) -> None:
+    turn(app)
+    put(app, "ann", 1)
+    app.ddb.get_item(TableName="orders", Key=item("ann", 1), ConsistentRead=True)
+    app.ddb.get_item(TableName="orders", Key=item("bob", -7))
+    assert values(report(app, "PKC")) == {("ann",): 4.0, ("bob",): 0.5}
+    assert values(report(app, "SKC")) == {("ann", "1"): 4.0, ("bob", "-7"): 0.5}
+
+
+def test_every_operation_is_counted_under_its_key(app: ServiceApp) -> None:
+    turn(app)
+    put(app, "ann", 1)
+    app.ddb.update_item(TableName="orders", Key=item("ann", 1))
+    app.ddb.batch_write_item(
+        RequestItems={"orders": [{"PutRequest": {"Item": item("bob", n)}} for n in (1, 2)]}
+    )
+    app.ddb.batch_get_item(RequestItems={"orders": {"Keys": [item("bob", 1)], "ConsistentRead": True}})
+    app.ddb.transact_write_items(TransactItems=[{"Put": {"TableName": "orders", "Item": item("cyd", 1)}}])
+    app.ddb.transact_get_items(TransactItems=[{"Get": {"TableName": "orders", "Key": item("cyd", 1)}}])
+    app.ddb.delete_item(TableName="orders", Key=item("ann", 1))
+    assert values(report(app, "PKC")) == {("ann",): 9.0, ("cyd",): 6.0 + 2.0, ("bob",): 6.0 + 1.0}
+
+
+def test_a_query_is_its_partition_keys_and_its_items_share_it(app: ServiceApp) -> None:
+    for number in range(1, 5):
+        put(app, "ann", number)
+    turn(app)
+    app.ddb.query(
+        TableName="orders",
+        ConsistentRead=True,
+        KeyConditionExpression="customer = :c",
+        ExpressionAttributeValues={":c": {"S": "ann"}},
+    )
+    app.ddb.query(
+        TableName="orders",
+        KeyConditionExpression="customer = :c",
+        ExpressionAttributeValues={":c": {"S": "nobody"}},
+    )
+    assert values(report(app, "PKC")) == {("ann",): 1.0, ("nobody",): 0.5}
+    assert values(report(app, "SKC")) == {("ann", str(number)): 0.25 for number in range(1, 5)}
+
+
+def test_a_scan_is_shared_among_what_it_read(app: ServiceApp) -> None:
+    put(app, "ann", 1)
+    put(app, "bob", 1)
+    turn(app)
+    app.ddb.scan(TableName="orders", ConsistentRead=True)
+    assert values(report(app, "PKC")) == {("ann",): 0.5, ("bob",): 0.5}
+
+
+def test_an_index_counts_its_own_keys(app: ServiceApp) -> None:
+    turn(app)
+    turn(app, IndexName="by-shop")
+    put(app, "ann", 1, shop="north")
+    put(app, "ann", 1, shop="south")  # moves the entry: a write in either place
+    app.ddb.query(
+        TableName="orders",
+        IndexName="by-shop",
+        KeyConditionExpression="shop = :s",
+        ExpressionAttributeValues={":s": {"S": "south"}},
+    )
+    assert values(report(app, "PKC")) == {("ann",): 6.0}
+    assert values(report(app, "PKC", "by-shop")) == {("north",): 6.0, ("south",): 3.5}
+
+
+def test_throttled_counts_requests_not_units(app: ServiceApp) -> None:
+    turn(app, ContributorInsightsMode="THROTTLED_KEYS")
+    big = item("ann", 1, text="x" * 300_000)
+    count = sum(refused(app, "put_item", Item=big) for _ in range(120))
+    count += refused(app, "put_item", Item=item("ann", 2, text="x" * 300_000))
+    assert count > 3
+    assert values(report(app, "PKT")) == {("ann",): count}
+    assert values(report(app, "SKT")) == {("ann", "1"): count - 1, ("ann", "2"): 1.0}
+
+
+def test_batches_and_transactions_count_what_was_refused(app: ServiceApp) -> None:
+    turn(app)
+    model = app.service.catalog.get("orders").model
+    while model.admit_write(b"12345678", 100.0, app.clock()) is None:
+        pass
+    big = item("ann", 1, text="x" * 300_000)
+    assert refused(app, "put_item", Item=big)
+    with pytest.raises(ClientError):
+        app.ddb.batch_write_item(RequestItems={"orders": [{"PutRequest": {"Item": big}}]})
+    with pytest.raises(ClientError):
+        app.ddb.transact_write_items(TransactItems=[{"Put": {"TableName": "orders", "Item": big}}])
+    assert values(report(app, "PKT")) == {("ann",): 3.0}
+    assert values(report(app, "PKC")) == {}
+
+
+def test_writes_refused_for_an_index_are_counted_nowhere(app: ServiceApp) -> None:
+    """The blind spot that AWS documents."""
+    turn(app)
+    turn(app, IndexName="by-shop")
+    model = app.service.catalog.get("orders").model
+    asked = [IndexWrite("by-shop", b"12345678", 100.0)]
+    while model.admit_write(b"12345678", 0.0, app.clock(), asked) is None:
+        pass
+    assert refused(app, "put_item", Item=item("ann", 1, shop="north", text="x" * 300_000))
+    for index in (None, "by-shop"):
+        assert values(report(app, "PKT", index)) == {}
+
+
+def test_reads_refused_for_an_index_are_its_own(app: ServiceApp) -> None:
+    put(app, "ann", 1, shop="north", text="x" * 20_000)
+    turn(app)
+    turn(app, IndexName="by-shop")
+    model = app.service.catalog.get("orders").model
+    while model.admit_read(b"12345678", 1.0, app.clock(), index="by-shop") is None:
+        pass
+    asked = {
+        "IndexName": "by-shop",
+        "KeyConditionExpression": "shop = :s",
+        "ExpressionAttributeValues": {":s": {"S": "north"}},
+    }
+    assert refused(app, "query", **asked)
+    assert values(report(app, "PKT", "by-shop")) == {("north",): 1.0}
+    assert values(report(app, "PKT")) == {}
+
+
+def test_nothing_is_counted_before_it_is_enabled_and_after(app: ServiceApp) -> None:
+    app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
+    put(app, "early", 1)
+    app.clock.advance(1)
+    put(app, "ann", 1)
+    turn(app, ContributorInsightsMode="THROTTLED_KEYS")
+    put(app, "late", 1)
+    turn(app)
+    assert values(report(app, "PKC")) == {}
+
+
+def test_a_report_has_its_periods_and_statistics(app: ServiceApp) -> None:
+    turn(app)
+    for customer in ("ann", "ann", "bob"):
+        put(app, customer, 1)
+    app.clock.advance(60)
+    for number in range(4):
+        put(app, "bob", number)
+    names = list(STATISTICS)
+    answer = report(app, "PKC", Metrics=names)
+    assert (answer["KeyLabels"], answer["AggregationStatistic"]) == (["customer"], "SUM")
+    assert (answer["AggregateValue"], answer["ApproximateUniqueCount"]) == (21.0, 2)
+    minute = timedelta(minutes=1)
+    assert answer["Contributors"] == [
+        {
+            "Keys": ["bob"],
+            "ApproximateAggregateValue": 15.0,
+            "Datapoints": [
+                {"Timestamp": START, "ApproximateValue": 3.0},
+                {"Timestamp": START + minute, "ApproximateValue": 12.0},
+            ],
+        },
+        {
+            "Keys": ["ann"],
+            "ApproximateAggregateValue": 6.0,
+            "Datapoints": [{"Timestamp": START, "ApproximateValue": 6.0}],
+        },
+    ]
+    assert [[point[name] for name in names] for point in answer["MetricDatapoints"]] == [
+        [2.0, 6.0, 3.0, 9.0, 3.0, 3.0, 4.5],
+        [1.0, 12.0, 4.0, 12.0, 3.0, 3.0, 12.0],
+    ]
+    two = report(app, "PKC", Period=120)
+    assert two["MetricDatapoints"] == []
+    assert [len(one["Datapoints"]) for one in two["Contributors"]] == [1, 1]
+
+
+def test_contributors_are_ordered_by_sum_or_by_their_highest_period(app: ServiceApp) -> None:
+    turn(app)
+    for _ in range(3):
+        put(app, "steady", 1)
+        app.clock.advance(60)
+    for number in range(2):
+        put(app, "burst", number)
+    for order, first in (("Sum", "steady"), ("Maximum", "burst")):
+        assert report(app, "PKC", OrderBy=order, MaxContributorCount=1)["Contributors"][0]["Keys"] == [first]
+
+
+def test_a_minute_is_shown_once_it_is_published() -> None:
+    app = service_app_at(publish_delay_s=120.0)
+    create(app)
+    turn(app)
+    put(app, "ann", 1)
+    assert values(report(app, "PKC")) == {}
+    app.clock.advance(60)
+    assert values(report(app, "PKC")) == {("ann",): 3.0}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"MaxContributorCount": 26}, "MaxContributorCount"),
+        ({"MaxContributorCount": 0}, "MaxContributorCount"),
+        ({"OrderBy": "Average"}, "OrderBy"),
+        ({"Metrics": ["Median"]}, "Metrics"),
+        ({"Period": 30}, "Period"),
+        ({"EndTime": START}, "StartTime"),
+    ],
+)
+def test_what_a_report_does_not_take(app: ServiceApp, more: dict[str, Any], said: str) -> None:
+    turn(app)
+    with pytest.raises(ClientError, match=said) as error:
+        report(app, "PKC", **more)
+    assert error.value.response["Error"]["Code"] == "InvalidParameterValue"
+
+
+def test_rules_are_listed_in_pages(app: ServiceApp) -> None:
+    turn(app)
+    pages = list(rule_pages(app, 3))
+    assert [len(page) for page in pages] == [3, 1]
+    assert sorted(one["Name"] for page in pages for one in page) == sorted(
+        described(app)["ContributorInsightsRuleList"]
+    )
+    assert {one["State"] for page in pages for one in page} == {"ENABLED"}
+    with pytest.raises(ClientError) as error:
+        app.cloudwatch.describe_insight_rules(NextToken="nonsense")
+    assert error.value.response["Error"]["Code"] == "InvalidNextToken"
+
+
+def rule_pages(app: ServiceApp, most: int) -> Iterator[list[dict[str, Any]]]:
+    token: dict[str, str] = {}
+    while True:
+        page = app.cloudwatch.describe_insight_rules(MaxResults=most, **token)
+        yield page["InsightRules"]
+        if "NextToken" not in page:
+            return
+        token = {"NextToken": page["NextToken"]}
+
+
+def test_a_report_in_json_and_in_query(app: ServiceApp) -> None:
+    turn(app)
+    put(app, "<ann>", 1)
+    app.clock.advance(60)
+    name = rule(app, "PKC")
+    asked = {"RuleName": name, "StartTime": START_S, "EndTime": START_S + 60, "Period": 60}
+    status, body = in_json(app, "GetInsightRuleReport", asked)
+    assert status == 200
+    assert body["Contributors"] == [
+        {
+            "Keys": ["<ann>"],
+            "ApproximateAggregateValue": 3.0,
+            "Datapoints": [{"Timestamp": START_S, "ApproximateValue": 3.0}],
+        }
+    ]
+    form = {name: str(value) for name, value in asked.items()}
+    times = {"StartTime": "2027-01-15T08:00:00Z", "EndTime": "2027-01-15T08:01:00Z"}
+    metrics = {"Metrics.member.1": "MaxContributorValue"}
+    status, text = in_query(app, Action="GetInsightRuleReport", **(form | times | metrics))
+    assert status == 200
+    assert "<Keys><member>&lt;ann&gt;</member></Keys>" in text
+    assert "<MaxContributorValue>3.0</MaxContributorValue>" in text
+    status, body = in_json(app, "GetInsightRuleReport", {**asked, "RuleName": "absent"})
+    assert (status, body["__type"]) == (404, "com.amazonaws.cloudwatch#ResourceNotFoundException")
+
+
+def test_numbers_and_bytes_are_shown_as_written(service_app: ServiceApp) -> None:
+    app = service_app
+    app.ddb.create_table(
+        TableName="orders",
+        KeySchema=[{"AttributeName": "n", "KeyType": "HASH"}, {"AttributeName": "b", "KeyType": "RANGE"}],
+        AttributeDefinitions=[
+            {"AttributeName": "n", "AttributeType": "N"},
+            {"AttributeName": "b", "AttributeType": "B"},
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    turn(app)
+    numbers = ["0", "7", "-12.5", "1200", "0.00034", "-99999999999999999999999999999999999999"]
+    for number in numbers:
+        app.ddb.put_item(TableName="orders", Item={"n": {"N": number}, "b": {"B": b"\0\1\xff"}})
+    assert set(values(report(app, "SKC"))) == {(number, "AAH/") for number in numbers}
+
+
+def test_counting_is_exact_while_keys_are_few_and_bounded_when_they_are_not() -> None:
+    counts = KeyCounts()
+    for turn_ in range(3):
+        for key in range(MOST_KEYS):
+            counts.add(b"%d" % key, 1.0 + turn_)
+    assert set(counts.values.values()) == {6.0}
+    for key in range(20_000):
+        counts.add(b"new-%d" % key, 1.0)
+        counts.add(b"hot", 5.0)
+    assert len(counts.values) <= MOST_KEYS
+    assert max(counts.values, key=counts.values.__getitem__) == b"hot"
+    assert 100_000 - counts.total / KEPT <= counts.values[b"hot"] <= 100_000
+    assert counts.total == 6.0 * MOST_KEYS + 20_000 + 100_000
+    counts.close()
+    assert len(counts.values) == 100
+
+
+def test_old_minutes_go(app: ServiceApp) -> None:
+    turn(app)
+    for _ in range(3):
+        put(app, "ann", 1)
+        app.clock.advance(7 * 3600)
+    (watch,) = app.service.catalog.get("orders").insights.watches.values()
+    assert {len(rule.minutes) for rule in watch.rules.values()} == {0, 1}

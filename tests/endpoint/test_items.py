@@ -1,0 +1,178 @@
+"""PutItem, GetItem, UpdateItem and DeleteItem, as boto3 sees them."""
+
+from typing import Any
+
+import pytest
+
+from tests.endpoint.ordering import code, first_refused, key, ordered, refused, small
+
+KEY = key("a", 1)
+
+
+@pytest.fixture
+def orders(service_app: Any) -> Any:
+    return ordered(service_app)
+
+
+def test_an_item_comes_back_as_it_was_put(orders: Any) -> None:
+    item = {
+        **KEY,
+        "s": {"S": "ä"},
+        "b": {"B": b"\0\xff"},
+        "ns": {"NS": ["10", "2"]},
+        "deep": {"M": {"list": {"L": [{"BOOL": True}, {"NULL": True}, {"N": "-1.5"}]}}},
+    }
+    orders.put_item(TableName="orders", Item=item)
+    found = orders.get_item(TableName="orders", Key=KEY)["Item"]
+    assert found.pop("ns")["NS"] == ["2", "10"]
+    item.pop("ns")
+    assert found == item
+
+
+def test_numbers_come_back_normalised_and_make_equal_keys(orders: Any) -> None:
+    orders.put_item(TableName="orders", Item={"pk": {"S": "a"}, "sk": {"N": "1.0"}, "n": {"N": "007.50"}})
+    assert orders.get_item(TableName="orders", Key=KEY)["Item"] == {**KEY, "n": {"N": "7.5"}}
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ({"pk": {"S": "a"}}, "Missing the key sk in the item"),
+        ({"pk": {"S": "a"}, "sk": {"S": "1"}}, "Type mismatch for key sk expected: N actual: S"),
+        ({"pk": {"S": ""}, "sk": {"N": "1"}}, "cannot contain an empty string value. Key: pk"),
+        ({**KEY, "g": {"S": ""}}, "empty string value. IndexName: by_group, IndexKey: g"),
+        ({**KEY, "g": {"N": "1"}}, "Type mismatch for Index Key g Expected: S Actual: N IndexName: by_group"),
+        ({**KEY, "x": {"SS": []}}, "An string set  may not be empty"),
+        ({**KEY, "x": {"NS": ["1", "1.0"]}}, "Input collection contains duplicates"),
+        ({**KEY, "x": {"BS": [b"a", b"a"]}}, "of type BS contains duplicates"),
+        ({**KEY, "x": {"N": "one"}}, "cannot be converted to a numeric value: one"),
+        ({**KEY, "x": {"N": "1" * 39}}, "more than 38 significant digits"),
+        ({**KEY, "x": {"S": "x" * 409_600}}, "Item size has exceeded the maximum allowed size"),
+        ({"pk": {"S": "k" * 2049}, "sk": {"N": "1"}}, "size limit of2048 bytes"),
+        ({**KEY, "l": {"S": "k" * 1025}}, "size limit of 1024 bytes"),
+        ({**KEY, "x": {"NULL": False}}, "must have the value of true"),
+    ],
+)
+def test_what_is_no_item_is_refused(orders: Any, item: dict[str, Any], message: str) -> None:
+    error = refused(orders.put_item, TableName="orders", Item=item)["Error"]
+    assert error["Code"] == "ValidationException"
+    assert message in error["Message"]
+
+
+def test_nesting_ends_at_32_levels(orders: Any) -> None:
+    def nested(levels: int) -> dict[str, Any]:
+        value: dict[str, Any] = {"S": "x"}
+        for _ in range(levels):
+            value = {"L": [value]}
+        return {**KEY, "x": value}
+
+    orders.put_item(TableName="orders", Item=nested(32))
+    error = refused(orders.put_item, TableName="orders", Item=nested(33))["Error"]
+    assert "Nesting Levels have exceeded supported limits" in error["Message"]
+
+
+def test_a_key_must_be_the_table_s(orders: Any) -> None:
+    for wrong in ({"pk": {"S": "a"}}, {**KEY, "x": {"S": "x"}}, {"pk": {"S": "a"}, "sk": {"S": "1"}}):
+        error = refused(orders.get_item, TableName="orders", Key=wrong)["Error"]
+        assert error["Message"] == "The provided key element does not match the schema"
+
+
+def test_returned_values(orders: Any) -> None:
+    def update(wish: str, **more: Any) -> Any:
+        answer = orders.update_item(
+            TableName="orders",
+            Key=KEY,
+            UpdateExpression="SET n = if_not_exists(n, :zero) + :one",
+            ExpressionAttributeValues={":zero": {"N": "0"}, ":one": {"N": "1"}},
+            ReturnValues=wish,
+        )
+        return answer.get("Attributes")
+
+    assert update("ALL_OLD") is None
+    assert update("UPDATED_OLD") == {"n": {"N": "1"}}
+    assert update("ALL_NEW") == {**KEY, "n": {"N": "3"}}
+    assert update("UPDATED_NEW") == {"n": {"N": "4"}}
+    assert update("NONE") is None
+    put = orders.put_item(TableName="orders", Item=KEY, ReturnValues="ALL_OLD")
+    assert put["Attributes"] == {**KEY, "n": {"N": "5"}}
+    deleted = orders.delete_item(TableName="orders", Key=KEY, ReturnValues="ALL_OLD")
+    assert deleted["Attributes"] == KEY
+    assert "Attributes" not in orders.delete_item(TableName="orders", Key=KEY, ReturnValues="ALL_OLD")
+    assert (
+        code(orders.put_item, TableName="orders", Item=KEY, ReturnValues="ALL_NEW") == "ValidationException"
+    )
+
+
+def test_a_failed_condition_shows_the_item_and_is_billed(service_app: Any) -> None:
+    ddb = small(service_app)
+    ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 2000}})
+    model = service_app.service.catalog.get("small").model
+    before = model.decisions.rows()
+    error = refused(
+        ddb.put_item,
+        TableName="small",
+        Item={"pk": {"S": "a"}},
+        ConditionExpression="attribute_not_exists(pk)",
+        ReturnValuesOnConditionCheckFailure="ALL_OLD",
+    )
+    assert error["Error"]["Code"] == "ConditionalCheckFailedException"
+    assert error["Item"]["pk"] == {"S": "a"}
+    spent = sum(row["consumed"] for row in model.decisions.rows()) - sum(row["consumed"] for row in before)
+    assert spent == 2.0
+
+
+@pytest.mark.parametrize("level", ["TOTAL", "INDEXES"])
+def test_consumed_capacity_has_table_and_index_parts(orders: Any, level: str) -> None:
+    item = {**KEY, "g": {"S": "g"}, "l": {"S": "l"}, "x": {"S": "x" * 1500}}
+    told = orders.put_item(TableName="orders", Item=item, ReturnConsumedCapacity=level)["ConsumedCapacity"]
+    assert told["CapacityUnits"] == 5.0
+    if level == "TOTAL":
+        assert told.keys() == {"TableName", "CapacityUnits"}
+    else:
+        assert told["Table"] == {"CapacityUnits": 2.0}
+        assert told["GlobalSecondaryIndexes"] == {"by_group": {"CapacityUnits": 2.0}}
+        assert told["LocalSecondaryIndexes"] == {"local": {"CapacityUnits": 1.0}}
+
+
+def test_a_moved_index_entry_costs_two_writes(orders: Any) -> None:
+    orders.put_item(TableName="orders", Item={**KEY, "g": {"S": "one"}})
+    told = orders.update_item(
+        TableName="orders",
+        Key=KEY,
+        UpdateExpression="SET g = :g",
+        ExpressionAttributeValues={":g": {"S": "two"}},
+        ReturnConsumedCapacity="INDEXES",
+    )["ConsumedCapacity"]
+    assert told["GlobalSecondaryIndexes"] == {"by_group": {"CapacityUnits": 2.0}}
+
+
+def test_collection_metrics_on_a_table_with_a_local_index(orders: Any) -> None:
+    answer = orders.put_item(TableName="orders", Item=KEY, ReturnItemCollectionMetrics="SIZE")
+    assert answer["ItemCollectionMetrics"]["ItemCollectionKey"] == {"pk": {"S": "a"}}
+
+
+def test_a_refused_write_leaves_no_trace(service_app: Any) -> None:
+    ddb = small(service_app)
+    number, error = first_refused(
+        lambda number: ddb.put_item(
+            TableName="small", Item={"pk": {"S": str(number)}, "x": {"S": "x" * 200_000}}
+        )
+    )
+    assert error["Error"]["Code"] == "ProvisionedThroughputExceededException"
+    assert error["ThrottlingReasons"][0]["reason"].startswith("TableWrite")
+    assert "Item" not in ddb.get_item(TableName="small", Key={"pk": {"S": str(number)}})
+
+
+def test_a_refused_read_says_so(service_app: Any) -> None:
+    ddb = small(service_app)
+    ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 250_000}})
+    _, error = first_refused(
+        lambda _: ddb.get_item(TableName="small", Key={"pk": {"S": "a"}}, ConsistentRead=True)
+    )
+    assert error["ThrottlingReasons"][0]["reason"].startswith("TableRead")
+
+
+@pytest.mark.parametrize("legacy", ["AttributeUpdates", "Expected"])
+def test_parameters_from_before_expressions_are_refused(orders: Any, legacy: str) -> None:
+    error = refused(orders.update_item, TableName="orders", Key=KEY, **{legacy: {}})["Error"]
+    assert legacy in error["Message"]

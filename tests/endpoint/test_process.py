@@ -1,0 +1,167 @@
+"""The endpoint as a process: it says where it is, ends when told, and does not outlive its parent."""
+
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from urllib.request import urlopen
+
+import pytest
+
+from keyheat.endpoint.process import ROOT, EndpointError, EndpointProcess
+
+COMMAND = [sys.executable, "-m", "keyheat.endpoint", "--port", "0"]
+PATIENCE_S = 60
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[str]]:
+    """An endpoint started by hand."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "--exit-with-stdin"], cwd=ROOT, text=True, **pipes) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture(autouse=True)
+def url(request: pytest.FixtureRequest) -> str:
+    """Where the child, if the test has one, says that it is."""
+    if "child" not in request.fixturenames:
+        return ""
+    line = request.getfixturevalue("child").stdout.readline()
+    assert re.fullmatch(r"ready http://127\.0\.0\.1:\d+\n", line)
+    return str(line.removeprefix("ready ").strip())
+
+
+def run(*flags: str, **more: object) -> subprocess.CompletedProcess[str]:
+    """An endpoint that is expected to end by itself."""
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        [*COMMAND, *flags], cwd=ROOT, text=True, capture_output=True, timeout=PATIENCE_S, **more
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(child: subprocess.Popen[str], number: signal.Signals) -> None:
+    child.send_signal(number)
+    out, errors = child.communicate(timeout=PATIENCE_S)
+    assert (child.returncode, out, errors) == (0, "", "")
+
+
+def test_a_signal_ends_it_although_clients_are_connected() -> None:
+    with EndpointProcess.start() as process:
+        host, port = process.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as idle:
+            assert process.stop() == 0
+            assert idle.recv(1) == b""
+
+
+def test_a_request_that_has_begun_is_answered_before_the_end(child: subprocess.Popen[str], url: str) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    head = (
+        b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: AWS4-HMAC-SHA256 x\r\nExpect: 100-continue\r\n"
+        b"X-Amz-Target: DynamoDB_20120810.ListTables\r\nContent-Length: 2\r\n\r\n"
+    )
+    with (
+        socket.create_connection((host, int(port)), timeout=PATIENCE_S) as half,
+        half.makefile("rb") as lines,
+    ):
+        half.sendall(head)
+        assert lines.readline() == b"HTTP/1.1 100 Continue\r\n"
+        child.send_signal(signal.SIGTERM)
+        half.sendall(b"{}")
+        assert lines.readline() == b"\r\n"
+        assert lines.readline() == b"HTTP/1.1 200 OK\r\n"
+    assert child.wait(PATIENCE_S) == 0
+
+
+def test_it_ends_with_its_standard_input(child: subprocess.Popen[str]) -> None:
+    assert child.stdin is not None
+    child.stdin.close()
+    assert child.wait(PATIENCE_S) == 0
+
+
+def test_it_ends_when_its_parent_is_killed() -> None:
+    source = (
+        "from keyheat.endpoint.process import EndpointProcess\n"
+        "process = EndpointProcess.start()\n"
+        "print(process.pid, process.url, flush=True)\n"
+        "input()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", source], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdout is not None
+        pid, url = parent.stdout.readline().split()
+        with urlopen(f"{url}/_keyheat/health") as answer:
+            assert answer.status == 200
+        watched = os.pidfd_open(int(pid))
+        parent.kill()
+        assert select.select([watched], [], [], PATIENCE_S)[0]
+        os.close(watched)
+
+
+def test_a_taken_port_is_said_in_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("--port", str(port))
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"port {port} on 127.0.0.1 is taken; choose another with --port or 0 for any free one\n"
+    )
+    assert done.stdout == ""
+
+
+def test_an_address_that_is_not_ours_is_said_in_one_line() -> None:
+    done = run("--host", "192.0.2.1", "--exit-with-stdin", stdin=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("cannot listen on port 0 on 192.0.2.1: ")
+
+
+@pytest.mark.parametrize(
+    "flags", [("--scale", "0"), ("--scale", "nan"), ("--port", "70000"), ("--idle-s", "0"), ("--what",)]
+)
+def test_wrong_flags_are_refused(flags: tuple[str, ...]) -> None:
+    done = run(*flags)
+    assert done.returncode == 2
+    assert flags[0] in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_listening_to_everyone_is_warned_of() -> None:
+    with EndpointProcess.start(host="0.0.0.0") as process:
+        assert "warning: listening on 0.0.0.0" in process.complaints()
+
+
+def test_start_says_why_it_failed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(EndpointError, match=rf"exit code 2: port {port} on 127\.0\.0\.1 is taken"):
+            EndpointProcess.start(port=port)
+
+
+def test_start_does_not_wait_for_ever() -> None:
+    with pytest.raises(EndpointError, match="not ready within 0 s"):
+        EndpointProcess.start(ready_within_s=0)
+
+
+def test_stop_may_be_called_again() -> None:
+    process = EndpointProcess.start()
+    assert process.stop() == 0
+    assert process.stop() == 0
+
+
+def test_it_starts_and_stops_where_gevent_has_replaced_sockets() -> None:
+    source = (
+        "from gevent import monkey; monkey.patch_all()\n"
+        "from keyheat.endpoint.process import EndpointProcess\n"
+        "with EndpointProcess.start() as process:\n"
+        "    print(process.url.startswith('http://127.0.0.1:'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=ROOT, text=True, capture_output=True, timeout=PATIENCE_S
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

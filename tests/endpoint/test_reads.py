@@ -1,0 +1,242 @@
+"""Query and Scan: order, pages, filters, projections, indexes, segments, and what they cost."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.endpoint.clients import service_app_at
+from tests.endpoint.ordering import first_refused, key, ordered, refused, small
+
+COUNT = 12
+
+
+@pytest.fixture
+def orders(service_app: Any) -> Any:
+    """Twelve orders of `a`, three of each other partition; every other one is in the indexes."""
+    ddb = ordered(service_app)
+    for number in range(COUNT):
+        more = {"g": {"S": "g"}, "l": {"S": f"l{COUNT - number:02}"}} if number % 2 == 0 else {}
+        ddb.put_item(TableName="orders", Item={**key("a", number), **more, "x": {"N": str(number)}})
+    for partition in "bcd":
+        for number in range(3):
+            ddb.put_item(TableName="orders", Item=key(partition, number))
+    return ddb
+
+
+def query(ddb: Any, condition: str, values: dict[str, Any], **more: Any) -> Any:
+    return ddb.query(
+        TableName="orders",
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues=values,
+        ReturnConsumedCapacity="INDEXES",
+        **more,
+    )
+
+
+def sorts(answer: Any) -> list[int]:
+    return [int(item["sk"]["N"]) for item in answer["Items"]]
+
+
+A = {":p": {"S": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("condition", "values", "found"),
+    [
+        ("pk = :p", {}, list(range(12))),
+        ("pk = :p AND sk = :s", {":s": {"N": "3.0"}}, [3]),
+        ("pk = :p AND sk < :s", {":s": {"N": "2"}}, [0, 1]),
+        ("pk = :p AND sk <= :s", {":s": {"N": "2"}}, [0, 1, 2]),
+        ("pk = :p AND sk > :s", {":s": {"N": "9"}}, [10, 11]),
+        ("pk = :p AND sk >= :s", {":s": {"N": "9.5"}}, [10, 11]),
+        ("sk BETWEEN :s AND :t AND pk = :p", {":s": {"N": "9"}, ":t": {"N": "10"}}, [9, 10]),
+        ("(pk = :p) AND (sk = :s)", {":s": {"N": "99"}}, []),
+    ],
+)
+def test_key_conditions(orders: Any, condition: str, values: dict[str, Any], found: list[int]) -> None:
+    assert sorts(query(orders, condition, {**A, **values})) == found
+    assert sorts(query(orders, condition, {**A, **values}, ScanIndexForward=False)) == found[::-1]
+
+
+@pytest.mark.parametrize(
+    ("condition", "more", "message"),
+    [
+        ("sk = :p", {}, "Query condition missed key schema element: pk"),
+        ("pk > :p", {}, "Query key condition not supported"),
+        ("pk = :p AND x = :p", {}, "missed key schema element: sk"),
+        ("pk = :p OR sk = :p", {}, "Invalid operator used in KeyConditionExpression: OR"),
+        ("pk = :p AND sk <> :p", {}, "Invalid operator used"),
+        ("pk = :p AND attribute_exists(sk)", {}, "Invalid operator used"),
+        ("pk = :p AND pk = :p", {}, "must only contain one condition per key"),
+        ("pk = :p AND sk = :p", {}, "Condition parameter type does not match schema type"),
+        ("pk = :p AND sk = x", {}, "Multiple attribute names used in one condition"),
+        ("pk.x = :p", {}, "cannot have conditions on nested attributes"),
+        ("pk = :p", {"IndexName": "none"}, "does not have the specified index: none"),
+        ("g = :p", {"IndexName": "by_group", "ConsistentRead": True}, "Consistent reads"),
+        ("pk = :p", {"FilterExpression": "pk = :p"}, "non-primary key attributes"),
+        ("pk = :p", {"Select": "SPECIFIC_ATTRIBUTES"}, "Must specify the AttributesToGet"),
+        ("pk = :p", {"Select": "ALL_PROJECTED_ATTRIBUTES"}, "using an IndexName"),
+        ("pk = :p", {"Select": "COUNT", "ProjectionExpression": "x"}, "only the Count"),
+        ("pk = :p", {"ExclusiveStartKey": {"pk": {"S": "a"}}}, "starting key is invalid"),
+        ("pk = :p", {"ExclusiveStartKey": key("b", 1)}, "outside query boundaries"),
+        ("pk = :p", {"KeyConditions": {}}, "KeyConditions"),
+    ],
+)  # fmt: skip
+def test_what_is_no_query_is_refused(orders: Any, condition: str, more: dict[str, Any], message: str) -> None:
+    request = {"KeyConditionExpression": condition, "ExpressionAttributeValues": A, **more}
+    error = refused(orders.query, TableName="orders", **request)["Error"]
+    assert error["Code"] == "ValidationException"
+    assert message in error["Message"]
+
+
+def test_a_query_wants_a_key_condition(orders: Any) -> None:
+    error = refused(orders.query, TableName="orders")["Error"]
+    assert "KeyConditionExpression parameter must be specified" in error["Message"]
+
+
+@pytest.mark.parametrize("forward", [True, False])
+@pytest.mark.parametrize("index", [None, "by_group", "local"])
+@pytest.mark.parametrize("limit", [1, 4, 6, 12, 100])
+def test_pages_join_to_the_whole(orders: Any, forward: bool, index: str | None, limit: int) -> None:
+    condition = ("g = :p", {":p": {"S": "g"}}) if index == "by_group" else ("pk = :p", A)
+    more: dict[str, Any] = {"ScanIndexForward": forward, **({"IndexName": index} if index else {})}
+    whole, paged = sorts(query(orders, *condition, **more)), []
+    while True:
+        answer = query(orders, *condition, Limit=limit, **more)
+        paged += sorts(answer)
+        if "LastEvaluatedKey" not in answer:
+            break
+        assert len(answer["Items"]) == limit
+        more["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+    assert paged == whole
+    assert len(whole) == (COUNT if index is None else COUNT // 2)
+
+
+def test_the_last_key_of_an_index_has_its_keys_and_the_table_s(orders: Any) -> None:
+    for index, attribute in (("by_group", "g"), ("local", "l")):
+        condition = "g = :p" if index == "by_group" else "pk = :p"
+        value = {":p": {"S": "g"}} if index == "by_group" else A
+        answer = query(orders, condition, value, IndexName=index, Limit=1)
+        assert answer["LastEvaluatedKey"].keys() == {"pk", "sk", attribute}
+
+
+def test_a_local_index_has_its_own_order_and_reads_the_table_for_the_rest(orders: Any) -> None:
+    projected = query(orders, "pk = :p", A, IndexName="local")
+    assert sorts(projected) == [10, 8, 6, 4, 2, 0]
+    assert projected["Items"][0].keys() == {"pk", "sk", "l"}
+    assert projected["ConsumedCapacity"]["LocalSecondaryIndexes"] == {"local": {"CapacityUnits": 0.5}}
+    whole = query(orders, "pk = :p", A, IndexName="local", Select="ALL_ATTRIBUTES")
+    assert [item["x"]["N"] for item in whole["Items"]] == ["10", "8", "6", "4", "2", "0"]
+    assert whole["ConsumedCapacity"]["Table"] == {"CapacityUnits": 3.0}
+
+
+def test_a_filter_counts_but_does_not_make_cheaper(orders: Any) -> None:
+    values = {**A, ":x": {"N": "8"}}
+    answer = query(orders, "pk = :p", values, FilterExpression="x >= :x", ProjectionExpression="x")
+    assert (answer["Count"], answer["ScannedCount"]) == (4, 12)
+    assert answer["Items"][0] == {"x": {"N": "8"}}
+    counted = query(orders, "pk = :p", values, FilterExpression="x >= :x", Select="COUNT")
+    assert (counted["Count"], counted["ScannedCount"]) == (4, 12)
+    assert "Items" not in counted
+
+
+def test_a_page_ends_before_one_megabyte(service_app: Any) -> None:
+    ddb = ordered(service_app)
+    for number in range(4):
+        ddb.put_item(TableName="orders", Item={**key("a", number), "x": {"S": "x" * 400_000}})
+        service_app.clock.advance(60)
+    answer = query(ddb, "pk = :p", A, Select="COUNT", ConsistentRead=True)
+    assert (answer["Count"], answer["LastEvaluatedKey"]) == (2, key("a", 1))
+    assert answer["ConsumedCapacity"]["CapacityUnits"] == -(-800_026 // 4096)
+
+
+@pytest.mark.parametrize("index", [None, "by_group", "local"])
+@pytest.mark.parametrize("total", [1, 3, 64])
+def test_segments_share_the_items(orders: Any, index: str | None, total: int) -> None:
+    more = {"IndexName": index} if index else {}
+    whole = orders.scan(TableName="orders", **more)["Items"]
+    shared = []
+    for segment in range(total):
+        found, start = [], {}
+        while True:
+            answer = orders.scan(
+                TableName="orders", Segment=segment, TotalSegments=total, Limit=2, **start, **more
+            )
+            found += answer["Items"]
+            if "LastEvaluatedKey" not in answer:
+                break
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+        shared += found
+    assert shared == whole
+    assert len(whole) == (COUNT // 2 if index else COUNT + 9)
+
+
+def test_a_scan_walks_one_partition_key_after_the_other(orders: Any) -> None:
+    keys = [item["pk"]["S"] for item in orders.scan(TableName="orders")["Items"]]
+    assert sum(one != other for one, other in pairwise(keys)) == 3
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"Segment": 1}, "The TotalSegments parameter is required"),
+        ({"TotalSegments": 1}, "The Segment parameter is required"),
+        ({"Segment": 2, "TotalSegments": 2}, "Segment: 2 is not less than TotalSegments: 2"),
+        ({"Select": "SOME"}, "Member must satisfy enum value set"),
+        ({"IndexName": "local", "ExclusiveStartKey": key("a", 1)}, "starting key is invalid"),
+    ],
+)
+def test_what_is_no_scan_is_refused(orders: Any, request_: dict[str, Any], message: str) -> None:
+    error = refused(orders.scan, TableName="orders", **request_)["Error"]
+    assert message in error["Message"]
+
+
+def test_a_global_index_cannot_answer_with_more_than_it_has(service_app: Any) -> None:
+    ddb = ordered(service_app)
+    ddb.update_table(
+        TableName="orders",
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "x", "AttributeType": "N"},
+        ],
+        GlobalSecondaryIndexUpdates=[
+            {
+                "Create": {
+                    "IndexName": "by_x",
+                    "KeySchema": [{"AttributeName": "x", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "KEYS_ONLY"},
+                }
+            }
+        ],
+    )
+    service_app.clock.advance(3600)
+    request = {
+        "IndexName": "by_x",
+        "KeyConditionExpression": "x = :x",
+        "ExpressionAttributeValues": {":x": {"N": "1"}},
+    }
+    error = refused(ddb.query, TableName="orders", Select="ALL_ATTRIBUTES", **request)["Error"]
+    assert "its projection type is not ALL" in error["Message"]
+    error = refused(ddb.query, TableName="orders", ProjectionExpression="y", **request)["Error"]
+    assert "Global secondary index by_x does not project [y]" in error["Message"]
+
+
+def test_a_refused_scan_says_so(service_app: Any) -> None:
+    ddb = small(service_app)
+    ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 250_000}})
+    _, error = first_refused(lambda _: ddb.scan(TableName="small", ConsistentRead=True))
+    assert error["ThrottlingReasons"][0]["reason"].startswith("TableRead")
+
+
+@settings(max_examples=30, deadline=None)
+@given(sizes=st.lists(st.integers(0, 3000), min_size=1, max_size=20), consistent=st.booleans())
+def test_a_query_is_rounded_up_once(sizes: list[int], consistent: bool) -> None:
+    ddb = ordered(service_app_at())
+    for number, size in enumerate(sizes):
+        ddb.put_item(TableName="orders", Item={**key("a", number), "x": {"S": "x" * size}})
+    answer = query(ddb, "pk = :p", A, ConsistentRead=consistent)
+    total = sum(size + len("pkaskx") + (2 if number else 1) for number, size in enumerate(sizes))
+    assert answer["ConsumedCapacity"]["CapacityUnits"] == -(-total // 4096) * (1 if consistent else 0.5)

@@ -1,0 +1,223 @@
+"""What the server does around a handler: errors, metrics, admin pages, and the same answer to boto3."""
+
+import logging
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.request import urlopen
+from zlib import crc32
+
+import orjson
+import pytest
+from botocore.exceptions import ClientError
+
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
+from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.tables.control import CONTROL
+from keyheat.endpoint.wire.dynamodb import request_ids
+from tests.endpoint.clients import FakeClock, ServiceApp, taken_apart
+
+PUTS, LARGE = 200, {"S": "x" * 100_000}
+
+
+def broken(service: Service, request: dict[str, Any]) -> bytes:
+    raise KeyError("a mistake of ours")
+
+
+def app_with(**data: Handler) -> ServiceApp:
+    """A service whose data operations are these."""
+    clock = FakeClock()
+    service = Service(clock=clock)
+    app = ServiceApp(clock, service, build_router(service, CONTROL, data))
+    app.ddb.create_table(
+        TableName="orders",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    app.ddb.describe_table(TableName="orders")
+    return app
+
+
+def asked(app: ServiceApp, operation: str, body: bytes) -> tuple[int, dict[str, str], Any]:
+    headers = {
+        b"authorization": b"AWS4-HMAC-SHA256 x",
+        b"x-amz-target": b"DynamoDB_20120810." + operation.encode(),
+    }
+    status, answered, content = taken_apart(app.router.answer(b"POST", b"/", headers, body))
+    assert int(answered["x-amz-crc32"]) == crc32(content)
+    assert int(answered["content-length"]) == len(content)
+    return status, answered, orjson.loads(content)
+
+
+def counts(app: ServiceApp, metric: str) -> dict[str, tuple[float, float]]:
+    """Sum and count of a metric by operation."""
+    minutes = app.service.catalog.get("orders").model.minutes
+    return {
+        dict(series.dimensions)["Operation"]: (
+            sum(point.sum for point in series.points),
+            sum(point.count for point in series.points),
+        )
+        for series in minutes.series("orders", app.clock() - 60, app.clock() + 60)
+        if series.metric == metric
+    }
+
+
+def test_a_mistake_of_ours_is_a_500_whose_cause_stays_here(caplog: pytest.LogCaptureFixture) -> None:
+    app = app_with(PutItem=broken)
+    with caplog.at_level(logging.ERROR):
+        status, _, body = asked(app, "PutItem", b'{"TableName": "orders", "Item": {"pk": {"S": "a"}}}')
+    assert status == 500
+    assert body["__type"] == "com.amazonaws.dynamodb.v20120810#InternalServerError"
+    assert "a mistake of ours" not in str(body)
+    assert "a mistake of ours" in caplog.text
+    assert counts(app, "SystemErrors") == {"PutItem": (1.0, 1)}
+    assert counts(app, "SuccessfulRequestLatency") == {}
+
+
+def test_boto3_sees_the_internal_error() -> None:
+    app = app_with(GetItem=broken)
+    with pytest.raises(ClientError, match="InternalServerError"):
+        app.ddb.get_item(TableName="orders", Key={"pk": {"S": "a"}})
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"TableName": 5, "Item": {}}', "SerializationException"),
+        (b'{"TableName": "orders", "Item": []}', "SerializationException"),
+        (b'{"Item": {}}', "ValidationException"),
+    ],
+)
+def test_a_request_that_a_handler_stumbles_over_is_its_senders_mistake(body: bytes, kind: str) -> None:
+    status, _, answer = asked(app_with(PutItem=broken), "PutItem", body)
+    assert status == 400
+    assert answer["__type"].rpartition("#")[2] == kind
+
+
+def test_completed_requests_are_counted_for_every_table_they_name() -> None:
+    app = app_with(
+        PutItem=lambda service, request: b"{}",
+        Query=lambda service, request: {"Count": 7, "Items": [], "ScannedCount": 9},
+        Scan=lambda service, request: b'{"Items":[{"Count":{"N":"1"}}],"Count":3,"ScannedCount":3}',
+        BatchWriteItem=lambda service, request: {"UnprocessedItems": {}},
+        TransactWriteItems=lambda service, request: {},
+    )
+    requests = [
+        ("PutItem", {"TableName": "orders", "Item": {}}),
+        ("Query", {"TableName": "arn:aws:dynamodb:us-east-1:000000000000:table/orders"}),
+        ("Scan", {"TableName": "orders"}),
+        ("BatchWriteItem", {"RequestItems": {"orders": []}}),
+        ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "orders"}}] * 3}),
+    ]
+    for operation, request in requests:
+        assert asked(app, operation, orjson.dumps(request))[0] == 200
+    completed = counts(app, "SuccessfulRequestLatency")
+    assert {name: count for name, (_, count) in completed.items()} == {name: 1 for name, _ in requests}
+    assert counts(app, "ReturnedItemCount") == {"Query": (7.0, 1), "Scan": (3.0, 1)}
+
+
+def test_request_ids_are_long_and_never_alike() -> None:
+    ids = request_ids(random.Random(1))
+    some = [next(ids) for _ in range(1000)]
+    assert len(set(some)) == 1000
+    assert {len(one) for one in some} == {52}
+
+
+def test_admin_pages(service_app: ServiceApp) -> None:
+    def page(method: bytes, url: bytes) -> tuple[int, Any]:
+        status, _, body = taken_apart(service_app.router.answer(method, url, {}, b""))
+        return status, orjson.loads(body)
+
+    app = app_with()
+    app.service.catalog.get("orders").model.admit_write(b"12345678", 3.0, app.clock())
+    service_app.router = app.router
+    assert page(b"GET", b"/_keyheat/health") == (200, {"status": "ok", "scale": 1.0})
+    status, rows = page(b"GET", b"/_keyheat/decisions?table=orders")
+    assert status == 200
+    assert [(row["direction"], row["accepted"], row["consumed"]) for row in rows] == [("write", 1, 3.0)]
+    status, resources = page(b"GET", b"/_keyheat/partitions?table=orders")
+    assert (status, resources[0]["index"]) == (200, None)
+    assert [row[3] for row in resources[0]["rows"]] == [3.0]
+    assert page(b"GET", b"/_keyheat/partitions?table=nothing")[0] == 404
+    said = app.router.answer(b"POST", b"/", {b"x-amz-target": b"DynamoDB_20120810.ListTables"}, b"{}")
+    assert said.startswith(b"HTTP/1.1 400")  # unsigned, and counted all the same
+    status, asked = page(b"GET", b"/_keyheat/requests")
+    assert (status, asked["ListTables"], asked["CreateTable"]) == (200, 1, 1)
+    assert page(b"GET", b"/_keyheat/decisions?table=nothing")[0] == 404
+    assert page(b"GET", b"/_keyheat/decisions")[0] == 404
+    assert page(b"GET", b"/_keyheat/coffee")[0] == 404
+    assert page(b"POST", b"/_keyheat/health")[0] == 405
+
+
+def test_a_running_endpoint_says_that_it_is_well(endpoint: EndpointProcess) -> None:
+    with urlopen(f"{endpoint.url}/_keyheat/health") as answer:
+        assert orjson.loads(answer.read()) == {"status": "ok", "scale": 1.0}
+
+
+def test_boto3_puts_and_gets_on_a_running_endpoint(ddb: Any, table: Any) -> None:
+    item = {"pk": {"S": "schlüssel"}, "data": {"B": b"\x00\xff"}, "n": {"N": "1.50"}}
+    answer = ddb.put_item(TableName=table.name, Item=item, ReturnConsumedCapacity="TOTAL")
+    assert answer["ConsumedCapacity"]["CapacityUnits"] == 1.0
+    assert ddb.get_item(TableName=table.name, Key={"pk": item["pk"]})["Item"]["data"] == item["data"]
+    with pytest.raises(ddb.exceptions.ResourceNotFoundException):
+        ddb.get_item(TableName="no-such-table", Key={"pk": {"S": "a"}})
+
+
+def test_old_objects_are_looked_at_only_in_quiet() -> None:
+    collections: list[int] = []
+    housekeeping = Housekeeping(collect=collections.append)
+    for answered in (10, 20, 20, 20):
+        housekeeping.sweep(answered)
+    assert collections == [0, 0]
+    for _ in range(5):
+        housekeeping.sweep(20)
+    assert collections == [0, 0, OLDEST]
+
+
+def test_a_throttle_is_seen_alike_by_client_decisions_and_metrics(service_app: ServiceApp) -> None:
+    app = service_app
+    app.ddb.create_table(
+        TableName="small",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        ProvisionedThroughput={"ReadCapacityUnits": 20, "WriteCapacityUnits": 20},
+    )
+    app.ddb.describe_table(TableName="small")
+    reasons, accepted = set(), 0
+    for number in range(PUTS):
+        app.clock.advance(0.1)  # so that one key range is not asked for too much in one second
+        try:
+            app.ddb.put_item(TableName="small", Item={"pk": {"S": f"{number}"}, "data": LARGE})
+            accepted += 1
+        except app.ddb.exceptions.ProvisionedThroughputExceededException as error:
+            reasons |= {reason["reason"] for reason in error.response["ThrottlingReasons"]}
+    assert reasons == {"TableWriteProvisionedThroughputExceeded"}
+    rows = app.service.catalog.get("small").model.decisions.rows()
+    assert sum(row["accepted"] for row in rows) == accepted > 0
+    app.clock.advance(60)
+    assert minute_of(app, "WriteThrottleEvents") == PUTS - accepted
+    assert minute_of(app, "WriteProvisionedThroughputThrottleEvents") == PUTS - accepted
+    assert minute_of(app, "ConsumedWriteCapacityUnits") == sum(row["consumed"] for row in rows)
+    assert minute_of(app, "ThrottledRequests", Operation="PutItem") == PUTS - accepted
+
+
+def minute_of(app: ServiceApp, metric: str, **dimensions: str) -> float:
+    """The sum of a metric of the table `small`, over its one minute."""
+    named = {"TableName": "small", **dimensions}
+    stat = {
+        "Metric": {
+            "Namespace": "AWS/DynamoDB",
+            "MetricName": metric,
+            "Dimensions": [{"Name": name, "Value": value} for name, value in named.items()],
+        },
+        "Period": 60,
+        "Stat": "Sum",
+    }
+    now = datetime.fromtimestamp(app.clock(), UTC)
+    answer = app.cloudwatch.get_metric_data(
+        MetricDataQueries=[{"Id": "a", "MetricStat": stat}], StartTime=now - timedelta(minutes=1), EndTime=now
+    )
+    [value] = answer["MetricDataResults"][0]["Values"]
+    return float(value)

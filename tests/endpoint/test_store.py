@@ -1,0 +1,139 @@
+"""The item store against a plain dict, and its indexes against a sort of all items."""
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.endpoint.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema
+from keyheat.endpoint.store.itemkeys import after, checked_item_key, partition_prefix, sort_bytes
+from keyheat.endpoint.store.itemstore import ItemStore
+from keyheat.endpoint.store.shelf import json_of, size_of
+from keyheat.model.units import item_bytes
+
+KEYS = KeySchema(KeyAttribute("pk", "S"), KeyAttribute("sk", "N"))
+BY_GROUP = IndexSchema(
+    name="by_group", keys=KeySchema(KeyAttribute("g", "S"), KeyAttribute("sk", "N")), projection="ALL"
+)
+KEYS_ONLY = IndexSchema(name="keys_only", keys=KeySchema(KeyAttribute("g", "S")), projection="KEYS_ONLY")
+LOCAL = IndexSchema(
+    name="local",
+    keys=KeySchema(KeyAttribute("pk", "S"), KeyAttribute("l", "S")),
+    projection="INCLUDE",
+    include=frozenset({"x"}),
+    local=True,
+)
+SCHEMA = TableSchema(name="orders", keys=KEYS, indexes=(BY_GROUP, KEYS_ONLY, LOCAL))
+PROJECTED = {"by_group": None, "keys_only": {"pk", "sk", "g"}, "local": {"pk", "sk", "l", "x"}}
+
+Item = dict[str, Any]
+items = st.fixed_dictionaries(
+    {
+        "pk": st.sampled_from([{"S": "a"}, {"S": "b"}, {"S": "a\0"}]),
+        "sk": st.sampled_from([{"N": "-2"}, {"N": "0"}, {"N": "10"}]),
+    },
+    optional={
+        "g": st.sampled_from([{"S": "g"}, {"S": "gg"}, {"S": "g\0"}]),
+        "l": st.sampled_from([{"S": "l"}, {"S": "l\0\0"}]),
+        "x": st.builds(lambda text: {"S": text}, st.text(max_size=3)),
+    },
+)
+writes = st.lists(st.tuples(st.booleans(), items), max_size=30)
+
+
+def written(store: ItemStore, deletes: bool, item: Item) -> None:
+    key = checked_item_key(KEYS, item)
+    store.apply(store.plan(key, store.get(key[0]), None if deletes else dict(item)))
+
+
+def contents(store: ItemStore, name: str | None) -> list[Item]:
+    shelf = store.items if name is None else store.index(name)
+    return [orjson.loads(json_of(shelf[key])) for key in shelf.between(b"", None)]
+
+
+def expected_entries(items: list[Item], index: IndexSchema) -> list[Item]:
+    wanted = PROJECTED[index.name]
+    return [
+        item if wanted is None else {name: value for name, value in item.items() if name in wanted}
+        for item in items
+        if index.keys.partition.name in item and (index.keys.sort is None or index.keys.sort.name in item)
+    ]
+
+
+def as_set(items: list[Item]) -> list[bytes]:
+    return sorted(orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in items)
+
+
+@given(writes)
+def test_the_store_holds_what_was_written(writes: list[tuple[bool, Item]]) -> None:
+    store, plain = ItemStore(SCHEMA), {}
+    for deletes, item in writes:
+        written(store, deletes, item)
+        at = item["pk"]["S"], item["sk"]["N"]
+        if deletes:
+            plain.pop(at, None)
+        else:
+            plain[at] = item
+    assert as_set(contents(store, None)) == as_set(list(plain.values()))
+    assert len(store) == len(plain)
+    assert store.total_bytes == sum(map(item_bytes, plain.values()))
+    for index in SCHEMA.indexes:
+        entries = expected_entries(list(plain.values()), index)
+        assert as_set(contents(store, index.name)) == as_set(entries)
+        assert store.index_len(index.name) == len(entries)
+        assert store.index_bytes(index.name) == sum(map(item_bytes, entries))
+
+
+@given(writes)
+def test_an_index_made_later_is_the_one_kept_all_along(writes: list[tuple[bool, Item]]) -> None:
+    always, later = ItemStore(SCHEMA), ItemStore(TableSchema(name="orders", keys=KEYS))
+    for deletes, item in writes:
+        written(always, deletes, item)
+        written(later, deletes, item)
+    for index in SCHEMA.indexes:
+        later.add_index(index)
+        assert contents(later, index.name) == contents(always, index.name)
+    later.drop_index("local")
+    with pytest.raises(KeyError):
+        later.index("local")
+
+
+@given(st.lists(items, max_size=30), st.booleans())
+def test_a_partition_comes_in_the_order_of_its_sort_key(items: list[Item], descending: bool) -> None:
+    store = ItemStore(SCHEMA)
+    for item in items:
+        written(store, False, item)
+    prefix = partition_prefix({"S": "a"})
+    found = [
+        float(orjson.loads(json_of(store.items[key]))["sk"]["N"])
+        for key in store.items.between(prefix, after(prefix), descending=descending)
+    ]
+    wanted = {float(item["sk"]["N"]) for item in items if item["pk"]["S"] == "a"}
+    assert found == sorted(wanted, reverse=descending)
+
+
+@given(st.binary(max_size=6), st.binary(max_size=6), st.binary(max_size=6))
+def test_sort_bytes_keep_the_order_whatever_follows(one: bytes, other: bytes, tail: bytes) -> None:
+    first, second = (sort_bytes({"S": raw.decode("latin-1")}) for raw in (one, other))
+    if one.decode("latin-1").encode() < other.decode("latin-1").encode():
+        assert first + tail < second
+        assert first < second + tail
+
+
+@given(st.binary(min_size=1).filter(lambda raw: raw.strip(b"\xff") != b""), st.binary(max_size=4))
+def test_after_is_above_everything_with_the_prefix(prefix: bytes, tail: bytes) -> None:
+    assert prefix + tail < after(prefix)
+
+
+def test_an_identical_write_changes_no_index() -> None:
+    store = ItemStore(SCHEMA)
+    item = {"pk": {"S": "a"}, "sk": {"N": "1"}, "g": {"S": "g"}, "x": {"S": "x"}}
+    written(store, False, item)
+    key = checked_item_key(KEYS, item)
+    again = store.plan(key, store.get(key[0]), dict(reversed(item.items())))
+    assert again.entries == ()
+    hidden = store.plan(key, store.get(key[0]), {**item, "x": {"S": "other"}})
+    assert [entry.index.name for entry in hidden.entries] == ["by_group"]
+    assert size_of(hidden.new or b"") == item_bytes(item) + 4

@@ -1,0 +1,270 @@
+"""The shards of a stream: one per partition, split as partitions split, read by iterators, trimmed."""
+
+from typing import Any
+
+import pytest
+
+from keyheat.endpoint.streams.registry import Streams
+from tests.endpoint.asking import error_of
+from tests.endpoint.clients import Direct, client
+from tests.endpoint.streamed import Streamed
+
+
+@pytest.fixture
+def streamed() -> Streamed:
+    return Streamed()
+
+
+def split_by_capacity(streamed: Streamed) -> None:
+    """UpdateTable asks for the partitions of 8,000 writes per second where there were those of 4,000."""
+    warm = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 8_000}
+    streamed.ddb.update_table(TableName="orders", WarmThroughput=warm)
+    streamed.ddb.describe_table(TableName="orders")
+
+
+def numbers_of(records: list[Any]) -> list[int]:
+    return [int(record["dynamodb"]["SequenceNumber"]) for record in records]
+
+
+def test_a_new_table_has_an_open_shard_for_each_partition(streamed: Streamed) -> None:
+    shards = streamed.shards()
+    partitions = streamed.app.service.catalog.get("orders").model.partition_count()
+    assert len(shards) == partitions == 4
+    assert all("EndingSequenceNumber" not in shard["SequenceNumberRange"] for shard in shards)
+    assert all("ParentShardId" not in shard for shard in shards)
+    ids = [shard["ShardId"] for shard in shards]
+    assert ids == sorted(set(ids))
+
+
+def test_a_partition_that_splits_closes_its_shard_and_opens_two_children(streamed: Streamed) -> None:
+    keys = [f"k-{n}" for n in range(40)]
+    for key in keys:
+        streamed.put(key, x={"N": "1"})
+    parents = {key: streamed.shard_of(key) for key in keys}
+    split_by_capacity(streamed)
+    for key in keys:
+        streamed.put(key, x={"N": "2"})
+
+    shards = {shard["ShardId"]: shard for shard in streamed.shards()}
+    assert len(shards) == 12
+    assert [one for one in shards] == sorted(shards)
+    closed = {
+        name for name, shard in shards.items() if "EndingSequenceNumber" in shard["SequenceNumberRange"]
+    }
+    assert closed == set(list(shards)[:4])
+    for parent in closed:
+        children = [shard for shard in shards.values() if shard.get("ParentShardId") == parent]
+        assert len(children) == 2
+        assert streamed.shards(ShardFilter={"Type": "CHILD_SHARDS", "ShardId": parent}) == children
+        ended = int(shards[parent]["SequenceNumberRange"]["EndingSequenceNumber"])
+        assert all(int(c["SequenceNumberRange"]["StartingSequenceNumber"]) > ended for c in children)
+    for key in keys:
+        assert shards[streamed.shard_of(key)]["ParentShardId"] == parents[key]
+
+    told = [(r["dynamodb"]["Keys"]["pk"]["S"], r["eventName"]) for r in streamed.records()]
+    assert told == [(key, "INSERT") for key in keys] + [(key, "MODIFY") for key in keys]
+
+
+def test_a_split_for_heat_splits_one_shard() -> None:
+    streamed = Streamed(scale=0.01)
+    service, clock = streamed.app.service, streamed.app.clock
+    model = service.catalog.get("orders").model
+    for n in range(14 * 900):  # random sort keys of one partition key, for a quarter of an hour
+        clock.advance(1 / 14)
+        model.admit_write(b"12345678" + n.to_bytes(8, "little"), 1.0, clock())
+        if model.partition_count() > 4:
+            break
+    shards = streamed.shards()
+    assert len(shards) == 6
+    assert [("ParentShardId" in shard) for shard in shards] == [False] * 4 + [True] * 2
+    assert shards[4]["ParentShardId"] == shards[5]["ParentShardId"]
+
+
+def test_shards_come_in_pages(streamed: Streamed) -> None:
+    split_by_capacity(streamed)
+    everything = [shard["ShardId"] for shard in streamed.shards()]
+    found: list[str] = []
+    more: dict[str, Any] = {}
+    while True:
+        page = streamed.streams.describe_stream(StreamArn=streamed.arn, Limit=5, **more)["StreamDescription"]
+        found += [shard["ShardId"] for shard in page["Shards"]]
+        if "LastEvaluatedShardId" not in page:
+            break
+        assert page["LastEvaluatedShardId"] == found[-1]
+        more = {"ExclusiveStartShardId": found[-1]}
+    assert found == everything
+    assert streamed.shards(ExclusiveStartShardId=everything[-1]) == []
+
+
+def test_every_kind_of_iterator_begins_where_it_says(streamed: Streamed) -> None:
+    for n in range(5):
+        streamed.put("k", x={"N": str(n)})
+        streamed.app.clock.advance(10)
+    shard = streamed.shard_of("k")
+    numbers = numbers_of(list(streamed.of_shard(shard)))
+
+    def begins_at(kind: str, **more: Any) -> list[int]:
+        iterator = streamed.iterator(shard, kind, **more)
+        return numbers_of(streamed.streams.get_records(ShardIterator=iterator)["Records"])
+
+    start = streamed.app.clock() - 50
+    assert begins_at("TRIM_HORIZON") == numbers
+    assert begins_at("LATEST") == []
+    assert begins_at("AT_SEQUENCE_NUMBER", SequenceNumber=str(numbers[2])) == numbers[2:]
+    assert begins_at("AFTER_SEQUENCE_NUMBER", SequenceNumber=str(numbers[2])) == numbers[3:]
+    assert begins_at("AT_TIMESTAMP", Timestamp=start + 20) == numbers[2:]
+    assert begins_at("AT_TIMESTAMP", Timestamp=start + 21) == numbers[3:]
+    assert begins_at("AT_TIMESTAMP", Timestamp=start - 1_000) == numbers
+    first = next(one for one in streamed.shards() if one["ShardId"] == shard)["SequenceNumberRange"]
+    assert begins_at("AT_SEQUENCE_NUMBER", SequenceNumber=first["StartingSequenceNumber"]) == numbers
+
+    latest = streamed.iterator(shard, "LATEST")
+    streamed.put("k", x={"N": "99"})
+    answer = streamed.streams.get_records(ShardIterator=latest)
+    assert [r["dynamodb"]["NewImage"]["x"]["N"] for r in answer["Records"]] == ["99"]
+    again = streamed.streams.get_records(ShardIterator=answer["NextShardIterator"])
+    assert (again["Records"], "NextShardIterator" in again) == ([], True)
+
+
+def test_a_page_has_1000_records_or_1_mb(streamed: Streamed) -> None:
+    for n in range(1_010):
+        streamed.put("k", f"{n:05d}")
+        streamed.app.clock.advance(0.002)
+    shard = streamed.shard_of("k")
+    first = streamed.streams.get_records(ShardIterator=streamed.iterator(shard))
+    assert len(first["Records"]) == 1_000
+    rest = streamed.streams.get_records(ShardIterator=first["NextShardIterator"])
+    assert len(rest["Records"]) == 10
+    assert len(streamed.streams.get_records(ShardIterator=streamed.iterator(shard), Limit=7)["Records"]) == 7
+
+    latest = streamed.iterator(shard, "LATEST")
+    for n in range(4):
+        streamed.app.clock.advance(1)
+        streamed.put("k", f"big-{n}", x={"S": "x" * 390_000})
+    large = streamed.streams.get_records(ShardIterator=latest)
+    assert len(large["Records"]) == 2  # three would be above 1 MB
+    assert len(streamed.streams.get_records(ShardIterator=large["NextShardIterator"])["Records"]) == 2
+
+
+def test_a_closed_shard_ends_without_a_next_iterator(streamed: Streamed) -> None:
+    streamed.put("k")
+    shard = streamed.shard_of("k")
+    latest = streamed.iterator(shard, "LATEST")
+    assert "NextShardIterator" in streamed.streams.get_records(ShardIterator=streamed.iterator(shard))
+    split_by_capacity(streamed)
+    last = streamed.streams.get_records(ShardIterator=streamed.iterator(shard))
+    assert (len(last["Records"]), "NextShardIterator" in last) == (1, False)
+    late = streamed.streams.get_records(ShardIterator=latest)
+    assert (late["Records"], "NextShardIterator" in late) == ([], False)
+
+
+def test_an_iterator_is_good_for_15_minutes(streamed: Streamed) -> None:
+    iterator = streamed.iterator(streamed.shards()[0]["ShardId"])
+    streamed.app.clock.advance(900)
+    following = streamed.streams.get_records(ShardIterator=iterator)["NextShardIterator"]
+    streamed.app.clock.advance(1)
+    assert error_of(streamed.streams.get_records, ShardIterator=iterator)[0] == "ExpiredIteratorException"
+    assert streamed.streams.get_records(ShardIterator=following)["Records"] == []
+
+
+def test_changes_are_trimmed_after_a_day(streamed: Streamed) -> None:
+    streamed.put("k", x={"N": "1"})
+    shard = streamed.shard_of("k")
+    (first,) = numbers_of(list(streamed.of_shard(shard)))
+    streamed.app.clock.advance(86_000)
+    iterator = streamed.iterator(shard)
+    streamed.put("k", x={"N": "2"})
+    streamed.app.clock.advance(401)
+    assert [r["eventName"] for r in streamed.of_shard(shard)] == ["MODIFY"]
+    trimmed = "TrimmedDataAccessException"
+    assert error_of(streamed.streams.get_records, ShardIterator=iterator)[0] == trimmed
+    at = {"StreamArn": streamed.arn, "ShardId": shard, "SequenceNumber": str(first)}
+    asked = streamed.streams.get_shard_iterator
+    assert error_of(asked, ShardIteratorType="AT_SEQUENCE_NUMBER", **at)[0] == trimmed
+    assert asked(ShardIteratorType="AFTER_SEQUENCE_NUMBER", **at)["ShardIterator"]
+
+
+def test_a_closed_shard_is_forgotten_when_the_last_of_it_is_a_day_old(streamed: Streamed) -> None:
+    streamed.put("k")
+    shard = streamed.shard_of("k")
+    split_by_capacity(streamed)
+    streamed.app.clock.advance(86_401)
+    assert len(streamed.shards()) == 8
+    code, _ = error_of(
+        streamed.streams.get_shard_iterator,
+        StreamArn=streamed.arn,
+        ShardId=shard,
+        ShardIteratorType="TRIM_HORIZON",
+    )
+    assert code == "ResourceNotFoundException"
+
+
+def test_a_stream_holds_so_many_bytes_and_the_oldest_go_first(streamed: Streamed) -> None:
+    bounded = Streamed(streams=Streams(max_bytes=100_000))
+    iterator = None
+    for n in range(400):
+        bounded.app.clock.advance(0.01)
+        bounded.put(f"k-{n}", x={"S": "x" * 1_000})
+        if n == 0:
+            iterator = bounded.iterator(bounded.shard_of("k-0"))
+    stream = bounded.app.service.catalog.get("orders").stream
+    assert stream is not None
+    assert 90_000 < stream.held_bytes <= 100_000
+    left = [r["dynamodb"]["Keys"]["pk"]["S"] for r in bounded.records()]
+    assert left == [f"k-{n}" for n in range(400 - len(left), 400)]
+    assert 70 < len(left) < 100
+    code, _ = error_of(bounded.streams.get_records, ShardIterator=iterator)
+    assert code == "TrimmedDataAccessException"
+
+
+BAD_ARN = "not-the-arn-of-a-stream-but-long-enough-for-one"
+NO_SHARD = "shardId-00000000000000000000-00000000"
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "code"),
+    [
+        ("list_streams", {"Limit": 0}, "ValidationException"),
+        ("list_streams", {"Limit": 101}, "ValidationException"),
+        ("list_streams", {"ExclusiveStartStreamArn": BAD_ARN}, "ValidationException"),
+        ("describe_stream", {"StreamArn": BAD_ARN}, "ValidationException"),
+        ("describe_stream", {"StreamArn": "{arn}x"}, "ResourceNotFoundException"),
+        ("describe_stream", {"StreamArn": "{arn}", "Limit": 101}, "ValidationException"),
+        ("describe_stream", {"StreamArn": "{arn}", "ShardFilter": {"Type": "ALL"}}, "ValidationException"),
+        (
+            "get_shard_iterator",
+            {"StreamArn": "{arn}", "ShardId": NO_SHARD, "ShardIteratorType": "LATEST"},
+            "ResourceNotFoundException",
+        ),
+        *(
+            (
+                "get_shard_iterator",
+                {"StreamArn": "{arn}", "ShardId": "{shard}", **rest},
+                "ValidationException",
+            )
+            for rest in (
+                {"ShardIteratorType": "NEWEST"},
+                {"ShardIteratorType": "AT_SEQUENCE_NUMBER"},
+                {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": str(10**20)},
+                {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": "x" * 21},
+                {"ShardIteratorType": "LATEST", "SequenceNumber": "1" * 21},
+                {"ShardIteratorType": "AT_TIMESTAMP"},
+                {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": 4_000_000_000},
+            )
+        ),
+        ("get_records", {"ShardIterator": "no iterator of ours"}, "ValidationException"),
+        ("get_records", {"ShardIterator": "{iterator}", "Limit": 1_001}, "ValidationException"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    streamed: Streamed, operation: str, request_: dict[str, Any], code: str
+) -> None:
+    shard = streamed.shards()[0]["ShardId"]
+    known = {"{arn}": streamed.arn, "{shard}": shard, "{iterator}": streamed.iterator(shard)}
+    request = {
+        name: (known.get(value, value.replace("{arn}", streamed.arn)) if isinstance(value, str) else value)
+        for name, value in request_.items()
+    }
+    made = client("dynamodbstreams", "http://in.process", parameter_validation=False)
+    made._endpoint.http_session = Direct(streamed.app.router)
+    assert error_of(getattr(made, operation), **request)[0] == code

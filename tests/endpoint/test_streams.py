@@ -1,0 +1,245 @@
+"""DynamoDB Streams as boto3's own client speaks them: what a stream says of every change of a table."""
+
+from typing import Any
+
+import pytest
+from botocore.model import ListShape, MapShape, Shape, StructureShape
+
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.endpoint.wire.shapes import service_model
+from tests.endpoint.asking import error_of
+from tests.endpoint.clients import client, service_app_at
+from tests.endpoint.streamed import KEYS, Streamed
+
+VIEWS = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
+
+
+@pytest.fixture
+def streamed() -> Streamed:
+    return Streamed()
+
+
+def told(record: Any) -> tuple[str, Any, Any]:
+    return record["eventName"], record["dynamodb"].get("OldImage"), record["dynamodb"].get("NewImage")
+
+
+def item(sort: str = "a", **attributes: Any) -> dict[str, Any]:
+    return {"pk": {"S": "k"}, "sk": {"S": sort}, **attributes}
+
+
+def every_kind_of_write(streamed: Streamed) -> None:
+    one, two, key = {"N": "1"}, {"N": "2"}, {"pk": {"S": "k"}, "sk": {"S": "a"}}
+    table = "orders"
+    streamed.put("k", x=one)
+    streamed.put("k", x=one)  # changes nothing
+    streamed.put("k", y=two)
+    streamed.ddb.delete_item(TableName=table, Key=key)
+    streamed.ddb.delete_item(TableName=table, Key=key)  # there is nothing to delete
+    add = {"UpdateExpression": "ADD n :n", "ExpressionAttributeValues": {":n": one}}
+    streamed.ddb.update_item(TableName=table, Key=key, **add)
+    streamed.ddb.update_item(TableName=table, Key=key, **add)
+    streamed.ddb.batch_write_item(
+        RequestItems={table: [{"PutRequest": {"Item": item(x=one)}}, {"PutRequest": {"Item": item("b")}}]}
+    )
+    streamed.ddb.transact_write_items(
+        TransactItems=[
+            {"Update": {"TableName": table, "Key": key, **add}},
+            {"Delete": {"TableName": table, "Key": {"pk": {"S": "k"}, "sk": {"S": "b"}}}},
+        ]
+    )
+
+
+def test_every_change_is_told_once_and_in_order(streamed: Streamed) -> None:
+    every_kind_of_write(streamed)
+    one, two = {"N": "1"}, {"N": "2"}
+    assert [told(record) for record in streamed.records()] == [
+        ("INSERT", None, item(x=one)),
+        ("MODIFY", item(x=one), item(y=two)),
+        ("REMOVE", item(y=two), None),
+        ("INSERT", None, item(n=one)),
+        ("MODIFY", item(n=one), item(n=two)),
+        ("MODIFY", item(n=two), item(x=one)),
+        ("INSERT", None, item("b")),
+        ("MODIFY", item(x=one), item(x=one, n=one)),
+        ("REMOVE", item("b"), None),
+    ]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_shows_what_it_says_and_the_keys(view: str) -> None:
+    streamed = Streamed(view)
+    every_kind_of_write(streamed)
+    records = streamed.records()
+    assert len(records) == 9
+    for record in records:
+        event, old, new = told(record)
+        assert (old is not None) == ("OLD" in view and event != "INSERT")
+        assert (new is not None) == ("NEW" in view and event != "REMOVE")
+        assert record["dynamodb"]["Keys"].keys() == {"pk", "sk"}
+        assert record["dynamodb"]["StreamViewType"] == view
+
+
+def test_a_failed_condition_or_a_cancelled_transaction_tells_nothing(streamed: Streamed) -> None:
+    never = {"ConditionExpression": "attribute_exists(pk)"}
+    code, _ = error_of(streamed.ddb.put_item, TableName="orders", Item=item(), **never)
+    assert code == "ConditionalCheckFailedException"
+    entries = [
+        {"Put": {"TableName": "orders", "Item": item()}},
+        {"Put": {"TableName": "orders", "Item": item("b"), **never}},
+    ]
+    code, _ = error_of(streamed.ddb.transact_write_items, TransactItems=entries)
+    assert code == "TransactionCanceledException"
+    assert streamed.records() == []
+
+
+def test_a_record_has_the_shape_and_the_size_that_aws_shows() -> None:
+    """The sizes are those of https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-example.html"""
+    app = service_app_at()
+    app.ddb.create_table(
+        TableName="orders",
+        KeySchema=[{"AttributeName": "Id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "Id", "AttributeType": "N"}],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    )
+    for text in ("New item!", "This item has changed"):
+        app.ddb.put_item(TableName="orders", Item={"Id": {"N": "101"}, "Message": {"S": text}})
+    app.ddb.delete_item(TableName="orders", Key={"Id": {"N": "101"}})
+    streams = app.client("dynamodbstreams")
+    arn = streams.list_streams()["Streams"][0]["StreamArn"]
+    records = []
+    for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+        iterator = streams.get_shard_iterator(
+            StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+        )
+        answer = streams.get_records(ShardIterator=iterator["ShardIterator"])
+        fits(service_model("dynamodbstreams").shape_for("GetRecordsOutput"), answer)
+        records += answer["Records"]
+    assert [record["dynamodb"]["SizeBytes"] for record in records] == [26, 59, 38]
+    first = records[0]
+    assert len({record["eventID"] for record in records}) == 3
+    assert {name: first[name] for name in ("eventVersion", "eventSource", "awsRegion")} == {
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": "us-east-1",
+    }
+    assert first["dynamodb"]["ApproximateCreationDateTime"].timestamp() == app.clock()
+
+
+def fits(shape: Shape, value: Any) -> None:
+    """Every member of an answer is one of the service model's, and as long as that says."""
+    if isinstance(shape, StructureShape):
+        assert not set(value) - set(shape.members) - {"ResponseMetadata"}
+        for name, member in shape.members.items():
+            if name in value:
+                fits(member, value[name])
+    elif isinstance(shape, ListShape):
+        for element in value:
+            fits(shape.member, element)
+    elif isinstance(shape, MapShape):
+        for element in value.values():
+            fits(shape.value, element)
+    elif shape.type_name == "string":
+        assert shape.metadata.get("min", 0) <= len(value) <= shape.metadata.get("max", len(value))
+
+
+def test_a_table_names_its_latest_stream(streamed: Streamed) -> None:
+    described = streamed.ddb.describe_table(TableName="orders")["Table"]
+    for shown in (streamed.created, described):
+        assert shown["StreamSpecification"] == {
+            "StreamEnabled": True,
+            "StreamViewType": "NEW_AND_OLD_IMAGES",
+        }
+        assert shown["LatestStreamArn"] == f"{shown['TableArn']}/stream/{shown['LatestStreamLabel']}"
+    listed = streamed.streams.list_streams(TableName="orders")["Streams"]
+    assert listed == [
+        {
+            "StreamArn": described["LatestStreamArn"],
+            "StreamLabel": described["LatestStreamLabel"],
+            "TableName": "orders",
+        }
+    ]
+    fits(service_model("dynamodbstreams").shape_for("ListStreamsOutput"), {"Streams": listed})
+    answer = streamed.streams.describe_stream(StreamArn=streamed.arn)
+    fits(service_model("dynamodbstreams").shape_for("DescribeStreamOutput"), answer)
+    assert answer["StreamDescription"]["StreamStatus"] == "ENABLED"
+    assert answer["StreamDescription"]["KeySchema"] == KEYS
+
+
+def test_a_stream_is_enabled_once_and_disabled_once(streamed: Streamed) -> None:
+    enable = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}}
+    disable = {"StreamSpecification": {"StreamEnabled": False}}
+    update = streamed.ddb.update_table
+    assert error_of(update, TableName="orders", **enable) == (
+        "ValidationException",
+        "Table already has an enabled stream: TableName: orders",
+    )
+    first = streamed.arn
+    streamed.put("k")
+    shown = update(TableName="orders", **disable)["TableDescription"]
+    assert "StreamSpecification" not in shown
+    assert shown["LatestStreamArn"] == first
+    code, message = error_of(update, TableName="orders", **disable)
+    assert (code, "no stream to disable" in message) == ("ValidationException", True)
+
+    streamed.put("unseen")
+    update(TableName="orders", **enable)
+    streamed.put("seen")
+    assert streamed.arn != first
+    assert [r["dynamodb"]["Keys"]["pk"]["S"] for r in streamed.records()] == ["seen"]
+    assert {stream["StreamArn"] for stream in streamed.streams.list_streams()["Streams"]} == {
+        first,
+        streamed.arn,
+    }
+
+
+@pytest.mark.parametrize(
+    "specification",
+    [{"StreamEnabled": True}, {"StreamEnabled": False, "StreamViewType": "NEW_IMAGE"}],
+)
+def test_a_switch_that_contradicts_its_view_is_refused(specification: dict[str, Any]) -> None:
+    streamed = Streamed(view=None)
+    code, message = error_of(streamed.ddb.update_table, TableName="orders", StreamSpecification=specification)
+    assert (code, "StreamViewType" in message) == ("ValidationException", True)
+    assert "LatestStreamArn" not in streamed.ddb.describe_table(TableName="orders")["Table"]
+
+
+def test_a_disabled_stream_and_that_of_a_deleted_table_are_read_for_a_day(streamed: Streamed) -> None:
+    streamed.put("k")
+    arn, shard_id = streamed.arn, streamed.shard_of("k")
+    streamed.ddb.delete_table(TableName="orders")
+    description = streamed.streams.describe_stream(StreamArn=arn)["StreamDescription"]
+    assert description["StreamStatus"] == "DISABLED"
+    assert all("EndingSequenceNumber" in s["SequenceNumberRange"] for s in description["Shards"])
+    answer = streamed.streams.get_shard_iterator(
+        StreamArn=arn, ShardId=shard_id, ShardIteratorType="TRIM_HORIZON"
+    )
+    answer = streamed.streams.get_records(ShardIterator=answer["ShardIterator"])
+    assert len(answer["Records"]) == 1
+    assert "NextShardIterator" not in answer  # the shard is closed, and this was the last of it
+    streamed.app.clock.advance(86_401)
+    assert error_of(streamed.streams.describe_stream, StreamArn=arn)[0] == "ResourceNotFoundException"
+    assert streamed.streams.list_streams()["Streams"] == []
+
+
+def test_a_process_speaks_it_too(endpoint: EndpointProcess) -> None:
+    ddb, streams = client("dynamodb", endpoint.url), client("dynamodbstreams", endpoint.url)
+    ddb.create_table(
+        TableName="streamed-process",
+        KeySchema=KEYS[:1],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+    )
+    ddb.put_item(TableName="streamed-process", Item={"pk": {"S": "k"}})
+    (stream,) = streams.list_streams(TableName="streamed-process")["Streams"]
+    shards = streams.describe_stream(StreamArn=stream["StreamArn"])["StreamDescription"]["Shards"]
+    images = []
+    for shard in shards:
+        answer = streams.get_shard_iterator(
+            StreamArn=stream["StreamArn"], ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+        )
+        records = streams.get_records(ShardIterator=answer["ShardIterator"])["Records"]
+        images += [record["dynamodb"]["NewImage"] for record in records]
+    assert images == [{"pk": {"S": "k"}}]
+    ddb.delete_table(TableName="streamed-process")

@@ -1,0 +1,164 @@
+"""TransactWriteItems and TransactGetItems: all or nothing, and why not."""
+
+from typing import Any
+
+import pytest
+
+from tests.endpoint.ordering import first_refused, key, ordered, refused, small
+
+ABSENT = {"ConditionExpression": "attribute_not_exists(pk)"}
+PRESENT = {"ConditionExpression": "attribute_exists(pk)"}
+
+
+@pytest.fixture
+def orders(service_app: Any) -> Any:
+    ddb = ordered(service_app)
+    ddb.put_item(TableName="orders", Item={**key("a", 1), "n": {"N": "1"}, "s": {"S": "text"}})
+    return ddb
+
+
+def put(sort: int, **more: Any) -> dict[str, Any]:
+    return {"Put": {"TableName": "orders", "Item": key("a", sort), **more}}
+
+
+def update(sort: int, expression: str) -> dict[str, Any]:
+    return {
+        "Update": {
+            "TableName": "orders",
+            "Key": key("a", sort),
+            "UpdateExpression": expression,
+            "ExpressionAttributeValues": {":v": {"N": "1"}},
+        }
+    }
+
+
+def delete(sort: int, **more: Any) -> dict[str, Any]:
+    return {"Delete": {"TableName": "orders", "Key": key("a", sort), **more}}
+
+
+def check(sort: int) -> dict[str, Any]:
+    return {"ConditionCheck": {"TableName": "orders", "Key": key("a", sort), **PRESENT}}
+
+
+def sorts(ddb: Any) -> list[str]:
+    return [item["sk"]["N"] for item in ddb.scan(TableName="orders")["Items"]]
+
+
+def test_everything_is_done_at_twice_the_cost(orders: Any) -> None:
+    orders.put_item(TableName="orders", Item=key("a", 4))
+    answer = orders.transact_write_items(
+        TransactItems=[put(2), update(3, "SET n = :v"), delete(4), check(1)],
+        ReturnConsumedCapacity="INDEXES",
+    )
+    units = {"CapacityUnits": 8.0, "WriteCapacityUnits": 8.0}
+    assert answer["ConsumedCapacity"] == [{"TableName": "orders", **units, "Table": units}]
+    assert sorts(orders) == ["1", "2", "3"]
+
+
+def test_one_failed_condition_cancels_everything(orders: Any) -> None:
+    failing = put(1, **ABSENT, ReturnValuesOnConditionCheckFailure="ALL_OLD")
+    error = refused(
+        orders.transact_write_items, TransactItems=[put(2), failing, check(9), update(1, "SET n = :v")][:3]
+    )
+    assert error["Error"]["Code"] == "TransactionCanceledException"
+    assert "[None, ConditionalCheckFailed, ConditionalCheckFailed]" in error["Error"]["Message"]
+    codes = [reason["Code"] for reason in error["CancellationReasons"]]
+    assert codes == ["None", "ConditionalCheckFailed", "ConditionalCheckFailed"]
+    assert error["CancellationReasons"][1]["Item"]["s"] == {"S": "text"}
+    assert "Item" not in error["CancellationReasons"][2]
+    assert sorts(orders) == ["1"]
+
+
+def test_an_update_that_its_item_does_not_allow_is_a_reason(orders: Any) -> None:
+    error = refused(orders.transact_write_items, TransactItems=[update(1, "SET s = s + :v"), put(2)])
+    assert [reason["Code"] for reason in error["CancellationReasons"]] == ["ValidationError", "None"]
+    assert "incorrect data type" in error["CancellationReasons"][0]["Message"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([put(1), delete(1)], "cannot include multiple operations on one item"),
+        ([put(number) for number in range(101)], "less than or equal to 100"),
+        ([{**put(1), **delete(2)}], "can only contain one of Check, Put, Update or Delete"),
+        ([{}], "can only contain one of Check, Put, Update or Delete"),
+        ([update(1, "SET pk = :v")], "Cannot update attribute pk"),
+        ([put(1, ConditionExpression="a =")], "Syntax error"),
+    ],
+)
+def test_what_is_no_transaction_is_refused(orders: Any, steps: list[Any], message: str) -> None:
+    error = refused(orders.transact_write_items, TransactItems=steps)["Error"]
+    assert error["Code"] == "ValidationException"
+    assert message in error["Message"]
+
+
+def test_four_megabytes_are_too_much(orders: Any) -> None:
+    steps = [
+        {"Put": {"TableName": "orders", "Item": {**key("a", number), "x": {"S": "x" * 400_000}}}}
+        for number in range(11)
+    ]
+    assert "4 MB" in refused(orders.transact_write_items, TransactItems=steps)["Error"]["Message"]
+
+
+def test_a_repeated_token_does_nothing_twice(service_app: Any, orders: Any) -> None:
+    def add(token: str, amount: str = "1") -> Any:
+        step = update(1, "ADD n :v")
+        step["Update"]["ExpressionAttributeValues"] = {":v": {"N": amount}}
+        return orders.transact_write_items(
+            TransactItems=[step], ClientRequestToken=token, ReturnConsumedCapacity="TOTAL"
+        )
+
+    def counter() -> str:
+        return str(orders.get_item(TableName="orders", Key=key("a", 1))["Item"]["n"]["N"])
+
+    assert add("one")["ConsumedCapacity"][0]["WriteCapacityUnits"] == 2.0
+    assert add("one")["ConsumedCapacity"][0]["ReadCapacityUnits"] == 2.0
+    assert counter() == "2"
+    with pytest.raises(orders.exceptions.IdempotentParameterMismatchException):
+        add("one", "5")
+    add("two")
+    assert counter() == "3"
+    service_app.clock.advance(601)
+    add("one", "5")
+    assert counter() == "8"
+
+
+def test_reads_come_in_the_order_of_the_request(orders: Any) -> None:
+    gets = [
+        {"Get": {"TableName": "orders", "Key": key("a", 2)}},
+        {"Get": {"TableName": "orders", "Key": key("a", 1), "ProjectionExpression": "n"}},
+    ]
+    answer = orders.transact_get_items(TransactItems=gets, ReturnConsumedCapacity="TOTAL")
+    assert answer["Responses"] == [{}, {"Item": {"n": {"N": "1"}}}]
+    told = {"TableName": "orders", "CapacityUnits": 4.0, "ReadCapacityUnits": 4.0}
+    assert answer["ConsumedCapacity"] == [told]
+    twice = refused(orders.transact_get_items, TransactItems=gets[:1] * 2)
+    assert "multiple operations on one item" in twice["Error"]["Message"]
+
+
+def cancelled(call: Any, **request: Any) -> list[str]:
+    """Codes of the first cancelled of many equal requests."""
+    _, error = first_refused(lambda _: call(**request))
+    assert error["Error"]["Code"] == "TransactionCanceledException"
+    return [reason["Code"] for reason in error["CancellationReasons"]]
+
+
+def test_one_refused_write_cancels_everything(service_app: Any) -> None:
+    ddb = small(service_app)
+    steps = [
+        {"Put": {"TableName": "small", "Item": {"pk": {"S": name}, "x": {"S": "x" * size}}}}
+        for name, size in (("a", 1), ("b", 100_000))
+    ]
+    assert cancelled(ddb.transact_write_items, TransactItems=steps)[1] == "ProvisionedThroughputExceeded"
+
+
+def test_one_refused_read_cancels_everything(service_app: Any) -> None:
+    ddb = small(service_app)
+    ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 300_000}})
+    gets = [{"Get": {"TableName": "small", "Key": {"pk": {"S": "a"}}}}]
+    assert cancelled(ddb.transact_get_items, TransactItems=gets) == ["ProvisionedThroughputExceeded"]
+
+
+def test_an_on_demand_table_says_throttling_error(orders: Any) -> None:
+    step = {"Put": {"TableName": "orders", "Item": {**key("a", 5), "x": {"S": "x" * 300_000}}}}
+    assert cancelled(orders.transact_write_items, TransactItems=[step]) == ["ThrottlingError"]

@@ -1,0 +1,200 @@
+"""Requests that begin and do not end: what they hold is bounded, and so is their time."""
+
+import pytest
+
+from keyheat.endpoint.wire.http import READ_BYTES, Bounds, Connection, Connections
+from tests.endpoint.test_http import HEAD, chunked, request
+
+KB = 1024
+BOUNDS = Bounds(body_bytes=16 * KB, drained_bytes=64 * KB, head_bytes=2 * KB, unfinished_bytes=64 * KB)
+
+
+class Transport:
+    """Where a connection writes; nobody reads it."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.ended = self.aborted = False
+
+    def write(self, data: bytes) -> None:
+        assert not self.ended, "nothing can be written after the end"
+        self.written += data
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        assert not self.ended, "an end comes once"
+        self.ended = True
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+class Peer:
+    """A client of the connections under test, whose every answer is its body's length."""
+
+    def __init__(self, shared: Connections) -> None:
+        self.transport = Transport()
+        self.connection = Connection(shared)
+        self.connection.connection_made(self.transport)  # type: ignore[arg-type]
+
+    def send(self, data: bytes) -> None:
+        self.connection.data_received(data)
+
+    @property
+    def status(self) -> int | None:
+        """Of the first answer."""
+        return int(self.transport.written.split()[1]) if self.transport.written else None
+
+
+@pytest.fixture
+def shared() -> Connections:
+    def answer(method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes) -> bytes:
+        assert type(body) is bytes
+        return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
+
+    return Connections(answer, BOUNDS)
+
+
+def head(length: int) -> bytes:
+    return HEAD.format(operation="PutItem").encode() + b"Content-Length: %d\r\n\r\n" % length
+
+
+def half_sent(shared: Connections, many: int) -> list[Peer]:
+    """As many peers, each of which announces 16 KB and sends 15, a KB at a time."""
+    peers = [Peer(shared) for _ in range(many)]
+    for peer in peers:
+        peer.send(head(16 * KB))
+        for _ in range(15):
+            peer.send(b"x" * KB)
+    return peers
+
+
+def test_half_sent_bodies_share_a_bound(shared: Connections) -> None:
+    peers = half_sent(shared, 60)
+    assert 40 * KB < shared.unfinished_bytes <= BOUNDS.unfinished_bytes
+    refused = [peer for peer in peers if peer.status == 503]
+    assert len(refused) == 56
+    assert all(peer.transport.ended and not peer.connection.held_bytes for peer in refused)
+    for peer in peers:
+        if peer not in refused:
+            peer.send(b"x" * KB)
+            assert peer.status == 200
+    assert shared.unfinished_bytes == 0
+    other = Peer(shared)
+    other.send(request())
+    assert other.status == 200
+
+
+def test_who_sends_halves_and_waits_keeps_nobody_out(shared: Connections) -> None:
+    waiting = half_sent(shared, 4)
+    shared.sweep()
+    later = half_sent(shared, 2)
+    assert [peer.status for peer in waiting].count(503) == 2
+    for peer in later:
+        peer.send(b"x" * KB)
+        assert peer.status == 200
+
+
+def test_what_a_connection_held_is_free_when_it_is_lost(shared: Connections) -> None:
+    for peer in half_sent(shared, 4):
+        peer.connection.connection_lost(None)
+    assert shared.unfinished_bytes == 0
+    assert not shared.open
+
+
+def test_a_body_of_many_parts_is_whole(shared: Connections) -> None:
+    peer = Peer(shared)
+    for byte in chunked(b"1\r\nx\r\n" * 300 + b"0\r\n\r\n"):
+        peer.send(bytes([byte]))
+    assert peer.transport.written.endswith(b"Content-Length: 300\r\n\r\n")
+    assert shared.unfinished_bytes == 0
+
+
+def test_what_is_dropped_holds_nothing(shared: Connections) -> None:
+    peer = Peer(shared)
+    peer.send(head(60 * KB))
+    for _ in range(59):
+        peer.send(b"x" * KB)
+        assert shared.unfinished_bytes < KB
+    peer.send(b"x" * KB)
+    assert peer.status == 413
+
+
+@pytest.mark.parametrize(
+    ("begun", "status"),
+    [
+        (b"POST / HTTP/1.1\r\nX: ", 431),
+        (b"POST /", 431),
+        (chunked(b"2\r\n{}\r\n0\r\nX: "), 431),
+        (chunked(b"2;"), 431),
+        (chunked(b"2\r\n{}\r\n0\r\n" + b"X: y\r\n"), 431),
+    ],
+    ids=["header", "url", "trailer", "chunk extension", "trailers"],
+)
+def test_what_stands_around_a_body_ends(shared: Connections, begun: bytes, status: int) -> None:
+    peer = Peer(shared)
+    shared.bounds = Bounds(head_bytes=2 * KB)
+    peer.send(begun)
+    line = b"X: y\r\n" * 200 if begun.endswith(b"y\r\n") else b"x" * KB
+    for _ in range(2 * READ_BYTES // KB):
+        if not peer.transport.ended:
+            peer.send(line)
+    assert peer.status == status
+    assert shared.unfinished_bytes == 0
+
+
+def test_many_short_headers_are_counted_as_what_they_take(shared: Connections) -> None:
+    peer = Peer(shared)
+    peer.send(b"GET / HTTP/1.1\r\n" + b"".join(b"a%d:\r\n" % number for number in range(100)) + b"\r\n")
+    assert peer.status == 431
+
+
+@pytest.mark.parametrize(
+    ("begun", "more"),
+    [
+        (b"POST /", b"x"),
+        (request()[:-20], b""),
+        (request(body=b"x" * KB)[:-KB], b"x"),
+        (chunked(b"2\r\n{}\r\n"), b"1\r\nx\r\n"),
+    ],
+    ids=["url", "head", "body", "chunks"],
+)
+def test_a_request_arrives_in_time_or_is_refused(shared: Connections, begun: bytes, more: bytes) -> None:
+    """A byte a second does not help."""
+    idle, slow = Peer(shared), Peer(shared)
+    slow.send(begun)
+    for _ in range(BOUNDS.request_s):
+        shared.sweep()
+        slow.send(more)
+    assert slow.status is None
+    shared.sweep()
+    assert (slow.status, slow.transport.ended) == (408, True)
+    assert idle.status is None
+    for _ in range(BOUNDS.linger_s + 1):
+        slow.send(b"x" * KB)
+        shared.sweep()
+    assert slow.transport.aborted
+    assert not idle.transport.aborted
+    assert shared.unfinished_bytes == 0
+
+
+def test_who_is_not_read_from_is_not_late(shared: Connections) -> None:
+    peer = Peer(shared)
+    peer.connection.pause_writing()
+    peer.send(request() + request()[:-1])
+    for _ in range(BOUNDS.request_s + 1):
+        shared.sweep()
+    peer.connection.resume_writing()
+    shared.sweep()
+    assert peer.status == 200
+    peer.send(b"}")
+    assert peer.transport.written.count(b"200 OK") == 2

@@ -1,0 +1,199 @@
+"""`--table T`: the plan is that of the table as it is, or everything that stands in the way is said."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.existing.adapt import adapted, marked_if_foreign, noted, on_table
+from keyheat.load.guard.before import consented
+from keyheat.load.run.options import InputError, Plan, does_not_fit
+from keyheat.load.run.preflight import preflight
+from keyheat.load.tables.creation import creation
+from keyheat.load.tables.errors import Refused, TableError
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import Target, target_at
+from keyheat.scenario.scenario import SCENARIOS, Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.spec.table import CapacityPair, TableSpec
+
+THEIRS = {
+    "name": "theirs",
+    "partition_key": "customer",
+    "partition_key_type": "N",
+    "sort_key": "at",
+    "sort_key_type": "N",
+    "provisioned": {"read": 50, "write": 70},
+    "stream": "KEYS_ONLY",
+}
+MINE = {"name": "mine", "provisioned": {"read": 5, "write": 7}}
+
+
+def described_at(target: Target, table: TableSpec) -> dict[str, Any]:
+    """A new table, as it is described."""
+    with closing(make_client(target)) as client:
+        client.create_table(**creation(table))
+        description: dict[str, Any] = client.describe_table(TableName=table.name)["Table"]
+        return description
+
+
+class Writer:
+    needs_sort_key = True
+
+
+class Watcher:
+    needs_text_sort_key = True
+    needs_indexes = ("by-day",)
+    only_ours = "it reads the whole table"
+
+
+@pytest.fixture(scope="module")
+def there() -> Iterator[Target]:
+    """An endpoint with a table of somebody's, one of a run's, and one that is small."""
+    with pytest.MonkeyPatch.context() as patch, EndpointProcess.start() as process:
+        patch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        target = target_at(process.url)
+        client = make_client(target)
+        client.create_table(**creation(TableSpec.model_validate(THEIRS)))
+        client.create_table(**creation(TableSpec.model_validate({**MINE, "name": "other"})))
+        ours = {**creation(TableSpec.model_validate(MINE)), "Tags": [{"Key": "keyheat", "Value": "run-1"}]}
+        client.create_table(**ours)
+        client.close()
+        yield target
+
+
+@pytest.fixture
+def elsewhere(there: Target) -> Target:
+    """The same, not on this machine as far as anybody knows."""
+    target = target_at(there.url.replace("127.0.0.1", "0.0.0.0"))
+    assert not target.local
+    return target
+
+
+def scenario_of(**fields: Any) -> Scenario:
+    raw: dict[str, Any] = {
+        "format": "keyheat.scenario/1",
+        "name": "short",
+        "question": "?",
+        "loadtest": "hotkey",
+        "table": MINE,
+        "keys": {"kind": "uniform"},
+        "load": {"duration_s": 60, "item_bytes": 500},
+    }
+    return scenario_from_dict({**raw, **fields}, "test")
+
+
+def plan_of(target: Target | None, existing: str | None, **fields: Any) -> Plan:
+    return Plan(
+        scenario=scenario_of(**fields),
+        scenario_path=Path("short.toml"),
+        target=target,
+        out=None,
+        transport="signed",
+        retries="off",
+        show_keys=False,
+        progress=False,
+        report=True,
+        existing=existing,
+    )
+
+
+def errors_of(plan: Plan, *users: Any) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        adapted(plan, users)
+    return caught.value.errors
+
+
+def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
+    plan = adapted(plan_of(there, "theirs"), [Writer])
+    table = plan.scenario.table
+    assert (table.name, table.partition_key_type, table.sort_key) == ("theirs", "N", "at")
+    assert (table.stream, table.on_end, plan.marked) == ("KEYS_ONLY", "keep", True)
+    assert plan.scenario.load == scenario_of().load
+    said = noted(plan)
+    assert (said["existing"], said["items_marked"], said["auto_scaling"]["known"]) == (True, True, False)
+    assert any("KEYS_ONLY" in words for words in plan.notes)
+    assert scenario_from_dict(plan.scenario.model_dump(mode="json"), "run.json") == plan.scenario
+
+
+def test_a_table_of_ours_is_loaded_without_marks(there: Target) -> None:
+    plan = adapted(plan_of(there, "mine"), [])
+    assert (plan.marked, "items_marked" in noted(plan), noted(plan)["existing"]) == (False, False, True)
+
+
+def test_a_table_needs_a_place_where_it_is(there: Target) -> None:
+    (no_target,) = errors_of(plan_of(None, "theirs"))
+    assert "--target aws or --target URL" in no_target
+    (no_table,) = errors_of(plan_of(there, "nobodys"))
+    assert "there is no table nobodys" in no_table
+
+
+def test_everything_that_is_in_the_way_is_said_at_once(there: Target) -> None:
+    timeline = [{"at_s": 5, "index": "by-day", "provisioned": {"write": 9}}]
+    indexed = {**MINE, "indexes": [{**MINE, "name": "by-day", "partition_key": "day"}]}
+    said = errors_of(plan_of(there, "theirs", table=indexed, timeline=timeline), Watcher)
+    assert all(words.startswith("--table theirs: ") for words in said)
+    for part in ("reads the whole table", "$.timeline", "begins with some text", "no index by-day"):
+        assert any(part in words for words in said), part
+
+
+def test_items_have_room_for_their_mark(there: Target) -> None:
+    tight: dict[str, Any] = {
+        "keys": {"kind": "uniform", "prefix": "x" * 30},
+        "load": {"duration_s": 60, "item_bytes": 100},
+    }
+    assert list(does_not_fit(scenario_of(**tight), Path())) == []
+    (small,) = errors_of(plan_of(there, "other", **tight))
+    assert "$.load.item_bytes" in small
+
+
+def test_a_table_of_somebody_elses_still_has_to_be_allowed(elsewhere: Target) -> None:
+    plan = plan_of(elsewhere, "theirs")
+    with pytest.raises(Refused, match="--allow-table theirs"):
+        preflight(plan, [Writer])
+    ready = preflight(replace(plan, allowed=frozenset({"theirs"})), [Writer])
+    assert (ready.marked, ready.scenario.table.name) == (True, "theirs")
+    assert preflight(plan_of(elsewhere, "mine"), []).marked is False
+
+
+def test_what_is_looked_through_to_clean_up_counts_against_the_budget(
+    there: Target, elsewhere: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten terabytes of somebody else's cost far more to look through than the run does."""
+    big = {**THEIRS, "name": "big", "billing_mode": "PAY_PER_REQUEST", "provisioned": None}
+    description = {
+        **described_at(there, TableSpec.model_validate(big)), "TableSizeBytes": 10**13,
+    }  # fmt: skip
+    monkeypatch.setattr("keyheat.load.existing.adapt.described", lambda _client, _name: description)
+    named = plan_of(elsewhere, "big")
+    ready = replace(adapted(named, [Writer]), duration_s=60.0, yes=True)
+    assert consented(ready).yes
+    with pytest.raises(Refused, match=r"it may cost 15\d\.\d dollars .*--max-dollars 15\d"):
+        consented(replace(ready, clean_up=True))
+    by_name = marked_if_foreign(plan_of(elsewhere, None, table={**MINE, "name": "big"}), [])
+    assert (by_name.marked, by_name.table_bytes) == (True, 10**13)
+
+
+def test_an_allowed_table_of_the_scenarios_name_is_marked_too(elsewhere: Target) -> None:
+    named = plan_of(elsewhere, None, table={**MINE, "name": "other"})
+    assert marked_if_foreign(named, []).marked is True
+    with pytest.raises(InputError, match="reads the whole table"):
+        marked_if_foreign(named, [Watcher])
+    assert marked_if_foreign(plan_of(elsewhere, None), [Watcher]).marked is False
+    beside = {"name": "theirs", "provisioned": {"read": 1, "write": 1}}
+    with pytest.raises(InputError, match="companion table theirs"):
+        marked_if_foreign(plan_of(elsewhere, None, companions=[beside]), [])
+
+
+def test_what_somebody_agrees_to_is_the_table_that_is_there(there: Target) -> None:
+    asked = load_scenario(SCENARIOS / "hotkey.toml")
+    found, size_bytes = on_table(asked, there, "theirs")
+    assert size_bytes == 0
+    assert (found.table.name, found.table.provisioned) == ("theirs", CapacityPair(read=50, write=70))
+    assert found.load == asked.load
+    with pytest.raises(TableError, match="there is no table nowhere"):
+        on_table(asked, there, "nowhere")

@@ -1,0 +1,159 @@
+"""Only the items of one run are deleted, however often it is begun, and paced."""
+
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import pytest
+
+from keyheat.load.existing.cleaning import Cleaned, Cleaner, begun, page_items
+from keyheat.load.existing.pacing import UnitPace
+from keyheat.runfiles import FileProblem
+from tests.endpoint.clients import service_app_at
+
+MINE, OTHER = "a" * 12, "b" * 12
+TABLE = {
+    "TableName": "theirs",
+    "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [
+        {"AttributeName": "customer", "AttributeType": "N"},
+        {"AttributeName": "at", "AttributeType": "B"},
+    ],
+    "KeySchema": [
+        {"AttributeName": "customer", "KeyType": "HASH"},
+        {"AttributeName": "at", "KeyType": "RANGE"},
+    ],
+}
+
+
+class InTurn:
+    """A client that several threads may use: the service in this process takes one request at a time."""
+
+    def __init__(self, client: Any, interrupt_after: int | None = None) -> None:
+        self._client, self._lock = client, Lock()
+        self._left = interrupt_after
+        self.exceptions = client.exceptions
+        self.scanned: list[int] = []
+
+    def scan(self, **request: Any) -> Any:
+        self.scanned.append(request["Segment"])
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                raise KeyboardInterrupt
+        with self._lock:
+            return self._client.scan(**request)
+
+    def delete_item(self, **request: Any) -> Any:
+        with self._lock:
+            return self._client.delete_item(**request)
+
+
+@pytest.fixture
+def theirs() -> Any:
+    """A table with thirty items of each of two runs, and thirty of its owner's."""
+    client = service_app_at().ddb
+    client.create_table(**TABLE)
+    for run in (MINE, OTHER, None):
+        for number in range(30):
+            mark = {"keyheat_run": {"S": run}} if run else {"name": {"S": MINE}}
+            key = {"customer": {"N": str(number)}, "at": {"B": f"{run}/{number}".encode()}}
+            client.put_item(TableName="theirs", Item={**key, **mark})
+    return client
+
+
+def owners(client: Any) -> list[str | None]:
+    items = client.scan(TableName="theirs")["Items"]
+    return sorted((item.get("keyheat_run", {}).get("S") or "" for item in items), reverse=True)
+
+
+def cleaner(client: Any, cleaned: Cleaned, in_turn: InTurn | None = None) -> Cleaner:
+    return Cleaner(
+        client=in_turn or InTurn(client),
+        description=client.describe_table(TableName="theirs")["Table"],
+        cleaned=cleaned,
+        pace=UnitPace(units_per_s=None),
+        note=lambda _now: None,
+    )
+
+
+def test_only_the_items_of_the_run_disappear(theirs: Any) -> None:
+    saved: list[int] = []
+    done = cleaner(theirs, Cleaned(run_id=MINE, table="theirs", segments=3)).clean(
+        lambda now: saved.append(len(now.done))
+    )
+    assert (done.deleted, done.left, done.finished) == (30, 0, True)
+    assert owners(theirs) == [OTHER] * 30 + [""] * 30
+    assert saved == [1, 2, 3, 3]
+    assert done.write_units == 30.0
+
+
+def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
+    class Later(InTurn):
+        def delete_item(self, **request: Any) -> Any:
+            with self._lock:
+                self._client.put_item(TableName="theirs", Item={**request["Key"], "name": {"S": "theirs"}})
+            return super().delete_item(**request)
+
+    later = Later(theirs)
+    done = cleaner(theirs, Cleaned(run_id=MINE, table="theirs", segments=1), in_turn=later).clean(
+        lambda _now: None
+    )
+    assert (done.deleted, done.left) == (0, 30)
+    assert len(owners(theirs)) == 90
+
+
+def test_what_was_interrupted_goes_on_where_it_was(theirs: Any, tmp_path: Path) -> None:
+    in_turn = InTurn(theirs, interrupt_after=2)
+    first = Cleaned(run_id=MINE, table="theirs", segments=4)
+    with pytest.raises(KeyboardInterrupt):
+        cleaner(theirs, first, in_turn=in_turn).clean(lambda now: now.save(tmp_path))
+    again = begun(tmp_path, run_id=MINE, table="theirs", size_bytes=0)
+    assert (again.done, again.segments, again.deleted) == ([0, 1], 4, first.deleted)
+    in_turn = InTurn(theirs)
+    done = cleaner(theirs, again, in_turn=in_turn).clean(lambda now: now.save(tmp_path))
+    assert in_turn.scanned == [2, 3]
+    assert done.deleted == 30
+    assert owners(theirs) == [OTHER] * 30 + [""] * 30
+    assert begun(tmp_path, run_id=MINE, table="theirs", size_bytes=200 << 20).to_do == [0, 1, 2, 3]
+
+
+def test_the_notes_of_another_run_are_not_gone_on_with(tmp_path: Path) -> None:
+    Cleaned(run_id=OTHER, table="theirs", segments=2).save(tmp_path)
+    with pytest.raises(FileProblem, match=f"of run {OTHER}"):
+        begun(tmp_path, run_id=MINE, table="theirs", size_bytes=0)
+
+
+def test_units_per_second_are_kept() -> None:
+    slept: list[float] = []
+    now_s = [0.0]
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now_s[0] += seconds
+
+    pace = UnitPace(units_per_s=10.0, clock=lambda: now_s[0], sleep=sleep)
+    pace.pay(25.0)
+    pace.wait()
+    assert slept == [2.5]
+    pace.wait()
+    assert slept == [2.5]
+    pace.pay(1.0)
+    pace.pay(1.0)
+    pace.wait()
+    assert slept[1:] == [pytest.approx(0.2)]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "items", "units_per_s", "expected"),
+    [
+        (0, 0, 10.0, 1_000),
+        (8_192_000, 1_000, 10.0, 10),
+        (8_192_000, 1_000, None, 1_000),
+        (400_000_000, 1_000, 5.0, 1),
+    ],
+)
+def test_a_page_reads_about_a_seconds_worth(
+    size_bytes: int, items: int, units_per_s: float | None, expected: int
+) -> None:
+    assert page_items({"ItemCount": items, "TableSizeBytes": size_bytes}, units_per_s) == expected

@@ -1,0 +1,153 @@
+"""Somebody agrees to a run that is not on this machine, within its budget, or nothing is started."""
+
+import os
+import pty
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TextIO
+
+import pytest
+
+from keyheat.load.guard.before import consented, lasting, planned_bill
+from keyheat.load.guard.consent import Undertaking, agrees, announced
+from keyheat.load.guard.running import caps_of
+from keyheat.load.run.options import Plan
+from keyheat.load.tables.errors import Refused
+from keyheat.load.transport.target import target_at
+from keyheat.scenario.scenario import SCENARIOS, load_scenario
+from keyheat.scenario.spec.guards import BudgetSpec
+
+AWS = target_at("https://dynamodb.eu-west-1.amazonaws.com")
+LOCAL = target_at("http://127.0.0.1:8000")
+
+
+def plan_of(name: str = "hotkey", **said: object) -> Plan:
+    path = SCENARIOS / f"{name}.toml"
+    scenario = load_scenario(path)
+    plan = Plan(
+        scenario=scenario, scenario_path=path, target=AWS, out=None, transport="signed", retries="off",
+        show_keys=False, progress=False, report=True, duration_s=scenario.load.duration_s,
+    )  # fmt: skip
+    return replace(plan, **said)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def nobody() -> Iterator[TextIO]:
+    """An input that is no terminal."""
+    with open(os.devnull, encoding="utf-8") as stdin:
+        yield stdin
+
+
+@pytest.mark.parametrize("target", [None, LOCAL])
+def test_what_is_on_this_machine_asks_nobody(nobody: TextIO, target: None) -> None:
+    plan = plan_of(target=target, budget=BudgetSpec(dollars=1e-9, units=1))
+    assert consented(plan, nobody) is plan
+
+
+def test_a_run_elsewhere_needs_a_yes(nobody: TextIO) -> None:
+    with pytest.raises(Refused, match="--yes"):
+        consented(plan_of(), nobody)
+    assert consented(plan_of(yes=True), nobody).yes
+
+
+def test_a_process_without_any_input_has_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts it with a closed standard input, such as a scheduler, leaves it none."""
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(Refused, match="--yes"):
+        consented(plan_of())
+    assert consented(plan_of(yes=True)).yes
+
+
+def test_a_yes_is_no_leave_to_exceed_the_budget(nobody: TextIO) -> None:
+    with pytest.raises(Refused) as caught:
+        consented(plan_of(yes=True, budget=BudgetSpec(dollars=1e-9, units=1, minutes=0.01)), nobody)
+    assert [line.split("--max-")[1].split()[0] for line in caught.value.errors] == [
+        "dollars",
+        "units",
+        "minutes",
+    ]
+
+
+def test_where_nobody_knows_how_long_it_lasts_the_caps_hold_while_it_runs(nobody: TextIO) -> None:
+    plan = plan_of(yes=True, duration_s=None, budget=BudgetSpec(units=1))
+    assert consented(plan, nobody) is plan
+
+
+@pytest.mark.parametrize(
+    ("typed", "goes_on"), [("y\n", True), ("n\n", False), ("\n", False), ("\x04", False)]
+)
+def test_a_person_at_a_terminal_is_asked(
+    capsys: pytest.CaptureFixture[str], typed: str, goes_on: bool
+) -> None:
+    ours, theirs = pty.openpty()
+    with open(theirs, encoding="utf-8") as stdin:
+        os.write(ours, typed.encode())
+        if goes_on:
+            assert consented(plan_of(), stdin).yes
+        else:
+            with pytest.raises(Refused, match="nothing was started"):
+                consented(plan_of(), stdin)
+    os.close(ours)
+    assert AWS.url in capsys.readouterr().err
+
+
+def test_a_run_for_another_time_than_the_scenarios_costs_accordingly() -> None:
+    plan = plan_of()
+    twice = replace(plan, duration_s=2 * plan.scenario.load.duration_s)
+    assert planned_bill(twice).write_units == pytest.approx(2 * planned_bill(plan).write_units, rel=0.02)
+    assert lasting(plan.scenario, None) is plan.scenario
+
+
+def said_of(plan: Plan, **more: object) -> str:
+    one = Undertaking(
+        scenario=plan.scenario, target=AWS, bill=planned_bill(plan), budget=plan.budget,
+        duration_s=plan.duration_s, **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+    return "\n".join(one.lines())
+
+
+def test_what_is_created_and_deleted_is_said() -> None:
+    plan = plan_of(budget=BudgetSpec(dollars=2.0, units=1000, minutes=3))
+    said = said_of(plan)
+    assert "created if it is not there, and then deleted when the run is over" in said
+    assert "it is stopped at 2 dollars or 1,000 units or 3 minutes" in said
+    assert "kept, and costs until somebody deletes it" in said_of(plan, keep_table=True)
+
+
+@pytest.mark.parametrize("clean_up", [False, True])
+def test_a_table_that_is_there_stays(clean_up: bool) -> None:
+    said = said_of(plan_of(), existing="orders", clean_up=clean_up)
+    assert "loads table orders" in said
+    assert f"the items that are written to it are {'deleted' if clean_up else 'kept'}" in said
+    assert "created" not in said
+
+
+def test_several_are_summed_up() -> None:
+    plan = plan_of()
+    bill = planned_bill(plan)
+    one = Undertaking(scenario=plan.scenario, target=AWS, bill=bill, budget=plan.budget, duration_s=50.0)
+    assert f"2 runs, together at most {2 * bill.dollars:,.2f} dollars" in announced([one, one])
+
+
+def test_an_end_of_the_input_is_a_no() -> None:
+    def nothing(_question: str) -> str:
+        raise EOFError
+
+    assert not agrees(nothing)
+
+
+@pytest.mark.parametrize(
+    ("local", "said", "dollars"), [(True, False, None), (True, True, 5.0), (False, False, 5.0)]
+)
+def test_dollars_count_on_this_machine_only_where_they_are_said(
+    local: bool, said: bool, dollars: float | None
+) -> None:
+    plan = plan_of(dollars_said=said, budget=BudgetSpec(units=7, minutes=2))
+    caps = caps_of(plan, local=local, duration_s=None)
+    assert (caps.dollars, caps.units, caps.seconds) == (dollars, 7, 120)
+
+
+def test_a_run_that_ends_in_time_is_not_stopped_for_its_minutes() -> None:
+    plan = plan_of(budget=BudgetSpec(minutes=2))
+    assert caps_of(plan, local=False, duration_s=120.0).seconds is None
+    assert caps_of(plan, local=False, duration_s=121.0).seconds == 120.0

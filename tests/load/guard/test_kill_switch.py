@@ -1,0 +1,200 @@
+"""The first Ctrl-C interrupts Locust, the next one ends everything that this process has started."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryFile
+from types import SimpleNamespace
+from typing import Any
+
+import gevent
+import msgpack  # type: ignore[import-untyped]
+import psutil
+import pytest
+import zmq
+
+from keyheat.load.guard.kill_switch import INTERRUPTED, KillSwitch, tell_to_quit
+from keyheat.load.guard.running import MASTER_SILENT_S, watch_master
+from keyheat.load.guard.signals import PASSED_ON
+from tests.outside import PATIENCE_S
+
+CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, PASSED_ON)
+
+
+@dataclass
+class Run:
+    """What may have to be left as it is."""
+
+    path: Path
+    told: list[str] = field(default_factory=list)
+
+    def left_behind(self) -> list[str]:
+        return ["table t is there, and costs. Delete it with: aws dynamodb delete-table --table-name t"]
+
+    def folder(self) -> Path:
+        return self.path
+
+    def tell_workers(self) -> None:
+        self.told.append("told")
+
+
+def locust() -> gevent.Greenlet:
+    """Locust's greenlet, which loads until it is interrupted."""
+
+    def load() -> str:
+        try:
+            gevent.sleep(60)
+        except KeyboardInterrupt:
+            return "ends"
+        return "was not interrupted"
+
+    main = gevent.spawn(load)
+    gevent.sleep(0)
+    return main
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """Handlers are put back."""
+    before = {number: signal.getsignal(number) for number in CAUGHT}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals")
+def test_the_second_one_leaves_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    gone: list[int] = []
+    run = Run(tmp_path)
+    (tmp_path / "run.json").write_text("whole")
+    (tmp_path / ".run.json.abc.tmp").write_text("ha")
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    main = locust()
+    switch = KillSwitch(main, run, gone.append, lambda: [psutil.Process(child.pid)])
+    switch._first()
+    assert (main.get(), gone) == ("ends", [])
+    os.kill(os.getpid(), signal.SIGTERM)  # says nothing new
+    assert gone == []
+    os.kill(os.getpid(), signal.SIGINT)
+    assert gone == [INTERRUPTED]
+    assert child.wait(PATIENCE_S) == -signal.SIGKILL
+    child.communicate()
+    assert run.told == ["told"]
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+    said = capfd.readouterr().err.splitlines()
+    assert said[0] == "keyheat: ending; what was recorded is kept. Ctrl-C again leaves at once"
+    assert said[1] == "keyheat: left at once; what was written is kept"
+    assert said[2].endswith("aws dynamodb delete-table --table-name t")
+
+
+@pytest.mark.usefixtures("signals")
+@pytest.mark.parametrize("ways", [(signal.SIGINT, PASSED_ON), (PASSED_ON, signal.SIGINT)])
+def test_a_ctrl_c_that_comes_two_ways_is_one(ways: tuple[int, int]) -> None:
+    """A terminal sends it to the run and to who started it, who passes it on."""
+    gone: list[int] = []
+    switch = KillSwitch(locust(), None, gone.append, list)
+    first, echo = ways
+    switch._pressed(first)
+    os.kill(os.getpid(), echo)
+    assert gone == []
+    os.kill(os.getpid(), echo)
+    assert gone == [INTERRUPTED]
+    os.kill(os.getpid(), first)
+    assert gone == [INTERRUPTED]
+
+
+@pytest.mark.usefixtures("signals")
+def test_two_at_once_are_two(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    gone: list[int] = []
+    switch = KillSwitch(locust(), Run(tmp_path), gone.append, list)
+    switch._pressed(signal.SIGINT)
+    switch._pressed(signal.SIGINT)  # gevent had both before it looked
+    assert gone == [INTERRUPTED]
+    assert "table t is there" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("signals")
+def test_a_closed_terminal_is_a_first_one_however_often_it_is_told() -> None:
+    gone: list[int] = []
+    main = locust()
+    switch = KillSwitch(main, None, gone.append, list)
+    switch._hung_up()
+    switch._hung_up()
+    os.kill(os.getpid(), signal.SIGHUP)
+    assert (main.get(), gone) == ("ends", [])
+
+
+@pytest.mark.usefixtures("signals")
+def test_nohup_is_kept() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    switch = KillSwitch(None)
+    switch.install()
+    switch.arm()
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+def test_nobody_is_told_what_nobody_reads() -> None:
+    """A pipe whose reader is gone, as `tee` in a closed terminal; a file is written as before."""
+    code = "import os, signal, sys; from keyheat.load.guard.signals import let_go; input(); let_go(); \
+print('to nobody', flush=True); print('to a file', file=sys.stderr)"
+    with (
+        TemporaryFile("w+") as file,
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+        ) as child,  # fmt: skip
+    ):
+        assert child.stdout is not None
+        child.stdout.close()
+        child.communicate("go\n", timeout=PATIENCE_S)
+        file.seek(0)
+        assert (child.returncode, file.read()) == (0, "to a file\n")
+
+
+@pytest.mark.usefixtures("signals")
+def test_it_leaves_even_where_it_cannot_say_why() -> None:
+    gone: list[int] = []
+    switch = KillSwitch(None, SimpleNamespace(), gone.append, list)
+    switch.arm()
+    with pytest.raises(AttributeError):
+        signal.raise_signal(signal.SIGINT)
+    assert gone == [INTERRUPTED]
+
+
+def test_every_worker_is_told_and_one_that_is_gone_stops_nothing() -> None:
+    sent: list[Any] = []
+
+    def send_multipart(parts: list[bytes], flags: int) -> None:
+        if parts[0] == b"gone":
+            raise zmq.ZMQError
+        sent.append((msgpack.unpackb(parts[1]), flags))
+
+    clients = SimpleNamespace(all=[SimpleNamespace(id=name) for name in ("gone", "here")])
+    server = SimpleNamespace(socket=SimpleNamespace(send_multipart=send_multipart))
+    tell_to_quit(SimpleNamespace(clients=clients, server=server))
+    assert sent == [(["quit", None, "here"], zmq.NOBLOCK)]
+
+
+@pytest.mark.parametrize("newest_s", [103.0, 103.0 + 3_600.0, 103.0 - 3_600.0])
+def test_a_worker_whose_master_is_silent_sends_no_more(newest_s: float) -> None:
+    """Silent by this machine's monotonic clock: that of what was heard may have been set meanwhile."""
+    now, stopped = [100.0], []
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    heard: list[Any] = [None, None, 102.0, newest_s]
+    watch_master(
+        lambda: heard.pop(0) if len(heard) > 1 else heard[0],
+        lambda: stopped.append(now[0]),
+        clock=lambda: now[0],
+        sleep=sleep,
+    )
+    assert stopped == [pytest.approx(103.0 + MASTER_SILENT_S + 1.0)]

@@ -1,0 +1,85 @@
+"""Real runs that are ended before their time: by a cap over all workers, and by a stop rule."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.runfiles import RUN, read_json
+from keyheat.runs.formats import read_diagnosis
+from keyheat.runs.manifest import Manifest, read_manifest
+from tests.outside import free_port
+
+CAP = 9_000.0
+Verb = Callable[..., Any]
+
+
+def stopped(run: Path) -> Manifest:
+    """What a run of ours says that ended before its time."""
+    manifest = read_manifest(run)
+    assert manifest.status == "stopped"
+    assert manifest.stopped_by is not None
+    return manifest
+
+
+def test_a_cap_holds_over_all_workers(
+    run_locust: Callable[..., "tuple[int, str, str]"], scenario_file: Path, tmp_path: Path
+) -> None:
+    """However fast the machine is: at most the cap, and not so much less that it could have been a guess."""
+    port = str(free_port())
+    text = scenario_file.read_text().replace("provisioned = { read = 500, write = 4_000 }", "")
+    text = text.replace('sort_key = "sk"', 'sort_key = "sk"\nbilling_mode = "PAY_PER_REQUEST"')
+    scenario_file.write_text(text.replace("share = 0.9", "share = 0.1").replace("27_000", "9_000"))
+    run = tmp_path / "run"
+    code, _out, err = run_locust(
+        "hotkey.py", "--scenario", str(scenario_file), "--out", str(run), "--no-report", "--run-time", "60s",
+        "--max-units", f"{CAP:g}", "--processes", "2", "--master-bind-port", port, "--master-port", port,
+    )  # fmt: skip
+    assert code == 1, err
+    found = stopped(run)
+    assert found.stopped_by is not None
+    assert (found.stopped_by.rule, found.stopped_by.limit) == ("max_units", CAP)
+    consumed = read_json(run / "run.json", RUN)["totals"]["consumed_units"]
+    assert found.stopped_by.seen == consumed["read"] + consumed["write"]
+    assert 0.2 * CAP < found.stopped_by.seen <= CAP
+    assert "keyheat: stopped by its budget after" in err
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_small_budget_holds_from_the_first_request(
+    run_locust: Callable[..., "tuple[int, str, str]"], scenario_file: Path, tmp_path: Path, processes: int
+) -> None:
+    """Before anybody has looked at it, this load would have consumed the budget several times."""
+    text = scenario_file.read_text().replace("provisioned = { read = 500, write = 4_000 }", "")
+    text = text.replace('sort_key = "sk"', 'sort_key = "sk"\nbilling_mode = "PAY_PER_REQUEST"')
+    scenario_file.write_text(text.replace("= 27_000", "= 300").replace("= 400", "= 4_000"))
+    port, run = str(free_port()), tmp_path / "run"
+    several = ("--processes", str(processes), "--master-bind-port", port, "--master-port", port)
+    code, _out, err = run_locust(
+        "hotkey.py", "--scenario", str(scenario_file), "--out", str(run), "--no-report", "--run-time", "60s",
+        "--max-units", "500", *(several if processes > 1 else ()),
+    )  # fmt: skip
+    assert code == 1, err
+    found = stopped(run)
+    assert found.stopped_by is not None
+    assert (found.stopped_by.rule, found.stopped_by.limit) == ("max_units", 500.0)
+    consumed = read_json(run / "run.json", RUN)["totals"]["consumed_units"]["write"]
+    assert (500.0 if processes == 1 else 400.0) <= consumed <= 500.0
+    assert found.stopped_by.seen == consumed
+
+
+def test_a_stop_rule_ends_a_run_and_the_report_says_so_first(
+    verb: Verb, scenario_file: Path, tmp_path: Path
+) -> None:
+    text = scenario_file.read_text().replace("duration_s = 1.5", "duration_s = 60")
+    scenario_file.write_text(f"{text}\n[abort_on]\nthrottle_share = 0.5\nover_s = 1\n")
+    said = verb("run", scenario_file, "--no-collect", "--out", tmp_path / "run")
+    valid = read_diagnosis(tmp_path / "run" / "diagnosis.json").verdict.valid  # on a slow machine it is not
+    assert said.code == (1 if valid else 3)
+    manifest = stopped(tmp_path / "run")
+    assert manifest.stopped_by is not None
+    assert manifest.stopped_by.rule == "throttle_share"
+    assert said.out.startswith("short        stopped by its rule throttle_share after")
+    assert verb("analyze", tmp_path / "run").out.startswith("Stopped by its rule throttle_share")
+    assert "Stopped by its rule throttle_share" in (tmp_path / "run" / "report.html").read_text()

@@ -1,0 +1,188 @@
+"""CreateTable: what is sent is what the service's model takes; what it refuses is said with what to do."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.session
+import pytest
+from botocore.stub import Stubber
+from botocore.validate import ParamValidator
+
+from keyheat.load.tables.creating import create, mistake
+from keyheat.load.tables.creation import creation
+from keyheat.load.tables.differences import differences
+from keyheat.load.tables.errors import TableError
+from keyheat.load.tables.tags import as_text, expiry_of, tags_for
+from keyheat.scenario.scenario import load_scenario
+from keyheat.scenario.spec.table import TableSpec
+from tests.load.tables.conftest import Account, spec_of
+
+SCENARIOS = sorted((Path(__file__).parents[3] / "configs" / "scenarios").glob("*.toml"))
+CAPACITY = {"provisioned": {"read": 5, "write": 7}}
+BY_LAND: dict[str, Any] = {"name": "by-land", "partition_key": "land", **CAPACITY}
+BY_DAY: dict[str, Any] = {"name": "by-day", "partition_key": "pk", "sort_key": "day", "local": True}
+ON_DEMAND: dict[str, Any] = {"billing_mode": "PAY_PER_REQUEST", "provisioned": None}
+WARM = {"read": 14_000, "write": 5_000}
+SPECS = {
+    "provisioned": spec_of(),
+    "with a sort key and a stream": spec_of(sort_key="sk", stream="NEW_IMAGE"),
+    "on demand": spec_of(**ON_DEMAND),
+    "with a maximum": spec_of(**ON_DEMAND, max_on_demand={"write": 900}),
+    "pre-warmed": spec_of(**ON_DEMAND, warm=WARM),
+    "provisioned and pre-warmed": spec_of(warm={"write": 2_000}),
+    "with indexes": spec_of(
+        sort_key="sk", indexes=[BY_LAND, {**BY_DAY, "projection": "INCLUDE", "include": ["b", "a"]}]
+    ),
+    "with an index on demand": spec_of(
+        **ON_DEMAND,
+        indexes=[{"name": "by-land", "partition_key": "land", "max_on_demand": {"read": 9}, "warm": WARM}],
+    ),
+    "with a number": spec_of(
+        indexes=[{**BY_LAND, "sort_key": "views", "sort_key_type": "N", "projection": "KEYS_ONLY"}]
+    ),
+}
+TAGS = tags_for("run-1", owner="ann", expires=datetime(2026, 11, 22, tzinfo=UTC))
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    return boto3.client("dynamodb", "us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+
+
+def check_model(spec: TableSpec) -> None:
+    model = botocore.session.get_session().get_service_model("dynamodb").operation_model("CreateTable")
+    report = ParamValidator().validate({**creation(spec), "Tags": TAGS}, model.input_shape)
+    assert not report.has_errors(), report.generate_report()
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_every_parameter_is_in_the_services_own_model(kind: str) -> None:
+    check_model(SPECS[kind])
+    assert mistake(SPECS[kind]) is None
+
+
+def test_the_tables_of_every_scenario_would_be_made() -> None:
+    for path in SCENARIOS:
+        scenario = load_scenario(path)
+        for spec in (scenario.table, *scenario.companions):
+            check_model(spec)
+            assert mistake(spec) is None, path.name
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_a_table_that_was_made_does_not_differ(account: Account, kind: str) -> None:
+    assert create(account.ddb, SPECS[kind], TAGS)
+    found = differences(SPECS[kind], account.describe("made"))
+    if account.says_maximum:
+        assert found == []
+    else:
+        assert all("maximum" in clause for clause in found)
+    assert account.tags("made") == {
+        "keyheat": "run-1",
+        "keyheat-owner": "ann",
+        "keyheat-expires": "2026-11-22T00:00:00Z",
+    }
+    assert not create(account.ddb, SPECS[kind], TAGS), "somebody made it a moment before"
+
+
+INDEXED = SPECS["with indexes"]
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "clauses"),
+    [
+        (spec_of(), spec_of(sort_key="sk"), ["its key is pk, not pk and sk"]),
+        (spec_of(), spec_of(**ON_DEMAND), ["it is in provisioned mode, not in on-demand mode"]),
+        (
+            spec_of(),
+            spec_of(provisioned={"read": 6, "write": 4_000}),
+            ["its provisioned reads: 5, not 6", "its provisioned writes: 7, not 4,000"],
+        ),
+        (
+            SPECS["with a maximum"],
+            SPECS["on demand"],
+            ["its maximum of writes on demand: 900, not unlimited"],
+        ),
+        (spec_of(**ON_DEMAND), SPECS["pre-warmed"], ["its warm throughput, WriteUnitsPerSecond: 4,000"]),
+        (spec_of(), spec_of(stream="NEW_IMAGE"), ["its stream is off, not NEW_IMAGE"]),
+        (
+            spec_of(sort_key="sk"),
+            INDEXED,
+            ["it has no global index by-land", "it has no local index by-day"],
+        ),
+        (INDEXED, spec_of(sort_key="sk"), ["it has a global index by-land, and the scenario has none"]),
+        (
+            INDEXED,
+            spec_of(sort_key="sk", indexes=[{**BY_LAND, "provisioned": {"read": 5, "write": 8}}, BY_DAY]),
+            [
+                "index by-land's provisioned writes: 7, not 8",
+                "index by-day's projection is INCLUDE a b, not ALL",
+            ],
+        ),
+        (
+            SPECS["with a number"],
+            spec_of(indexes=[{**BY_LAND, "sort_key": "views", "projection": "KEYS_ONLY"}]),
+            ["its key attribute views is of type N, not S"],
+        ),
+    ],
+)
+def test_every_difference_is_said(
+    account: Account, there: TableSpec, wanted: TableSpec, clauses: list[str]
+) -> None:
+    create(account.ddb, there, TAGS)
+    description = account.describe("made")
+    if "WarmThroughput" not in description:  # it does not say
+        clauses = [clause for clause in clauses if "warm" not in clause]
+    if not account.says_maximum:
+        clauses = [clause for clause in clauses if "maximum" not in clause]
+    found = "; ".join(differences(wanted, description))
+    assert all(clause in found for clause in clauses), found
+    assert bool(found) == bool(clauses)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (spec_of(**ON_DEMAND, warm={"write": 100}), "lower than initial throughput for OnDemand"),
+        (spec_of(warm={"write": 6}), "lower than WriteCapacityUnits"),
+        (spec_of(indexes=[{**BY_LAND, "name": f"i{n:02}"} for n in range(21)]), "20"),
+    ],
+)
+def test_what_the_service_would_refuse_is_said_before_it_is_sent(spec: TableSpec, words: str) -> None:
+    assert words in (mistake(spec) or "")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("AccessDeniedException", "dynamodb:TagResource"),
+        ("LimitExceededException", "have the quota raised"),
+        ("ValidationException", "said"),
+    ],
+)
+def test_a_refusal_says_what_to_do(client: Any, code: str, words: str) -> None:
+    with Stubber(client) as stubber:
+        stubber.add_client_error("create_table", code, "said")
+        with pytest.raises(TableError, match=words):
+            create(client, spec_of(), TAGS)
+
+
+def test_an_expiry_is_read_as_it_was_written() -> None:
+    moment = datetime(2026, 11, 22, 3, 4, 5, tzinfo=UTC)
+    assert expiry_of({"keyheat-expires": as_text(moment)}) == moment
+    assert expiry_of({"keyheat-expires": "2026-11-22T05:04:05+02:00"}) == moment
+    assert expiry_of({}) is None
+    beyond = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")  # what a year can be, in UTC
+    for text in ("tomorrow", "", "2026-11-22T03:04:05", *beyond):
+        with pytest.raises(ValueError, match=r"is no time|time zone"):
+            expiry_of({"keyheat-expires": text})
+
+
+def test_an_owner_is_a_value_that_a_tag_takes() -> None:
+    owner = tags_for(
+        "r", owner="corp\\ann <ann@x.org>" + "x" * 300, expires=datetime(2026, 1, 1, tzinfo=UTC)
+    )[1]
+    assert owner["Value"].startswith("corp_ann _ann@x.org_")
+    assert len(owner["Value"]) == 256

@@ -1,0 +1,287 @@
+"""Tables that runs left behind are found by their tags, and only those whose time is over are deleted."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.tables.creating import create
+from keyheat.load.tables.orphans import Found, Search
+from keyheat.load.tables.tags import tags_for
+from keyheat.load.tables.waiting import Patience
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
+from keyheat.plan.prices import load_prices
+from tests.load.conftest import SCENARIO, clean_environment
+from tests.load.tables.conftest import Account, ours, spec_of
+from tests.outside import PATIENCE_S, end_all, eventually, in_a_terminal, started
+
+ROOT = Path(__file__).parents[3]
+PRICES = load_prices()
+
+
+def search_in(account: Account, hours_later: float = 0.0, client: Any = None) -> Search:
+    now = datetime.fromtimestamp(account.now_s(), UTC) + timedelta(hours=hours_later)
+    return Search(client=client or account.ddb, now=now, prices=PRICES, sleep=account.sleep)
+
+
+def leave_behind(account: Account, name: str = "left", hours: float = 1.0, **spec: Any) -> None:
+    expires = datetime.fromtimestamp(account.now_s(), UTC) + timedelta(hours=hours)
+    create(account.ddb, spec_of(name=name, **spec), tags_for("run-1", owner="ann", expires=expires))
+    account.sleep(60)
+
+
+def found_in(search: Search) -> Found:
+    return search.find(search.names())
+
+
+def reasons(found: Found) -> dict[str, str | None]:
+    return {orphan.name: orphan.kept for orphan in found.orphans}
+
+
+def test_a_table_is_found_once_its_time_is_over(account: Account) -> None:
+    leave_behind(account, provisioned={"read": 10, "write": 1_000})
+    early = found_in(search_in(account, 0.9))
+    assert (early.orphans, [orphan.name for orphan in early.not_over]) == ([], ["left"])
+    (orphan,) = found_in(search_in(account, 1.1)).orphans
+    assert (orphan.name, orphan.run, orphan.owner, orphan.mode) == ("left", "run-1", "ann", "PROVISIONED")
+    assert orphan.dollars_per_day == pytest.approx(24 * (1_000 * 0.00065 + 10 * 0.00013))
+    assert orphan.kept is None
+
+
+def test_it_is_deleted_and_nothing_else_is(account: Account) -> None:
+    leave_behind(account)
+    create(account.ddb, spec_of(name="orders"), [{"Key": "team", "Value": "shop"}])
+    account.sleep(60)
+    search = search_in(account, 2)
+    found = found_in(search)
+    (orphan,) = found.removable
+    assert search.delete(orphan) is None
+    assert search.see_gone(orphan, Patience(sleep=account.sleep, clock=account.now_s)) is None
+    assert account.names() == ["orders"]
+    assert found_in(search) == Found()
+
+
+def kept_for(account: Account, change: Callable[[Account], object], hours_later: float = 2.0) -> str | None:
+    leave_behind(account)
+    change(account)
+    return reasons(found_in(search_in(account, hours_later)))["left"]
+
+
+def tag(key: str, value: str) -> Callable[[Account], object]:
+    return lambda account: account.ddb.tag_resource(
+        ResourceArn=account.describe("left")["TableArn"], Tags=[{"Key": key, "Value": value}]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (tag("keyheat-expires", "tomorrow"), "its tag keyheat-expires cannot be read: 'tomorrow' is no time"),
+        (tag("keyheat-expires", "0001-01-01T00:00:00+23:59"), "its tag keyheat-expires cannot be read"),
+        (tag("keyheat-live-run-2", "soon"), "its tag keyheat-live-run-2 cannot be read"),
+        (
+            tag("keyheat-live-run-2", "2026-01-01T00:00:00Z/2099-01-01T00:00:00Z bob"),
+            "run run-2 of bob is loading it, until 2099-01-01T00:00:00Z",
+        ),
+        (
+            lambda account: account.ddb.untag_resource(
+                ResourceArn=account.describe("left")["TableArn"], TagKeys=["keyheat-expires"]
+            ),
+            "it has no tag keyheat-expires",
+        ),
+        (
+            lambda account: account.ddb.update_table(TableName="left", DeletionProtectionEnabled=True),
+            "deletion protection is on",
+        ),
+        (lambda account: account.recover("left"), "point-in-time recovery is on"),
+    ],
+)
+def test_what_may_not_be_deleted_is_listed_with_the_reason(
+    account: Account, change: Callable[[Account], object], words: str
+) -> None:
+    assert words in (kept_for(account, change) or "")
+
+
+def test_tags_that_no_run_writes_do_not_end_the_search() -> None:
+    """All tags are somebody's: an endpoint of others may answer with a tag that has no value, or a number."""
+    account = ours()
+    leave_behind(account, "left")
+    leave_behind(account, "odd")
+
+    class Odd:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(account.ddb, name)
+
+        def get_paginator(self, name: str) -> Any:
+            return account.ddb.get_paginator(name) if name != "list_tags_of_resource" else self
+
+        def paginate(self, ResourceArn: str) -> Any:
+            odd = [
+                {"Key": "keyheat", "Value": "run-1"},
+                {"Key": "team"},
+                {"Key": "keyheat-expires", "Value": 7},
+            ]
+            if ResourceArn.endswith("odd"):
+                return [{"Tags": odd}, {"Tags": None}]
+            return account.ddb.get_paginator("list_tags_of_resource").paginate(ResourceArn=ResourceArn)
+
+    kept = reasons(found_in(search_in(account, 2, Odd())))
+    assert kept["left"] is None
+    assert "its tag keyheat-expires cannot be read" in (kept["odd"] or "")
+
+
+def test_a_table_that_is_being_changed_is_not_deleted() -> None:
+    account = ours(update_s=500.0)
+    change = {"ReadCapacityUnits": 9, "WriteCapacityUnits": 9}
+    why = kept_for(account, lambda one: one.ddb.update_table(TableName="left", ProvisionedThroughput=change))
+    assert why == "its status is UPDATING"
+
+
+def test_a_table_is_looked_at_again_before_it_is_deleted(account: Account) -> None:
+    """Between the search and somebody's yes another run may have begun to use it."""
+    leave_behind(account)
+    search = search_in(account, 2)
+    (orphan,) = found_in(search).removable
+    tag("keyheat-expires", "2099-01-01T00:00:00Z")(account)
+    assert search.delete(orphan) == "its time is not over"
+    tag("keyheat", "run-2")(account)
+    assert search.delete(orphan) == "another table has its name by now"
+    account.ddb.delete_table(TableName="left")
+    account.sleep(60)
+    assert search.delete(orphan) == "somebody else deleted it"
+
+
+def test_many_tables_are_looked_at_slowly_and_what_is_denied_does_not_end_the_search() -> None:
+    account = ours()
+    for number in range(105):  # more than one page of ListTables
+        leave_behind(account, f"left-{number:03}", hours=-24)
+
+    class Denied:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(account.ddb, name)
+
+        def describe_table(self, TableName: str) -> Any:
+            if TableName == "left-007":
+                raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "DescribeTable")
+            if TableName == "left-008":
+                raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "x"}}, "DescribeTable")
+            return account.ddb.describe_table(TableName=TableName)
+
+    began_s = account.now_s()
+    found = found_in(search_in(account, client=Denied()))
+    assert account.now_s() - began_s == pytest.approx(104 * 0.2)
+    assert len(found.removable) == 103
+    assert found.problems == {
+        "the permission dynamodb:DescribeTable is missing": ["left-007"],
+        "DescribeTable was answered with ThrottlingException: x": ["left-008"],
+    }
+
+
+def test_backups_that_cannot_be_read_keep_a_table() -> None:
+    account = ours()
+    leave_behind(account)
+
+    class Denied:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(account.ddb, name)
+
+        def describe_continuous_backups(self, **_request: Any) -> Any:
+            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "DescribeContinuousBackups")
+
+    (orphan,) = found_in(search_in(account, 2, Denied())).orphans
+    assert "dynamodb:DescribeContinuousBackups is missing" in (orphan.kept or "")
+
+
+def as_remote(tmp_path: Path, endpoint: EndpointProcess) -> tuple[str, ...]:
+    """The command of a run for which no target is on this machine."""
+    scenario = tmp_path / "short.toml"
+    scenario.write_text(SCENARIO)
+    where = ("--scenario", str(scenario), "--out", str(tmp_path / "run"), "--host", endpoint.url)
+    alone = ("--headless", "--no-report", "--yes", "--no-align", "--no-probe")
+    words = (sys.executable, "-m", "tests.as_remote", "-f", str(ROOT / "loadtests" / "hotkey.py"))
+    return (*words, *where, *alone)
+
+
+def an_account(tmp_path: Path) -> dict[str, str]:
+    keys = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGNAME": "ann"}
+    return clean_environment(tmp_path) | keys
+
+
+Begin = Callable[[EndpointProcess], "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    """Begins such a run, until its table is being made."""
+    children: list[subprocess.Popen[str]] = []
+
+    def run(endpoint: EndpointProcess) -> "subprocess.Popen[str]":
+        children.append(started(as_remote(tmp_path, endpoint), ROOT, an_account(tmp_path)))
+        client = make_client(target_at(endpoint.url))
+        eventually(lambda: client.list_tables()["TableNames"] or children[-1].poll() is not None)
+        assert children[-1].poll() is None, children[-1].communicate()[1]
+        return children[-1]
+
+    yield run
+    end_all(children)
+
+
+def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> None:
+    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
+        child = begin(endpoint)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+        client = make_client(target_at(endpoint.url))
+        later = datetime.now(UTC) + timedelta(hours=25)  # the scenario says nothing: a day
+        search = Search(client=client, now=later, prices=PRICES, sleep=time.sleep, pace_s=0.0)
+        (orphan,) = eventually(lambda: found_in(search).removable)  # it is still being made
+        assert (orphan.name, orphan.owner) == ("short-table", "ann")
+        assert search.delete(orphan) is None
+        assert client.list_tables()["TableNames"] == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP])
+def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(
+    begin: Begin, how: signal.Signals
+) -> None:
+    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
+        child = begin(endpoint)
+        os.killpg(child.pid, how)
+        _out, err = child.communicate(timeout=PATIENCE_S)
+        assert child.returncode == 130, err
+        assert "table short-table, which this run made, is deleted" in err
+        assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
+
+
+def test_two_interrupts_at_once_while_its_table_is_made_name_it(begin: Begin) -> None:
+    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
+        child = begin(endpoint)
+        os.kill(child.pid, signal.SIGINT)
+        os.kill(child.pid, signal.SIGINT)
+        _out, err = child.communicate(timeout=PATIENCE_S)
+        assert child.returncode == 130, err
+        if "table short-table, which this run made, is deleted" not in err:  # the system made one of them
+            assert "table short-table, which this run made, is there, and costs" in err
+            assert "keyheat sweep-orphans does it" in err
+
+
+def test_a_closed_terminal_leaves_no_table(tmp_path: Path) -> None:
+    with (
+        EndpointProcess.start(more=("--create-s", "4")) as endpoint,
+        in_a_terminal(as_remote(tmp_path, endpoint), ROOT, an_account(tmp_path)) as (child, close),
+    ):
+        client = make_client(target_at(endpoint.url))
+        eventually(lambda: client.list_tables()["TableNames"])
+        close()
+        child.wait(PATIENCE_S)
+        assert client.list_tables()["TableNames"] == []

@@ -1,0 +1,394 @@
+"""A run's tables: made with tags, waited for, deleted or kept; somebody else's are left alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import gevent
+import pytest
+from botocore.exceptions import ClientError
+
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.tables.checking import Allowed
+from keyheat.load.tables.creating import create
+from keyheat.load.tables.errors import Refused, TableError
+from keyheat.load.tables.facts import table_facts
+from keyheat.load.tables.holding import LEASE_S
+from keyheat.load.tables.prepare import RunTables, look_at_tables, prepare_table
+from keyheat.load.tables.removal import identity_of
+from keyheat.load.tables.tags import as_text
+from keyheat.load.transport.target import target_at
+from tests.load.tables.conftest import ELSEWHERE, Account, ours, spec_of
+
+HOUR_S = 3600.0
+
+
+@dataclass(slots=True)
+class Heard:
+    """What a person was told."""
+
+    lines: list[str] = field(default_factory=list)
+    phases: list[str] = field(default_factory=list)
+
+    def say(self, words: str) -> None:
+        self.lines.append(words)
+
+    def phase(self, name: str, _words: str) -> None:
+        self.phases.append(name)
+
+    @property
+    def last(self) -> str:
+        return self.lines[-1]
+
+
+def run_of(account: Account, run_id: str = "run-1", heard: Heard | None = None, **more: Any) -> RunTables:
+    heard = heard or Heard()
+    return RunTables(
+        target=ELSEWHERE, run_id=run_id, say=heard.say, phase=heard.phase,
+        sleep=account.sleep, now_s=account.now_s, connect=account.connect, **more,
+    )  # fmt: skip
+
+
+def earlier(account: Account, **spec: Any) -> str:
+    """A run that is over has kept its table; gives the table's ARN."""
+    tables = run_of(account, keep=True)
+    arn: str = tables.prepare(spec_of(**spec))["TableArn"]
+    tables.leave()
+    return arn
+
+
+def at(moment_s: float) -> str:
+    return as_text(datetime.fromtimestamp(moment_s, UTC))
+
+
+def look(account: Account, *names: str, **allowed: Any) -> None:
+    specs = [spec_of(name=name) for name in names]
+    look_at_tables(ELSEWHERE, specs, Allowed(local=False, **allowed), account.connect, account.now_s)
+
+
+def without(client: Any, **instead: Callable[..., Any]) -> Any:
+    """The client with some of its methods replaced."""
+
+    class Instead:
+        def __getattr__(self, name: str) -> Any:
+            return instead.get(name) or getattr(client, name)
+
+    return Instead()
+
+
+def denied(operation: str) -> Callable[..., Any]:
+    def refuse(**_request: Any) -> Any:
+        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, operation)
+
+    return refuse
+
+
+def test_a_table_says_whose_it_is_and_until_when(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "ann")
+    began_s = account.now_s()
+    description = run_of(account, lasts_s=HOUR_S).prepare(spec_of(expires_h=2))
+    assert description["TableStatus"] == "ACTIVE"
+    assert account.tags("made") == {
+        "keyheat": "run-1",
+        "keyheat-owner": "ann",
+        "keyheat-expires": at(began_s + 3 * HOUR_S),
+        "keyheat-live-run-1": f"{at(began_s)}/{at(began_s + HOUR_S + LEASE_S)} ann",
+    }
+
+
+def test_a_table_is_deleted_after_the_run_that_made_it(account: Account) -> None:
+    heard = Heard()
+    tables = run_of(account, heard=heard)
+    for name in ("made", "beside"):
+        tables.prepare(spec_of(name=name))
+    assert sorted(account.names()) == ["beside", "made"]
+    tables.leave()
+    assert account.names() == []
+    assert (heard.phases, heard.last) == (
+        ["deleting", "deleting"],
+        "table made, which this run made, is deleted",
+    )
+    tables.leave()
+    assert len(heard.phases) == 2, "once"
+
+
+@pytest.mark.parametrize(("keep", "on_end"), [(True, "delete"), (False, "keep")])
+def test_a_table_is_kept_where_somebody_says_so(account: Account, keep: bool, on_end: str) -> None:
+    heard = Heard()
+    tables = run_of(account, heard=heard, keep=keep)
+    tables.prepare(spec_of(on_end=on_end, provisioned={"read": 10, "write": 1_000}))
+    tables.leave()
+    assert account.names() == ["made"]
+    assert "$0.6513 an hour, $15.63 a day" in heard.last
+    assert "aws dynamodb delete-table --table-name made --region us-east-1" in heard.last
+    assert account.tags("made")["keyheat-expires"] in heard.last
+
+
+def test_a_table_that_was_there_before_is_never_deleted(account: Account) -> None:
+    earlier(account)
+    later = run_of(account, "run-2")
+    later.prepare(spec_of())
+    later.leave()
+    assert account.names() == ["made"]
+    assert account.tags("made")["keyheat"] == "run-1"
+
+
+def test_a_table_of_an_earlier_run_does_not_expire_under_a_later_one() -> None:
+    account = ours()
+    earlier(account, expires_h=1)
+    before = account.tags("made")["keyheat-expires"]
+    later = run_of(account, "run-2")
+    later.prepare(spec_of(expires_h=0.5))
+    assert account.tags("made")["keyheat-expires"] == before
+    later.leave()
+    account.sleep(2 * HOUR_S)
+    run_of(account, "run-3", lasts_s=HOUR_S).prepare(spec_of(expires_h=1))
+    after = datetime.fromisoformat(account.tags("made")["keyheat-expires"])
+    assert 0 <= account.now_s() + 2 * HOUR_S - after.timestamp() < 5, "the tags have had time to be seen"
+
+
+@pytest.mark.parametrize("changed", ["replaced", "untagged", "protected", "recovered"])
+def test_a_table_that_is_not_the_runs_any_more_is_left_alone(account: Account, changed: str) -> None:
+    heard = Heard()
+    tables = run_of(account, heard=heard)
+    arn = tables.prepare(spec_of())["TableArn"]
+    if changed == "replaced":
+        account.ddb.tag_resource(ResourceArn=arn, Tags=[{"Key": "keyheat", "Value": "run-2"}])
+    elif changed == "untagged":
+        account.ddb.untag_resource(ResourceArn=arn, TagKeys=["keyheat"])
+    elif changed == "recovered":
+        account.recover("made")
+    else:
+        account.ddb.update_table(TableName="made", DeletionProtectionEnabled=True)
+    tables.leave()
+    assert account.names() == ["made"]
+    assert "is not deleted: " in heard.last
+    assert "aws dynamodb delete-table" in heard.last
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_table_that_somebody_made_in_its_place_is_said_to_be_another_one(
+    account: Account, keep: bool
+) -> None:
+    """Whatever its tags say, and nobody is told how to delete what is somebody else's."""
+    heard = Heard()
+    tables = run_of(account, heard=heard, keep=keep)
+    before = tables.prepare(spec_of())
+    account.ddb.delete_table(TableName="made")
+    account.sleep(60)
+    create(account.ddb, spec_of(), [])
+    account.sleep(60)
+    tables.leave()
+    assert account.names() == ["made"]
+    said = heard.last
+    for description in (before, account.describe("made")):
+        assert f"({identity_of(description)})" in said
+    assert "table made is another one by now" in said
+    assert "left alone" in said
+    assert "delete-table" not in "".join(heard.lines)
+    assert "which this run made" not in "".join(heard.lines)
+    assert heard.phases == []
+
+
+def test_where_tables_have_no_id_the_moment_of_their_making_tells_them_apart() -> None:
+    account, heard = ours(), Heard()
+
+    def describe_table(**request: Any) -> Any:
+        answer = account.ddb.describe_table(**request)
+        del answer["Table"]["TableId"]
+        return answer
+
+    tables = run_of(account, heard=heard)
+    tables.connect = lambda _target: without(account.ddb, describe_table=describe_table)
+    tables.prepare(spec_of())
+    account.ddb.delete_table(TableName="made")
+    account.sleep(60)
+    create(account.ddb, spec_of(), [])
+    account.sleep(60)
+    tables.leave()
+    assert "another one by now (made at " in heard.last
+    assert account.names() == ["made"]
+
+
+def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> None:
+    account, heard = ours(), Heard()
+    tables = run_of(account, heard=heard)
+    tables.connect = lambda _target: without(account.ddb, delete_table=denied("DeleteTable"))
+    tables.prepare(spec_of())
+    tables.leave()
+    assert "AccessDeniedException" in heard.last
+    assert "Delete it with: aws dynamodb delete-table --table-name made" in heard.last
+    assert "keyheat sweep-orphans" in heard.last
+
+
+def test_own_tables_are_deleted_where_backups_cannot_be_read() -> None:
+    account = ours()
+    tables = run_of(account)
+    tables.connect = lambda _target: without(
+        account.ddb, describe_continuous_backups=denied("DescribeContinuousBackups")
+    )
+    tables.prepare(spec_of())
+    tables.leave()
+    assert account.names() == []
+
+
+def test_what_else_protects_a_table_holds_where_backups_cannot_be_read() -> None:
+    """Somebody has replicated it meanwhile: the other Regions' copies are not the run's to break."""
+    account, heard = ours(), Heard()
+    tables = run_of(account, heard=heard)
+    tables.prepare(spec_of())
+
+    def describe_table(**request: Any) -> Any:
+        answer = account.ddb.describe_table(**request)
+        answer["Table"]["Replicas"] = [{"RegionName": "eu-west-1"}]
+        return answer
+
+    tables.connect = lambda _target: without(
+        account.ddb,
+        describe_table=describe_table,
+        describe_continuous_backups=denied("DescribeContinuousBackups"),
+    )
+    tables.leave()
+    assert account.names() == ["made"]
+    assert "it is a global table" in heard.last
+
+
+def test_a_run_that_is_interrupted_while_it_waits_deletes_what_it_asked_for() -> None:
+    """DynamoDB deletes no table that is still being made, so that it is waited for all the same."""
+    account, heard = ours(create_s=60.0, delete_s=10.0), Heard()
+
+    def interrupted(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    tables = replace(run_of(account, heard=heard, keep=True), sleep=interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tables.prepare(spec_of())
+    assert account.describe("made")["TableStatus"] == "CREATING"
+    (line,) = tables.left_behind()
+    assert "delete-table --table-name made" in line
+    tables.sleep = account.sleep
+    tables.leave()
+    assert (account.names(), tables.left_behind()) == ([], [])
+    assert "table made is being made: at most 595 s more" in heard.lines
+
+
+def test_a_table_whose_answer_was_lost_is_deleted_too() -> None:
+    """CreateTable arrived, and its answer did not; DescribeTable sees the table a moment later."""
+    account = ours()
+    looks = iter([False, False, True, True])
+
+    def create_table(**request: Any) -> Any:
+        account.ddb.create_table(**request)
+        raise KeyboardInterrupt
+
+    def describe_table(**request: Any) -> Any:
+        return account.ddb.describe_table(**request if next(looks, True) else {"TableName": "not-yet"})
+
+    tables = run_of(account)
+    tables.connect = lambda _target: without(
+        account.ddb, create_table=create_table, describe_table=describe_table
+    )
+    with pytest.raises(KeyboardInterrupt):
+        tables.prepare(spec_of())
+    tables.leave()
+    assert account.names() == []
+
+
+def test_a_table_that_the_sdk_asked_for_twice_is_deleted_too() -> None:
+    """The first answer was lost, so the SDK asks again, and is told that there is such a table by now."""
+    account = ours(create_s=20.0)
+
+    def create_table(**request: Any) -> Any:
+        account.ddb.create_table(**request)
+        return account.ddb.create_table(**request)
+
+    tables = run_of(account)
+    tables.connect = lambda _target: without(account.ddb, create_table=create_table)
+    assert tables.prepare(spec_of())["TableStatus"] == "ACTIVE"
+    assert "delete-table --table-name made" in "".join(tables.left_behind())
+    tables.leave()
+    assert account.names() == []
+
+
+def test_a_table_that_somebody_made_a_moment_before_is_not_ours() -> None:
+    account = ours()
+    heard = Heard()
+    tables = run_of(account, heard=heard)
+
+    def create_table(**request: Any) -> Any:
+        account.ddb.create_table(**{**request, "Tags": [{"Key": "team", "Value": "shop"}]})
+        return account.ddb.create_table(**request)
+
+    tables.connect = lambda _target: without(account.ddb, create_table=create_table)
+    with pytest.raises(Refused, match="--allow-table made"):
+        tables.prepare(spec_of())
+    tables.leave()
+    assert (account.names(), heard.lines) == (["made"], [])
+
+
+def test_a_creation_that_never_ends_is_given_up() -> None:
+    account = ours(create_s=10_000.0)
+    with pytest.raises(TableError, match="not active in 600 s"):
+        run_of(account).prepare(spec_of())
+
+
+def test_somebody_elses_table_is_refused(account: Account) -> None:
+    arn = earlier(account)
+    look(account, "made")
+    account.ddb.untag_resource(ResourceArn=arn, TagKeys=["keyheat"])
+    for refused in (lambda: look(account, "made"), lambda: run_of(account, "run-2").prepare(spec_of())):
+        with pytest.raises(Refused, match=r"not created by a run of ours.*--allow-table made"):
+            refused()
+    allowed = Allowed(local=False, foreign={"made"})
+    run_of(account, "run-2", allowed=allowed).prepare(spec_of())
+    assert "keyheat" not in account.tags("made"), "it does not become ours"
+
+
+def test_everything_that_is_in_the_way_is_said_at_once(account: Account) -> None:
+    account.ddb.untag_resource(ResourceArn=earlier(account, name="foreign"), TagKeys=["keyheat"])
+    earlier(account, name="protected")
+    account.recover("protected")
+    earlier(account, name="other", provisioned={"read": 50, "write": 7})
+    with pytest.raises(Refused) as refused:
+        look(account, "foreign", "protected", "other", "new")
+    assert len(refused.value.errors) == 3
+    assert "--allow-table foreign" in refused.value.errors[0]
+    assert "--allow-protected protected" in refused.value.errors[1]
+    assert "its provisioned reads: 50, not 5" in refused.value.errors[2]
+    look(account, "foreign", "protected", foreign={"foreign"}, protected={"protected"})
+
+
+def test_an_own_table_that_is_another_one_is_loaded_only_as_it_is(account: Account) -> None:
+    earlier(account, sort_key="sk")
+    with pytest.raises(
+        TableError, match=r"its key is pk and sk, not pk\. Load it as it is with --table made"
+    ):
+        look(account, "made")
+    with pytest.raises(TableError, match="its key is pk and sk"):
+        run_of(account, "run-2").prepare(spec_of())
+    look(account, "made", existing="made")
+    with pytest.raises(TableError, match="table nobody is not there, and --table nobody"):
+        look(account, "nobody", existing="nobody")
+
+
+def test_what_could_not_be_made_is_said_before_anything_starts(account: Account) -> None:
+    spec = spec_of(warm={"write": 1})
+    with pytest.raises(TableError, match="cannot be made as the scenario describes it"):
+        look_at_tables(ELSEWHERE, [spec], Allowed(local=False), account.connect)
+
+
+def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> None:
+    here = target_at(endpoint.url)
+    assert here.local
+    facts = table_facts(prepare_table(here, spec_of(), "run-1"))
+    assert (facts["name"], facts["provisioned"]) == ("made", {"read": 5, "write": 7})
+    tables = RunTables(target=here, run_id="run-2", sleep=gevent.sleep)
+    tables.prepare(spec_of(name="own"))
+    tables.leave()
+    look_at_tables(here, [spec_of(name="made"), spec_of(name="own")], Allowed(local=True))
+
+
+def test_a_target_that_is_not_there_is_said() -> None:
+    with pytest.raises(TableError, match=r"http://127\.0\.0\.1:1"):
+        look_at_tables(target_at("http://127.0.0.1:1"), [spec_of()], Allowed(local=True))

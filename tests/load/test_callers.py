@@ -1,0 +1,287 @@
+"""Locust's page of a load that costs money: who may start and stop it, and for how much in all."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
+
+import pytest
+from flask import Blueprint, Flask
+from psutil import CONN_LISTEN, Process
+
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.hosts import Hosts
+from keyheat.load.web.callers import FOREIGN, HEADER, Callers, keep_out
+from tests.load.conftest import clean_environment
+from tests.load.test_live_page import Web, finished
+from tests.outside import PATIENCE_S, end_all, eventually, free_port, get, started
+
+ROOT = Path(__file__).parents[2]
+HERE = "127.0.0.1:8089"
+EVIL = """<!doctype html><title>attack</title><script>
+const form = new URLSearchParams({ user_count: 5, spawn_rate: 5 });
+const ways = ["no-cors", "cors"].flatMap(mode => ["swarm", "stop", "stats/reset", "user"].map(async path => {
+  const how = { method: "POST", mode, credentials: "include", body: path === "user" ? "{}" : form };
+  try { return (await fetch(`TARGET/${path}`, how)).status; } catch (error) { return "refused"; }
+}));
+const read = ["", "keyheat/now", "logs"].map(async path => {
+  try { return (await (await fetch(`TARGET/${path}`)).text()).slice(0, 99); }
+  catch (error) { return "refused"; }
+});
+Promise.all([...ways, ...read]).then(said => {
+  window.said = said;
+  const sent = document.createElement("form");
+  Object.assign(sent, { method: "POST", action: "TARGET/swarm", target: "_self" });
+  sent.innerHTML = '<input name="user_count" value="5"><input name="spawn_rate" value="5">';
+  window.submit = () => { document.body.append(sent); sent.submit(); };
+});
+</script><body></body>"""
+
+
+# ---- the rule
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+def page_of(token: str | None, said: list[str], *, web_host: str = "", login: bool = False) -> Any:
+    """A page with Locust's views, and the server that it is on."""
+    app, views = Flask(__name__), Blueprint("locust", __name__)
+    views.add_url_rule("/", "index", lambda: "<p>a page</p>")
+    views.add_url_rule("/stats/requests", "requests", lambda: {"stats": []})
+    changing = {"/swarm": "swarm", "/stop": "stop", "/stats/reset": "reset_stats", "/user": "update_user"}
+    for path, view in changing.items():
+        views.add_url_rule(path, view, lambda: "done", methods=["GET", "POST"])
+    app.register_blueprint(views)
+    options = SimpleNamespace(web_host=web_host, web_base_path="")
+    web_ui = SimpleNamespace(
+        app=app, host=web_host, port=8089, tls_cert="", tls_key="", web_login=login,
+        environment=SimpleNamespace(parsed_options=options),
+    )  # fmt: skip
+    hosts = Hosts(frozenset({"loads.team.example"}))
+    keep_out(Callers(hosts=hosts, token=token, cookie="keyheat-8089", say=said.append), web_ui)
+    return web_ui
+
+
+@pytest.mark.parametrize("token", ["secret", None])
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"Host": HERE}, 200),
+        ({"Host": "localhost:8089", "Origin": "http://localhost:8089", "Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Host": HERE, "Origin": "https://loads.team.example"}, 200),  # a proxy calls it by its address
+        ({"Host": "loads.team.example", "Origin": "https://LOADS.team.example"}, 200),
+        ({"Host": HERE, "Origin": "http://evil.example"}, 403),
+        ({"Host": HERE, "Origin": "http://127.0.0.1:9000"}, 403),
+        ({"Host": HERE, "Origin": "null"}, 403),
+        ({"Host": HERE, "Origin": "http://[::1"}, 403),
+        ({"Host": HERE, "Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "navigate"}, 403),
+        ({"Host": HERE, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, 403),
+        ({"Host": "evil.example:8089"}, 403),  # a name that was bound to this machine meanwhile
+        ({"Host": "evil.example", "Origin": "http://evil.example"}, 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/swarm", "/stop", "/stats/reset", "/user"])
+def test_only_its_own_page_changes_anything(
+    token: str | None, headers: dict[str, str], code: int, path: str, said: list[str]
+) -> None:
+    client = page_of(token, said).app.test_client()
+    more = {HEADER: token} if token else {}
+    assert client.post(path, headers=headers | more).status_code == code
+
+
+@pytest.mark.parametrize("path", ["/swarm", "/stop", "/stats/reset"])
+@pytest.mark.parametrize("method", ["get", "post"])  # some answered a GET once
+def test_what_costs_money_needs_the_token(path: str, method: str, said: list[str]) -> None:
+    client = page_of("secret", said).app.test_client(use_cookies=False)
+    ask = getattr(client, method)
+    assert ask(path, headers={"Host": HERE}).status_code == 403
+    assert ask(path, headers={"Host": HERE, HEADER: "sécret"}).status_code == 403
+    assert ask(path, headers={"Host": HERE, HEADER: "secret"}).status_code == 200
+    assert client.get("/stats/requests", headers={"Host": HERE}).status_code == 200
+
+
+def test_the_page_gets_the_token_where_no_script_and_no_other_site_has_it(said: list[str]) -> None:
+    client = page_of("secret", said).app.test_client()
+    (cookie,) = client.get("/", base_url=f"http://{HERE}").headers.getlist("Set-Cookie")
+    assert cookie == "keyheat-8089=secret; HttpOnly; Path=/; SameSite=Strict"
+    assert client.post("/swarm", base_url=f"http://{HERE}").status_code == 200
+    assert client.get("/", base_url=f"http://{HERE}").headers.getlist("Set-Cookie") == []
+    assert client.get("/", base_url="http://evil.example").headers.getlist("Set-Cookie") == []
+    assert client.get("/", base_url=f"http://{HERE}").headers["X-Frame-Options"] == "DENY"
+
+
+def test_a_refusal_is_said_once_for_each_caller_and_fills_no_terminal(said: list[str]) -> None:
+    client = page_of(None, said).app.test_client()
+    for _ in range(3):
+        client.post("/swarm", headers={"Host": HERE, "Origin": "http://evil.example\x1b[2J"})
+    assert said == ["refused: 'POST /swarm' from 'http://evil.example\\x1b[2J'; said once"]
+    for number in range(1_000):
+        client.post("/swarm", headers={"Host": HERE, "Origin": f"http://{number}.example/{'x' * 500}"})
+    assert len(said) <= 20
+    assert max(map(len, said)) < 200
+
+
+@pytest.mark.parametrize(
+    ("token", "given", "host", "words"),
+    [
+        ("secret", "", "127.0.0.1", "on this machine alone: http://127.0.0.1:8089/"),
+        ("secret", "0.0.0.0", "0.0.0.0", "can start loads that cost money: --web-login"),
+        (None, "", "", None),
+    ],
+)
+def test_where_it_listens(
+    token: str | None, given: str, host: str, words: str | None, said: list[str]
+) -> None:
+    assert page_of(token, said, web_host=given).host == host
+    assert (words in said[0]) if words else said == []
+
+
+# ---- in a real Locust
+
+
+@pytest.fixture
+def paid(endpoint: EndpointProcess, scenario_file: Path, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Locust with its page, for whom the local endpoint is somebody else's, and costs money."""
+    children: list[subprocess.Popen[str]] = []
+
+    def start(*options: str) -> Any:
+        port = str(free_port())
+        children.append(
+            started(
+                (
+                    sys.executable, "-m", "tests.as_remote", "-f", ROOT / "loadtests" / "hotkey.py",
+                    "--host", endpoint.url, "--scenario", scenario_file, "--out", tmp_path / "run", "--yes",
+                    "--no-report", "--no-align", "--no-probe", "--web-port", port, *options,
+                ),
+                tmp_path,
+                clean_environment(tmp_path)
+                | {"PYTHONPATH": str(ROOT), "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"},
+            )
+        )  # fmt: skip
+        web = Web.__new__(Web)
+        web.url, web.process = f"http://127.0.0.1:{port}", children[-1]
+        eventually(lambda: get(web.url))
+        return web
+
+    yield start
+    end_all(children)
+
+
+@pytest.fixture
+def evil() -> Iterator[Callable[[str], str]]:
+    """A page of somebody else's, on a server of this machine that is not Locust's."""
+    target = ""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(EVIL.replace("TARGET", target).encode())
+
+        def log_message(self, *_said: Any) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Page)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+
+    def aimed_at(url: str) -> str:
+        nonlocal target
+        target = url
+        return f"127.0.0.1:{server.server_port}"
+
+    yield aimed_at
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.browser
+def test_a_foreign_page_starts_nothing_and_the_genuine_one_does(
+    paid: Callable[..., Any], evil: Callable[[str], str], visit: Any
+) -> None:
+    web = paid()
+    genuine = visit(web.url)
+    elsewhere = evil(web.url)
+    for place in (elsewhere, elsewhere.replace("127.0.0.1", "localhost")):
+        genuine.goto(f"http://{place}/", wait_until="load")  # in the same browser, with the page's cookie
+        outcome = eventually(lambda: genuine.evaluate("window.said"))
+        assert set(outcome) <= {0, 403, FOREIGN[:99], "refused"}  # 0: an answer that it cannot read
+        with genuine.expect_navigation():
+            genuine.evaluate("window.submit()")
+        assert "its own requests alone" in genuine.text_content("body")
+    assert web.now()["state"] == "none"
+    assert listening(web) == {"127.0.0.1"}
+
+    genuine.goto(web.url, wait_until="load")
+    genuine.fill("input[name=userCount]", "5")
+    genuine.fill("input[name=spawnRate]", "5")
+    genuine.click("text=Advanced options")
+    genuine.fill("input[name=runTime]", "600")
+    genuine.click("button:has-text('Start')")
+    web.until(lambda now: now["state"] == "loading")
+    genuine.click("button:has-text('Stop')")
+    web.until(lambda now: now["state"] == "ended")
+    web.process.send_signal(signal.SIGTERM)
+    _out, err = web.process.communicate(timeout=PATIENCE_S)
+    told = re.findall(r"refused: '.*' from '(.*)'; said once", err)
+    assert sorted(told) == [f"http://{elsewhere}", f"http://localhost:{elsewhere[10:]}"]
+
+
+def listening(web: Web) -> set[str]:
+    """The addresses at which others reach the page."""
+    port = urlsplit(web.url).port
+    sockets = Process(web.process.pid).net_connections("inet")
+    return {one.laddr.ip for one in sockets if one.status == CONN_LISTEN and one.laddr.port == port}
+
+
+def test_all_starts_of_a_process_share_one_budget(paid: Callable[..., Any], tmp_path: Path) -> None:
+    web = paid("--max-units", "8000", "--max-dollars", "100")  # each start pays for an hour of its table
+    ours = build_opener(HTTPCookieProcessor())
+    ours.open(web.url)
+    assert swarmed(ours, web)["success"]
+    web.until(lambda now: sum(now["capacity"][0]["consumed"]) > 2_000 if now.get("capacity") else False)
+    ours.open(f"{web.url}/stop", b"")
+    first = eventually(lambda: finished(tmp_path / "run"), runfiles.FileProblem)
+    web.until(lambda now: now["state"] == "ended")
+    assert swarmed(ours, web)["success"]
+    second = eventually(lambda: stopped(tmp_path / "run-2"), runfiles.FileProblem)
+    used = [run["totals"]["consumed_units"]["write"] for run in (first, second)]
+    assert second["stopped_by"]["rule"] == "max_units"
+    assert second["stopped_by"]["limit"] == 8_000 - used[0]
+    assert sum(used) < 8_800  # a tenth, as the page of guards says of one process
+    refused = eventually(lambda: said_no(swarmed(ours, web)))
+    assert re.search(r"is spent, [\d,]+ of 8,000 units.*--max-units", refused)
+    assert "is spent" in web.now()["sentence"]["text"]
+    web.process.terminate()
+    _out, err = web.process.communicate(timeout=PATIENCE_S)
+    assert f" and {8_000 - used[0]:,.0f} units are left" in err
+    assert not (tmp_path / "run-3").exists()
+
+
+def swarmed(opener: OpenerDirector, web: Web) -> dict[str, Any]:
+    with opener.open(f"{web.url}/swarm", b"user_count=5&spawn_rate=5") as answer:
+        return dict(json.load(answer))
+
+
+def said_no(answer: dict[str, Any]) -> str | None:
+    return None if answer["success"] else str(answer["message"])
+
+
+def stopped(folder: Path) -> dict[str, Any] | None:
+    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    return run if run["status"] == "stopped" else None

@@ -1,0 +1,142 @@
+"""A sharded collection is read back as if it had never been sharded."""
+
+import gevent
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.load.users.collections import Item, Page, Query, read_collection
+
+PAGE = 3
+ORDER = Query(table="orders", partition_key="pk", sort_key="sk")
+Shards = dict[str, list[Item]]
+
+
+def query(limit: int | None = None, *, descending: bool = False, prefix: str | None = None) -> Query:
+    return Query(
+        table="orders", partition_key="pk", sort_key="sk", limit=limit, descending=descending, prefix=prefix
+    )
+
+
+def stored(values: list[tuple[int, str]]) -> Shards:
+    """Shards as DynamoDB keeps them: each in order of its sort keys' bytes."""
+    shards: Shards = {f"hot#{shard}": [] for shard in range(4)}
+    for shard, value in sorted(set(values), key=lambda pair: pair[1].encode()):
+        shards[f"hot#{shard}"].append({"sk": {"S": value}})
+    return shards
+
+
+class Table:
+    """Answers queries page by page, as DynamoDB does."""
+
+    def __init__(self, shards: Shards, asked: Query, page_items: int = PAGE) -> None:
+        self._shards, self._asked, self._page_items = shards, asked, page_items
+        self.pages: list[str] = []
+        self.in_flight = self.most_in_flight = 0
+
+    def page(self, shard: str, start: Item | None) -> Page:
+        self.pages.append(shard)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        gevent.sleep(0)
+        self.in_flight -= 1
+        prefix = self._asked.prefix or ""
+        items = [item for item in self._shards[shard] if item["sk"]["S"].startswith(prefix)]
+        items = items[::-1] if self._asked.descending else items
+        begin = items.index(start) + 1 if start else 0
+        page = items[begin : begin + min(self._page_items, self._asked.limit or self._page_items)]
+        return page, page[-1] if begin + len(page) < len(items) else None
+
+
+@given(
+    values=st.lists(st.tuples(st.integers(0, 3), st.text("ab\uffff\U0001f600", max_size=4))),
+    limit=st.none() | st.integers(1, 12),
+    descending=st.booleans(),
+    prefix=st.none() | st.text("ab\uffff", max_size=2),
+    page_items=st.integers(1, 5),
+    at_once=st.integers(1, 5),
+)
+def test_shards_merge_into_one_order(
+    values: list[tuple[int, str]],
+    limit: int | None,
+    descending: bool,
+    prefix: str | None,
+    page_items: int,
+    at_once: int,
+) -> None:
+    shards, asked = stored(values), query(limit, descending=descending, prefix=prefix)
+    table = Table(shards, asked, page_items)
+    found = read_collection(tuple(shards), asked, table.page, at_once=at_once)
+    everything = sorted(
+        (value for _shard, value in set(values) if value.startswith(prefix or "")),
+        key=str.encode,
+        reverse=descending,
+    )
+    assert [item["sk"]["S"] for item in found] == everything[:limit]
+    assert table.most_in_flight <= at_once
+
+
+def test_numbers_are_in_order_of_their_values() -> None:
+    shards = {"a": [{"views": {"N": "9"}}, {"views": {"N": "100"}}], "b": [{"views": {"N": "-1.5e1"}}]}
+    asked = Query(table="images", partition_key="slot", sort_key="views", index="top", descending=True)
+    found = read_collection(("a", "b"), asked, lambda shard, _start: (shards[shard][::-1], None))
+    assert [item["views"]["N"] for item in found] == ["100", "9", "-1.5e1"]
+
+
+def test_all_shards_are_asked_at_once() -> None:
+    table = Table(stored([]), ORDER)
+    read_collection(("hot#0", "hot#1", "hot#2", "hot#3"), ORDER, table.page)
+    assert table.most_in_flight == 4
+
+
+def test_no_page_is_read_beyond_the_limit() -> None:
+    table = Table(stored([(0, f"{number:03d}") for number in range(100)]), query(5))
+    read_collection(("hot#0", "hot#1"), query(5), table.page)
+    assert table.pages.count("hot#0") == 2
+
+
+def test_what_a_query_raises_is_raised_and_no_further_page_is_asked_for() -> None:
+    table = Table(stored([(0, f"{number:03d}") for number in range(100)]), ORDER)
+
+    def refused(shard: str, start: Item | None) -> Page:
+        if shard == "hot#1":
+            raise LookupError("throttled")
+        return table.page(shard, start)
+
+    with pytest.raises(LookupError, match="throttled"):
+        read_collection(("hot#0", "hot#1"), ORDER, refused)
+    assert table.pages == ["hot#0"]
+
+
+def test_a_reader_that_is_killed_takes_its_queries_with_it() -> None:
+    ended: list[str] = []
+
+    def waits(shard: str, _start: Item | None) -> Page:
+        try:
+            gevent.sleep(60)
+        except gevent.GreenletExit:
+            ended.append(shard)
+            raise
+        return [], None
+
+    reader = gevent.spawn(read_collection, ("hot#0", "hot#1"), ORDER, waits)
+    gevent.sleep(0.01)
+    reader.kill()
+    assert sorted(ended) == ["hot#0", "hot#1"]
+
+
+def test_a_query_asks_for_what_it_says() -> None:
+    asked = Query(
+        table="images",
+        partition_key="slot",
+        sort_key="views",
+        index="top",
+        prefix="00",
+        limit=3,
+        descending=True,
+    )
+    body = asked.body("partition_1", {"pk": {"S": "x"}}).decode()
+    for part in ('"IndexName":"top"', '"Limit":3', '"ScanIndexForward":false', "begins_with(#s, :s)",
+                 '":s":{"S":"00"}', '"ExclusiveStartKey":{"pk":{"S":"x"}}'):  # fmt: skip
+        assert part in body
+    assert "ConsistentRead" not in body

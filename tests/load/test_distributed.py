@@ -1,0 +1,156 @@
+"""Master and workers as processes of their own, as on several machines: nothing is lost unsaid."""
+
+import json
+import re
+import signal
+import subprocess
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.runs.formats import read_diagnosis
+from tests.outside import OR_TOO_SLOW, PATIENCE_S, check_verdict, eventually, free_port
+
+Start = Callable[..., "subprocess.Popen[str]"]
+Verb = Callable[..., Any]
+
+
+def start_all(start: Start, scenario: Path, folder: Path, url: str, *more: str) -> list[Any]:
+    """A master, which waits for its two workers, and the workers."""
+    port = str(free_port())
+    master = start(
+        "hotkey.py", "--headless", "--only-summary", "--progress",
+        "--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port, "--expect-workers", "2",
+        "--scenario", str(scenario), "--out", str(folder), "--no-report", "--host", url, *more,
+    )  # fmt: skip
+    workers = [
+        start("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port) for _ in range(2)
+    ]
+    return [master, *workers]
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    return runfiles.read_json(folder / "run.json", runfiles.RUN)
+
+
+def decided(url: str) -> dict[str, int]:
+    """What the endpoint itself decided."""
+    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table=short-table") as answer:
+        rows = json.load(answer)
+    return {
+        "accepted": sum(row["accepted"] for row in rows),
+        "throttled": sum(sum(row["refused"].values()) for row in rows),
+    }
+
+
+def against_workers(run: dict[str, Any]) -> list[str]:
+    """What makes the run worth nothing for its workers' sake; a machine that is busy is another matter."""
+    return [check for check in run["generator"]["checks"] if "worker" in check]
+
+
+def test_the_master_has_all_that_the_workers_sent(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    processes = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "4s")
+    _out, err = processes[0].communicate(timeout=PATIENCE_S)
+    assert processes[0].returncode == 0, err
+    assert [worker.wait(PATIENCE_S) for worker in processes[1:]] == [0, 0]
+
+    run = manifest(folder)
+    totals = run["totals"]
+    assert {name: totals[name] for name in ("accepted", "throttled")} == decided(endpoint.url)
+    assert totals["throttled"] > 0 or run["generator"]["bound"]  # a machine too slow to get that far
+    assert totals["errors"] == 0
+    assert (run["status"], run["processes"], run["users"]) == ("finished", 2, 10)
+    assert (run["generator"]["missing"], against_workers(run)) == ([], [])
+    throttles = runfiles.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
+    assert throttles.num_rows == totals["throttled"]
+    seconds = runfiles.read_table(folder / "seconds.parquet", runfiles.SECONDS)
+    requests = seconds.filter(pc.is_null(seconds["index"]))
+    assert pc.sum(requests["attempts"]).as_py() == totals["attempts"]
+
+
+def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
+) -> None:
+    folder = tmp_path / "run"
+    master, lost, stays = start_all(
+        start_locust, scenario_file, folder, endpoint.url, "--run-time", "10s"
+    )  # fmt: skip
+    eventually(lambda: (folder / "run.json").exists() and sum(decided(endpoint.url).values()) > 600)
+    lost.kill()
+    _out, err = master.communicate(timeout=PATIENCE_S)
+    assert master.returncode == 0, err
+    assert stays.wait(PATIENCE_S) == 0
+
+    run = manifest(folder)
+    (named,) = run["generator"]["missing"]
+    assert re.search(r"worker \S+_[0-9a-f]{8} was lost at \d\d:\d\d:\d\d UTC, \d+ s into the run", named)
+    assert "it had 5 of 10 users (50% of the load)" in named
+    assert against_workers(run) == []
+    assert run["status"] == "finished"
+    truth, totals = decided(endpoint.url), run["totals"]
+    counted = totals["accepted"] + totals["throttled"]
+    assert 600 <= counted <= sum(truth.values())
+    assert {path.name for path in folder.iterdir()} == {
+        "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json", "partitions.parquet",
+    }  # fmt: skip
+
+    assert verb("analyze", folder).code in OR_TOO_SLOW
+    check_verdict(folder, "partition")
+    diagnosis = read_diagnosis(folder / "diagnosis.json")
+    assert any("was lost at" in line for line in diagnosis.coverage.missing)
+    assert verb("report", folder).code == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert re.search(r'class="warning">Worker \S+ was lost at', page)
+
+
+def test_a_run_that_loses_every_worker_ends_and_is_not_valid(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
+) -> None:
+    folder = tmp_path / "run"
+    master, *workers = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
+    eventually(lambda: (folder / "run.json").exists() and sum(decided(endpoint.url).values()) > 100)
+    for worker in workers:
+        worker.kill()
+    _out, err = master.communicate(timeout=PATIENCE_S)
+    assert master.returncode == 0, err
+    run = manifest(folder)
+    assert len(run["generator"]["missing"]) == 2
+    assert run["generator"]["bound"]
+    assert any("no worker was left" in check for check in run["generator"]["checks"])
+    assert verb("analyze", folder).code == 3
+
+
+def test_a_worker_that_goes_and_one_that_joins_lose_nothing(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    master, leaves, stays = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
+    eventually(lambda: (folder / "run.json").exists() and sum(decided(endpoint.url).values()) > 300)
+    port = master.args[master.args.index("--master-bind-port") + 1]
+    joins = start_locust("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port)
+    assert any("3 workers connected" in line for line in master.stderr)
+    before = sum(decided(endpoint.url).values())
+    eventually(lambda: sum(decided(endpoint.url).values()) > before + 300)
+    leaves.terminate()  # as Kubernetes does with a pod
+    assert leaves.wait(PATIENCE_S) == 0
+    master.send_signal(signal.SIGINT)
+    _out, err = master.communicate(timeout=PATIENCE_S)
+    assert master.returncode == 130, err
+    assert [worker.wait(PATIENCE_S) for worker in (stays, joins)] == [0, 0]
+    run = manifest(folder)
+    (named,) = run["generator"]["missing"]
+    assert "left the run at" in named
+    assert against_workers(run) == []
+    totals = run["totals"]
+    # Locust moves users to the worker that joins; one that is stopped for that may have a request in flight.
+    assert set(totals["errors_by_kind"]) <= {"still_in_flight_at_stop"}
+    answered = totals["accepted"] + totals["throttled"]
+    assert answered <= sum(decided(endpoint.url).values()) <= answered + totals["errors"]

@@ -1,0 +1,68 @@
+"""Which runs are to be made, before any of them is."""
+
+from pathlib import Path
+
+import pytest
+
+from keyheat.load.run import launch
+from keyheat.load.run.jobs import find_scenario, find_scenarios, new_folder, shard_jobs
+from keyheat.load.run.launch import takes_shards
+from keyheat.scenario.scenario import load_scenario
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+TAKES = {
+    "sharded": True,  # its users ask for it
+    "dynamic-sharding-fixed": True,  # stated, and asked for by the users that it is made of
+    "audit-log": False,  # its reader could ask for it; it is not stated
+    "hotkey": False,
+}
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_who_takes_a_number_of_shards(name: str) -> None:
+    assert takes_shards(load_scenario(SCENARIOS / f"{name}.toml")) is TAKES[name]
+
+
+def test_a_load_test_that_takes_none_is_not_fooled_by_a_scenario_that_states_it(tmp_path: Path) -> None:
+    text = (SCENARIOS / "hotkey.toml").read_text().replace("[keys]", "[keys]\nshards = 4")
+    (tmp_path / "stated.toml").write_text(text)
+    assert not takes_shards(load_scenario(tmp_path / "stated.toml"))
+
+
+def test_each_number_has_a_file_and_a_folder(tmp_path: Path) -> None:
+    jobs = shard_jobs(load_scenario(SCENARIOS / "sharded.toml"), (1, 8), tmp_path)
+    assert [(n, job.path.name, job.folder.name) for n, job in jobs.items()] == [
+        (1, "shards-1.json", "shards-1"), (8, "shards-8.json", "shards-8"),
+    ]  # fmt: skip
+    assert find_scenario(str(jobs[8].path)) == (jobs[8].scenario, jobs[8].path)
+    assert not jobs[8].folder.exists()
+
+
+def test_nothing_is_written_for_a_load_test_that_takes_no_shards(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="spreads no key over shards"):
+        shard_jobs(load_scenario(SCENARIOS / "hotkey.toml"), (1, 8), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_scenario_is_found_by_name_or_by_file() -> None:
+    by_name, by_file = find_scenario("hotkey"), find_scenario(str(SCENARIOS / "hotkey.toml"))
+    assert by_name[0] == by_file[0]
+
+
+def test_a_load_test_that_is_not_there_is_a_mistake_of_the_scenario(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text((SCENARIOS / "hotkey.toml").read_text().replace('loadtest = "hotkey"', 'loadtest = "no"'))
+    with pytest.raises(ValueError, match=r"there is no no\.py.* @ \$\.loadtest"):
+        find_scenarios([str(path)])
+
+
+def test_folders_that_are_named_in_one_second_are_different_ones(tmp_path: Path) -> None:
+    named = [new_folder(tmp_path, "hotkey").folder for _ in range(3)]
+    assert len(set(named)) == 3
+    assert all(one.name.startswith("hotkey-2") and one.is_dir() for one in named)
+
+
+def test_how_long_it_lasts_is_left_to_the_scenario() -> None:
+    """Locust's own option takes whole seconds only."""
+    path = SCENARIOS / "hotkey.toml"
+    assert "--run-time" not in launch.command(path, load_scenario(path), Path("out"))

@@ -1,0 +1,225 @@
+"""HTTP 200 is not yet an answer: what DynamoDB would never say is an error, and no attempt is lost by it."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from keyheat.load.pace.retries import Call, SdkRetries, given_up
+from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
+from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.judged import Judged
+from keyheat.load.users.outcomes import Batch, Note, Part, Transaction, note_single
+from keyheat.runs.capabilities import ABSENT, Capabilities, Finding
+
+PAGE = b"<html><body>Please log in</body></html>"
+UNITS = {"TableName": "t", "CapacityUnits": 2.0}
+KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
+ITEM = {**KEY, "filler": {"S": "x"}}
+PARTS = [Part("a", "1", 1.0), Part("b", "1", 1.0)]
+ASKED: dict[str, dict[str, Any]] = {
+    "PutItem": {"Item": ITEM},
+    "DeleteItem": {"Key": KEY},
+    "UpdateItem": {"Key": KEY},
+    "GetItem": {"Key": KEY},
+    "Query": {},
+    "Scan": {},
+    "BatchWriteItem": {
+        "RequestItems": {"t": [{"PutRequest": {"Item": ITEM}}, {"DeleteRequest": {"Key": KEY}}]}
+    },
+    "BatchGetItem": {"RequestItems": {"t": {"Keys": [KEY]}}},
+    "TransactWriteItems": {"TransactItems": [{"Put": {"TableName": "t", "Item": ITEM}}]},
+    "TransactGetItems": {"TransactItems": [{"Get": {"TableName": "t", "Key": KEY}}]},
+}
+GOOD: dict[str, dict[str, Any]] = {
+    "PutItem": {"ConsumedCapacity": UNITS},
+    "DeleteItem": {"ConsumedCapacity": UNITS},
+    "UpdateItem": {"ConsumedCapacity": UNITS, "Attributes": {"changes": {"N": "1"}}},
+    "GetItem": {"ConsumedCapacity": UNITS, "Item": ITEM},
+    "Query": {"ConsumedCapacity": UNITS, "Items": [ITEM], "LastEvaluatedKey": KEY},
+    "Scan": {"ConsumedCapacity": UNITS, "Items": []},
+    "BatchWriteItem": {
+        "ConsumedCapacity": [UNITS],
+        "UnprocessedItems": {"t": [{"PutRequest": {"Item": {**ITEM, "sk": {"N": "1.0"}}}}]},
+    },
+    "BatchGetItem": {"ConsumedCapacity": [UNITS], "Responses": {}, "UnprocessedKeys": {"t": {"Keys": [KEY]}}},
+    "TransactWriteItems": {"ConsumedCapacity": [UNITS]},
+    "TransactGetItems": {"ConsumedCapacity": [UNITS], "Responses": [{"Item": ITEM}]},
+}
+
+
+class Says:
+    """A transport that answers with what it is given."""
+
+    def __init__(self, body: bytes, status: int = 200) -> None:
+        self._answer = Answer(status, body, 0.001)
+
+    def send(self, operation: str, body: bytes) -> Answer:
+        return self._answer
+
+    def close(self) -> None: ...
+
+
+def request(operation: str, **more: str) -> bytes:
+    asked = {"TableName": "t", "ReturnConsumedCapacity": "TOTAL", **more, **ASKED[operation]}
+    return orjson.dumps(asked)
+
+
+def judged(operation: str, said: bytes | dict[str, Any], **more: str) -> Answer:
+    body = said if isinstance(said, bytes) else orjson.dumps(said)
+    return Judged(Says(body)).send(operation, request(operation, **more))
+
+
+every = pytest.mark.parametrize("operation", ASKED)
+
+
+@every
+def test_what_dynamodb_says_is_accepted(operation: str) -> None:
+    assert judged(operation, GOOD[operation]).accepted
+
+
+@every
+@pytest.mark.parametrize("body", [PAGE, b"", b"[1,2,3]", b"null", b"7", b'"yes"', b"[" * 2_000, b"\xff{}"])
+def test_a_page_is_no_answer(operation: str, body: bytes) -> None:
+    answer = judged(operation, body)
+    assert (answer.failure, answer.accepted, answer.throttled) == ("not_an_answer", False, False)
+
+
+@every
+@pytest.mark.parametrize("absent", ["nothing", None, {}, []])
+def test_missing_units_are_noticed(operation: str, absent: Any) -> None:
+    said = {**GOOD[operation], "ConsumedCapacity": absent}
+    if absent == "nothing":
+        del said["ConsumedCapacity"]
+    assert judged(operation, said).failure == "no_units"
+
+
+def test_units_that_nobody_asked_for_are_not_missed() -> None:
+    assert Judged(Says(b"{}")).send("PutItem", b'{"TableName":"t"}').accepted
+    assert Judged(Says(b'{"Table":{}}')).send("DescribeTable", b'{"TableName":"t"}').accepted
+
+
+def test_units_that_an_endpoint_never_tells_are_not_missed() -> None:
+    """As a probe saw it: the run says so, and judges nothing by units."""
+    silent = Capabilities(
+        source="probed",
+        product="of somebody else",
+        findings={"transaction_units": Finding(answer="no", seen=ABSENT)},
+    ).without_units
+    assert silent == {"TransactWriteItems", "TransactGetItems"}
+    assert Judged(Says(b"{}"), silent).send("TransactWriteItems", request("TransactWriteItems")).accepted
+    assert Judged(Says(b"{}"), silent).send("PutItem", request("PutItem")).failure == "no_units"
+
+
+@every
+@pytest.mark.parametrize(
+    "units", [b"-5", b"1e308", b"1e999", b"NaN", b'"2"', b"true", b"null", b"[2]", b"1000001", b"1e-400x"]
+)
+def test_units_that_cannot_be_are_no_answer(operation: str, units: bytes) -> None:
+    body = orjson.dumps(GOOD[operation]).replace(b"2.0", units)
+    assert judged(operation, body).failure == "not_an_answer"
+
+
+@pytest.mark.parametrize(
+    "indexes",
+    [
+        {"i": {"CapacityUnits": -5}},
+        {"i": {"CapacityUnits": 2.5}},
+        {"i": {"CapacityUnits": 1.5}, "j": {"CapacityUnits": 1.0}},
+        {"i": {}},
+        {"i": 1.0},
+        [1.0],
+        "i",
+    ],
+)
+def test_an_index_consumes_no_more_than_all_together(indexes: Any) -> None:
+    capacity = {**UNITS, "GlobalSecondaryIndexes": indexes}
+    assert judged("PutItem", {"ConsumedCapacity": capacity}).failure == "not_an_answer"
+    assert judged("BatchWriteItem", {"ConsumedCapacity": [capacity]}).failure == "not_an_answer"
+    some = {**UNITS, "GlobalSecondaryIndexes": {"i": {"CapacityUnits": 1.0}}}
+    assert judged("PutItem", {"ConsumedCapacity": some}).accepted
+
+
+@pytest.mark.parametrize(
+    ("operation", "more"),
+    [
+        ("Query", {"Items": None}),
+        ("Query", {"Items": {}}),
+        ("Scan", {"Items": "none"}),
+        ("Query", {"LastEvaluatedKey": 5}),
+        ("GetItem", {"Item": [1]}),
+        ("UpdateItem", {"Attributes": 1}),
+        ("BatchWriteItem", {"UnprocessedItems": 5}),
+        ("BatchWriteItem", {"UnprocessedItems": [1]}),
+        ("BatchWriteItem", {"UnprocessedItems": {"t": 1}}),
+        ("BatchWriteItem", {"UnprocessedItems": {"t": [{"PutRequest": {"Item": {"pk": {"S": "a"}}}}]}}),
+        (
+            "BatchWriteItem",
+            {"UnprocessedItems": {"t": [{"PutRequest": {"Item": {**ITEM, "pk": {"S": [1]}}}}]}},
+        ),
+        (
+            "BatchWriteItem",
+            {"UnprocessedItems": {"t": [{"PutRequest": {"Item": {**ITEM, "pk": {"N": "1"}}}}]}},
+        ),
+        ("BatchWriteItem", {"UnprocessedItems": {"other": [{"PutRequest": {"Item": ITEM}}]}}),
+        ("BatchWriteItem", {"UnprocessedItems": {"t": [{"DeleteRequest": {}}]}}),
+        ("BatchWriteItem", {"UnprocessedItems": {"t": [7]}}),
+        ("BatchGetItem", {"UnprocessedKeys": {"t": {"Keys": [{}]}}}),
+        ("BatchGetItem", {"UnprocessedKeys": {"t": [KEY]}}),
+    ],
+)
+def test_members_that_are_read_are_of_their_kind(operation: str, more: dict[str, Any]) -> None:
+    assert judged(operation, {**GOOD[operation], **more}).failure == "not_an_answer"
+
+
+def test_an_item_that_was_asked_for_is_there() -> None:
+    said = {"ConsumedCapacity": UNITS}
+    assert judged("UpdateItem", said).accepted
+    assert judged("UpdateItem", said, ReturnValues="ALL_NEW").failure == "not_an_answer"
+
+
+def test_refusals_are_left_as_they_are() -> None:
+    refusal = Says(b'{"__type":"ThrottlingException"}', 400)
+    assert Judged(refusal).send("PutItem", request("PutItem")).throttled
+
+
+NOTES: dict[str, Note] = {
+    "PutItem": lambda record, attempt, answer: note_single(record, attempt, answer, 1.0),
+    "BatchWriteItem": Batch(PARTS, "pk", "sk"),
+    "BatchGetItem": Batch(PARTS, "pk", "sk"),
+    "TransactWriteItems": Transaction(PARTS),
+}
+
+
+@pytest.mark.parametrize("operation", NOTES)
+@pytest.mark.parametrize("units", [b"-5", b"1e308", b"NaN", b'"2"', b"true"])
+def test_the_record_stays_whole(operation: str, units: bytes) -> None:
+    record, attempt = Record(), Attempt(operation, "write", "a", 1_000.0, 0, 1_000)
+    bad = orjson.dumps(GOOD[operation]).replace(b"2.0", units)
+    good = orjson.dumps({"ConsumedCapacity": GOOD[operation]["ConsumedCapacity"]})
+    for body in (bad, good):
+        NOTES[operation](record, attempt, judged(operation, body))
+    for _ in record.heat["write"].close_windows(2_000.0):
+        pass
+    total = record.seconds.total()
+    assert total[ATTEMPTS] == total[ACCEPTED] + total[ERRORS]
+    assert total[ERRORS] == record.errors_by_kind["not_an_answer"] == total[ACCEPTED]
+    assert total[CONSUMED] == record.heat["write"].sketch.total_units == 2.0
+    assert Record.from_wire(record.to_wire()).seconds.total() == total
+
+
+def test_refusals_with_nonsense_in_them_have_a_name() -> None:
+    reasons = [5, {"reason": 5, "resource": [1]}, {"resource": "t"}]
+    said = {"__type": "ThrottlingException", "ThrottlingReasons": reasons}
+    (reason,) = Answer(400, orjson.dumps(said), 0.0).reasons
+    assert (reason.reason, reason.resource, reason.index) == (None, None, None)
+    for code in ("x" * 1_000, "a b", "", "\x1b]8;;", 5):
+        assert Answer(400, orjson.dumps({"__type": code}), 0.0).error_code == "HTTP400"
+
+
+@pytest.mark.parametrize("kind", ["not_an_answer", "no_units"])
+def test_an_sdk_would_not_send_it_again(kind: str) -> None:
+    answer = Answer(200, b"{}", 0.001, failure=kind)
+    assert SdkRetries("us-east-1").delay_s(Call("PutItem"), answer) is None
+    assert not given_up(answer)

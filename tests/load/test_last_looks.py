@@ -1,0 +1,18 @@
+"""What is looked up after the load: it is in the record, or the record says that it is not."""
+
+from types import SimpleNamespace
+
+from keyheat.load.record.record import Record
+from keyheat.load.run.load import Load, NotSeen
+
+
+def test_a_last_look_that_fails_is_said_and_the_others_are_taken() -> None:
+    record = Record(heat={})
+
+    def blind() -> None:
+        raise NotSeen("how many there were is not known: no answer")
+
+    load = SimpleNamespace(record=record, last_looks=[blind, lambda: record.count("shards.ended_with", 3)])
+    Load.look_back(load)  # type: ignore[arg-type]
+    assert record.health.problems == ["how many there were is not known: no answer"]
+    assert record.counted["shards.ended_with"] == 3

@@ -1,0 +1,45 @@
+"""Latencies keep three digits, and their log is one that HdrHistogram's own reader reads."""
+
+from pathlib import Path
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.load.record.latency import Latency, write_log
+
+
+def latency_of(values: list[int]) -> Latency:
+    latency = Latency()
+    for us in values:
+        latency.add(us)
+    return latency
+
+
+@given(st.lists(st.integers(1, 10_000_000), min_size=1))
+def test_three_digits_are_kept(values: list[int]) -> None:
+    latency = latency_of(values)
+    assert latency.count == len(values)
+    assert latency.max_us == pytest.approx(max(values), rel=0.001)
+    assert latency.percentile_us(50) == pytest.approx(sorted(values)[(len(values) - 1) // 2], rel=0.001)
+
+
+def test_what_does_not_fit_is_counted_at_the_edge() -> None:
+    assert latency_of([0, -5, 10**12]).count == 3
+
+
+def test_the_log_is_read_by_the_histogram_library(tmp_path: Path) -> None:
+    path = tmp_path / "latency.hdr"
+    latencies = {"PutItem.accepted": latency_of([500, 700]), "PutItem.throttled": latency_of([90])}
+    with path.open("wb") as file:
+        write_log(file, latencies, start_s=1_795_000_000.0, end_s=1_795_000_060.0)
+    assert path.read_text().startswith("#[keyheat.latency/1]\n")
+    reader = HistogramLogReader(str(path), HdrHistogram(1, 3_600_000_000, 3))
+    found = [reader.get_next_interval_histogram() for _ in range(2)]
+    reader.close()
+    assert {histogram.get_tag(): histogram.get_total_count() for histogram in found} == {
+        "PutItem.accepted": 2,
+        "PutItem.throttled": 1,
+    }

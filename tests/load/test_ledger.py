@@ -1,0 +1,291 @@
+"""The ledger knows what a read must find: what was acknowledged, and is neither changed nor in flight."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+
+from keyheat.load.transport.answer import Answer
+from keyheat.load.users.acknowledged import noting
+from keyheat.load.users.collections import Item, Query
+from keyheat.load.users.ledger import Ledger
+from keyheat.scenario.spec.table import CapacityPair, IndexSpec, TableSpec
+
+CAPACITY = CapacityPair(read=1, write=1)
+TABLE = TableSpec(
+    name="images",
+    sort_key="sk",
+    provisioned=CAPACITY,
+    indexes=(IndexSpec(name="top", partition_key="slot", sort_key="views", provisioned=CAPACITY),),
+)
+PLAIN = TableSpec(name="plain", provisioned=CAPACITY)
+ON_TABLE = Query(table="images", partition_key="pk", sort_key="sk")
+ON_INDEX = Query(table="images", partition_key="slot", sort_key="views", index="top")
+OK, THROTTLED = Answer(200, b"{}", 0.001), Answer(400, b'{"__type":"ThrottlingException"}', 0.001)
+NOTHING = Answer(0, b"", 10.0, failure="timeout")
+LATER_S = 1e9
+
+
+@dataclass(slots=True)
+class Writer:
+    """Sends writes whose answers are given."""
+
+    ledger: Ledger = field(default_factory=lambda: Ledger([TABLE, PLAIN], now=Clock()))
+
+    def send(self, operation: str, request: dict[str, Any], answer: Answer = OK) -> None:
+        noting(self.ledger, operation, orjson.dumps(request), lambda _operation, _body: answer)
+
+    def put(self, pk: str, sk: str, slot: str = "a", views: str = "5", answer: Answer = OK) -> None:
+        self.send("PutItem", {"TableName": "images", "Item": image(pk, sk, slot, views)}, answer)
+
+    def on_table(self, *shards: str, **how: Any) -> list[str]:
+        return self.required(ON_TABLE, shards, **how)
+
+    def on_index(self, *shards: str, **how: Any) -> list[str]:
+        return self.required(ON_INDEX, shards, **how)
+
+    def required(self, query: Query, shards: tuple[str, ...], **how: Any) -> list[str]:
+        how = {"before_s": LATER_S, "last": None} | how
+        return ["/".join(identity[1:]) for identity in self.ledger.required(query, shards, **how)]
+
+
+@dataclass(slots=True)
+class Clock:
+    """Every look at it is one second later."""
+
+    at_s: float = 0.0
+
+    def __call__(self) -> float:
+        self.at_s += 1.0
+        return self.at_s
+
+
+def image(pk: str, sk: str, slot: str, views: str) -> Item:
+    return {
+        "pk": {"S": pk},
+        "sk": {"S": sk},
+        "slot": {"S": slot},
+        "views": {"N": views},
+        "filler": {"S": "x"},
+    }
+
+
+def key(pk: str, sk: str) -> Item:
+    return {"pk": {"S": pk}, "sk": {"S": sk}}
+
+
+def test_what_was_acknowledged_is_required_in_its_place_and_in_the_indexes() -> None:
+    writer = Writer()
+    writer.put("hot#0", "b")
+    writer.put("hot#0", "a", views="10")
+    writer.put("hot#1", "c")
+    assert writer.on_table("hot#0") == ["hot#0/a", "hot#0/b"]
+    assert writer.on_table("hot#0", "hot#1", "hot#2") == ["hot#0/a", "hot#0/b", "hot#1/c"]
+    assert writer.on_index("a") == ["hot#0/b", "hot#1/c", "hot#0/a"]
+    assert writer.on_index("b") == []
+
+
+@pytest.mark.parametrize("answer", [THROTTLED, NOTHING])
+def test_what_was_not_acknowledged_is_not_required(answer: Answer) -> None:
+    writer = Writer()
+    writer.put("hot#0", "a", answer=answer)
+    assert writer.on_table("hot#0") == []
+
+
+def test_only_what_was_acknowledged_before_the_read_is_required() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a")  # at 1 s
+    writer.put("hot#0", "b")
+    assert writer.on_table("hot#0", before_s=0.5) == []
+    assert writer.on_table("hot#0", before_s=1.0) == ["hot#0/a"]
+
+
+def test_only_what_lies_before_the_last_item_of_a_limited_read_is_required() -> None:
+    writer = Writer()
+    for sort_key in "abc":
+        writer.put("hot#0", sort_key, views=str(ord(sort_key)))
+    assert writer.on_table("hot#0", last="b") == ["hot#0/a"]
+    down = Query(table="images", partition_key="pk", sort_key="sk", descending=True)
+    assert writer.required(down, ("hot#0",), last="b") == ["hot#0/c"]
+    assert writer.required(down, ("hot#0",)) == ["hot#0/c", "hot#0/b", "hot#0/a"]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("prefix", ["", "b", "ba", "b\U0010ffff", "\U0010ffff"])
+def test_only_what_begins_with_the_prefix_is_required(prefix: str, descending: bool) -> None:
+    writer = Writer()
+    names = ["a", "b", "ba", "bab", "bb", "b\U0010ffff", "b\U0010ffffc", "c", "\U0010ffff", "\U0010ffffz"]
+    Random(1).shuffle(names)
+    for name in names:
+        writer.put("hot#0", name)
+    asked = Query(table="images", partition_key="pk", sort_key="sk", prefix=prefix, descending=descending)
+    wanted = sorted((name for name in names if name.startswith(prefix)), reverse=descending)
+    assert writer.required(asked, ("hot#0",)) == [f"hot#0/{name}" for name in wanted]
+
+
+def test_one_exact_sort_key() -> None:
+    writer = Writer()
+    for sort_key in ("a", "ab"):
+        writer.put("hot#0", sort_key)
+    exact = Query(table="images", partition_key="pk", sort_key="sk", prefix="a", exact=True)
+    assert writer.required(exact, ("hot#0",)) == ["hot#0/a"]
+
+
+def test_what_was_deleted_is_not_required() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a")
+    writer.send("DeleteItem", {"TableName": "images", "Key": key("hot#0", "a")})
+    assert writer.on_table("hot#0") == writer.on_index("a") == []
+    assert len(writer.ledger) == 0
+
+
+def test_a_refused_change_leaves_what_was_known() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a")
+    writer.send("DeleteItem", {"TableName": "images", "Key": key("hot#0", "a")}, THROTTLED)
+    assert writer.on_table("hot#0", before_s=1.0) == ["hot#0/a"]
+    writer.put("hot#0", "a", views="6", answer=NOTHING)
+    assert writer.on_table("hot#0", before_s=1.0) == ["hot#0/a"]
+    assert writer.on_index("a") == []
+    writer.send("DeleteItem", {"TableName": "images", "Key": key("hot#0", "a")}, NOTHING)
+    assert writer.on_table("hot#0") == []
+
+
+def during(writer: Writer, operation: str, request: dict[str, Any], look: Callable[[], None]) -> None:
+    """Look at the ledger while a write is in flight."""
+
+    def in_flight(_operation: str, _body: bytes) -> Answer:
+        look()
+        return OK
+
+    noting(writer.ledger, operation, orjson.dumps(request), in_flight)
+
+
+def put_of(pk: str, sk: str, slot: str, views: str) -> dict[str, Any]:
+    return {"TableName": "images", "Item": image(pk, sk, slot, views)}
+
+
+def test_an_item_that_is_being_deleted_is_not_required() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a")
+    request = {"TableName": "images", "Key": key("hot#0", "a")}
+    during(writer, "DeleteItem", request, lambda: none_of(writer))
+    none_of(writer)
+
+
+def none_of(writer: Writer) -> None:
+    assert writer.on_table("hot#0") == writer.on_index("a") == []
+
+
+def test_an_item_that_is_being_replaced_is_required_where_it_was_and_will_be() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a", views="5")
+
+    def look() -> None:
+        assert writer.on_table("hot#0", before_s=1.0) == ["hot#0/a"]
+        assert writer.on_index("a") == []
+
+    during(writer, "PutItem", put_of("hot#0", "a", "a", "6"), look)
+    assert writer.on_table("hot#0", before_s=1.0) == ["hot#0/a"]
+    assert writer.on_index("a", before_s=1.0) == []
+    assert writer.on_index("a", before_s=2.0, last=7) == ["hot#0/a"]
+
+
+def test_an_item_that_is_being_updated_is_required_in_the_table() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a")
+
+    def look() -> None:
+        assert writer.on_table("hot#0") == ["hot#0/a"]
+        assert writer.on_index("a") == []
+
+    during(writer, "UpdateItem", {"TableName": "images", "Key": key("hot#0", "a")}, look)
+
+
+def test_of_writes_that_overlap_nobody_knows_which_came_last() -> None:
+    writer = Writer()
+    during(writer, "PutItem", put_of("hot#0", "a", "a", "5"), lambda: writer.put("hot#0", "a", views="9"))
+    assert writer.on_table("hot#0") == ["hot#0/a"]
+    assert writer.on_index("a") == []
+    writer.put("hot#0", "a", views="7")
+    assert writer.on_index("a", last=8) == ["hot#0/a"]
+
+
+def test_a_delete_that_overlaps_a_put_leaves_nothing_certain() -> None:
+    writer = Writer()
+    delete = {"TableName": "images", "Key": key("hot#0", "a")}
+    during(writer, "PutItem", put_of("hot#0", "a", "a", "5"), lambda: writer.send("DeleteItem", delete))
+    none_of(writer)
+
+
+def test_overlapping_writes_of_which_one_was_refused() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a", views="5")
+    delete = {"TableName": "images", "Key": key("hot#0", "a")}
+
+    def refused() -> None:
+        writer.send("DeleteItem", delete, THROTTLED)
+
+    during(writer, "PutItem", put_of("hot#0", "a", "a", "6"), refused)
+    assert writer.on_index("a", last=7) == ["hot#0/a"]
+
+
+@pytest.mark.parametrize(
+    ("returns", "attributes"),
+    [("ALL_NEW", image("hot#0", "a", "a", "6")), ("UPDATED_NEW", {"views": {"N": "6"}})],
+)
+def test_an_update_moves_an_item_within_an_index(returns: str, attributes: Item) -> None:
+    writer = Writer()
+    writer.put("hot#0", "a", views="5")
+    answer = Answer(200, orjson.dumps({"Attributes": attributes}), 0.001)
+    update = {"TableName": "images", "Key": key("hot#0", "a"), "ReturnValues": returns}
+    writer.send("UpdateItem", update, answer)
+    assert writer.on_index("a", last=6) == []
+    assert writer.on_index("a", last=7) == ["hot#0/a"]
+
+
+def test_an_update_that_does_not_say_what_it_changed_leaves_the_place_in_the_table() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a")
+    writer.send("UpdateItem", {"TableName": "images", "Key": key("hot#0", "a")})
+    assert writer.on_table("hot#0") == ["hot#0/a"]
+    assert writer.on_index("a") == []
+
+
+def test_batches_and_transactions() -> None:
+    writer = Writer()
+    puts = [{"PutRequest": {"Item": image("hot#0", name, "a", "1")}} for name in "abc"]
+    left = {"UnprocessedItems": {"images": puts[1:2]}}
+    writer.send("BatchWriteItem", {"RequestItems": {"images": puts}}, Answer(200, orjson.dumps(left), 0.1))
+    assert writer.on_table("hot#0") == ["hot#0/a", "hot#0/c"]
+    parts = [
+        {"Put": {"TableName": "images", "Item": image("hot#0", "d", "a", "1")}},
+        {"Delete": {"TableName": "images", "Key": key("hot#0", "a")}},
+        {"ConditionCheck": {"TableName": "images", "Key": key("hot#0", "c")}},
+        {"Put": {"TableName": "plain", "Item": {"pk": {"S": "total"}}}},
+    ]
+    writer.send("TransactWriteItems", {"TransactItems": parts}, THROTTLED)
+    assert writer.on_table("hot#0") == ["hot#0/a", "hot#0/c"]
+    writer.send("TransactWriteItems", {"TransactItems": parts})
+    assert writer.on_table("hot#0") == ["hot#0/c", "hot#0/d"]
+    assert writer.required(Query(table="plain", partition_key="pk", sort_key=None), ("total",)) == ["total"]
+
+
+def test_tables_and_operations_that_are_not_ours_pass_by() -> None:
+    writer = Writer()
+    writer.send("PutItem", {"TableName": "elsewhere", "Item": {"id": {"S": "1"}}})
+    writer.send("Query", {})
+    assert len(writer.ledger) == 0
+
+
+def test_memory_is_bounded_and_the_oldest_are_forgotten() -> None:
+    writer = Writer(Ledger([TABLE], now=Clock(), most_items=3))
+    for sort_key in "abcde":
+        writer.put("hot#0", sort_key)
+    assert writer.on_table("hot#0") == ["hot#0/c", "hot#0/d", "hot#0/e"]
+    writer.put("hot#0", "c")  # acknowledged once more: it is the newest now
+    writer.put("hot#1", "f")
+    assert writer.on_table("hot#0") == ["hot#0/c", "hot#0/e"]

@@ -1,0 +1,159 @@
+"""The live page as people meet it: in Locust's web UI, over one process or several, in a real browser."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.pages.style import DARK, LIGHT
+from tests.outside import PATIENCE_S, eventually, free_port, get
+
+Start = Callable[..., "subprocess.Popen[str]"]
+STATIC = Path(__file__).parents[2] / "keyheat/load/web/static"
+TOO_SLOW = "invalid"  # what the sentence is about where this machine could not send the load
+COMPANION = '[[companions]]\nname = "counters"\nbilling_mode = "PAY_PER_REQUEST"\n[keys]'
+
+
+class Web:
+    """Locust's web UI, with our page in it."""
+
+    def __init__(self, start: Start, scenario: Path, folder: Path, endpoint: str, *more: str) -> None:
+        port = str(free_port())
+        self.url = f"http://127.0.0.1:{port}"
+        self.process = start(
+            "hotkey.py", "--web-host", "127.0.0.1", "--web-port", port, "--scenario", str(scenario),
+            "--out", str(folder), "--no-report", "--host", endpoint, *more,
+        )  # fmt: skip
+        eventually(lambda: get(self.url))
+
+    def now(self) -> dict[str, Any]:
+        return dict(json.loads(get(f"{self.url}/keyheat/now")))
+
+    def swarm(self, **more: str) -> None:
+        form = {"user_count": "10", "spawn_rate": "10", **more}
+        get(f"{self.url}/swarm", "&".join(f"{name}={value}" for name, value in form.items()).encode())
+
+    def until(self, wanted: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            now = self.now()
+            return now if wanted(now) else None
+
+        return dict(eventually(look))
+
+
+def throttles(now: dict[str, Any]) -> int:
+    return int(now["throttles"]["total"]) if "throttles" in now else 0
+
+
+def finished(folder: Path) -> dict[str, Any] | None:
+    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    return run if run["status"] == "finished" else None
+
+
+def test_a_master_shows_what_its_workers_sent(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    scenario_file.write_text(scenario_file.read_text().replace("[keys]", COMPANION))
+    folder, port = tmp_path / "run", str(free_port())
+    wired = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)
+    web = Web(start_locust, scenario_file, folder, endpoint.url, *wired)
+    before = web.now()
+    assert (before["state"], before["sentence"]["about"]) == ("none", "idle")
+    workers = [
+        start_locust("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port)
+        for _ in range(2)
+    ]
+    eventually(lambda: json.loads(get(f"{web.url}/worker-count"))["worker_count"] == 2)
+    web.swarm()
+    loading = web.until(lambda now: throttles(now) > 200 and now["keys"]["by_throttles"])
+    assert loading["state"] == "loading"
+    assert loading["sentence"]["about"] in ("partition", TOO_SLOW)
+    assert re.search(r"Throttling: \d+/s, all .*key sha256:[0-9a-f]{16}\.$", loading["sentence"]["text"])
+    assert [one["users"] for one in loading["generator"]["processes"]] == [5, 5]
+    assert (loading["run"]["table"], [one["table"] for one in loading["beside"]]) == (
+        "short-table", ["counters"],
+    )  # fmt: skip
+    (table,) = loading["capacity"]
+    assert (table["direction"], table["limit"], len(table["consumed"])) == ("write", 4_000, 300)
+    assert max(table["consumed"]) > 0
+    (row,) = json.loads(get(f"{web.url}/stats/requests"))["extended_stats"][0]["data"]
+    assert (row["limit"], row["resource"]) == ("partition", "table writes")
+
+    workers[0].kill()
+    lost = web.until(lambda now: now["generator"]["missing"])
+    assert "it had 5 of 10 users" in lost["generator"]["missing"][0]
+    assert sorted(one["state"] for one in lost["generator"]["processes"]) == ["missing", "running"]
+
+    get(f"{web.url}/stop", b"")
+    over = web.until(lambda now: now["state"] == "ended")
+    run = eventually(lambda: finished(folder))  # written after all other files
+    over = web.until(lambda now: throttles(now) == run["totals"]["throttled"])
+    assert re.search(r"(^|table\. )Ended after", over["sentence"]["text"])
+    hottest = json.loads((folder / "keys.json").read_text())["by_throttles"]["write"][0]
+    assert over["keys"]["by_throttles"][0]["key"] == hottest["key"]
+    web.process.terminate()
+    assert web.process.wait(PATIENCE_S) == 0
+
+
+def test_the_pages_colours_are_those_of_the_reports() -> None:
+    light, dark = (STATIC / "live.css").read_text().split("@media", maxsplit=1)
+    for text, palette in ((light, LIGHT), (dark.split("\n")[0], DARK)):
+        colours = dict(re.findall(r"--([a-z_]+):(#[0-9a-f]{6})", text))
+        assert len(colours) >= 14
+        assert {name: palette[name] for name in colours} == colours
+
+
+@pytest.mark.browser
+def test_in_a_browser(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, visit: Any
+) -> None:
+    hostile = "<img src=x onerror=console.log(1)>"
+    text = scenario_file.read_text().replace("Does a short run leave whole files?", f"{hostile}?")
+    scenario_file.write_text(text)
+    web = Web(start_locust, scenario_file, tmp_path / "run", endpoint.url)
+    page = visit(f"{web.url}/keyheat")
+    eventually(lambda: page.text_content("#sentence").startswith("No run yet"))
+    assert not page.is_visible("#running")
+
+    web.swarm()
+    eventually(lambda: re.search(r"Throttling: .*key sha256:", page.text_content("#sentence")))
+    page.wait_for_selector("#by_throttles td.key", timeout=PATIENCE_S * 1000)
+    assert page.text_content("#question") == f"{hostile}?"
+    eventually(lambda: page.text_content("#chip") in ("Partition limit", "Generator limit"))
+    assert page.locator("#throttles path.fill-partition").count() == 1
+    assert page.locator("#capacity figure path.edge").count() == 1
+    assert page.locator("#capacity figure line.limit").count() == 1
+    before = page.text_content("#stats")
+    eventually(lambda: page.text_content("#stats") != before)
+
+    def what_is_pointed_at() -> str:
+        """Asked for again and again: the page draws itself anew while one points at it."""
+        page.hover("#throttles svg", position={"x": 1000, "y": 80})
+        return str(page.text_content("#throttles .said"))
+
+    eventually(lambda: "UTC" in what_is_pointed_at())
+    assert page.wrong == []
+    assert all(address.startswith(f"{web.url}/keyheat") for address in page.fetched), page.fetched
+
+    for width, dark in ((360, False), (1100, True)):
+        other = visit(f"{web.url}/keyheat", width=width, dark=dark)
+        other.wait_for_selector("#capacity svg")
+        assert other.evaluate("document.documentElement.scrollWidth") <= width
+        ground = other.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == ("rgb(18, 22, 27)" if dark else "rgb(250, 250, 248)")
+        assert other.wrong == []
+
+    locust = visit(f"{web.url}/?tab=throttles")
+    locust.wait_for_selector("text=TableWriteKeyRangeThroughputExceeded")
+    locust.click("text=Live throttles")
+    locust.wait_for_url(f"{web.url}/keyheat")
+
+    web.process.terminate()
+    web.process.wait(PATIENCE_S)
+    page.wait_for_selector("#stale", state="visible")

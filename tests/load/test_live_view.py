@@ -1,0 +1,213 @@
+"""The live page's numbers: right, with a sentence first, and at a cost that does not grow with the run."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from keyheat.load.record.record import Attempt, Direction, Record
+from keyheat.load.record.sketch import KeyHeat
+from keyheat.load.record.verdict import Verdict
+from keyheat.load.web.recent import SHOWN_S, Refused, Tally, Totals
+from keyheat.load.web.sentence import HotKey, ended, quiet, throttling
+from keyheat.load.web.view import Process, Subject, View
+from keyheat.scenario.keynames import digest_of
+
+START = 1_700_000_000
+PARTITION = "TableWriteKeyRangeThroughputExceeded"
+INDEX = "IndexWriteProvisionedThroughputExceeded"
+TABLE: dict[str, Any] = {
+    "name": "orders",
+    "billing_mode": "PROVISIONED",
+    "provisioned": {"read": 100, "write": 4_000},
+    "max_on_demand": None,
+    "indexes": [{"name": "by-day", "provisioned": {"read": 10, "write": 50}, "max_on_demand": None}],
+}
+ME = Process(name="me", state="running", users=3, cpu_percent=10.0, memory_bytes=1e8)
+
+
+def subject(**changed: Any) -> Subject:
+    fields: dict[str, Any] = {
+        "run_id": "r", "scenario": "s", "question": "?", "table": TABLE, "beside": (), "target": "local",
+        "scale": 1.0, "started_s": float(START), "duration_s": 600.0, "users": 3,
+    }  # fmt: skip
+    return Subject(**{**fields, **changed})
+
+
+def attempt(second: int, key: str = "hot", direction: Direction = "write") -> Attempt:
+    return Attempt("PutItem", direction, key, START + second + 0.5, 0, 100)
+
+
+def throttle(record: Record, second: int, key: str = "hot", reason: str | None = PARTITION) -> None:
+    record.throttled(attempt(second, key), 1.0, reason, "by-day" if reason == INDEX else None)
+
+
+def closed(record: Record) -> Record:
+    for heat in record.heat.values():
+        list(heat.close_windows(float("inf")))
+    return record
+
+
+def content(record: Record, end: int, view: View | None = None, **more: Any) -> dict[str, Any]:
+    told: dict[str, Any] = {"missing": [], "state": "loading", **more}
+    verdict = told.pop("verdict", None)
+    return (view or View(subject())).content(closed(record), verdict, [ME], end=START + end, **told)
+
+
+def test_it_says_first_that_one_key_throttles() -> None:
+    record = Record()
+    for second in range(10):
+        for _ in range(20):
+            throttle(record, second)
+        record.accepted(attempt(second), 700.0, {"by-day": 2.0})
+    shown = content(record, 10)
+    name = digest_of("hot")
+    assert shown["sentence"] == {
+        "text": f"Throttling: 20/s, all from the partition of key {name}.", "about": "partition",
+    }  # fmt: skip
+    assert shown["throttles"]["total"] == 200
+    assert shown["throttles"]["by_constraint"]["partition"][-11:] == [0, *[20] * 10]
+    assert shown["throttles"]["rows"] == [
+        {
+            "constraint": "partition", "index": None, "direction": "write", "reason": PARTITION,
+            "total": 200, "per_s": 20.0,
+        }
+    ]  # fmt: skip
+    table, index = shown["capacity"]
+    assert (table["index"], table["limit"], table["consumed"][-1]) == (None, 4_000, 698.0)
+    assert (index["index"], index["limit"], index["consumed"][-1]) == ("by-day", 50, 2.0)
+    assert shown["now"] == {"attempts": 21.0, "accepted": 1.0, "throttled": 20.0, "errors": 0.0}
+    (by_units,), (by_throttles,) = shown["keys"]["by_units"], shown["keys"]["by_throttles"]
+    assert by_units == by_throttles
+    assert (by_units["key"], by_units["consumed_units"], by_units["throttles"]) == (name, 7_000.0, 200)
+
+
+def test_keys_are_named_where_the_run_shows_them() -> None:
+    record = Record(heat={"read": KeyHeat(show_keys=True), "write": KeyHeat(show_keys=True)})
+    throttle(record, 0, "sensor-1")
+    closed(record)
+    shown = content(record, 1)
+    assert shown["sentence"]["text"].endswith("all from the partition of key sensor-1.")
+    assert shown["keys"]["by_throttles"][0]["key"] == "sensor-1"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "hot", "text"),
+    [
+        ({PARTITION: 10}, HotKey("k", 0.97), "all for a partition's limit, 97% of them on key k."),
+        ({PARTITION: 10}, HotKey("k", 0.2), "all for a partition's limit, on many keys."),
+        ({INDEX: 8, PARTITION: 2}, None, "80% for the provisioned throughput of index by-day."),
+        ({None: 10}, None, "all for a limit that the answers do not name of the table."),
+    ],
+)
+def test_sentences(reasons: dict[str | None, int], hot: HotKey | None, text: str) -> None:
+    recent = Counter(
+        {
+            Refused("by-day" if reason == INDEX else None, "write", reason): number
+            for reason, number in reasons.items()
+        }
+    )
+    assert throttling(recent, 5, hot).text == f"Throttling: 2/s, {text}"
+
+
+def test_sentences_without_throttles() -> None:
+    assert quiet(0, None, (700.0, 4_000.0, "WCU")).text == "No throttling: 700 of 4,000 WCU/s are used."
+    assert quiet(0, None, None).text == "No throttling."
+    later = quiet(7, 12, None).text
+    assert later == "Not throttling now. 7 throttles so far, the last 12 s ago."
+    assert ended(Counter(), 60, None).text == "Ended after 60 s: nothing was throttled."
+    over = ended(Counter({Refused(None, "write", PARTITION): 1}), 60, HotKey("k", 1.0)).text
+    assert over == "Ended after 60 s: 1 throttle, all from the partition of key k."
+
+
+def test_the_generators_own_fault_comes_first() -> None:
+    record = Record()
+    throttle(record, 0)
+    verdict = Verdict(
+        bound=True, checks=("busy",), missing=(), cpu_percent_max=99, cpu_starved_share=0, loop_lag_ms_max=1,
+        asked_per_s=2, achieved_per_s=1, target_unit="requests", late_ms_p99=1,
+    )  # fmt: skip
+    shown = content(record, 1, verdict=verdict, missing=["worker b was lost"])
+    assert shown["sentence"]["about"] == "invalid"
+    assert shown["sentence"]["text"].startswith("The load generator is the limit")
+    assert shown["generator"]["bound"]
+    assert shown["generator"]["missing"] == ["worker b was lost"]
+
+
+def test_a_run_that_sends_nothing_is_idle_and_one_that_is_over_says_what_it_came_to() -> None:
+    record = Record()
+    throttle(record, 0)
+    assert content(record, 100)["sentence"]["about"] == "idle"
+    text = content(record, 100, state="ended")["sentence"]["text"]
+    assert text == f"Ended after 100 s: 1 throttle, all from the partition of key {digest_of('hot')}."
+
+
+def test_limits_are_on_the_scale_of_the_run_and_on_demand_has_its_own() -> None:
+    record = Record()
+    record.accepted(attempt(0), 1.0)
+    (scaled,) = content(record, 1, View(subject(scale=0.1)))["capacity"]
+    assert (scaled["limit"], scaled["limit_is"]) == (400.0, "provisioned")
+    on_demand = {**TABLE, "provisioned": None, "max_on_demand": {"read": None, "write": 90}, "indexes": []}
+    (capped,) = content(record, 1, View(subject(table=on_demand)))["capacity"]
+    assert (capped["limit"], capped["limit_is"]) == (90, "on-demand maximum")
+    (free,) = content(record, 1, View(subject(table={**on_demand, "max_on_demand": None})))["capacity"]
+    assert free["limit"] is None
+
+
+def test_tables_beside_the_judged_one_are_counted_apart() -> None:
+    record = Record()
+    record.accepted(Attempt("PutItem", "write", "k", START + 0.5, 0, 1, "counters"), 2.0)
+    shown = content(record, 1, View(subject(beside=("counters",))))
+    assert shown["capacity"] == []
+    (beside,) = shown["beside"]
+    assert (beside["table"], beside["accepted"], beside["write_units"]) == ("counters", 1, 2.0)
+
+
+def test_reading_on_counts_every_throttle_once_and_forgets_old_seconds() -> None:
+    record, tally = Record(), Tally()
+    for second in range(0, 2_000, 10):
+        throttle(record, second, reason=PARTITION if second % 20 else INDEX)
+        throttle(record, max(0, second - 3), reason=None)  # a worker's piece that came later
+        tally.read_on(record.throttles)
+    tally.read_on(record.throttles)
+    assert tally.total.total() == 400
+    assert tally.total[Refused("by-day", "write", INDEX)] == 100
+    assert len(tally.by_second) <= (SHOWN_S + 60) / 5 + 2
+    assert tally.between(START + 1_980, START + 2_000).total() == 3
+
+
+def test_totals_settle_and_stay_right() -> None:
+    record, totals = Record(), Totals()
+    for second in range(1_000):
+        record.accepted(attempt(second), 1.0)
+        if second % 10 == 0:
+            record.failed(attempt(second), "timeout")
+            found = totals.until(record.seconds, START, START + second + 1)
+    assert found == (991 + 100, 100)
+    assert totals.until(record.seconds, START, START + 1_000) == (1_100, 100)
+    assert len(totals._open) == SHOWN_S
+
+
+def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
+    record, view = Record(), View(subject())
+    sizes = []
+    for second in range(1_200):
+        record.accepted(attempt(second, f"k{second}"), 1.0)
+        throttle(record, second, f"k{second}")
+        if second in (600, 1_199):
+            sizes.append(len(repr(content(record, second + 1, view))))
+    assert sizes[1] <= 1.02 * sizes[0]
+
+
+@pytest.mark.parametrize(("throttles", "words"), [("no", "no capacity model"), ("unknown", "is not known")])
+@pytest.mark.parametrize("state", ["loading", "ended"])
+def test_no_throttles_are_nothing_good_where_there_can_be_none(
+    throttles: str, words: str, state: str
+) -> None:
+    record, view = Record(), View(subject(throttles=throttles))
+    said = content(record, 5, view, state=state)["sentence"]
+    assert words in said["text"]
+    assert said["about"] == "invalid"
+    throttle(record, 5)
+    assert words not in content(record, 8, view, state=state)["sentence"]["text"]
+    assert content(record, 8, view, state=state)["sentence"]["about"] == "partition"

@@ -1,0 +1,79 @@
+"""An open loop against a real endpoint: units steered by what comes back, and every retry on record."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat import runfiles
+from keyheat.runs.latency import read_latencies
+
+Locust = Callable[..., "tuple[int, str, str]"]
+SCENARIO = """
+format = "keyheat.scenario/1"
+name = "open"
+question = "Is what was asked for sent?"
+loadtest = "hotkey"
+[table]
+name = "open-table"
+sort_key = "sk"
+provisioned = {{ read = 500, write = {write} }}
+[keys]
+kind = "uniform"
+[load]
+users = 40
+arrivals = "constant"
+duration_s = 4
+"""
+
+
+def run(
+    run_locust: Locust, tmp_path: Path, load: str, *options: str, write: int = 4_000
+) -> tuple[dict[str, Any], Path]:
+    path, folder = tmp_path / "open.toml", tmp_path / "run"
+    path.write_text(f"{SCENARIO.format(write=write)}{load}\n")
+    code, _, err = run_locust(
+        "hotkey.py", "--scenario", str(path), "--out", str(folder), "--no-report", *options
+    )
+    assert code == 0, err
+    return runfiles.read_json(folder / "run.json", runfiles.RUN), folder
+
+
+@pytest.mark.alone
+def test_capacity_units_are_sent_as_asked_for_whatever_the_items_sizes(
+    run_locust: Locust, tmp_path: Path
+) -> None:
+    sizes = 'item_bytes = { kind = "choice", sizes = [500, 3_500, 9_500] }'
+    made, _ = run(run_locust, tmp_path, f"write_units_per_s = 400\n{sizes}")
+    health = made["generator"]
+    assert health["target_unit"] == "WCU"
+    assert health["asked_per_s"] == pytest.approx(400, rel=0.001)
+    consumed, attempts = made["totals"]["consumed_units"]["write"], made["totals"]["attempts"]
+    assert consumed / attempts == pytest.approx((1 + 4 + 10) / 3, rel=0.15)
+    if not health["bound"]:  # a machine that stood still could not send it all, and the run says so
+        assert health["achieved_per_s"] == pytest.approx(400, rel=0.03)
+        assert consumed == pytest.approx(4 * 400, rel=0.1)  # the run ends within its last second
+        assert made["counted"]["arrivals.dropped"] < 0.03 * attempts
+
+
+@pytest.mark.parametrize("transport", ["signed", "boto3"])
+def test_retries_as_the_sdk_makes_them_leave_every_attempt_in_the_record(
+    run_locust: Locust, tmp_path: Path, transport: str
+) -> None:
+    # Some 15,000 WCU/s are asked of a table that has 10, and has saved up those of five minutes.
+    load = "requests_per_s = 40\nitem_bytes = 390_000"
+    made, folder = run(run_locust, tmp_path, load, "--retries", "sdk", "--transport", transport, write=10)
+    counted, totals = made["counted"], made["totals"]
+    assert made["retries"] == "sdk"
+    assert counted["retries.attempts"] > 0
+    assert counted["retries.backoff_s"] > 0
+    latencies = read_latencies(folder / "latency.hdr")
+    service = sum(
+        histogram.get_total_count()
+        for tag, histogram in latencies.items()
+        if tag in ("PutItem.accepted", "PutItem.throttled", "PutItem.error")
+    )
+    assert service == totals["attempts"] == totals["accepted"] + totals["throttled"] + totals["errors"]
+    assert latencies["PutItem.backoff"].get_total_count() == counted["retries.attempts"]
+    assert totals["attempts"] >= latencies["PutItem.response"].get_total_count() + counted["retries.attempts"]

@@ -1,0 +1,160 @@
+"""Every operation of the mix, sent to a real endpoint: the record is what the endpoint decided."""
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
+from tests.outside import PATIENCE_S
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SCENARIO = """
+format = "keyheat.scenario/1"
+name = "mix"
+question = "What does each operation cost?"
+loadtest = "operations"
+[table]
+name = "mix-table"
+{sort_key}
+provisioned = {{ read = {units}, write = {units} }}
+[[table.indexes]]
+name = "by-country"
+partition_key = "country"
+provisioned = {{ read = 18_000, write = 18_000 }}
+[keys]
+kind = "uniform"
+keys = 400
+[load]
+requests_per_s = 10_000_000
+item_bytes = {{ kind = "choice", sizes = [400, 1_500, 6_000] }}
+[load.operations]
+put = 1
+put_if_absent = 1
+update = 1
+delete = 1
+get = 1
+query = 1
+batch_write = 1
+batch_get = 1
+transact_write = 1
+transact_get = 1
+"""
+WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
+READS = {"GetItem", "Query", "BatchGetItem", "TransactGetItems"}
+
+
+def send(
+    folder: Path, transport: str, *, units: int, sort_key: bool = True, times: int = 12
+) -> tuple[dict[str, Any], list[Any]]:
+    """What one transport recorded, and what the endpoint decided."""
+    path = folder / "mix.toml"
+    path.write_text(SCENARIO.format(units=units, sort_key='sort_key = "sk"' if sort_key else ""))
+    with EndpointProcess.start(seed=1) as endpoint:
+        done = subprocess.run(
+            [sys.executable, HERE / "send_operations.py", transport, endpoint.url, path, str(times)],
+            cwd=ROOT,
+            env={"PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=PATIENCE_S,
+        )
+        with urllib.request.urlopen(f"{endpoint.url}/_keyheat/decisions?table=mix-table") as answer:
+            decided = json.load(answer)
+    recorded = json.loads(done.stdout)
+    assert recorded["errors"] == {}
+    return recorded, decided
+
+
+def of_table(recorded: dict[str, Any], direction: str) -> list[float]:
+    """Accepted, throttled and consumed units of the table itself."""
+    names = {f"{operation} {direction}" for operation in READS | WRITES}
+    rows = [counts for name, counts in recorded["rows"].items() if name in names]
+    return [sum(row[place] for row in rows) for place in (1, 2, 4)]
+
+
+def truth(decided: list[Any], direction: str) -> list[float]:
+    rows = [row for row in decided if row["index"] is None and row["direction"] == direction]
+    return [
+        sum(row["accepted"] for row in rows),
+        sum(sum(row["refused"].values()) for row in rows),
+        sum(row["consumed"] for row in rows),
+    ]
+
+
+@pytest.fixture(scope="module")
+def of_transport(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict[str, Any], list[Any]]]:
+    """The same operations on a table with room for all, by both transports."""
+    folder = tmp_path_factory.mktemp("mix")
+    return {transport: send(folder, transport, units=18_000) for transport in ("signed", "boto3")}
+
+
+def test_both_transports_record_the_same(of_transport: dict[str, tuple[dict[str, Any], list[Any]]]) -> None:
+    signed, boto3 = (of_transport[transport][0] for transport in ("signed", "boto3"))
+    assert signed == boto3
+    assert signed["throttles"] == []
+    timed = {tag.partition(".")[0] for tag in signed["timed"] if tag.endswith(".accepted")}
+    assert timed == READS | WRITES
+
+
+@pytest.mark.parametrize("transport", ["signed", "boto3"])
+def test_units_and_attempts_are_those_that_the_endpoint_decided(
+    of_transport: dict[str, tuple[dict[str, Any], list[Any]]], transport: str
+) -> None:
+    recorded, decided = of_transport[transport]
+    for direction in ("read", "write"):
+        assert of_table(recorded, direction) == pytest.approx(truth(decided, direction))
+    index = sum(row["consumed"] for row in decided if row["index"] == "by-country")
+    assert recorded["rows"]["by-country write"][4] == pytest.approx(index)
+    counted = recorded["counted"]
+    assert (counted["batch.requests"], counted["batch.unprocessed"]) == (24, 0)
+    assert counted["transactions.requests"] == 24
+    assert 0 < counted["conditions.failed"] < 12
+    assert recorded["timed"]["BatchWriteItem.accepted"] == 12
+    assert recorded["rows"]["BatchWriteItem write"][0] == 12 * 25
+
+
+@pytest.mark.parametrize("transport", ["signed", "boto3"])
+def test_what_a_full_table_refuses_is_throttled_item_by_item(tmp_path: Path, transport: str) -> None:
+    recorded, decided = send(tmp_path, transport, units=1, times=200)
+    for direction in ("read", "write"):
+        accepted, throttled, consumed = of_table(recorded, direction)
+        assert [accepted, throttled, consumed] == pytest.approx(truth(decided, direction)), direction
+        assert throttled > 0
+    said = {(row["operation"], row["reason"]) for row in recorded["throttles"]}
+    assert {operation for operation, reason in said if reason is not None} >= {"PutItem", "GetItem"}
+    assert not {("PutItem", None), ("GetItem", None)} & said
+    assert ("TransactWriteItems", None) in said
+    assert ("BatchWriteItem", None) in said
+    assert recorded["counted"]["transactions.cancelled"] > 0
+    assert recorded["counted"]["batch.unprocessed"] > 0
+
+
+def test_a_table_without_a_sort_key_takes_the_same_operations(tmp_path: Path) -> None:
+    recorded, decided = send(tmp_path, "signed", units=18_000, sort_key=False)
+    for direction in ("read", "write"):
+        assert of_table(recorded, direction)[:2] == truth(decided, direction)[:2]
+    assert recorded["rows"]["BatchWriteItem write"][0] <= 12 * 25
+
+
+def test_the_mix_runs_as_a_load_test(
+    run_locust: Callable[..., "tuple[int, str, str]"], endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    text = SCENARIO.format(units=18_000, sort_key='sort_key = "sk"')
+    path = tmp_path / "mix.toml"
+    path.write_text(text.replace("10_000_000", "200\nusers = 5\nduration_s = 2"))
+    options = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
+    code, _out, err = run_locust("operations.py", *options, "--host", endpoint.url)
+    assert code == 0, err
+    run = runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)
+    assert run["totals"]["errors"] == 0
+    counted, asked = run["counted"], run["generator"]["achieved_per_s"]
+    requests = run["totals"]["attempts"] - counted["batch.items"] + counted["batch.requests"]
+    assert asked * 2 < requests * 1.5, "the rate is one of requests, and not of a batch's items"

@@ -1,0 +1,152 @@
+"""The command line is checked before anything starts, and every mistake is said at once."""
+
+from argparse import ArgumentParser, Namespace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.claims import Taken
+from keyheat.load.run.flags import add_options
+from keyheat.load.run.options import InputError, check_options, run_folder, take_numbers
+
+NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _no_aws_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def options(**said: Any) -> Namespace:
+    parser = ArgumentParser()
+    add_options(parser)
+    of_locust = {"host": None, "num_users": None, "spawn_rate": None, "run_time": None, "headless": True}
+    return Namespace(**{**vars(parser.parse_args([])), **of_locust, **said})
+
+
+def errors_of(said: Namespace, *, locustfiles: list[str], needs_sort_key: bool = False) -> str:
+    with pytest.raises(InputError) as caught:
+        check_options(said, locustfiles=locustfiles, needs_sort_key=needs_sort_key)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["hotkey", "datekey", "sharded"])
+def test_a_locustfile_has_a_scenario_of_its_name(name: str) -> None:
+    plan = check_options(options(), locustfiles=[f"loadtests/{name}.py"], needs_sort_key=True)
+    assert (plan.scenario.name, plan.scenario_path.name) == (name, f"{name}.toml")
+    assert (plan.target, plan.report, plan.transport) == (None, True, "signed")
+
+
+AWS = "https://dynamodb.eu-west-1.amazonaws.com"
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"host": AWS}, "no AWS credentials found"),
+        ({"target": "aws"}, "no AWS region is set"),
+        ({"host": AWS, "target": "aws"}, "not both"),
+        ({"target": "nowhere"}, "not an endpoint's URL"),
+        ({"scenario": "/no/such.toml"}, "/no/such.toml"),
+        ({"out": "/dev/null"}, "not a folder"),
+    ],
+)
+def test_mistakes(said: dict[str, Any], problem: str) -> None:
+    assert problem in errors_of(options(**said), locustfiles=["hotkey.py"])
+
+
+def test_all_mistakes_are_said_at_once(scenario_file: Path) -> None:
+    text = scenario_file.read_text().replace("share = 0.9", "share = 1.5").replace("users = 10", "users = 0")
+    scenario_file.write_text(text)
+    said = options(scenario=str(scenario_file), host=AWS, out="/dev/null")
+    errors = errors_of(said, locustfiles=["hotkey.py"])
+    for problem in ("$.keys.share", "$.load.users", "no AWS credentials", "not a folder"):
+        assert problem in errors
+
+
+def test_several_locustfiles_need_a_word_on_the_scenario() -> None:
+    assert "--scenario PATH" in errors_of(options(), locustfiles=["hotkey.py", "too_small.py"])
+
+
+def test_a_load_that_needs_a_sort_key_says_so(scenario_file: Path) -> None:
+    scenario_file.write_text(scenario_file.read_text().replace('sort_key = "sk"\n', ""))
+    said = options(scenario=str(scenario_file))
+    assert "$.table.sort_key" in errors_of(said, locustfiles=["sharded.py"], needs_sort_key=True)
+
+
+def test_items_too_small_for_their_keys_are_said(scenario_file: Path) -> None:
+    text = scenario_file.read_text().replace("item_bytes = 27_000", "item_bytes = 100")
+    scenario_file.write_text(text.replace('sort_key = "sk"', f'sort_key = "{"s" * 60}"'))
+    assert "$.load.item_bytes" in errors_of(options(scenario=str(scenario_file)), locustfiles=["hotkey.py"])
+
+
+def test_numbers_that_are_not_said_come_from_the_scenario(scenario_file: Path) -> None:
+    said = options(scenario=str(scenario_file), num_users=3)
+    plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
+    take_numbers(said, plan.scenario)
+    assert (said.num_users, said.spawn_rate, said.run_time) == (3, 50.0, 1.5)
+
+
+def test_no_run_of_a_row_writes_where_another_one_wrote(tmp_path: Path) -> None:
+    said = options(out=str(tmp_path / "run"), headless=False)
+    plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
+    for expected in ("run", "run-2", "run-3"):
+        with run_folder(plan, NOW) as claimed:
+            assert claimed.folder.name == expected
+        claimed.folder.mkdir()
+        with run_folder(plan, NOW) as again:
+            assert again.folder == claimed.folder, "an empty folder is free"
+            (again.folder / "run.json").touch()
+
+
+def test_a_single_run_goes_where_it_was_told_to_or_nowhere(tmp_path: Path) -> None:
+    said = options(out=str(tmp_path / "run"))
+    plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
+    with run_folder(plan, NOW) as claimed:
+        assert claimed.folder == tmp_path / "run"
+        with pytest.raises(Taken, match="another run is being made there now"):
+            run_folder(plan, NOW)
+
+
+def test_runs_are_named_for_the_scenario_and_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = check_options(options(), locustfiles=["hotkey.py"], needs_sort_key=False)
+    for expected in ("hotkey-20261121T060000Z", "hotkey-20261121T060000Z-2"):
+        assert run_folder(plan, NOW).folder == tmp_path / "reports" / "out" / expected
+
+
+def test_a_budget_on_the_command_line_goes_before_that_of_the_scenario() -> None:
+    plan = check_options(options(max_dollars=0.5), locustfiles=["hotkey.py"], needs_sort_key=False)
+    assert (plan.budget.dollars, plan.budget.units) == (0.5, None)
+
+
+def test_dollars_hold_on_this_machine_only_where_they_are_said() -> None:
+    for said, held in (({}, False), ({"max_dollars": 0.5}, True)):
+        plan = check_options(options(**said), locustfiles=["hotkey.py"], needs_sort_key=False)
+        assert plan.dollars_said is held
+
+
+@pytest.mark.parametrize(
+    ("said", "duration_s"), [({}, 50.0), ({"run_time": 30}, 30), ({"headless": False, "run_time": 30}, None)]
+)
+def test_a_duration_is_known_where_nobody_is_at_a_web_page(said: dict[str, Any], duration_s: float) -> None:
+    plan = check_options(options(**said), locustfiles=["hotkey.py"], needs_sort_key=False)
+    assert plan.duration_s == duration_s
+
+
+def test_a_price_list_that_is_not_there_is_said(tmp_path: Path) -> None:
+    assert "--prices" in errors_of(options(prices=str(tmp_path / "no.toml")), locustfiles=["hotkey.py"])
+
+
+def test_a_budget_of_nothing_is_refused() -> None:
+    said = errors_of(options(max_dollars=0.0, max_minutes=-1.0), locustfiles=["hotkey.py"])
+    assert "--max-dollars" in said
+    assert "--max-minutes" in said

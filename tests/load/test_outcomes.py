@@ -1,0 +1,166 @@
+"""What came of a batch, a transaction or a condition stands in the record item by item."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED
+from keyheat.load.transport.answer import Answer
+from keyheat.load.users.outcomes import Batch, Conditional, Part, Transaction, consumed
+
+ATTEMPT = Attempt("BatchWriteItem", "write", "a", 1_000.5, 10, 2_000)
+PARTS = [Part("a", "1", 1.0), Part("a", "2", 3.0), Part("b", "1", 1.0)]
+CAPACITY = [
+    {
+        "TableName": "t",
+        "CapacityUnits": 12.0,
+        "GlobalSecondaryIndexes": {"gsi": {"CapacityUnits": 2.0}},
+    }
+]
+
+
+def answer(status: int = 200, **content: Any) -> Answer:
+    return Answer(status, orjson.dumps(content), 0.002)
+
+
+def error(code: str, **content: Any) -> Answer:
+    return answer(400, __type=f"com.amazonaws.dynamodb.v20120810#{code}", message="m", **content)
+
+
+def totals(record: Record) -> tuple[float, float, float, float]:
+    """Accepted, throttled and failed attempts, and units consumed."""
+    total = record.seconds.total()
+    assert total[ATTEMPTS] == total[ACCEPTED] + total[THROTTLED] + total[ERRORS]
+    return total[ACCEPTED], total[THROTTLED], total[ERRORS], round(record.seconds.consumed_units("write"), 9)
+
+
+def throttled_rows(record: Record) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = record.throttles.table().to_pylist()
+    return rows
+
+
+def put_request(key: str, sort_key: str) -> dict[str, Any]:
+    return {"PutRequest": {"Item": {"pk": {"S": key}, "sk": {"S": sort_key}, "filler": {"S": "x"}}}}
+
+
+def batch(*, sort_key: str | None = "sk") -> Batch:
+    return Batch(PARTS, "pk", sort_key)
+
+
+def test_every_item_of_a_batch_is_an_attempt_and_the_request_is_timed_once() -> None:
+    record = Record()
+    assert batch()(record, ATTEMPT, answer(UnprocessedItems={}, ConsumedCapacity=CAPACITY)) is None
+    assert totals(record) == (3, 0, 0, 12.0)
+    assert record.seconds.counts(1_000, "gsi", "write", None)[CONSUMED] == pytest.approx(2.0)
+    assert record.latencies["BatchWriteItem.accepted"].count == 1
+    assert record.counted == {"batch.requests": 1, "batch.items": 3, "batch.unprocessed": 0}
+
+
+def test_unprocessed_items_are_throttles_without_a_reason() -> None:
+    record = Record()
+    left = {"t": [put_request("a", "2")]}
+    assert batch()(record, ATTEMPT, answer(UnprocessedItems=left, ConsumedCapacity=CAPACITY)) is None
+    assert totals(record) == (2, 1, 0, 12.0)
+    (row,) = throttled_rows(record)
+    assert (row["reason"], row["index"], row["operation"]) == (None, None, "BatchWriteItem")
+    assert row["units"] == 3.0
+    assert record.counted["batch.unprocessed"] == 1
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"UnprocessedKeys": {"t": {"Keys": [{"pk": {"S": "b"}, "sk": {"S": "1"}}]}}},
+        {"UnprocessedItems": {"t": [{"DeleteRequest": {"Key": {"pk": {"S": "b"}, "sk": {"S": "1"}}}}]}},
+    ],
+)
+def test_unprocessed_keys_are_told_by_both_their_parts(left: dict[str, Any]) -> None:
+    assert batch().unprocessed(orjson.loads(orjson.dumps(left))) == {("b", "1")}
+    assert batch(sort_key=None).unprocessed(left) == {("b", None)}
+
+
+def test_a_batch_of_which_nothing_was_done_is_throttled_whole_for_the_reason_that_is_given() -> None:
+    record = Record()
+    arn = "arn:aws:dynamodb:us-east-1:1:table/t"
+    reasons = [{"reason": "TableWriteKeyRangeThroughputExceeded", "resource": arn}]
+    refused = error("ProvisionedThroughputExceededException", ThrottlingReasons=reasons)
+    assert batch()(record, ATTEMPT, refused) == "TableWriteKeyRangeThroughputExceeded"
+    assert totals(record) == (0, 3, 0, 0.0)
+    assert {row["reason"] for row in throttled_rows(record)} == {"TableWriteKeyRangeThroughputExceeded"}
+    assert record.latencies["BatchWriteItem.throttled"].count == 1
+
+
+def test_a_batch_that_got_no_answer_failed_whole() -> None:
+    record = Record()
+    assert batch()(record, ATTEMPT, Answer(0, b"", 0.1, failure="timeout")) == "timeout"
+    assert totals(record) == (0, 0, 3, 0.0)
+    assert record.errors_by_kind == {"timeout": 3}
+
+
+def cancelled(*codes: str) -> Answer:
+    reasons = [{"Code": code} | ({"Message": "m"} if code != "None" else {}) for code in codes]
+    return error("TransactionCanceledException", CancellationReasons=reasons)
+
+
+def test_a_transaction_that_is_done_is_divided_among_its_items() -> None:
+    record = Record()
+    assert Transaction(PARTS)(record, ATTEMPT, answer(ConsumedCapacity=CAPACITY)) is None
+    assert totals(record) == (3, 0, 0, 12.0)
+    assert record.counted == {"transactions.requests": 1}
+
+
+@pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded"])
+def test_a_transaction_that_was_throttled_is_a_throttle_of_the_items_that_were(code: str) -> None:
+    record, told = Record(), cancelled("None", code, "None")
+    assert told.throttled
+    assert Transaction(PARTS)(record, ATTEMPT, told) == code
+    assert totals(record) == (0, 1, 0, 0.0)
+    (row,) = throttled_rows(record)
+    assert (row["reason"], row["units"]) == (None, 3.0)
+    assert record.counted == {"transactions.requests": 1, "transactions.cancelled": 1}
+
+
+def test_a_conflict_is_an_error_that_is_counted_and_no_throttle() -> None:
+    record, told = Record(), cancelled("None", "TransactionConflict", "None")
+    assert not told.throttled
+    assert Transaction(PARTS)(record, ATTEMPT, told) == "TransactionConflict"
+    assert totals(record) == (0, 0, 1, 0.0)
+    assert record.errors_by_kind == {"TransactionConflict": 1}
+    assert (record.counted["transactions.cancelled"], record.counted["transactions.conflicts"]) == (1, 1)
+
+
+def test_a_throttle_within_a_conflict_is_a_throttle() -> None:
+    record = Record()
+    Transaction(PARTS)(record, ATTEMPT, cancelled("TransactionConflict", "None", "ThrottlingError"))
+    assert totals(record) == (0, 1, 0, 0.0)
+
+
+def test_a_transaction_refused_before_its_items_were_asked_is_throttled_whole() -> None:
+    record = Record()
+    assert Transaction(PARTS)(record, ATTEMPT, error("ThrottlingException")) == "ThrottlingException"
+    assert totals(record) == (0, 3, 0, 0.0)
+
+
+def test_a_failed_condition_was_admitted_and_costs_what_is_documented() -> None:
+    record = Record()
+    note = Conditional(units=2.0, failed_units=5.0)
+    assert note(record, ATTEMPT, error("ConditionalCheckFailedException")) is None
+    assert totals(record) == (1, 0, 0, 5.0)
+    assert record.counted == {"conditions.failed": 1, "conditions.failed_units": 5.0}
+
+
+def test_a_condition_that_holds_or_is_throttled_is_as_any_other_write() -> None:
+    record, note = Record(), Conditional(units=2.0, failed_units=5.0)
+    assert note(record, ATTEMPT, answer(ConsumedCapacity={"TableName": "t", "CapacityUnits": 3.0})) is None
+    assert note(record, ATTEMPT, error("ThrottlingException")) == "ThrottlingException"
+    assert totals(record) == (1, 1, 0, 3.0)
+    assert throttled_rows(record)[0]["units"] == 2.0
+    assert record.counted == {}
+
+
+def test_the_units_of_several_tables_are_added() -> None:
+    two = [*CAPACITY, {"TableName": "u", "CapacityUnits": 1.5}]
+    assert consumed(answer(ConsumedCapacity=two)) == (13.5, {"gsi": 2.0})
+    assert consumed(answer()) == (0.0, {})

@@ -1,0 +1,165 @@
+"""Nothing on this machine is asked through a proxy; everything else, with either transport, is."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from keyheat.evidence.clients import boto3_clients
+from keyheat.load.around.partitions import NotTold, partitions_of
+from keyheat.load.probe.known import known
+from keyheat.load.transport.answer import Transport
+from keyheat.load.transport.boto import Boto3Transport, make_client
+from keyheat.load.transport.proxy import proxy_in_words, proxy_of
+from keyheat.load.transport.signed import SignedTransport
+from keyheat.load.transport.target import LOCAL_KEYS, Target, TargetError, scale_at, target_at
+from keyheat.testing.local import LocalDynamoDB
+from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
+
+ELSEWHERE, IN_TLS = "http://tables.example:8000", "https://tables.example"
+REQUEST = b'{"TableName":"t","Item":{"pk":{"S":"k"}}}'
+OK = answered("200 OK", b"{}")
+HEALTH = answered("200 OK", b'{"scale":0.5}', "Connection: close")
+LISTED = answered("200 OK", b'{"TableNames":[]}', "Connection: close")
+TUNNEL = b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+
+def signed(target: Target) -> Transport:
+    return SignedTransport(target, lambda: LOCAL_KEYS, timeout_s=5)
+
+
+def boto3(target: Target) -> Transport:
+    return Boto3Transport(target, connections=1, timeout_s=5)
+
+
+both = pytest.mark.parametrize("make", [signed, boto3])
+
+
+@pytest.fixture(autouse=True)
+def _keys_of_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+def proxied(monkeypatch: pytest.MonkeyPatch, url: str, *, past: str = "") -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name.lower(), url)
+        monkeypatch.setenv(name, url)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, past)
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    with serving(OK, OK, OK) as server:
+        proxied(monkeypatch, server.url)
+        yield server
+
+
+@both
+def test_a_local_load_goes_past_the_proxy(make: Callable[[Target], Transport], proxy: ScriptedServer) -> None:
+    with serving(OK) as server:
+        transport = make(target_at(server.url, region="us-east-1"))
+        assert transport.send("PutItem", REQUEST).accepted
+        transport.close()
+    assert b"AKIA" not in server.requests[0]
+    assert proxy.connections == 0
+
+
+def test_local_control_calls_go_past_the_proxy(proxy: ScriptedServer) -> None:
+    with serving(LISTED, LISTED) as server:
+        target = target_at(server.url, region="us-east-1")
+        for client in (make_client(target), boto3_clients(endpoint_url=server.url, local=True)("dynamodb")):
+            assert client.list_tables()["TableNames"] == []
+            client.close()
+    assert not any(b"AKIA" in request for request in server.requests)
+    assert proxy.connections == 0
+
+
+def test_looks_at_a_local_endpoint_go_past_the_proxy(proxy: ScriptedServer) -> None:
+    with serving(*[HEALTH] * 4) as server:
+        target = target_at(server.url)
+        assert scale_at(target) == 0.5
+        assert known(target)
+        with pytest.raises(NotTold):
+            partitions_of(target, "t", 0.0, 1.0)
+        assert LocalDynamoDB(server.url)._page("health") == {"scale": 0.5}
+    assert (server.connections, proxy.connections) == (4, 0)
+
+
+def test_a_program_under_test_goes_past_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "tables.example")
+    said = LocalDynamoDB("http://127.0.0.1:8000").environment()
+    assert said["NO_PROXY"] == said["no_proxy"] == "tables.example,127.0.0.1"
+
+
+@both
+def test_a_load_elsewhere_goes_through_the_proxy(
+    make: Callable[[Target], Transport], proxy: ScriptedServer
+) -> None:
+    transport = make(target_at(ELSEWHERE, region="us-east-1"))
+    assert transport.send("PutItem", REQUEST).accepted
+    transport.close()
+    assert proxy.requests[0].startswith(f"POST {ELSEWHERE}/ HTTP/1.1\r\n".encode())
+    assert b"\r\nHost: tables.example:8000\r\n" in proxy.requests[0]
+
+
+@both
+def test_a_load_with_tls_goes_through_a_tunnel(
+    make: Callable[[Target], Transport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(TUNNEL + HANG_UP) as server:
+        proxied(monkeypatch, server.url.replace("//", "//me:pass%40word@"))
+        answer = make(target_at(IN_TLS, region="us-east-1")).send("PutItem", REQUEST)
+    assert server.requests[0].startswith(b"CONNECT tables.example:443 HTTP/1.")
+    assert b"basic bwu6cgfzc0b3b3jk" in server.requests[0].lower()
+    assert b"AKIA" not in server.requests[0]
+    assert not answer.accepted
+
+
+@both
+def test_a_proxy_that_refuses_is_a_failure_with_a_name(
+    make: Callable[[Target], Transport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n" + HANG_UP) as server:
+        proxied(monkeypatch, server.url)
+        answer = make(target_at(IN_TLS, region="us-east-1")).send("PutItem", REQUEST)
+    assert answer.failure == "connection_failed"
+
+
+def test_a_host_that_no_proxy_names_is_reached_straight(monkeypatch: pytest.MonkeyPatch) -> None:
+    proxied(monkeypatch, "http://proxy.example:3128", past="tables.example")
+    assert proxy_of(target_at(ELSEWHERE)) is None
+    assert proxy_in_words(target_at(IN_TLS)) is None
+
+
+def test_the_plan_names_the_proxy_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    proxied(monkeypatch, "http://me:secret@proxy.example:3128")
+    words = proxy_in_words(target_at(IN_TLS))
+    assert words == (
+        "requests to tables.example go through the proxy http://proxy.example:3128, "
+        "and their latency is of both"
+    )
+    assert "secret" not in repr(proxy_of(target_at(IN_TLS)))
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("socks5://proxy.example:1080", "socks5, which only --transport boto3"),
+        ("https://me:secret@proxy.example", "https://proxy.example:443 is spoken to by https"),
+        ("http://", "HTTPS_PROXY is not the URL"),
+        ("http://proxy.example:99999", "HTTPS_PROXY is not the URL"),
+    ],
+)
+def test_a_proxy_that_a_load_cannot_go_through_is_said_before(
+    url: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxied(monkeypatch, url)
+    with pytest.raises(TargetError, match=why) as caught:
+        signed(target_at(IN_TLS))
+    assert "secret" not in str(caught.value)
+
+
+def test_what_counts_as_elsewhere_is_decided_once() -> None:
+    assert replace(target_at("http://127.0.0.1:8000"), loopback=False).local is False

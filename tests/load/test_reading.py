@@ -1,0 +1,185 @@
+"""Reads as a user runs them: right ones have nothing wrong, and wrong ones break the run."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat import runfiles
+from keyheat.runs.formats import read_diagnosis
+from tests.outside import PATIENCE_S
+
+ROOT = Path(__file__).parents[2]
+Locust = Callable[..., "tuple[int, str, str]"]
+SCENARIO = """
+format = "keyheat.scenario/1"
+name = "reading"
+question = "Are reads right?"
+loadtest = "read_shards"
+[table]
+name = "reading"
+{sort_key}
+provisioned = {{ read = 20_000, write = 20_000 }}
+{table}
+[keys]
+kind = "hot_key"
+share = 0.5
+keys = 2
+shards = 3
+[load]
+users = 8
+requests_per_s = 160
+duration_s = {duration_s}
+item_bytes = {item_bytes}
+[local]
+scale = 10
+[thresholds]
+wrong_reads_max = 0
+{more}
+"""
+COPY = """
+[[table.indexes]]
+name = "copy"
+partition_key = "pk"
+provisioned = { read = 20_000, write = 20_000 }
+"""
+
+
+def scenario(
+    folder: Path,
+    *,
+    table: str = "",
+    sort_key: bool = True,
+    more: str = "",
+    duration_s: float = 4,
+    size: int = 500,
+) -> Path:
+    path = folder / "reading.toml"
+    keyed = 'sort_key = "sk"' if sort_key else ""
+    path.write_text(
+        SCENARIO.format(sort_key=keyed, table=table, more=more, duration_s=duration_s, item_bytes=size)
+    )
+    return path
+
+
+def counted(folder: Path, *, throttled: bool = False) -> dict[str, float]:
+    run: dict[str, Any] = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    assert run["totals"]["errors"] == 0, run["totals"]
+    assert bool(run["totals"]["throttled"]) is throttled, run["totals"]
+    assert "user failed" not in str(run["generator"]["checks"])
+    return run["counted"]  # type: ignore[no-any-return]
+
+
+def analyze(folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "keyheat", "analyze", str(folder)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
+
+
+def or_too_slow(code: int, folder: Path) -> int:
+    """The exit code of an analysis; 3 where this machine could not send the load, as the run says."""
+    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    return 3 if run["generator"]["bound"] else code
+
+
+def wrong(counts: dict[str, float]) -> tuple[float, ...]:
+    return tuple(counts[f"reads.{what}"] for what in ("missing", "duplicate", "misordered"))
+
+
+def test_reads_of_shards_beyond_a_page_are_right(run_locust: Locust, tmp_path: Path) -> None:
+    run = ("--scenario", str(scenario(tmp_path, size=30_000)), "--out", str(tmp_path / "run"), "--no-report")
+    code, _out, err = run_locust("read_shards.py", *run)
+    assert code == 0, err
+    counts = counted(tmp_path / "run")
+    assert wrong(counts) == (0, 0, 0)
+    assert counts["reads.checked"] > 10
+    assert counts["reads.required"] > 50
+    assert counts["reads.requests"] > 3 * counts["reads.checked"], "some shards took more than a page"
+    assert "Tag=ReadCollection.logical," in (tmp_path / "run" / "latency.hdr").read_text()
+    assert analyze(tmp_path / "run").returncode == or_too_slow(0, tmp_path / "run")
+
+
+def test_wrong_reads_are_counted_and_break_the_run(run_locust: Locust, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run = ("--scenario", str(scenario(tmp_path)), "--out", str(folder), "--no-report")
+    code, _out, err = run_locust("../tests/load/tampering.py", *run)
+    assert code == 0, err
+    counts = counted(folder)
+    lies = {name.removeprefix("lies."): number for name, number in counts.items() if name.startswith("lies.")}
+    assert min(lies.values()) > 0
+    assert wrong(counts) == (lies["hide"] + lies["drop_page"], lies["duplicate"], lies["swap"])
+    said = analyze(folder)
+    assert said.returncode == or_too_slow(1, folder), said.stdout
+    diagnosis = read_diagnosis(folder / "diagnosis.json")
+    wrong_reads = [line.startswith("Reads were wrong: of what ") for line in diagnosis.verdict.because]
+    assert any(wrong_reads) if diagnosis.generator.bound else wrong_reads[0]
+    (threshold,) = diagnosis.thresholds
+    assert (threshold.name, threshold.broken) == ("wrong_reads_max", True)
+    assert threshold.measured == f"{sum(wrong(counts)):,.0f}"
+
+
+def test_a_throttled_read_misses_nothing(run_locust: Locust, tmp_path: Path) -> None:
+    path = scenario(tmp_path, size=30_000)
+    path.write_text(
+        path.read_text().replace("read = 20_000", "read = 20").replace("scale = 10", "scale = 0.1")
+    )
+    path.write_text(path.read_text().replace("write = 20_000", "write = 40_000"))
+    run = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
+    code, _out, err = run_locust("read_shards.py", *run)
+    assert code == 0, err
+    counts = counted(tmp_path / "run", throttled=True)
+    assert counts["reads.unchecked"] > 0
+    assert wrong(counts) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("ttl_s", [None, 0.5])
+def test_a_cache_answers_in_place_of_the_table(
+    run_locust: Locust, tmp_path: Path, ttl_s: float | None
+) -> None:
+    cache = f"[cache]\nttl_s = {ttl_s}" if ttl_s else ""
+    path = scenario(tmp_path, sort_key=False, more=cache, duration_s=3)
+    run = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
+    code, _out, err = run_locust("read_cache.py", *run)
+    assert code == 0, err
+    counts = counted(tmp_path / "run")
+    assert wrong(counts) == (0, 0, 0)
+    if ttl_s is None:
+        assert counts["reads.checked"] > 20
+        assert "cache.hits" not in counts
+    else:
+        assert counts["reads.checked"] == counts["cache.misses"] < counts["cache.hits"]
+        assert counts["cache.units_saved"] == 0.5 * counts["cache.hits"]
+        assert counts["cache.stale"] <= counts["cache.hits"]
+
+
+@pytest.mark.parametrize(
+    ("locustfile", "apart"), [("read_spread.py", 0.4), ("../tests/load/in_turn.py", 0.05)]
+)
+def test_reads_go_to_the_table_and_to_its_copies(
+    run_locust: Locust, tmp_path: Path, locustfile: str, apart: float
+) -> None:
+    path = scenario(tmp_path, sort_key=False, table=COPY, duration_s=3)
+    run = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
+    code, _out, err = run_locust(locustfile, *run)
+    assert code == 0, err
+    counts = counted(tmp_path / "run")
+    assert wrong(counts) == (0, 0, 0)
+    assert counts["reads.required"] > 20
+    seconds = runfiles.read_table(tmp_path / "run" / "seconds.parquet", runfiles.SECONDS).to_pylist()
+    consumed = {
+        name: sum(
+            row["consumed_units"] for row in seconds if row["index"] == name and row["direction"] == "read"
+        )
+        for name in (None, "copy")
+    }
+    assert consumed[None] == pytest.approx(consumed["copy"], rel=apart)
+
+
+def test_a_cache_that_nobody_would_read_through_is_refused(run_locust: Locust, tmp_path: Path) -> None:
+    path = scenario(tmp_path, more="[cache]\nttl_s = 1")
+    code, _out, err = run_locust("hotkey.py", "--scenario", str(path), "--out", str(tmp_path / "run"))
+    assert code == 2
+    assert "no user of this load test reads through a cache @ $.cache" in err
+    assert not (tmp_path / "run").exists()

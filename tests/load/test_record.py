@@ -1,0 +1,234 @@
+"""Records merge in any order and grouping, through the wire or not, and nothing is lost."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.load.record.folder import keys_of
+from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
+from keyheat.load.record.sketch import KeyHeat
+from keyheat.scenario.keynames import digest_of
+
+EVERYTHING_S = float("inf")
+
+attempts = st.builds(
+    Attempt,
+    operation=st.sampled_from(["PutItem", "Query"]),
+    direction=st.sampled_from(["read", "write"]),
+    key=st.sampled_from(["hot", "cold", "дата", "2026-11-20"]),
+    sent_s=st.floats(1_700_000_000, 1_700_000_030),
+    late_us=st.integers(0, 10_000),
+    service_us=st.integers(1, 5_000_000),
+)
+units = st.integers(1, 40).map(lambda halves: halves / 2)
+indexes = st.sampled_from([None, "by-land", "by-day"])
+reasons = st.sampled_from(
+    [None, "TableWriteKeyRangeThroughputExceeded", "IndexWriteProvisionedThroughputExceeded"]
+)
+happenings = st.one_of(
+    st.tuples(
+        st.just("accepted"), attempts, units, st.dictionaries(st.sampled_from(["by-land"]), st.just(0.5))
+    ),
+    st.tuples(st.just("throttled"), attempts, units, reasons, indexes),
+    st.tuples(st.just("failed"), attempts, st.sampled_from(["timeout", "connection_reset"])),
+)
+logs = st.lists(happenings, max_size=25)
+
+
+def record_of(log: list[Any]) -> Record:
+    record = Record()
+    for outcome, *arguments in log:
+        getattr(record, outcome)(*arguments)
+    record.health.missed = len(log)
+    return record
+
+
+def view(record: Record) -> dict[str, Any]:
+    """All that a record says, in comparable form, every window closed."""
+    for heat in record.heat.values():
+        list(heat.close_windows(EVERYTHING_S))
+    return {
+        "seconds": record.seconds.rows,
+        "throttles": sorted(record.throttles.table().to_pylist(), key=repr),
+        "latencies": {tag: latency.encoded() for tag, latency in record.latencies.items()},
+        "heat": {
+            direction: (
+                heat.sketch.total_units,
+                heat.sketch.top(100),
+                heat.sketch.top_throttled(100),
+                heat.windows,
+            )
+            for direction, heat in record.heat.items()
+        },
+        "errors": record.errors_by_kind,
+        "missed": record.health.missed,
+        "late": record.health.late.encoded(),
+        "consumed": record.consumed,
+    }
+
+
+def merged(*records: Record) -> Record:
+    total = Record()
+    for record in records:
+        total.merge(record)
+    return total
+
+
+def through_the_wire(record: Record) -> Record:
+    return Record.from_wire(record.to_wire())
+
+
+def cut_in_pieces(log: list[Any]) -> Record:
+    """What a master makes of a worker that sent a piece after each happening, and the rest at the end."""
+    record, master = Record(), Record()
+    for outcome, *arguments in log:
+        getattr(record, outcome)(*arguments)
+        master.merge(through_the_wire(record.cut()))
+    record.health.missed += len(log)
+    for heat in record.heat.values():
+        list(heat.close_windows(EVERYTHING_S))
+    master.merge(through_the_wire(record.cut()))
+    return master
+
+
+@given(logs, logs, logs)
+def test_merging_is_associative(a: list[Any], b: list[Any], c: list[Any]) -> None:
+    left = merged(merged(record_of(a), record_of(b)), record_of(c))
+    right = merged(record_of(a), merged(record_of(b), record_of(c)))
+    assert view(left) == view(right)
+
+
+@given(logs, logs)
+def test_two_records_merged_are_the_record_of_both(a: list[Any], b: list[Any]) -> None:
+    assert view(merged(record_of(a), record_of(b))) == view(record_of(a + b))
+
+
+@given(logs)
+def test_a_record_sent_in_pieces_is_the_record(log: list[Any]) -> None:
+    assert view(cut_in_pieces(log)) == view(record_of(log))
+
+
+@given(logs)
+def test_every_attempt_is_counted_once(log: list[Any]) -> None:
+    record = record_of(log)
+    counts = record.seconds.total()
+    assert counts[ATTEMPTS] == len(log)
+    assert counts[ATTEMPTS] == counts[ACCEPTED] + counts[THROTTLED] + counts[ERRORS]
+    assert counts[THROTTLED] == len(record.throttles) == sum(record.throttles.by_reason().values())
+    assert sum(latency.count for latency in record.latencies.values()) == len(log)
+    assert record.seconds.table().num_rows == len(record.seconds.rows)
+
+
+@given(logs)
+def test_units_are_conserved(log: list[Any]) -> None:
+    record = record_of(log)
+    consumed = sum(arguments[1] for outcome, *arguments in log if outcome == "accepted")
+    assert sum(record.seconds.consumed_units(side) for side in ("read", "write")) == pytest.approx(consumed)
+    assert record.consumed.units == pytest.approx(consumed)
+    assert record.consumed.answers == len(log)
+
+
+def test_what_a_table_beside_consumes_is_paid_for_too() -> None:
+    record = Record()
+    record.accepted(Attempt("PutItem", "write", "k", 0.0, 0, 1, "beside"), 2.0)
+    record.accepted(Attempt("GetItem", "read", "k", 0.0, 0, 1), 0.5)
+    assert (record.consumed.write_units, record.consumed.read_units) == (2.0, 0.5)
+
+
+def test_keys_appear_as_digests_only() -> None:
+    record = record_of([("throttled", Attempt("PutItem", "write", "a-secret", 5.0, 0, 1), 1.0, None, None)])
+    assert "a-secret" not in repr(view(record))
+    assert record.throttles.table()["key"].to_pylist() == [digest_of("a-secret")]
+
+
+def test_keys_are_shown_where_that_is_asked() -> None:
+    for show_keys, shown in ((False, None), (True, "a-secret")):
+        record = Record(heat={"read": KeyHeat(), "write": KeyHeat(show_keys=show_keys)})
+        record.accepted(Attempt("PutItem", "write", "a-secret", 5.0, 0, 1), 1.0)
+        list(record.heat["write"].close_windows(EVERYTHING_S))
+        hottest = keys_of(record)["overall"]["write"][0]
+        assert (hottest["key"], hottest["shown"]) == (digest_of("a-secret"), shown)
+
+
+def test_a_sketch_bounds_its_memory_and_keeps_the_hot_key() -> None:
+    heat = KeyHeat()
+    for number in range(20_000):
+        heat.add(f"key-{number}", second=10, units=1.0, throttled=False)
+        heat.add("hot", second=10, units=1.0, throttled=number % 2 == 0)
+    list(heat.close_windows(EVERYTHING_S))
+    name, units, throttles, consumed = heat.sketch.top(20)[0]
+    assert heat.sketch.top_throttled(20)[0].name == heat.sketch.top_consumed(20)[0].name == name
+    assert consumed == pytest.approx(10_000, abs=0.001 * heat.sketch.total_units)
+    assert (name, throttles) == (digest_of("hot"), 10_000)
+    assert units == pytest.approx(20_000, abs=0.001 * heat.sketch.total_units)
+    assert heat.sketch.total_units == 40_000
+    assert heat.sketch.units.num_active_items < 3_100
+    assert len(heat.windows[10]) <= 60
+
+
+def test_a_run_of_days_has_longer_windows() -> None:
+    heat = KeyHeat()
+    for second in range(0, 10_000, 5):
+        heat.add("hot", second=second, units=1.0, throttled=False)
+    list(heat.close_windows(EVERYTHING_S))
+    assert (heat.window_s, len(heat.windows)) == (20, 500)
+    assert sum(named[digest_of("hot")][0] for named in heat.windows.values()) == 2_000
+    young = KeyHeat()
+    young.add("hot", second=3, units=1.0, throttled=False)
+    list(young.close_windows(EVERYTHING_S))
+    young.merge(heat)
+    assert (young.window_s, young.windows[0][digest_of("hot")][0]) == (20, 5.0)
+
+
+def test_a_million_throttles_are_affordable() -> None:
+    one = record_of([("throttled", Attempt("PutItem", "write", "k", 5.0, 0, 1), 1.0, None, None)]).throttles
+    for _ in range(20):
+        one.merge(one.from_wire(one.to_wire()))
+    assert len(one) == 2**20
+    assert sum(column.itemsize for column in one.columns.values()) <= 64
+    assert one.table().num_rows == 2**20
+
+
+def test_closing_a_window_that_was_left_halfway_loses_and_doubles_nothing() -> None:
+    heat = KeyHeat(show_keys=True)
+    for number in range(10):
+        heat.add(f"k{number}", 0, 1 + number, throttled=False)
+    left = heat.close_windows(EVERYTHING_S)
+    for _ in range(4):
+        next(left)
+    heat.add("k9", 1, 5.0, throttled=True)
+    list(heat.close_windows(EVERYTHING_S))
+    expected = {f"k{number}": 1.0 + number for number in range(9)} | {"k9": 15.0}
+    assert {name: units for name, units, *_ in heat.sketch.top(10)} == expected
+    assert {name: units for name, (units, *_) in heat.windows[0].items()} == expected
+    assert not heat.open
+
+
+def test_what_many_workers_keep_of_a_window_is_bounded_once_it_has_settled() -> None:
+    master = KeyHeat()
+    for window in range(0, 200, 5):
+        for worker in range(4):
+            heat = KeyHeat()
+            for number in range(60):
+                heat.add(f"key-{worker}-{number}", second=window, units=1.0, throttled=False)
+            heat.add("hot", second=window, units=9.0, throttled=False)
+            list(heat.close_windows(EVERYTHING_S))
+            master.merge(heat)
+    kept = {start: len(named) for start, named in master.windows.items()}
+    assert kept[195] > 200, "nobody knows yet who is hot"
+    assert {kept[start] for start in range(0, 135, 5)} == {60}
+    assert all(named[digest_of("hot")][0] == 36.0 for named in master.windows.values())
+
+
+def test_the_counts_of_a_second_are_found_without_the_others() -> None:
+    record = Record()
+    for second in (7, 5, 7):
+        record.accepted(Attempt("PutItem", "write", "k", second + 0.5, 0, 1), 2.0, {"by-day": 1.0})
+    through_the_wire = Record.from_wire(record.to_wire())
+    for one in (record, through_the_wire):
+        assert one.seconds.in_second(7)[ATTEMPTS] == 2
+        assert {row.resource for row, _ in one.seconds.of_second(7)} == {None, "by-day"}
+        assert (one.seconds.of_second(6), one.seconds.last()) == ([], 7)

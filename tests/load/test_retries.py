@@ -1,0 +1,193 @@
+"""Retries are botocore's own: a client of it and `SdkRetries` decide alike, attempt by attempt."""
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from zlib import crc32
+
+import botocore.endpoint
+import botocore.session
+import pytest
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from keyheat.load.pace.retries import Call, SdkRetries, given_up
+from keyheat.load.transport.answer import Answer
+
+KEYS = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
+Reply = tuple[int, bytes, dict[str, str]]
+
+
+def error(code: str, status: int = 400, *, retry_after_ms: int | None = None) -> Reply:
+    body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no"}).encode()
+    return status, body, {} if retry_after_ms is None else {"x-amz-retry-after": str(retry_after_ms)}
+
+
+GOOD: Reply = (200, b"{}", {})
+CUT: Reply = (200, b'{"Consu', {"x-amz-crc32": str(crc32(b"{}")), "content-length": "60"})
+GONE: Reply = (0, b"", {})
+DAMAGED: Reply = (200, b"{}", {"x-amz-crc32": str(crc32(b"{}") ^ 1)})
+THROTTLED = error("ProvisionedThroughputExceededException")
+SCRIPTS: dict[str, list[Reply]] = {
+    "accepted": [GOOD],
+    "throttled once": [THROTTLED, GOOD],
+    "throttled for good": [THROTTLED],
+    "ThrottlingException": [error("ThrottlingException"), GOOD],
+    "RequestLimitExceeded": [error("RequestLimitExceeded"), GOOD],
+    "a condition that fails": [error("ConditionalCheckFailedException"), GOOD],
+    "a cancelled transaction": [error("TransactionCanceledException"), GOOD],
+    "a transaction in progress": [error("TransactionInProgressException"), GOOD],
+    "invalid": [error("ValidationException"), GOOD],
+    "internal error": [error("InternalServerError", 500), error("ServiceUnavailable", 503), GOOD],
+    "a wait that the server asks for": [error("ThrottlingException", retry_after_ms=3_000), GOOD],
+    "too many requests": [(429, b"{}", {}), GOOD],
+    "bad gateway": [(502, b"<html></html>", {}), (504, b"", {}), (503, b"", {}), GOOD],
+    "an expired token": [error("ExpiredTokenException"), GOOD],
+    "a token that nobody knows": [error("UnrecognizedClientException"), GOOD],
+    "another region's signature": [error("InvalidSignatureException"), GOOD],
+    "damaged": [DAMAGED, GOOD],
+    "cut off": [CUT, GOOD],
+    "gone": [GONE, GOOD],
+    "gone for good": [GONE],
+}
+
+
+@contextmanager
+def server(script: list[Reply]) -> Iterator[tuple[str, list[int]]]:
+    """An endpoint that answers from a script, its last line for ever; gives its URL and counts requests."""
+    seen = [0]
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1  # head and body in one packet
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            status, body, headers = script[min(seen[0], len(script) - 1)]
+            seen[0] += 1
+            self.close_connection = "content-length" in headers or not status
+            if not status:
+                return
+            self.send_response(status)
+            for name, value in {"content-length": str(len(body)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
+        made.daemon_threads = True
+        Thread(target=made.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{made.server_address[1]}", seen
+        made.shutdown()
+
+
+def delays_of_botocore(url: str, calls: int, monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
+    """The back-offs of each of some calls of one client."""
+    slept: list[float] = []
+    monkeypatch.setattr(botocore.endpoint.time, "sleep", slept.append)
+    client = botocore.session.get_session().create_client(
+        "dynamodb", region_name="us-east-1", endpoint_url=url, config=Config(connect_timeout=2), **KEYS
+    )
+    found = []
+    for _ in range(calls):
+        with suppress(ClientError, BotoCoreError):
+            client.delete_item(TableName="orders", Key={"pk": {"S": "a"}})
+        found.append(slept[:])
+        slept.clear()
+    client.close()
+    return found
+
+
+def answer_of(reply: Reply) -> Answer:
+    status, body, headers = reply
+    for broken, failure in ((DAMAGED, "crc32_mismatch"), (CUT, "cut_off"), (GONE, "connection_reset")):
+        if reply is broken:
+            return Answer(0, b"", 0.001, failure=failure)
+    return Answer(status, body, 0.001, retry_after=headers.get("x-amz-retry-after"))
+
+
+def delays_of_ours(retries: SdkRetries, answers: list[Answer]) -> tuple[list[float], Answer]:
+    call, delays = Call("DeleteItem"), list[float]()
+    place = 0
+    while (delay_s := retries.delay_s(call, answers[min(place, len(answers) - 1)])) is not None:
+        delays.append(delay_s)
+        place += 1
+    return delays, answers[min(place, len(answers) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"),
+    [
+        *(("standard", name) for name in SCRIPTS),  # botocore's default; an application may say otherwise
+        *(("legacy", name) for name in ("throttled for good", "RequestLimitExceeded", "damaged")),
+    ],
+)
+def test_the_same_answers_are_retried_after_the_same_time(
+    mode: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mode != "standard":
+        monkeypatch.setenv("AWS_RETRY_MODE", mode)
+    script = SCRIPTS[name]
+    with server(script) as (url, seen):
+        random.seed(5)
+        theirs = delays_of_botocore(url, 1, monkeypatch)[0]
+    random.seed(5)
+    retries = SdkRetries("us-east-1")
+    ours, _ = delays_of_ours(retries, [answer_of(reply) for reply in script])
+    assert ours == pytest.approx(theirs)
+    assert seen[0] == len(ours) + 1
+    assert retries.mode == mode
+
+
+@pytest.mark.parametrize(
+    ("url", "failure"),
+    [("http://127.0.0.1:9", "connection_refused"), ("http://nothing.invalid", "name_lookup")],
+)
+def test_a_connection_that_is_none_is_retried_alike(
+    url: str, failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random.seed(5)
+    theirs = delays_of_botocore(url, 1, monkeypatch)[0]
+    random.seed(5)
+    refused = Answer(0, b"", 0.001, failure=failure)
+    assert delays_of_ours(SdkRetries("us-east-1"), [refused])[0] == pytest.approx(theirs)
+    assert theirs
+
+
+def test_credentials_that_are_gone_are_not_retried() -> None:
+    gone = Answer(0, b"", 0.001, failure="credentials")
+    assert delays_of_ours(SdkRetries("us-east-1"), [gone])[0] == []
+    assert not given_up(gone)
+
+
+def test_the_quota_of_a_client_is_used_up_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 60
+    with server([THROTTLED]) as (url, _):
+        theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
+    retries = SdkRetries("us-east-1")
+    ends = [delays_of_ours(retries, [answer_of(THROTTLED)]) for _ in range(calls)]
+    assert [len(delays) for delays, _ in ends] == theirs
+    assert sum(theirs) == 100  # 500 tokens, of which a retry of a throttled request takes 5
+    assert all(given_up(answer) for _, answer in ends)
+
+
+def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = [THROTTLED] * 140 + [GOOD]
+    calls = 160
+    with server(script) as (url, _):
+        theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
+    retries, left = SdkRetries("us-east-1"), [answer_of(reply) for reply in script]
+    ours = []
+    for _ in range(calls):
+        delays, _end = delays_of_ours(retries, left)
+        left = left[len(delays) + 1 :] or [answer_of(GOOD)]
+        ours.append(len(delays))
+    assert ours == theirs

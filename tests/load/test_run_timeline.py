@@ -1,0 +1,134 @@
+"""The timeline of a real run: UpdateTable at its moments, waited for, refused, and kept in run.json."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.run.timeline import TableTimeline
+from keyheat.load.tables.prepare import prepare_table
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import Target, target_at
+from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict
+
+Locust = Callable[..., "tuple[int, str, str]"]
+UPDATE_S = 0.3
+TABLE = {
+    "name": "short-table",
+    "sort_key": "sk",
+    "provisioned": {"read": 500, "write": 4_000},
+    "indexes": [{"name": "by-day", "partition_key": "day", "provisioned": {"read": 5, "write": 100}}],
+}
+
+
+@pytest.fixture
+def target() -> Iterator[Target]:
+    """An endpoint on which UpdateTable takes a moment."""
+    with EndpointProcess.start(more=("--update-s", str(UPDATE_S))) as process:
+        yield target_at(process.url)
+
+
+def scenario(*steps: dict[str, Any]) -> Scenario:
+    return scenario_from_dict(
+        {
+            "format": FORMAT,
+            "name": "changes",
+            "question": "What if the capacity changes?",
+            "loadtest": "too_small",
+            "table": TABLE,
+            "keys": {"kind": "uniform"},
+            "timeline": list(steps),
+        },
+        "test",
+    )
+
+
+def test_steps_are_asked_at_their_moments_and_wait_for_an_active_table(target: Target) -> None:
+    made = scenario(
+        {"at_s": 0.2, "provisioned": {"write": 5_000}},
+        {"at_s": 0.2, "index": "by-day", "provisioned": {"write": 90}},
+        {"at_s": 0.3, "billing_mode": "PAY_PER_REQUEST"},
+    )
+    prepare_table(target, made.table, "run")
+    said: list[str] = []
+    timeline = TableTimeline.of(made, target, time.time(), said.append, time.time)
+    timeline.follow()
+    raised, lowered, switched = timeline.log
+    assert (raised.what, raised.before, raised.after) == ("provisioned.write", 4_000, 5_000)
+    assert (lowered.index, lowered.what, lowered.after) == ("by-day", "provisioned.write", 90)
+    assert (switched.what, switched.before, switched.after) == (
+        "billing_mode",
+        "PROVISIONED",
+        "PAY_PER_REQUEST",
+    )
+    assert raised.at_s >= 0.2
+    for event in timeline.log:
+        assert event.in_force_s is not None
+        assert event.in_force_s - event.at_s >= UPDATE_S - 0.05
+    assert raised.in_force_s is not None
+    assert switched.at_s >= raised.in_force_s
+    assert (said, timeline.problems) == ([], [])
+    client = make_client(target)
+    assert client.describe_table(TableName="short-table")["Table"]["BillingModeSummary"]["BillingMode"] == (
+        "PAY_PER_REQUEST"
+    )
+    client.close()
+
+
+def test_a_refusal_is_said_and_kept(endpoint: EndpointProcess) -> None:
+    target = target_at(endpoint.url)
+    made = scenario({"at_s": 0, "provisioned": {"write": 9}})
+    prepare_table(target, made.table, "run")
+    client = make_client(target)
+    for units in (3_999, 3_998, 3_997, 3_996):
+        client.update_table(
+            TableName="short-table",
+            ProvisionedThroughput={"ReadCapacityUnits": 500, "WriteCapacityUnits": units},
+        )
+    client.close()
+    said: list[str] = []
+    timeline = TableTimeline.of(made, target, time.time(), said.append, time.time)
+    timeline.follow()
+    (event,) = timeline.log
+    assert event.refused is not None
+    assert "LimitExceededException" in event.refused
+    assert event.in_force_s is None
+    assert len(said) == 1
+    assert said[0].startswith("the timeline's step of 0 s was refused: ")
+
+
+def test_a_run_changes_its_table_and_says_when(
+    run_locust: Locust, scenario_file: Path, tmp_path: Path
+) -> None:
+    step = "[[timeline]]\nat_s = 0.5\nprovisioned = { write = 5_000 }\n[local]\nupdate_s = 0.2\n"
+    scenario_file.write_text(scenario_file.read_text() + step)
+    folder = tmp_path / "run"
+    code, _out, err = run_locust(
+        "hotkey.py", "--scenario", str(scenario_file), "--out", str(folder), "--no-report"
+    )
+    assert code == 0, err
+    (event,) = runfiles.read_json(folder / "run.json", runfiles.RUN)["timeline"]
+    assert (event["by"], event["what"], event["from"], event["to"]) == (
+        "timeline",
+        "provisioned.write",
+        4_000,
+        5_000,
+    )
+    assert 0.5 <= event["at_s"] <= event["in_force_s"] - 0.15
+    assert event["refused"] is None
+
+
+def test_auto_scaling_is_not_for_a_real_run(run_locust: Locust, scenario_file: Path, tmp_path: Path) -> None:
+    text = scenario_file.read_text()
+    scaling = "[table.auto_scaling.write]\nmin = 5\nmax = 40_000\n[keys]"
+    scenario_file.write_text(text.replace("[keys]", scaling))
+    code, _out, err = run_locust(
+        "hotkey.py", "--scenario", str(scenario_file), "--out", str(tmp_path / "run"), "--no-report"
+    )
+    assert code == 2
+    assert "auto scaling is simulated only (keyheat simulate)" in err
+    assert not (tmp_path / "run").exists()

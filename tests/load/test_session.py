@@ -1,0 +1,293 @@
+"""Locust as a user runs it: whole files however it ends, and a clear word where it cannot begin."""
+
+import json
+import resource
+import signal
+import subprocess
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pytest
+
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
+from tests.outside import PATIENCE_S, eventually, free_port, get
+
+Locust = Callable[..., "tuple[int, str, str]"]
+Start = Callable[..., "subprocess.Popen[str]"]
+NO_REPORT = ("--no-report",)
+NOT_WHOLE = (AssertionError, KeyError, runfiles.FileProblem)  # yet
+LONG_ENOUGH = ("--run-time", "4s")  # for throttles, although a busy machine begins late and sends little
+CLIENT_FILES = {"run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"}
+
+
+def run_of(folder: Path) -> dict[str, Any]:
+    return runfiles.read_json(folder / "run.json", runfiles.RUN)
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def truth(url: str, table: str = "short-table") -> dict[str, int]:
+    """What the endpoint itself decided."""
+    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table={table}") as answer:
+        rows = json.load(answer)
+    return {
+        "accepted": sum(row["accepted"] for row in rows),
+        "throttled": sum(sum(row["refused"].values()) for row in rows),
+    }
+
+
+def check_whole(folder: Path) -> dict[str, Any]:
+    """The run's files are there, of the right format, and agree with each other; gives the totals."""
+    assert files_in(folder) >= CLIENT_FILES
+    assert not [name for name in files_in(folder) if name.endswith(".tmp")]
+    totals: dict[str, Any] = run_of(folder)["totals"]
+    seconds = runfiles.read_table(folder / "seconds.parquet", runfiles.SECONDS)
+    requests = seconds.filter(pc.is_null(seconds["index"]))
+    for count in ("attempts", "accepted", "throttled", "errors"):
+        assert pc.sum(requests[count]).as_py() == totals[count], count
+    assert totals["attempts"] == totals["accepted"] + totals["throttled"] + totals["errors"]
+    throttles = runfiles.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
+    assert throttles.num_rows == totals["throttled"] == sum(totals["by_reason"].values())
+    assert (folder / "latency.hdr").read_text().startswith(f"#[{runfiles.LATENCY}]\n")
+    keys = runfiles.read_json(folder / "keys.json", runfiles.KEYS)
+    assert sum(key["share"] for key in keys["overall"]["write"]) <= 1.000001
+    return totals
+
+
+def settings(scenario: Path, folder: Path, *more: str) -> tuple[str, ...]:
+    return ("--scenario", str(scenario), "--out", str(folder), *NO_REPORT, *more)
+
+
+@pytest.mark.parametrize("transport", ["signed", "boto3"])
+def test_the_record_is_what_the_endpoint_decided(
+    run_locust: Locust, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, transport: str
+) -> None:
+    folder = tmp_path / "run"
+    to = ("--host", endpoint.url, "--transport", transport, *LONG_ENOUGH)
+    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, folder, *to))
+    assert code == 0, err
+    totals = check_whole(folder)
+    # A machine too slow to get that far says so.
+    assert totals["throttled"] > 0 or run_of(folder)["generator"]["bound"]
+    assert totals["errors"] == 0
+    assert {name: totals[name] for name in ("accepted", "throttled")} == truth(endpoint.url)
+    assert totals["consumed_units"] == {"write": 27.0 * totals["accepted"], "read": 0.0}
+    assert set(totals["by_reason"]) == (
+        {"TableWriteKeyRangeThroughputExceeded"} if totals["throttled"] else set()
+    )
+    partitions = runfiles.read_table(folder / "partitions.parquet", runfiles.PARTITIONS)
+    assert (pc.sum(partitions["throttled_writes"]).as_py() or 0) == totals["throttled"]
+    assert pc.sum(partitions["write_units"]).as_py() == totals["consumed_units"]["write"]
+    hottest = runfiles.read_json(folder / "keys.json", runfiles.KEYS)["overall"]["write"][0]
+    assert hottest["share"] == pytest.approx(0.9, abs=0.1)
+    assert hottest["throttles"] == pytest.approx(totals["throttled"], rel=0.2)
+    assert (run_of(folder)["status"], run_of(folder)["transport"]) == ("finished", transport)
+
+
+def test_workers_lose_nothing(
+    run_locust: Locust, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    port = str(free_port())
+    several = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
+    to = ("--host", endpoint.url, *several, *LONG_ENOUGH)
+    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, folder, *to))
+    assert code == 0, err
+    totals = check_whole(folder)
+    assert {name: totals[name] for name in ("accepted", "throttled")} == truth(endpoint.url)
+    assert run_of(folder)["processes"] == 2
+    assert run_of(folder)["generator"]["missing"] == []
+
+
+def test_it_starts_its_own_endpoint_and_takes_users_and_time_from_the_scenario(
+    run_locust: Locust, scenario_file: Path, tmp_path: Path
+) -> None:
+    code, out, err = run_locust("hotkey.py", *settings(scenario_file, tmp_path / "run", "--progress"))
+    assert code == 0, err
+    check_whole(tmp_path / "run")
+    run = run_of(tmp_path / "run")
+    assert (run["target"], run["users"], run["table"]["provisioned"]["write"]) == ("local", 10, 4_000)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert lines[:2] == [{"phase": "preparing", "run_id": run["run_id"]}, {"phase": "loading"}]
+    assert {"elapsed_s", "accepted_per_s", "throttled_per_s", "errors_per_s"} == set(lines[-1])
+    assert lines[-1]["accepted_per_s"] > 0
+    assert "leaked" not in err
+
+
+@pytest.mark.parametrize("locustfile", ["sharded.py", "datekey.py", "too_small.py"])
+def test_every_question_runs(
+    run_locust: Locust, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, locustfile: str
+) -> None:
+    text = scenario_file.read_text()
+    if locustfile == "sharded.py":
+        text = text.replace("keys = 100", "keys = 100\nshards = 8").replace("27_000", "9_000")
+    elif locustfile == "datekey.py":
+        text = text.replace('kind = "hot_key"\nshare = 0.9\nkeys = 100', 'kind = "date"\nday_s = 1')
+    scenario_file.write_text(text)
+    folder = tmp_path / "run"
+    code, _out, err = run_locust(locustfile, *settings(scenario_file, folder, "--host", endpoint.url))
+    assert code == 0, err
+    totals = check_whole(folder)
+    assert totals["errors"] == 0
+    assert totals["attempts"] > 50
+    if locustfile == "sharded.py":
+        assert totals["throttled"] == 0
+        assert totals["consumed_units"]["read"] > 0
+
+
+AWS = "https://dynamodb.eu-west-1.amazonaws.com"
+BAD_INPUT = {
+    "every mistake in the scenario": (
+        {"share": "1.5", "requests_per_s": "-1"}, (), ["$.keys.share", "$.load.requests_per_s"]
+    ),
+    "no credentials": ({}, ("--host", AWS), ["no AWS credentials found"]),
+    "a target that does not answer": ({}, ("--target", "http://127.0.0.1:1"), ["http://127.0.0.1:1"]),
+    "a transport that is none": ({}, ("--transport", "pigeon"), ["pigeon"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", BAD_INPUT)
+def test_bad_input_is_said_before_anything_starts(
+    run_locust: Locust, scenario_file: Path, tmp_path: Path, mistake: str
+) -> None:
+    numbers, options, said = BAD_INPUT[mistake]
+    text = scenario_file.read_text()
+    for field, value in numbers.items():
+        text = "\n".join(
+            f"{field} = {value}" if line.startswith(field) else line for line in text.splitlines()
+        )
+    scenario_file.write_text(text)
+    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, tmp_path / "run", *options))
+    assert code == 2
+    assert all(words in err for words in said), err
+    assert "Traceback" not in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_with_another_run_is_left_alone(
+    run_locust: Locust, scenario_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("another run")
+    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, tmp_path / "run"))
+    assert (code, files_in(tmp_path / "run")) == (2, {"run.json"})
+    assert "is not empty" in err
+
+
+def test_a_folder_that_cannot_be_made_is_one_clear_line(run_locust: Locust, scenario_file: Path) -> None:
+    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, Path("/proc/no-such-folder")))
+    assert code == 2
+    assert [line for line in err.splitlines() if line.startswith("keyheat: cannot write")]
+    assert "Traceback" not in err
+
+
+def test_somebody_elses_table_is_refused(
+    run_locust: Locust, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    client = make_client(target_at(endpoint.url))
+    client.create_table(
+        TableName="short-table",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    client.close()
+    elsewhere = endpoint.url.replace("127.0.0.1", "0.0.0.0")
+    code, _out, err = run_locust(
+        "hotkey.py",
+        *settings(scenario_file, tmp_path / "run", "--host", elsewhere),
+        env={"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret"},
+    )
+    assert code == 4, err
+    assert "was not created by a run of ours" in err
+    assert truth(endpoint.url) == {"accepted": 0, "throttled": 0}
+
+
+def wait_until_loading(child: "subprocess.Popen[str]", folder: Path) -> None:
+    """Until the run has been counting for a second or so, as its progress says."""
+    assert child.stdout is not None
+    for line in child.stdout:
+        if json.loads(line).get("accepted_per_s", 0) > 0:
+            assert run_of(folder)["status"] == "running"
+            return
+    raise AssertionError(child.communicate()[1])
+
+
+def started(start: Start, scenario: Path, folder: Path, *more: str) -> "subprocess.Popen[str]":
+    options = (*settings(scenario, folder, "--progress", *more), "--headless", "--only-summary")
+    child = start("hotkey.py", *options, "--run-time", "60s")
+    wait_until_loading(child, folder)
+    return child
+
+
+def test_a_killed_run_leaves_its_manifest_and_no_half_file(
+    start_locust: Start, scenario_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    child = started(start_locust, scenario_file, folder)
+    child.kill()
+    child.wait(PATIENCE_S)
+    assert files_in(folder) - {".underway.json.tmp"} == {
+        "run.json",
+        "underway.json",
+    }  # it may just be written
+    assert run_of(folder)["status"] == "running"
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_run_keeps_whole_files(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, how: signal.Signals
+) -> None:
+    folder = tmp_path / "run"
+    child = started(start_locust, scenario_file, folder, "--host", endpoint.url)
+    child.send_signal(how)
+    _out, err = child.communicate(timeout=PATIENCE_S)
+    assert child.returncode == 130, err
+    totals = check_whole(folder)
+    assert run_of(folder)["status"] == "interrupted"
+    assert {name: totals[name] for name in ("accepted", "throttled")} == truth(endpoint.url)
+    assert "Traceback" not in err
+
+
+def test_a_full_disk_is_one_clear_line(run_locust: Locust, scenario_file: Path, tmp_path: Path) -> None:
+    def small_files_only() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, 3_000))
+
+    folder = tmp_path / "run"
+    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, folder), preexec_fn=small_files_only)
+    assert code == 2, err
+    assert len([line for line in err.splitlines() if line.startswith("keyheat: cannot write")]) == 1
+    assert not [name for name in files_in(folder) if name.endswith(".tmp")]
+    assert run_of(folder)["status"] == "running"
+
+
+def test_runs_in_a_row_from_the_web_page(start_locust: Start, scenario_file: Path, tmp_path: Path) -> None:
+    port = free_port()
+    page = f"http://127.0.0.1:{port}"
+    start_locust(
+        "hotkey.py",
+        *settings(scenario_file, tmp_path / "run"),
+        *("--web-host", "127.0.0.1", "--web-port", str(port)),
+    )
+    for folder in (tmp_path / "run", tmp_path / "run-2"):
+        eventually(lambda: get(f"{page}/swarm", b"user_count=5&spawn_rate=5"))
+        eventually(lambda at=folder: _sends(at, page), runfiles.FileProblem)
+        get(f"{page}/stop", b"")
+        eventually(lambda at=folder: check_whole(at), *NOT_WHOLE)
+    first, second = run_of(tmp_path / "run"), run_of(tmp_path / "run-2")
+    assert first["run_id"] != second["run_id"]
+    assert first["endpoint_url"] != second["endpoint_url"]
+
+
+def _sends(folder: Path, page: str) -> bool:
+    if run_of(folder)["status"] != "running":
+        return False
+    return bool(json.loads(get(f"{page}/stats/requests"))["total_rps"] > 0)

@@ -1,0 +1,102 @@
+"""A wall clock that is set while a load is under way changes no rate of it, and is said."""
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from keyheat.load.around.steady import NOTABLE_S, SteadyClock, jump_words
+from keyheat.load.pace.arrivals import DROPPED, Arrivals, OpenPace
+from keyheat.load.pace.closed import ClosedLoop, ClosedPace
+from keyheat.load.pace.schedule import Schedule, even
+from keyheat.load.record.record import Record
+from keyheat.scenario import shape
+
+ROOT = Path(__file__).parents[2]
+NOON_S = 1_795_000_000.0
+PER_S, SECONDS = 50.0, 20.0
+RATE = shape.constant(PER_S, duration_s=2 * SECONDS)
+
+
+@dataclass
+class Machine:
+    """A machine's two clocks; at some time somebody sets the one on the wall."""
+
+    passed_s: float = 0.0
+    set_at_s: float = SECONDS / 2
+    by_s: float = 0.0
+
+    def wall(self) -> float:
+        return NOON_S + self.passed_s + (self.by_s if self.passed_s >= self.set_at_s else 0.0)
+
+    def monotonic(self) -> float:
+        return 7.0 + self.passed_s
+
+    def sleep(self, seconds: float) -> None:
+        self.passed_s += seconds
+
+    def clock(self) -> SteadyClock:
+        return SteadyClock(self.wall, self.monotonic)
+
+
+@pytest.mark.parametrize("by_s", [3_600.0, -3_600.0, 5.0, 0.3])
+def test_time_goes_on_and_the_jump_is_known(by_s: float) -> None:
+    machine = Machine(by_s=by_s)
+    clock = machine.clock()
+    machine.sleep(3.0)
+    assert (clock(), clock.jump_s) == (NOON_S + 3.0, 0.0)
+    machine.sleep(10.0)
+    assert clock() == pytest.approx(NOON_S + 13.0)
+    assert clock.jump_s == pytest.approx(by_s if abs(by_s) > NOTABLE_S else 0.0)
+
+
+@pytest.mark.parametrize("by_s", [3_600.0, -3_600.0])
+def test_an_open_loop_neither_stops_nor_drops(by_s: float) -> None:
+    machine, record = Machine(by_s=by_s), Record()
+    clock = machine.clock()
+    arrivals = Arrivals(
+        Schedule(RATE, even), record, started_s=clock(), clock=clock, sleep=machine.sleep
+    )  # fmt: skip
+    pace, sent = OpenPace(arrivals, clock=clock), 0
+    while machine.passed_s < SECONDS:
+        pace.wait()
+        pace.begin(clock(), 1.0)
+        sent += 1
+    assert sent == pytest.approx(PER_S * SECONDS, abs=2)
+    assert record.counted[DROPPED] == 0
+
+
+@pytest.mark.parametrize("by_s", [3_600.0, -3_600.0])
+def test_a_closed_loop_keeps_its_pace(by_s: float) -> None:
+    machine, record = Machine(by_s=by_s), Record()
+    clock = machine.clock()
+    loop = ClosedLoop(RATE, record, users=1, started_s=clock(), clock=clock)
+    pace, sent = ClosedPace(loop, Random(1)), 0
+    while machine.passed_s < SECONDS:
+        machine.sleep(pace.wait())
+        pace.begin(clock(), 1.0)
+        sent += 1
+    loop.close()
+    assert sent == pytest.approx(PER_S * SECONDS, abs=2)
+    assert record.health.missed == 0
+    assert record.health.asked == pytest.approx(PER_S * SECONDS, abs=2)
+
+
+def test_what_is_said_of_it() -> None:
+    assert jump_words(3_600.0).startswith("the wall clock jumped forward by 3,600 s during the load")
+    assert jump_words(-5.2).startswith("the wall clock jumped back by 5 s")
+
+
+def wall_clock_calls(path: Path) -> list[str]:
+    """Where a module asks the wall clock for the time."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    return [f"{path.name}:{call.lineno}" for call in calls if ast.unparse(call.func) in ("time", "time.time")]
+
+
+@pytest.mark.parametrize("package", ["guard", "pace", "record", "run", "users"])
+def test_no_part_of_a_load_goes_by_the_wall_clock(package: str) -> None:
+    """But for the sign of life, which is for those who look at the wall themselves."""
+    found = [call for path in (ROOT / "generator" / package).glob("*.py") for call in wall_clock_calls(path)]
+    assert [call for call in found if not call.startswith("signs.py")] == []

@@ -1,0 +1,184 @@
+"""Where requests go is checked before anything is sent there."""
+
+from pathlib import Path
+
+import pytest
+
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.signed import SignedTransport
+from keyheat.load.transport.target import (
+    LOCAL_KEYS,
+    TargetError,
+    aws_target,
+    credentials_for,
+    scale_at,
+    target_at,
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_aws_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.mark.parametrize(
+    ("url", "local", "host_header", "region"),
+    [
+        ("http://127.0.0.1:8000", True, "127.0.0.1:8000", "us-east-1"),
+        ("http://localhost:8000/", True, "localhost:8000", "us-east-1"),
+        ("http://[::1]:8000", True, "[::1]:8000", "us-east-1"),
+        ("http://0.0.0.0:8000", False, "0.0.0.0:8000", "us-east-1"),
+        ("https://dynamodb.eu-west-1.amazonaws.com", False, "dynamodb.eu-west-1.amazonaws.com", "eu-west-1"),
+        (
+            *("https://vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", False),
+            *("vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", "eu-west-1"),
+        ),
+        ("https://db.example:443", False, "db.example", "us-east-1"),
+        ("http://db.example", False, "db.example", "us-east-1"),
+    ],
+)
+def test_targets(url: str, local: bool, host_header: str, region: str) -> None:
+    target = target_at(url)
+    assert (target.local, target.host_header, target.region) == (local, host_header, region)
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("127.0.0.1:8000", "not an endpoint's URL"),
+        ("ftp://127.0.0.1", "not an endpoint's URL"),
+        ("http://", "not an endpoint's URL"),
+        ("http://127.0.0.1:99999", "not an endpoint's URL"),
+        ("http://127.0.0.1:8000/path", "has a path"),
+    ],
+)
+def test_what_is_not_a_target(url: str, problem: str) -> None:
+    with pytest.raises(TargetError, match=problem):
+        target_at(url)
+
+
+def test_a_name_that_leads_elsewhere_is_not_this_machine() -> None:
+    assert target_at("http://a.localhost:8000", resolve=lambda _host: ["127.0.0.1"]).local
+    assert not target_at("http://a.localhost:8000", resolve=lambda _host: ["203.0.113.5"]).local
+
+
+class Elsewhere:
+    """A connection that leads to another machine, and its pool."""
+
+    closed = False
+
+    def get_socket(self) -> "Elsewhere":
+        return self
+
+    def release_socket(self, connection: "Elsewhere") -> None:
+        self.closed = True
+
+    def setsockopt(self, *_option: int) -> None: ...
+
+    def getpeername(self) -> tuple[str, int]:
+        return "203.0.113.5", 8000
+
+
+def test_a_name_that_led_here_is_not_followed_elsewhere() -> None:
+    """What a name resolves to may change between the look and the request."""
+    target = target_at("http://a.localhost:8000", resolve=lambda _host: ["127.0.0.1"])
+    elsewhere = Elsewhere()
+    answer = SignedTransport(target, lambda: LOCAL_KEYS, pool=elsewhere).send("PutItem", b"{}")
+    assert (answer.failure, elsewhere.closed) == ("connection_failed", True)
+
+
+def test_our_endpoint_says_its_scale() -> None:
+    with EndpointProcess.start(scale=0.25) as endpoint:
+        assert scale_at(target_at(endpoint.url)) == 0.25
+    assert scale_at(target_at(endpoint.url)) is None
+    assert scale_at(target_at("https://dynamodb.eu-west-1.amazonaws.com")) is None
+
+
+def test_a_local_target_needs_no_credentials() -> None:
+    assert credentials_for(target_at("http://127.0.0.1:8000"))() == LOCAL_KEYS
+
+
+@pytest.mark.parametrize(
+    ("keys", "signs_with"),
+    [
+        (("AKIAIOSFODNN7EXAMPLE", "secret", None), "keyheat"),
+        (("ASIAIOSFODNN7EXAMPLE", "secret", "token"), "keyheat"),
+        (("made-up", "secret", "token"), "keyheat"),
+        (("dummy", "dummy", None), "dummy"),  # DynamoDB Local keeps a database for each
+    ],
+)
+def test_a_local_target_is_not_shown_the_keys_of_an_account(
+    keys: tuple[str, str, str | None], signs_with: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in zip(("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"), keys, strict=True):
+        if value is not None:
+            monkeypatch.setenv(f"AWS_{name}", value)
+    target = target_at("http://127.0.0.1:8000")
+    assert credentials_for(target)().access_key == signs_with
+    signer = make_client(target)._request_signer
+    assert signer._credentials.access_key == signs_with
+
+
+def test_a_local_target_asks_nobody_for_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(f"[profile work]\ncredential_process = touch {tmp_path}/asked\n")
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    assert credentials_for(target_at("http://127.0.0.1:8000"))() == LOCAL_KEYS
+    assert not (tmp_path / "asked").exists()
+
+
+def test_another_target_needs_credentials() -> None:
+    with pytest.raises(TargetError, match="no AWS credentials found"):
+        credentials_for(target_at("https://dynamodb.eu-west-1.amazonaws.com"))
+
+
+def test_credentials_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text("[work]\naws_access_key_id = AKID\naws_secret_access_key = s\n")
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    keys = credentials_for(target_at("https://dynamodb.eu-west-1.amazonaws.com"))()
+    assert (keys.access_key, keys.secret_key, keys.token) == ("AKID", "s", None)
+
+
+def test_a_profile_that_does_not_exist_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(TargetError, match="nobody"):
+        aws_target()
+
+
+def test_aws_needs_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TargetError, match="no AWS region"):
+        aws_target()
+    monkeypatch.setenv("AWS_REGION", "eu-north-1")
+    assert aws_target().url == "https://dynamodb.eu-north-1.amazonaws.com"
+
+
+def test_the_endpoint_of_an_account_is_that_of_its_region() -> None:
+    target = target_at("https://123456789012.ddb.eu-west-1.amazonaws.com")
+    assert (target.url, target.region) == ("https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1")
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://me:secret@db.example", "no password"),
+        ("http://dynamodb.eu-west-1.amazonaws.com", "plain HTTP"),
+        ("http://dynamodb.eu-west-1.api.aws", "plain HTTP"),
+        ("http://vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", "plain HTTP"),
+    ],
+)
+def test_a_url_that_would_give_something_away_is_refused(url: str, why: str) -> None:
+    with pytest.raises(TargetError, match=why) as caught:
+        target_at(url)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["dynamodb.eu-west-1.amazonaws.com", "dynamodb.eu-west-1.api.aws"])
+def test_in_aws_each_service_has_an_address_of_its_own(host: str) -> None:
+    target = target_at(f"https://{host}")
+    assert make_client(target).meta.endpoint_url == f"https://{host}"
+    streams = make_client(target, service="dynamodbstreams")
+    assert streams.meta.endpoint_url == "https://streams.dynamodb.eu-west-1.amazonaws.com"

@@ -1,0 +1,317 @@
+"""Both transports make the same `Answer` of the same bytes, and give trouble a short stable name."""
+
+import socket
+from collections.abc import Callable
+from itertools import pairwise
+from zlib import crc32
+
+import orjson
+import pytest
+from botocore.exceptions import HTTPClientError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.answer_size import most_bytes
+from keyheat.load.transport.answer import Answer, Reason, Transport
+from keyheat.load.transport.boto import Boto3Transport, make_client
+from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
+from keyheat.load.transport.http import receive
+from keyheat.load.transport.signed import SignedTransport
+from keyheat.load.transport.signer import Keys
+from keyheat.load.transport.target import LOCAL_KEYS, target_at
+from keyheat.model.limits import BATCH_GET_BYTES
+from tests.load.scripted import HANG, HANG_UP, answered, flooding, serving
+from tests.outside import eventually, free_port
+
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/t"
+CAPACITY = orjson.dumps({"ConsumedCapacity": {"TableName": "t", "CapacityUnits": 2.0}})
+
+
+def throttle(code: str, spelling: str, *reasons: dict[str, str]) -> bytes:
+    return orjson.dumps({"__type": f"com.amazonaws#{code}", "message": "m", spelling: list(reasons)})
+
+
+def signed(url: str, timeout_s: float = 5.0) -> Transport:
+    return SignedTransport(target_at(url), lambda: LOCAL_KEYS, timeout_s=timeout_s)
+
+
+def boto3(url: str) -> Transport:
+    return Boto3Transport(target_at(url, region="us-east-1"), connections=1)
+
+
+def one_answer(make: Callable[[str], Transport], scripted: bytes) -> Answer:
+    with serving(scripted) as server:
+        transport = make(server.url)
+        answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
+        transport.close()
+    return answer
+
+
+UNREAD_BYTES = 32 * 2**20  # what a system holds of a connection at most, on both sides of it
+
+
+both = pytest.mark.parametrize("make", [signed, boto3])
+
+
+@both
+def test_an_accepted_request_carries_its_capacity(make: Callable[[str], Transport]) -> None:
+    answer = one_answer(make, answered("200 OK", CAPACITY, f"x-amz-crc32: {crc32(CAPACITY)}"))
+    assert (answer.accepted, answer.throttled, answer.error_code, answer.reasons) == (True, False, None, ())
+    assert answer.content()["ConsumedCapacity"]["CapacityUnits"] == 2.0
+    assert answer.request_id == "ABC123"
+    assert 0 < answer.service_s < 5
+
+
+@both
+@pytest.mark.parametrize(
+    "code", ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"]
+)
+@pytest.mark.parametrize("spelling", ["ThrottlingReasons", "throttlingReasons"])
+def test_reasons_are_read_in_either_spelling(
+    make: Callable[[str], Transport], code: str, spelling: str
+) -> None:
+    reason = {"reason": "IndexWriteKeyRangeThroughputExceeded", "resource": f"{ARN}/index/by-land"}
+    answer = one_answer(make, answered("400 Bad Request", throttle(code, spelling, reason)))
+    assert (answer.accepted, answer.throttled, answer.error_code) == (False, True, code)
+    assert answer.reasons == (Reason(reason["reason"], reason["resource"]),)
+    assert answer.reasons[0].index == "by-land"
+
+
+@both
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b'{"__type":"com.amazon.coral.validate#ValidationException","message":"m"}', "ValidationException"),
+        (b'{"__type":"ResourceNotFoundException"}', "ResourceNotFoundException"),
+        (b"{}", "HTTP400"),
+    ],
+)
+def test_other_errors_are_not_throttles(make: Callable[[str], Transport], body: bytes, code: str) -> None:
+    answer = one_answer(make, answered("400 Bad Request", body))
+    assert (answer.accepted, answer.throttled, answer.error_code, answer.reasons) == (False, False, code, ())
+
+
+@both
+def test_a_throttle_without_reasons_is_a_throttle(make: Callable[[str], Transport]) -> None:
+    body = b'{"__type":"com.amazon.coral.availability#ThrottlingException","message":"m"}'
+    answer = one_answer(make, answered("400 Bad Request", body))
+    assert (answer.throttled, answer.reasons) == (True, ())
+
+
+@both
+def test_a_refused_connection_has_a_name(make: Callable[[str], Transport]) -> None:
+    answer = make(f"http://127.0.0.1:{free_port()}").send("PutItem", b"{}")
+    assert (answer.status, answer.failure, answer.throttled) == (0, "connection_refused", False)
+
+
+@both
+def test_a_reset_connection_has_a_name_and_is_not_sent_again(make: Callable[[str], Transport]) -> None:
+    with serving(HANG_UP, answered("200 OK", b"{}")) as server:
+        transport = make(server.url)
+        failed, accepted = transport.send("PutItem", b"{}"), transport.send("PutItem", b"{}")
+        transport.close()
+    assert (failed.failure, accepted.failure) == ("connection_reset", None)
+    assert (len(server.requests), server.connections) == (2, 2)
+
+
+WITH_CRC = answered("200 OK", CAPACITY, f"x-amz-crc32: {crc32(CAPACITY)}")
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    + f"{len(CAPACITY):x}".encode() + b"\r\n" + CAPACITY + b"\r\n0\r\n\r\n"
+)  # fmt: skip
+SHAPES = {
+    "in two pieces": (WITH_CRC[:60] + b"|PAUSE|" + WITH_CRC[60:], None),
+    "body apart": (WITH_CRC.replace(b"\r\n\r\n", b"\r\n\r\n|PAUSE|"), None),
+    "chunked": (CHUNKED, None),
+    "after an interim answer": (b"HTTP/1.1 100 Continue\r\n\r\n" + WITH_CRC, None),
+    "lower-case header names": (WITH_CRC.replace(b"Content-Length", b"content-length"), None),
+    "not HTTP at all": (b"hello there, this is not HTTP\r\n\r\n", "bad_http"),
+    "no HTTP, and then nothing": (b"hello" + HANG_UP, "bad_http"),
+    "a status that is none": (b"HTTP/1.1 fine OK\r\nContent-Length: 2\r\n\r\n{}", "bad_http"),
+    "a length that is none": (b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n{}" + HANG_UP, "bad_http"),
+    "damaged on its way": (answered("200 OK", CAPACITY, "x-amz-crc32: 1"), "crc32_mismatch"),
+    "with a checksum that is none": (answered("200 OK", CAPACITY, "x-amz-crc32: x"), "crc32_mismatch"),
+    "a damaged refusal": (answered("400 Bad Request", b"{}", "x-amz-crc32: 1"), "crc32_mismatch"),
+    "nothing": (HANG_UP, "connection_reset"),
+    "half a status line": (WITH_CRC[:6] + HANG_UP, "cut_off"),
+    "half a status": (WITH_CRC[:11] + HANG_UP, "cut_off"),
+    "half a head": (WITH_CRC[:50] + HANG_UP, "cut_off"),
+    "a head alone": (WITH_CRC[: WITH_CRC.index(b"{")] + HANG_UP, "cut_off"),
+    "all but a byte": (WITH_CRC[:-1] + HANG_UP, "cut_off"),
+    "all but a byte, unchecked": (answered("200 OK", CAPACITY)[:-1] + HANG_UP, "cut_off"),
+    "half the chunks": (CHUNKED[:-15] + HANG_UP, "cut_off"),
+}
+
+
+@both
+@pytest.mark.parametrize("shape", SHAPES)
+def test_whatever_shape_an_answer_has(make: Callable[[str], Transport], shape: str) -> None:
+    scripted, failure = SHAPES[shape]
+    answer = one_answer(make, scripted)
+    assert (answer.failure, answer.throttled) == (failure, False)
+    assert answer.content() == ({} if failure else orjson.loads(CAPACITY))
+
+
+def test_an_answer_with_more_than_was_announced_is_none() -> None:
+    assert one_answer(signed, WITH_CRC + b"surplus").failure == "bad_http"
+
+
+class Pieces:
+    """A socket from which an answer comes in pieces, and then its end."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = iter(pieces)
+
+    def recv(self, size: int) -> bytes:
+        return next(self._pieces, b"")
+
+
+@given(
+    start=st.integers(0, len(WITH_CRC)),
+    length=st.integers(0, 40),
+    other=st.binary(max_size=40),
+    cuts=st.lists(st.integers(1, 300), max_size=5),
+)
+def test_a_damaged_answer_is_read_or_is_a_failure_with_a_name(
+    start: int, length: int, other: bytes, cuts: list[int]
+) -> None:
+    """And never another exception, which would end the user's task and lose its attempt to the record."""
+    data = WITH_CRC[:start] + other + WITH_CRC[start + length :]
+    places = [0, *sorted(cuts), len(data)]
+    pieces = [data[begin:end] for begin, end in pairwise(places) if data[begin:end]]
+    try:
+        found: object = receive(Pieces(pieces)).status
+    except BadAnswer as bad:
+        found = str(bad)
+    assert found in {"bad_http", "cut_off", "crc32_mismatch", "connection_reset", *range(1_000)}
+
+
+def test_a_head_without_an_end_is_no_http() -> None:
+    with pytest.raises(BadAnswer, match="bad_http"):
+        receive(Pieces([b"HTTP/1.1 200 OK\r\n"] + [b"x-more: of this\r\n" * 1_000] * 1_000))
+
+
+def test_an_answer_that_never_ends_is_a_timeout() -> None:
+    body = WITH_CRC.index(b"{")
+    dribbled = [WITH_CRC[:body], *[bytes([byte]) for byte in WITH_CRC[body:]]]
+    assert receive(Pieces(dribbled)).status == 200
+    with pytest.raises(TimeoutError):
+        receive(Pieces(dribbled), within_s=0.0)
+
+
+ENDLESS = {
+    "chunks": (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"10000\r\n" + b"x" * 65_536 + b"\r\n",
+    ),
+    "one body": (b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n", b"x" * 65_536),
+    "a body without a length": (b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65_536),
+}
+HEADERS = b"x-more: of this\r\n" * 4_000
+
+
+@both
+@pytest.mark.parametrize("shape", ENDLESS)
+def test_an_answer_without_end_is_dropped(make: Callable[[str], Transport], shape: str) -> None:
+    with flooding(*ENDLESS[shape]) as flood:
+        transport = make(flood.url)
+        answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
+        transport.close()
+    assert (answer.failure, answer.body, answer.accepted) == ("answer_too_long", b"", False)
+    assert flood.sent_bytes < most_bytes("PutItem") + UNREAD_BYTES
+
+
+@both
+@pytest.mark.parametrize(
+    "start", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"]
+)
+def test_headers_without_end_are_dropped(make: Callable[[str], Transport], start: bytes) -> None:
+    with flooding(start, HEADERS) as flood:
+        transport = make(flood.url)
+        answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
+        transport.close()
+    assert answer.failure in ("bad_http", "answer_too_long")
+    assert flood.sent_bytes < most_bytes("PutItem") + UNREAD_BYTES
+
+
+def test_a_control_call_drops_an_answer_without_end() -> None:
+    with flooding(*ENDLESS["chunks"]) as flood:
+        client = make_client(target_at(flood.url, region="us-east-1"))
+        with pytest.raises(HTTPClientError, match="more than"):
+            client.describe_table(TableName="t")
+
+
+def test_the_largest_answer_that_dynamodb_gives_is_read() -> None:
+    body = orjson.dumps({"Responses": {"t": ["x" * BATCH_GET_BYTES]}})
+    with serving(answered("200 OK", body)) as server:
+        transport = signed(server.url, timeout_s=60)
+        assert transport.send("BatchGetItem", b"{}").body == body
+        transport.close()
+
+
+def test_a_connection_that_the_server_closed_while_it_was_idle_is_not_used() -> None:
+    with serving(WITH_CRC + HANG_UP, WITH_CRC, WITH_CRC) as server:
+        transport = signed(server.url)
+        assert transport.send("PutItem", b"{}").accepted
+        eventually(lambda: server.hung_up)
+        assert transport.send("PutItem", b"{}").accepted
+        assert transport.send("PutItem", b"{}").accepted
+        transport.close()
+    assert (len(server.requests), server.connections) == (3, 2)
+
+
+def test_silence_is_a_timeout() -> None:
+    with serving(HANG) as server:
+        answer = signed(server.url, timeout_s=0.2).send("PutItem", b"{}")
+    assert (answer.failure, answer.status) == ("timeout", 0)
+
+
+def test_connections_are_kept_unless_the_server_closes_them() -> None:
+    last = answered("200 OK", b"{}", "Connection: close")
+    with serving(
+        answered("200 OK", b"{}"), answered("200 OK", b"{}"), last, answered("200 OK", b"{}")
+    ) as server:
+        transport = signed(server.url)
+        assert [transport.send("PutItem", b"{}").status for _ in range(4)] == [200] * 4
+        transport.close()
+    assert server.connections == 2
+
+
+def test_rotated_credentials_are_seen() -> None:
+    keys = iter([Keys("FIRST", "s"), *[Keys("SECOND", "s", "token")] * 10])
+    with serving(answered("200 OK", b"{}")) as server:
+        transport = SignedTransport(target_at(server.url), lambda: next(keys))
+        transport.send("PutItem", b"{}")
+        transport.close()
+    assert b"Credential=SECOND/" in server.requests[0]
+    assert b"X-Amz-Security-Token: token" in server.requests[0]
+
+
+def test_credentials_that_cannot_be_refreshed_are_a_failure_of_the_request() -> None:
+    def keys() -> Keys:
+        nonlocal asked
+        asked += 1
+        if 1 < asked < 4:
+            raise NoCredentials("the session has expired")
+        return LOCAL_KEYS
+
+    asked = 0
+    with serving(WITH_CRC) as server:
+        transport = SignedTransport(target_at(server.url), keys)
+        answers = [transport.send("PutItem", b"{}") for _ in range(3)]
+        transport.close()
+    assert [answer.failure for answer in answers] == ["credentials", "credentials", None]
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (OSError(113, "No route to host"), "connection_failed"),
+        (BrokenPipeError(), "connection_reset"),
+        (socket.gaierror(-2, "Name or service not known"), "name_lookup"),
+        (KeyError("something else"), "KeyError"),
+    ],
+)
+def test_kinds_of_errors(error: Exception, kind: str) -> None:
+    assert kind_of(error) == kind

@@ -1,0 +1,129 @@
+"""The generator confesses: the verdict follows from its numbers, and says them."""
+
+from typing import Any
+
+import pytest
+
+from keyheat.load.record.health import Health
+from keyheat.load.record.verdict import Verdict, verdict_on
+from keyheat.scenario.spec.load import LoadSpec
+
+SECONDS = 10.0
+
+
+def health(*, lag_ms: float = 1.0, **noted: Any) -> Health:
+    loaded = {"asked": 1_000.0, "began_s": 100.0, "ended_s": 100.0 + SECONDS, "watched_s": SECONDS}
+    made = Health(cpu_percent_max=noted.pop("cpu", 10.0), **{**loaded, **noted})
+    for _ in range(100):
+        made.lag.add(int(lag_ms * 1000))
+        made.late.add(2_000)
+    return made
+
+
+def verdict(noted: Health, *, attempts: int = 1_000, processes: int = 1, **load: Any) -> Verdict:
+    spec = LoadSpec.model_validate({"requests_per_s": 100, **load})
+    return verdict_on(noted, load=spec, users=5, processes=processes, attempts=attempts)
+
+
+def opened(offered: float, *, asked: float = 1_000.0, arrivals: int = 1_000, **noted: Any) -> Health:
+    return health(offered=offered, asked=asked, arrivals=arrivals, **noted)
+
+
+@pytest.mark.parametrize(
+    ("noted", "bound", "said"),
+    [
+        (health(offered=1_000), False, "sent 100 of 100 requests/s"),
+        (health(offered=1_000, cpu=99), False, "busiest process at 99 %"),
+        (health(offered=1_000, asked=1_100, cpu=99), True, "sent 100 of 110 requests/s asked for: a process"),
+        (health(offered=1_000, asked=1_100), False, "users waited for answers"),
+        (health(offered=1_000, asked=1_100, starved_s=6), True, "it waited for a CPU for 60% of the time"),
+        (health(offered=1_000, starved_s=6), False, "waiting for a CPU, for 60% of the time"),
+        (health(offered=1_000, lag_ms=400), True, "400 ms late"),
+        (health(offered=1_000, lag_ms=2_500), True, "stood still for 2.5 s"),
+        (health(offered=130), False, "sent 13 of 100 requests/s asked for: users waited for answers"),
+        (health(offered=130, silent_s=8.7), True, "nothing was answered for 87% of the time"),
+        (health(offered=130, unanswered_s=35.0), True, "70% of the time on requests that had no answer"),
+        (health(offered=900, unanswered_s=35.0), True, "sent 90 of 100 requests/s asked for"),
+        (health(offered=1_000, unanswered_s=35.0), False, "sent 100 of 100"),  # others sent it all the same
+        (health(offered=900, silent_s=0.9, unanswered_s=4.5), False, "users waited for answers"),
+        (health(offered=1_000, clock_jump_s=-3_600.0), False, "the wall clock jumped back by 3,600 s"),
+        (health(offered=1_000, stalled=1), True, "1 user has not come back"),
+        (health(offered=1_000, problems=["3 times a user failed"]), True, "3 times a user failed"),
+    ],
+)
+def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> None:
+    found = verdict(noted)
+    assert found.bound is bound
+    assert any(said in check for check in found.checks), found.checks
+    assert found.late_ms_p99 == pytest.approx(2.0, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("noted", "load", "bound", "said"),
+    [
+        (opened(1_000), {}, False, "sent 100 of 100 requests/s"),
+        (opened(985), {}, False, "sent 98 of 100 requests/s"),
+        (opened(950), {}, True, "sent 95 of 100 requests/s"),
+        (opened(950), {"arrivals": "poisson"}, False, "sent 95 of 100"),  # what chance explains
+        (opened(850, arrivals=850), {"arrivals": "poisson"}, True, "sent 85 of 100"),
+        (opened(9_700, asked=10_000, arrivals=9_700), {"arrivals": "poisson"}, True, "sent 970 of 1,000"),
+        (
+            opened(500, arrivals=500, task_s=50, no_user=500),
+            {},
+            True,
+            "all 5 users were under way while arrivals were dropped; about 12 are needed",
+        ),
+        (opened(500, arrivals=500, task_s=50, no_user=500, cpu=97), {}, True, "at 97 % of a core"),
+        (opened(1_000, silent_s=5.5), {}, True, "nothing was answered for 55% of the time"),
+        (opened(4_900, asked=5_000), {"write_units_per_s": 500}, False, "sent 490 of 500 WCU/s"),
+        (opened(4_800, asked=5_000), {"read_units_per_s": 500}, True, "sent 480 of 500 RCU/s"),
+    ],
+)
+def test_verdicts_on_an_open_loop(noted: Health, load: dict[str, Any], bound: bool, said: str) -> None:
+    if "write_units_per_s" in load or "read_units_per_s" in load:
+        load = {**load, "requests_per_s": 1}  # what it would be is not asked
+    found = verdict(noted, **{"arrivals": "constant", **load})
+    assert found.bound is bound
+    assert any(said in check for check in found.checks), found.checks
+
+
+def test_what_is_the_generators_fault_is_said_first() -> None:
+    found = verdict(health(offered=900, asked=1_100, cpu=99, lag_ms=300))
+    assert [check[:9] for check in found.checks[:2]] == ["sent 90 o", "the event"]
+
+
+def test_a_run_that_sent_nothing_says_nothing() -> None:
+    assert verdict(health(), attempts=0).bound
+
+
+def test_what_is_missing_leaves_the_rest_valid() -> None:
+    found = verdict(health(offered=1_000, missing=["worker a was lost"]))
+    assert (found.bound, found.missing) == (False, ("worker a was lost",))
+
+
+def test_a_silence_of_one_process_of_several_is_its_part_of_the_time() -> None:
+    assert not verdict(health(offered=980, silent_s=9.0), processes=10).bound
+    assert verdict(health(offered=980, silent_s=9.0), processes=2).bound
+
+
+def test_users_of_a_closed_loop_may_be_a_request_behind_each() -> None:
+    """Five that are asked for one request in all: each sends its first at any time within its interval."""
+    assert not verdict(health(offered=0, asked=1, cpu=99)).bound
+    assert verdict(health(offered=80, asked=100, cpu=99)).bound
+
+
+def test_each_of_several_processes_may_be_an_arrival_behind() -> None:
+    noted = opened(34, asked=40, arrivals=34)
+    assert verdict(noted, arrivals="constant").bound
+    assert not verdict(noted, arrivals="constant", processes=4).bound
+
+
+def test_health_survives_the_wire_and_merges() -> None:
+    one, other = opened(500, stalled=2, starved_s=1), opened(300, cpu=50.0, missing=["b"], no_user=4)
+    one.note_jump(2.0)
+    other.note_jump(-7.0)
+    one.merge(Health.from_wire(other.to_wire()))
+    assert (one.clock_jump_s, Health().clock_jump_s) == (-7.0, 0.0)
+    assert (one.offered, one.asked, one.no_user, one.stalled, one.missing) == (800, 2_000, 4, 2, ["b"])
+    assert (one.began_s, one.ended_s, one.cpu_percent_max, one.starved_s) == (100.0, 110.0, 50.0, 1)
+    assert one.lag.count == 200

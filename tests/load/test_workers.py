@@ -1,0 +1,343 @@
+"""What workers record arrives at the master, whole, or the master says what is missing."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+import gevent
+import msgpack  # type: ignore[import-untyped]
+import pytest
+
+from keyheat.load.guard.budget import Caps
+from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.seconds import ATTEMPTS
+from keyheat.load.run import workers
+from keyheat.load.run.arrived import Arrived
+from keyheat.load.run.load import Order
+from keyheat.load.run.workers import (
+    GONE_SILENCE_S,
+    HALT,
+    ORDER,
+    PIECE,
+    SHARE,
+    SILENCE_S,
+    Gatherer,
+    Worker,
+    order_for,
+)
+from keyheat.scenario.scenario import scenario_from_dict
+
+SCENARIO = {
+    "format": "keyheat.scenario/1",
+    "name": "shared",
+    "question": "?",
+    "loadtest": "hotkey",
+    "table": {"name": "shared-table", "provisioned": {"read": 1, "write": 1}},
+    "keys": {"kind": "uniform"},
+}
+
+
+def order(url: str = "http://127.0.0.1:1") -> Order:
+    return Order(
+        run_id="run-1",
+        scenario=scenario_from_dict(SCENARIO, "test"),
+        url=url,
+        region="us-east-1",
+        transport="signed",
+        show_keys=False,
+        users=4,
+    )
+
+
+@dataclass
+class Wire:
+    """Stands for Locust's runners on both sides: what one sends, the other's listener gets, as msgpack."""
+
+    client_id: str = "a"
+    worker_index: int = 0
+    clients: dict[str, Any] = field(default_factory=lambda: {"a": SimpleNamespace(state="running")})
+    user_count: int = 3
+    last_heartbeat_timestamp: float | None = None
+    listeners: dict[str, Any] = field(default_factory=dict)
+    quits: int = 0
+
+    def register_message(self, kind: str, listener: Any, concurrent: bool = False) -> None:
+        self.listeners[kind] = listener
+
+    def send_message(self, kind: str, data: Any, client_id: str | None = None) -> None:
+        if kind in self.listeners:
+            plain = msgpack.unpackb(msgpack.packb(data), strict_map_key=False)
+            message = SimpleNamespace(data=plain, node_id=self.client_id)
+            self.listeners[kind](environment=None, msg=message)
+
+    def stop(self) -> None:
+        self.listeners["stop"]()
+
+    def quit(self) -> None:
+        self.quits += 1
+
+
+def connected(the_order: Order) -> tuple[Gatherer, Worker, Any]:
+    wire = Wire()
+    environment = SimpleNamespace(runner=wire, parsed_options=SimpleNamespace())
+    worker = Worker(environment)
+    gatherer = Gatherer(environment, the_order, Record())
+    wire.listeners["stop"] = worker.end
+    wire.register_message(PIECE, lambda environment, msg: gatherer.take(msg))
+    gatherer.give_order()
+    return gatherer, worker, environment
+
+
+def attempt(number: int) -> Attempt:
+    return Attempt("PutItem", "write", f"key-{number % 7}", 1_700_000_000.0 + number, 0, 100)
+
+
+def test_every_piece_arrives() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    for number in range(30):
+        environment.keyheat.record.accepted(attempt(number), 1.0)
+        if number % 10 == 0:
+            worker._report()
+    gatherer.finish()
+    assert gatherer.record.seconds.total()[ATTEMPTS] == 30
+    assert gatherer.record.heat["write"].sketch.total_units == 30
+    assert gatherer.record.health.problems == []
+    assert gatherer.workers["a"].pieces == gatherer.workers["a"].expected
+
+
+def test_a_worker_without_users_reports_too() -> None:
+    gatherer, _worker, _environment = connected(order())
+    gatherer.finish()
+    assert gatherer.record.health.problems == []
+    assert gatherer.workers["a"].expected == 1
+
+
+def test_a_worker_that_is_halted_twice_reports_once() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    environment.keyheat.record.accepted(attempt(1), 1.0)
+    worker.end()
+    gatherer.finish()
+    environment.runner.send_message(HALT, gatherer.order.run_id)
+    assert gatherer.record.seconds.total()[ATTEMPTS] == 1
+    assert gatherer.record.health.problems == []
+
+
+def test_a_lost_worker_is_named_with_what_it_carried() -> None:
+    gatherer, worker, environment = connected(order())
+    gatherer.workers["b"] = whole = Arrived(joined_s=0.0)
+    whole.take(number=0, last=True, users=0, now_s=1.0)
+    worker.begin()
+    environment.keyheat.record.accepted(attempt(1), 1.0)
+    worker._report()
+    environment.runner.listeners.pop(HALT)  # it was killed: it hears no more
+    gatherer.finish(silence_s=0.1)
+    worker.end()
+    health = gatherer.record.health
+    (line,) = health.missing
+    assert line.startswith("worker a was lost at ")
+    assert "it had 3 of 4 users (75% of the load); 1 piece of its record came" in line
+    assert health.problems == []
+    assert gatherer.record.seconds.total()[ATTEMPTS] == 1
+
+
+def test_a_run_that_lost_every_worker_says_nothing() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    environment.runner.listeners.pop(HALT)
+    gatherer.finish(silence_s=0.1)
+    worker.end()
+    (line,) = gatherer.record.health.missing
+    assert "worker a was lost before anything came from it" in line
+    assert "no worker was left" in gatherer.record.health.problems[0]
+
+
+def test_a_worker_that_goes_by_itself_is_named_but_nothing_of_it_is_lost() -> None:
+    gatherer, worker, _environment = connected(order())
+    gatherer.workers["b"] = whole = Arrived(joined_s=0.0)
+    whole.take(number=0, last=True, users=0, now_s=1.0)
+    worker.begin()
+    worker._report()
+    worker.end()
+    gatherer.finish()
+    (line,) = gatherer.record.health.missing
+    assert line.startswith("worker a left the run at ")
+    assert "all 2 pieces of its record came, so nothing that it sent is missing" in line
+
+
+def test_no_long_wait_for_a_worker_that_locust_gave_up() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    assert gatherer._awaited(GONE_SILENCE_S, SILENCE_S)
+    environment.runner.clients["a"].state = "missing"
+    assert not gatherer._awaited(GONE_SILENCE_S, SILENCE_S)
+    environment.runner.clients.clear()  # what Locust does a minute later
+    assert not gatherer._awaited(GONE_SILENCE_S, SILENCE_S)
+    worker.end()
+
+
+def test_a_worker_that_is_ready_twice_goes_on_counting() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    environment.keyheat.record.accepted(attempt(1), 1.0)
+    worker._report()
+    gatherer.give_order_to("a")
+    environment.keyheat.record.accepted(attempt(2), 1.0)
+    gatherer.finish()
+    assert gatherer.record.health.missing == []
+    assert gatherer.record.seconds.total()[ATTEMPTS] == 2
+    assert gatherer.workers["a"].expected == 2
+
+
+def test_pieces_of_another_run_are_not_taken() -> None:
+    gatherer, _worker, environment = connected(order())
+    late = {"run_id": "run-0", "number": 0, "last": True, "asks": False, "users": 1, "in_flight": 0}
+    late["record"] = msgpack.packb(Record().to_wire())
+    environment.runner.send_message(PIECE, late)
+    assert gatherer.workers["a"].pieces == 0
+
+
+def test_a_worker_without_credentials_makes_the_run_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "/dev/null")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    gatherer, worker, environment = connected(order("https://dynamodb.eu-west-1.amazonaws.com"))
+    with pytest.raises(gevent.GreenletExit):
+        worker.begin()
+    gatherer.finish()
+    gevent.sleep(0)
+    assert "no AWS credentials found" in gatherer.record.health.problems[0]
+    assert environment.runner.quits == 1
+
+
+def test_orders_survive_the_wire() -> None:
+    assert Order.from_wire(msgpack.unpackb(msgpack.packb(order().to_wire()))) == order()
+
+
+def test_every_worker_has_its_part_and_one_that_joins_late_that_of_a_lost_one() -> None:
+    nodes = {name: SimpleNamespace(state="running") for name in "abc"}
+    environment = SimpleNamespace(runner=Wire(clients=nodes), parsed_options=SimpleNamespace())
+    gatherer = Gatherer(environment, order(), Record())
+
+    def parts() -> dict[str, tuple[int, int]]:
+        wire = msgpack.unpackb(msgpack.packb(getattr(environment.parsed_options, ORDER)))
+        orders = {name: order_for(wire, name) for name in gatherer.workers}
+        return {name: (order.part, order.of) for name, order in orders.items()}
+
+    gatherer.give_order()
+    assert parts() == {"a": (0, 3), "b": (1, 3), "c": (2, 3)}
+    nodes["b"].state = "missing"
+    gatherer.give_order_to("d")  # Locust says so before it is among its clients
+    nodes["d"] = SimpleNamespace(state="ready")
+    assert parts()["d"] == (1, 3)
+    gatherer.give_order_to("e")
+    assert parts()["e"] == (3, 3), "there is no part left for it"
+
+
+def capped(units: float) -> Order:
+    return replace(order(), caps=Caps(units=units).to_wire())
+
+
+@dataclass
+class Budgeted:
+    """Workers that share a budget: what each has consumed, and may."""
+
+    names: str
+    used_up: int = 0
+    given: dict[str, float] = field(default_factory=dict)
+    consumed: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        runner = Wire(clients={name: SimpleNamespace(state="running") for name in self.names})
+        runner.register_message(SHARE, self._told)
+        environment = SimpleNamespace(runner=runner, parsed_options=SimpleNamespace())
+        self.gatherer = Gatherer(environment, capped(1_000.0), Record(), used_up=self._over)
+        self.gatherer.give_order()
+        wire = getattr(environment.parsed_options, ORDER)
+        self.given |= {name: order_for(wire, name).share for name in self.names}
+
+    def _over(self) -> None:
+        self.used_up += 1
+
+    def _told(self, environment: Any, msg: Any) -> None:
+        self.given[self._asking] = msg.data["share"]
+
+    def uses(self, name: str, units: float) -> None:
+        """A worker consumes so much, of which no more is ever sent than it may, and says so at the end."""
+        while units > 0 and not self.used_up:
+            now = min(units, self.given[name] * 1_000.0 - self.consumed[name])
+            self.consumed[name] += now
+            units -= now
+            self._piece(name, now, asks=units > 0)
+
+    def _piece(self, name: str, units: float, *, asks: bool) -> None:
+        self._asking, record = name, Record()
+        record.consumed.add("write", units)
+        data = {"run_id": "run-1", "number": 0, "last": False, "asks": asks, "users": 1, "in_flight": 0}
+        data["record"] = msgpack.packb(record.to_wire())
+        self.gatherer.take(SimpleNamespace(data=data, node_id=name))
+
+
+@pytest.mark.parametrize(
+    ("parts", "at_least"), [({"a": 1, "b": 1}, 960), ({"a": 2, "b": 1}, 900), ({"a": 1}, 870)]
+)
+def test_workers_never_have_more_than_the_budget_and_who_needs_it_gets_it(
+    parts: dict[str, int], at_least: float
+) -> None:
+    workers = Budgeted("ab")
+    assert workers.given == {"a": 1 / 16, "b": 1 / 16}
+    while not workers.used_up:
+        for name, part in parts.items():
+            workers.uses(name, 10.0 * part)
+        assert sum(workers.given.values()) <= 1.0
+    assert at_least <= workers.consumed.total() <= 1_000.0
+
+
+def test_a_worker_that_nobody_expected_has_to_ask_first() -> None:
+    workers = Budgeted("ab")
+    wire = getattr(workers.gatherer.environment.parsed_options, ORDER)
+    assert order_for(wire, "late").share == 0.0
+    workers.given["late"] = 0.0
+    workers.uses("late", 10.0)
+    assert 0.0 < workers.given["late"] < 0.5
+
+
+def test_a_worker_asks_once_for_all_users_that_wait_and_goes_on_with_what_it_gets() -> None:
+    gatherer, worker, environment = connected(capped(1_000.0))
+    worker.begin()
+    load = environment.keyheat
+    assert load.allowance.share == 1 / 8
+    users = [gevent.spawn(load.allowance.hold, "PutItem", "write", 100.0) for _ in range(3)]
+    gevent.joinall(users, timeout=10)
+    assert all(user.value is not None for user in users)
+    assert 0.3 <= load.allowance.share <= 1.0
+    assert load.allowance.share == gatherer.workers["a"].share
+    worker.end()
+
+
+def test_users_that_wait_for_a_share_end_with_the_run() -> None:
+    _gatherer, worker, environment = connected(capped(1_000.0))
+    worker.begin()
+    load = environment.keyheat
+    environment.runner.listeners.pop(PIECE)  # nobody answers
+    user = gevent.spawn(load.allowance.hold, "PutItem", "write", 900.0)
+    gevent.sleep(0)
+    assert not user.ready()
+    load.stop()
+    user.join(timeout=10)
+    assert user.value is None
+    worker.end()
+
+
+def test_a_worker_that_did_not_listen_yet_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "TELL_EVERY_S", 0.0)
+    gatherer, _worker, environment = connected(order())
+    listener, runner = environment.runner.listeners.pop(HALT), environment.runner
+    gevent.spawn(runner.register_message, HALT, listener)
+    gatherer.finish()
+    assert gatherer.record.health.missing == []
+    assert gatherer.workers["a"].expected == 1

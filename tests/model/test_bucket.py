@@ -1,0 +1,96 @@
+"""Token buckets: what they earn, what they may spend, and what asking costs."""
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.model.bucket import ROUNDING_UNITS, TokenBucket, refilled
+
+amounts = st.floats(0.001, 10_000)
+gaps = st.floats(0, 100)
+requests = st.lists(st.tuples(gaps, st.floats(0.5, 500)), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "elapsed_s", "held"),
+    [(0, 0, 0), (0, 2, 20), (95, 2, 100), (100, 9, 100), (-40, 2, -20), (50, -3, 50)],
+)
+def test_refill_is_rate_times_time_up_to_the_depth(tokens: float, elapsed_s: float, held: float) -> None:
+    assert refilled(tokens, rate=10, depth=100, elapsed_s=elapsed_s) == held
+
+
+@given(rate=amounts, depth=amounts, requests=requests)
+def test_take_never_spends_more_than_depth_and_refill_and_one_large_request(
+    rate: float, depth: float, requests: list[tuple[float, float]]
+) -> None:
+    bucket = TokenBucket.full(rate=rate, depth=depth, now_s=0)
+    now_s = spent = 0.0
+    for gap_s, units in requests:
+        now_s += gap_s
+        spent += units if bucket.take(units, now_s) else 0
+        largest = max((units for _, units in requests), default=0)
+        allowed = max(depth, largest) + rate * now_s
+        assert spent <= allowed * (1 + 1e-9) + ROUNDING_UNITS
+
+
+@given(rate=amounts, depth=amounts, requests=requests, asks=st.lists(st.floats(0, 1000), min_size=1))
+def test_asking_never_spends(
+    rate: float, depth: float, requests: list[tuple[float, float]], asks: list[float]
+) -> None:
+    silent = TokenBucket.full(rate=rate, depth=depth, now_s=0)
+    asked = copy.copy(silent)
+    now_s = 0.0
+    for gap_s, units in requests:
+        now_s += gap_s
+        before = copy.copy(asked)
+        answers = [asked.allows(ask, now_s) for ask in asks]
+        asked.held(now_s)
+        assert asked == before
+        assert answers == [copy.copy(asked).take(ask, now_s) for ask in asks]
+        assert silent.take(units, now_s) == asked.take(units, now_s)
+
+
+@given(
+    rate=amounts,
+    depth=amounts,
+    more=st.tuples(st.floats(1, 10), st.floats(1, 10)),
+    gaps=st.lists(gaps, max_size=80),
+    units=st.floats(0.5, 500),
+)
+def test_more_capacity_never_throttles_more(
+    rate: float, depth: float, more: tuple[float, float], gaps: list[float], units: float
+) -> None:
+    small = TokenBucket.full(rate=rate, depth=depth, now_s=0)
+    large = TokenBucket.full(rate=rate * more[0], depth=depth * more[1], now_s=0)
+    now_s = 0.0
+    served = [0, 0]
+    for gap_s in gaps:
+        now_s += gap_s
+        served[0] += small.take(units, now_s)
+        served[1] += large.take(units, now_s)
+        assert served[1] >= served[0]
+
+
+def test_a_request_larger_than_the_depth_needs_a_full_bucket_and_leaves_a_debt() -> None:
+    bucket = TokenBucket.full(rate=1, depth=300, now_s=0)
+    assert bucket.take(400, 0)
+    assert bucket.held(0) == -100
+    assert not bucket.take(1, 100)
+    assert not bucket.take(400, 399)
+    assert bucket.take(400, 400)
+
+
+def test_a_clock_that_steps_back_earns_nothing_and_loses_nothing() -> None:
+    bucket = TokenBucket.full(rate=10, depth=100, now_s=50)
+    assert bucket.take(100, 50)
+    assert not bucket.take(1, 40)
+    assert bucket.held(51) == 10
+
+
+def test_a_change_of_capacity_keeps_what_was_saved() -> None:
+    bucket = TokenBucket.full(rate=10, depth=3_000, now_s=0)
+    assert bucket.take(1_000, 0)
+    assert bucket.resized(rate=20, depth=6_000, now_s=10) == TokenBucket(20, 6_000, 2_100, 10)
+    assert bucket.resized(rate=1, depth=300, now_s=10).tokens == 300

@@ -1,0 +1,97 @@
+"""A folder has one writer: of several who ask at once, each gets another one, or is told."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from keyheat.claims import Claim, Taken, claim, claim_new, claim_numbered, hold
+
+MANY = 8
+ROOT = Path(__file__).parents[2]
+
+
+def at_once(ask: Callable[[], Claim]) -> list[Claim | None]:
+    """What many get who ask at the same moment; None: it was taken."""
+    gate = Barrier(MANY)
+
+    def one(_number: int) -> Claim | None:
+        gate.wait()
+        try:
+            return ask()
+        except Taken:
+            return None
+
+    with ThreadPoolExecutor(MANY) as pool:
+        return list(pool.map(one, range(MANY)))
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["a new folder", "an empty folder"])
+def test_one_of_many_gets_the_folder_that_all_want(tmp_path: Path, there: bool) -> None:
+    folder = tmp_path / "run"
+    if there:
+        folder.mkdir()
+    got = [one for one in at_once(lambda: claim(folder)) if one]
+    assert [one.folder for one in got] == [folder]
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("ask", [claim_new, claim_numbered])
+def test_each_of_many_gets_one_of_its_own(tmp_path: Path, ask: Callable[[Path], Claim]) -> None:
+    got = [one.folder.name for one in at_once(lambda: ask(tmp_path / "run")) if one]
+    assert sorted(got) == ["run", *(f"run-{number}" for number in range(2, MANY + 1))]
+
+
+def test_processes_do_not_share_one(tmp_path: Path) -> None:
+    """The lock goes with its process, whatever ends that."""
+    code = "import sys; from pathlib import Path; from keyheat.claims import hold; \
+hold(Path(sys.argv[1])); print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "run")],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as child:  # fmt: skip
+        assert child.stdout is not None
+        assert child.stdout.readline() == "held\n"
+        with pytest.raises(Taken, match=r"run: another run is being made there now; .*\(--out\)"):
+            hold(tmp_path / "run")
+        child.kill()
+    with hold(tmp_path / "run"):
+        pass
+
+
+def test_a_folder_with_something_in_it_is_not_free_but_may_be_held(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("")
+    with pytest.raises(Taken, match="not an empty folder"):
+        claim(tmp_path)
+    with hold(tmp_path):
+        pass
+    assert [one.name for one in tmp_path.iterdir()] == ["note.txt"]
+
+
+def test_what_was_made_and_stayed_empty_goes_again(tmp_path: Path) -> None:
+    with claim(tmp_path / "new"):
+        pass
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "mine").mkdir()
+    with claim(tmp_path / "mine"):
+        pass
+    assert (tmp_path / "mine").exists()
+    with claim(tmp_path / "used") as used:
+        (used.folder / "run.json").touch()
+    assert (tmp_path / "used").exists()
+
+
+def test_who_is_let_in_claims_what_was_made_for_it(tmp_path: Path) -> None:
+    new = claim_new(tmp_path / "run")
+    with pytest.raises(Taken):
+        claim(new.folder)
+    new.unlock()
+    with claim(new.folder) as again:
+        assert claim_new(tmp_path / "run").folder.name == "run-2"
+    assert again.folder.exists(), "whoever made it takes it away"
+    new.release()
+    assert not new.folder.exists()

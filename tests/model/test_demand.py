@@ -1,0 +1,69 @@
+"""Scenarios of another demand, on tables of their own; and in what two scenarios differ."""
+
+from pathlib import Path
+
+import pytest
+
+from keyheat.scenario.derived import with_demand, with_own_tables, with_trace_of
+from keyheat.scenario.differences import changes
+from keyheat.scenario.overrides import overridden
+from keyheat.scenario.scenario import Scenario, load_scenario
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+
+
+def scenario_of(name: str, *settings: str) -> Scenario:
+    return overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
+
+
+def said(before: Scenario, after: Scenario) -> dict[str, tuple[str, str]]:
+    return {one.path: (one.before, one.after) for one in changes(before, after)}
+
+
+def test_a_demand_is_constant_on_a_table_that_nobody_changes() -> None:
+    made = with_demand(scenario_of("auto-scaling-ramp"), 123, 30)
+    assert (made.load.target_per_s, made.load.duration_s, made.load.shape) == (123, 30, None)
+    assert (made.timeline, made.table.scaled, made.expects) == ((), False, None)
+
+
+@pytest.mark.parametrize(("field", "unit"), [("write_units_per_s", "WCU"), ("read_units_per_s", "RCU")])
+def test_a_demand_is_in_the_unit_of_the_target(field: str, unit: str) -> None:
+    steered = ('load.arrivals="constant"', "load.requests_per_s=", f"load.{field}=300")
+    made = with_demand(scenario_of("too-small", *steered), 40.5, 60)
+    assert (made.load.target_per_s, made.load.target_unit) == (40.5, unit)
+
+
+def test_a_demand_changes_nothing_else() -> None:
+    scenario = scenario_of("hotkey")
+    assert said(scenario, with_demand(scenario, 500, 60)) == {
+        "load.duration_s": ("50", "60"), "load.requests_per_s": ("2,000", "500"),
+    }  # fmt: skip
+
+
+def test_every_table_gets_the_ending_and_who_names_one_finds_it() -> None:
+    made = with_own_tables(scenario_of("dynamic-sharding"), "-after-1")
+    assert made.table.name.endswith("-after-1")
+    assert made.dynamic_sharding is not None
+    assert made.dynamic_sharding.table == made.companions[0].name
+    assert made.name == "dynamic-sharding-after-1"
+
+
+def test_a_trace_is_found_from_everywhere() -> None:
+    made = with_trace_of(scenario_of("replay"), SCENARIOS)
+    assert made.keys.trace_path(Path("/nowhere")).exists()
+    assert with_trace_of(scenario_of("hotkey"), SCENARIOS) == scenario_of("hotkey")
+
+
+def test_differences_are_fields_with_their_paths() -> None:
+    before = scenario_of("country-index")
+    after = scenario_of(
+        "country-index", "table.indexes[0].provisioned.write=800", "keys.shards=4", "cache.ttl_s=1.5",
+        'name="other"',
+    )  # fmt: skip
+    assert said(before, after) == {
+        "table.indexes[0].provisioned.write": ("4,000", "800"),
+        "keys.shards": ("1", "4"),
+        "cache.ttl_s": ("–", "1.5"),
+        "cache.items": ("–", "10,000"),
+    }
+    assert changes(before, before) == ()

@@ -1,0 +1,203 @@
+"""Datapoints as CloudWatch has them: names, dimensions, periods, zeros and gaps."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.model import limits
+from keyheat.model.keyspace import position
+from keyheat.model.meter import KEPT_SECONDS, Meter, Tally, Track
+from keyheat.model.minutes import Datapoint, Series
+from keyheat.model.resources import Cause, Direction, IndexCapacity, TableCapacity, Throughput
+from keyheat.model.table import IndexWrite, TableModel
+
+T0 = 1_800_000_000  # a full hour
+TABLE = (("TableName", "orders"),)
+INDEX = (*TABLE, ("GlobalSecondaryIndexName", "by_tag"))
+KEY = position(b"k")
+
+
+def model(write: float = 100, *, at_s: float = T0, index_write: float | None = None) -> TableModel:
+    index = IndexCapacity(name="by_tag", provisioned=Throughput(7, index_write))
+    indexes = () if index_write is None else (index,)
+    return TableModel(TableCapacity(provisioned=Throughput(50, write), indexes=indexes), now_s=at_s)
+
+
+def points(
+    series: Iterable[Series], metric: str, dimensions: tuple[tuple[str, str], ...] = TABLE
+) -> tuple[Datapoint, ...] | None:
+    found = [s for s in series if s.metric == metric and s.dimensions == dimensions]
+    assert len(found) <= 1
+    return found[0].points if found else None
+
+
+def test_consumed_units_have_a_zero_for_every_idle_minute_since_the_table_exists() -> None:
+    table = model(at_s=T0 + 61)
+    table.admit_write(KEY, 3.0, T0 + 190)
+    table.admit_write(KEY, 1.0, T0 + 191)
+    series = table.minutes.series("orders", T0, T0 + 300)
+    assert points(series, "ConsumedWriteCapacityUnits") == (
+        Datapoint(T0 + 60, 0.0, 1, 0.0, 0.0),
+        Datapoint(T0 + 120, 0.0, 1, 0.0, 0.0),
+        Datapoint(T0 + 180, 4.0, 2, 1.0, 3.0),
+        Datapoint(T0 + 240, 0.0, 1, 0.0, 0.0),
+    )
+    assert len(points(series, "ConsumedReadCapacityUnits") or ()) == 4
+
+
+def test_throttle_metrics_appear_only_where_there_are_throttles() -> None:
+    table = model()
+    assert not [s for s in table.minutes.series("orders", T0, T0 + 300) if "Throttle" in s.metric]
+    for _ in range(1_510):
+        table.admit_write(KEY, 1.0, T0 + 70)
+    series = table.minutes.series("orders", T0, T0 + 300)
+    ten = (Datapoint(T0 + 60, 10.0, 10, 1.0, 1.0),)
+    assert points(series, "WriteThrottleEvents") == ten
+    assert points(series, "WriteKeyRangeThroughputThrottleEvents") == ten
+    assert points(series, "WriteProvisionedThroughputThrottleEvents") is None
+    assert points(series, "ReadThrottleEvents") is None
+
+
+def test_back_pressure_counts_on_the_index_alone() -> None:
+    table = model(40_000, index_write=1)
+    for n in range(20_000):
+        table.admit_write(position(b"%d" % n), 1.0, T0, (IndexWrite("by_tag", position(b"%d" % n), 1.0),))
+    series = table.minutes.series("orders", T0, T0 + 60)
+    (refused,) = points(series, "WriteThrottleEvents", INDEX) or ()
+    assert refused.sum > 0
+    assert points(series, "WriteThrottleEvents", TABLE) is None
+    (table_units,) = points(series, "ConsumedWriteCapacityUnits", TABLE) or ()
+    (index_units,) = points(series, "ConsumedWriteCapacityUnits", INDEX) or ()
+    assert table_units.sum == index_units.sum == 20_000 - refused.sum
+
+
+def test_account_throttles_of_index_writes_are_listed_under_the_table() -> None:
+    capacity = TableCapacity(
+        billing_mode="PAY_PER_REQUEST", account=Throughput(9, 3), indexes=(IndexCapacity(name="by_tag"),)
+    )
+    table = TableModel(capacity, now_s=T0)
+    for _ in range(2):
+        table.admit_write(KEY, 1.0, T0, (IndexWrite("by_tag", KEY, 1.0),))
+    series = table.minutes.series("orders", T0, T0 + 60)
+    assert points(series, "WriteAccountLimitThrottleEvents", TABLE) == (Datapoint(T0, 1.0, 1, 1.0, 1.0),)
+    assert points(series, "WriteAccountLimitThrottleEvents", INDEX) is None
+    assert points(series, "WriteThrottleEvents", INDEX) == (Datapoint(T0, 1.0, 1, 1.0, 1.0),)
+
+
+def test_settings_have_one_point_per_five_minutes() -> None:
+    table = model(100, at_s=T0 + 30, index_write=20)
+    table.change_capacity(TableCapacity(provisioned=Throughput(50, 400)), T0 + 400)
+    series = table.minutes.series("orders", T0, T0 + 900)
+    assert points(series, "ProvisionedWriteCapacityUnits") == (
+        Datapoint(T0, 100.0, 1, 100.0, 100.0),
+        Datapoint(T0 + 300, 500.0, 2, 100.0, 400.0),
+        Datapoint(T0 + 600, 400.0, 1, 400.0, 400.0),
+    )
+    assert points(series, "ProvisionedWriteCapacityUnits", INDEX) == (
+        Datapoint(T0, 20.0, 1, 20.0, 20.0),
+        Datapoint(T0 + 300, 20.0, 1, 20.0, 20.0),
+    ), "the index was dropped"
+    assert all(s.period_s == limits.SETTING_PERIOD_S for s in series if s.metric.startswith("Provisioned"))
+
+
+def test_each_billing_mode_has_its_own_settings() -> None:
+    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", max_on_demand=Throughput(None, 80))
+    series = TableModel(capacity, now_s=T0).minutes.series("orders", T0, T0 + 300)
+    assert points(series, "OnDemandMaxWriteRequestUnits") == (Datapoint(T0, 80.0, 1, 80.0, 80.0),)
+    assert points(series, "OnDemandMaxReadRequestUnits") is None
+    assert points(series, "ProvisionedWriteCapacityUnits") is None
+
+
+def test_requests_are_recorded_by_operation() -> None:
+    table = model()
+    table.minutes.completed("PutItem", 4.5, T0 + 1)
+    table.minutes.completed("PutItem", 1.5, T0 + 59.9)
+    table.minutes.completed("Query", 2.0, T0 + 60, returned_items=7)
+    table.minutes.throttled_request("PutItem", T0 + 2)
+    table.minutes.conditional_check_failed(T0 + 3)
+    table.minutes.transaction_conflict(T0 + 3)
+    table.minutes.system_error("PutItem", T0 + 3)
+    table.minutes.user_error(T0 + 3)
+    series = table.minutes.series("orders", T0, T0 + 120)
+    put = (*TABLE, ("Operation", "PutItem"))
+    query = (*TABLE, ("Operation", "Query"))
+    once = (Datapoint(T0, 1.0, 1, 1.0, 1.0),)
+    assert points(series, "SuccessfulRequestLatency", put) == (Datapoint(T0, 6.0, 2, 1.5, 4.5),)
+    assert points(series, "ReturnedItemCount", query) == (Datapoint(T0 + 60, 7.0, 1, 7.0, 7.0),)
+    assert points(series, "ThrottledRequests", put) == once
+    assert points(series, "SystemErrors", put) == once
+    assert points(series, "ConditionalCheckFailedRequests") == once
+    assert points(series, "TransactionConflict") == once
+    assert points(series, "UserErrors", ()) == once
+    assert {s.unit for s in series if s.metric == "SuccessfulRequestLatency"} == {"Milliseconds"}
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "minutes"),
+    [(0, 120, [0, 60]), (59, 120, [0, 60]), (60, 120, [60]), (0, 60, [0]), (0, 61, [0, 60]), (60, 60, [])],
+)
+def test_the_window_starts_at_a_minute_and_excludes_its_end(
+    start_s: int, end_s: int, minutes: list[int]
+) -> None:
+    series = model().minutes.series("orders", T0 + start_s, T0 + end_s)
+    found = points(series, "ConsumedWriteCapacityUnits") or ()
+    assert [point.start_s - T0 for point in found] == minutes
+
+
+def test_reading_changes_nothing() -> None:
+    table = model()
+    for n in range(1_500):
+        table.admit_write(KEY, 1.0, T0 + n / 700)
+        if n % 100 == 0:
+            table.minutes.series("orders", T0, T0 + 60)
+            table.decisions.rows()
+    once = table.minutes.series("orders", T0, T0 + 60)
+    assert once == table.minutes.series("orders", T0, T0 + 60)
+    (point,) = points(once, "ConsumedWriteCapacityUnits") or ()
+    assert point.sum == sum(row["consumed"] for row in table.decisions.rows())
+
+
+def test_minutes_are_forgotten_after_fifteen_days() -> None:
+    track = Track()
+    for day in range(40):
+        track.add(1.0, T0 + day * 86_400)
+    assert len(track.tallies) == 16
+    assert min(track.tallies) * 60 == T0 + 24 * 86_400
+
+
+def test_decisions_are_bounded() -> None:
+    table = model()
+    for second in range(KEPT_SECONDS + 50):
+        table.admit_write(KEY, 1.0, T0 + second)
+    rows = table.decisions.rows()
+    assert len(rows) == KEPT_SECONDS
+    assert rows[-1]["second"] == T0 + KEPT_SECONDS + 49
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.integers(0, 50))
+def test_merging_tallies_is_counting_all_of_them(values: list[float], cut: int) -> None:
+    whole, left, right = Tally(), Tally(), Tally()
+    for number, value in enumerate(values):
+        whole.add(value)
+        (left if number < cut else right).add(value)
+    left.merge(right)
+    assert (left.count, left.minimum, left.maximum) == (whole.count, whole.minimum, whole.maximum)
+    assert left.sum == pytest.approx(whole.sum, abs=1e-6)
+
+
+def test_many_at_once_are_counted_as_one_by_one() -> None:
+    alone, together = (Meter(None, Direction.WRITE, T0) for _ in range(2))
+    for units in (1.0, 1.0, 4.0):
+        alone.accepted(units, T0)
+    alone.refused(Cause.KEY_RANGE, T0)
+    alone.refused(Cause.KEY_RANGE, T0)
+    together.accepted_many(3, 6.0, T0, least=1.0, most=4.0)
+    together.refused_many(Cause.KEY_RANGE, 2, T0)
+    together.accepted_many(0, 0.0, T0)
+    together.refused_many(Cause.PROVISIONED, 0, T0)
+    assert together.open == alone.open
+    assert together.throttles_by_minute() == alone.throttles_by_minute()
+    together.accepted_many(2, 6.0, T0 + 60)
+    assert together.consumed_by_minute()[int(T0 + 60) // 60].maximum == 3.0

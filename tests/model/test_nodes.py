@@ -1,0 +1,132 @@
+"""Small tables: capacity handed out in chunks to admission nodes, and indexes that rest."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.model.backlog import Backlog
+from keyheat.model.behaviour import DEFAULT
+from keyheat.model.bucket import Bucket, TokenBucket
+from keyheat.model.keyspace import position
+from keyheat.model.nodes import Caller, NodeBucket, provisioned_bucket
+from keyheat.model.resources import TableCapacity, Throughput
+from keyheat.model.table import TableModel
+
+CHUNK, NODES = DEFAULT.node_chunk_units, DEFAULT.nodes
+
+
+def bucket(
+    rate: float, caller: Caller | None = None, kept: Bucket | None = None, *, at_s: float = 0.0
+) -> Bucket:
+    return provisioned_bucket(
+        kept, rate, behaviour=DEFAULT, scale=1.0, caller=caller or Caller(), rng=Random(1), now_s=at_s
+    )
+
+
+def test_a_connection_spends_the_chunk_of_its_node_and_waits_for_the_next() -> None:
+    caller = Caller(0)
+    small = bucket(5, caller)
+    assert [small.take(1, 0.0) for _ in range(110)].count(True) == CHUNK
+    caller.connection = 1
+    assert small.take(1, 0.0)
+    caller.connection = NODES
+    assert not small.take(1, DEFAULT.node_grant_s[0] - 0.01)
+    assert small.take(1, DEFAULT.node_grant_s[1])
+
+
+def test_a_node_with_any_token_admits_a_large_request_and_then_owes() -> None:
+    small = bucket(1, Caller(0))
+    assert small.take(350, 0.0)
+    assert not small.allows(1, 0.5)
+    assert small.allows(350, 10.0)
+
+
+def test_nobody_in_particular_finds_the_node_with_the_most_tokens() -> None:
+    small = bucket(5)
+    assert [small.take(1, 0.0) for _ in range(1_000)].count(True) == CHUNK * NODES
+
+
+@pytest.mark.parametrize("rate", [0.5, 1, 5, 12, 24.9, 25, 100])
+@pytest.mark.parametrize("connections", [1, 4, 40])
+def test_a_steady_load_below_the_capacity_is_never_refused(rate: float, connections: int) -> None:
+    caller = Caller()
+    model = TableModel(TableCapacity(provisioned=Throughput(1, rate)), now_s=0.0, caller=caller)
+    for number in range(6_000):
+        caller.connection = number % connections
+        assert model.admit_write(position(b"one"), 1.0, number / (0.9 * rate)) is None
+
+
+takes = st.lists(
+    st.tuples(st.floats(0, 30), st.sampled_from([1.0, 40.0, 400.0]), st.integers(0, 20)), max_size=120
+)
+
+
+@given(rate=st.floats(0.5, 24), takes=takes)
+def test_units_come_from_burst_and_rate_and_the_debt_of_each_node(
+    rate: float, takes: list[tuple[float, float, int]]
+) -> None:
+    caller = Caller()
+    small = bucket(rate, caller)
+    now_s = spent = 0.0
+    for gap_s, units, connection in takes:
+        now_s += gap_s
+        caller.connection = connection
+        asked = small.allows(units, now_s)
+        assert small.take(units, now_s) == asked
+        spent += units if asked else 0.0
+        assert -1e-6 <= small.held(now_s) <= small.depth + 1e-6
+    assert spent <= small.depth + rate * now_s + 400 * NODES + 1e-6
+
+
+@given(rate=st.floats(0.5, 24), gaps=st.lists(st.tuples(st.floats(0, 9), st.floats(0, 900)), max_size=40))
+def test_what_is_spent_for_all_nodes_together_is_held_by_none(
+    rate: float, gaps: list[tuple[float, float]]
+) -> None:
+    small = bucket(rate)
+    assert isinstance(small, NodeBucket)
+    now_s = 0.0
+    for gap_s, units in gaps:
+        now_s += gap_s
+        before = small.reserve.held(now_s) + sum(node.tokens for node in small.nodes)
+        small.spend(units, now_s)
+        after = small.reserve.held(now_s) + sum(node.tokens for node in small.nodes)
+        assert after == pytest.approx(before - units)
+
+
+def test_what_was_saved_stays_saved_over_changes_of_capacity() -> None:
+    small = bucket(5)
+    assert [small.take(1, 0.0) for _ in range(200)].count(True) == 200
+    large = bucket(1_000, kept=small)
+    assert isinstance(large, TokenBucket)
+    assert large.held(0.0) == DEFAULT.burst_floor_units - 200
+    again = bucket(5, kept=large)
+    assert isinstance(again, NodeBucket)
+    assert again.tokens == DEFAULT.burst_floor_units - 200
+    assert bucket(5, kept=again) is again
+
+
+def test_an_empty_index_rests_until_it_has_drained_by_so_many_units() -> None:
+    index = Backlog(bucket=TokenBucket.full(rate=1, depth=100, now_s=0), rest=(20, 20), rng=Random(1))
+    assert [index.take(1, 0.0) for _ in range(101)].count(True) == 100
+    assert not index.allows(1, 19.9)
+    assert index.held(19.9) == 0
+    assert index.held(20.0) == 20
+    assert [index.take(1, 20.0) for _ in range(30)].count(True) == 20
+    assert not index.take(1, 30.0)
+
+
+def test_an_index_that_is_spent_without_asking_rests_too() -> None:
+    index = Backlog(bucket=TokenBucket.full(rate=1, depth=100, now_s=0), rest=(20, 20), rng=Random(1))
+    index.spend(100.5, 0.0)
+    assert index.held(20.0) == 0
+    index.spend(0.0, 30.0)
+    assert index.held(30.0) == pytest.approx(29.5)
+
+
+def test_more_nodes_or_none_is_a_parameter() -> None:
+    one = replace(DEFAULT, nodes_below_units_per_s=0.0)
+    whole = provisioned_bucket(None, 5, behaviour=one, scale=1.0, caller=Caller(), rng=Random(1), now_s=0.0)
+    assert isinstance(whole, TokenBucket)

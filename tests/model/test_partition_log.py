@@ -1,0 +1,141 @@
+"""What partitions served and refused, step by step: nothing is lost by splits and joined steps."""
+
+from collections import Counter
+from random import Random
+
+import pyarrow.compute as pc
+import pytest
+
+from keyheat import runfiles
+from keyheat.model import partition_log
+from keyheat.model.behaviour import Behaviour
+from keyheat.model.keyspace import position
+from keyheat.model.resources import Cause, IndexCapacity, TableCapacity, Throughput
+from keyheat.model.table import IndexWrite, TableModel
+from keyheat.runs.partition_file import known_of, partitions_table
+from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.simulate import simulate
+from tests.rehearsal import SCENARIOS
+
+START_S = 1_800_000_000.0
+CAPACITY = TableCapacity(provisioned=Throughput(9_000, 2_000))
+
+
+def loaded(seconds, *, capacity=CAPACITY, behaviour=None, entries=False, units=10.0):
+    """A table that was asked for more than one of its partitions admits, and what it said by second."""
+    model = TableModel(capacity, now_s=START_S, **({"behaviour": behaviour} if behaviour else {}))
+    rng, counted = Random(1), Counter()
+    for second in range(seconds):
+        for number in range(150):
+            key = position(b"hot" if rng.random() < 0.8 else f"cold-{rng.randrange(500)}".encode())
+            now_s = START_S + second + number / 150
+            writes = (IndexWrite("by_tag", key, units),) if entries else ()
+            refusal = model.admit_write(key, 10.0, now_s, writes)
+            counted["written" if refusal is None else "refused"] += 10 if refusal is None else 1
+            counted["read"] += 1 if model.admit_read(key, 1.0, now_s) is None else 0
+    return model, counted
+
+
+def table_of(model, seconds, **more):
+    return partitions_table(known_of(model.partition_record()), START_S, START_S + seconds, **more)
+
+
+def total(table, column):
+    return pc.sum(table[column]).as_py()
+
+
+def test_every_unit_and_every_refusal_is_some_partitions():
+    model, counted = loaded(20)
+    table = table_of(model, 20)
+    assert counted["refused"] > 100
+    assert total(table, "write_units") == counted["written"]
+    assert total(table, "read_units") == counted["read"]
+    assert total(table, "throttled_writes") == counted["refused"]
+    assert total(table, "throttled_reads") == 0
+
+
+def test_each_second_is_its_own():
+    model, _ = loaded(3)
+    rows = table_of(model, 3).to_pylist()
+    hot = [row for row in rows if row["write_units"] > 500]
+    assert [int(row["at"].timestamp() - START_S) for row in hot] == [0, 1, 2]
+    assert len({row["partition"] for row in hot}) == 1
+
+
+def test_asking_twice_gives_the_same():
+    model, _ = loaded(3)
+    assert model.partition_record() == model.partition_record()
+
+
+def test_a_split_gives_two_new_numbers_and_loses_nothing():
+    keys = TableCapacity(provisioned=Throughput(3_000, 4_000), warm=Throughput(1, 1))
+    model, counted = loaded(60, capacity=keys, behaviour=Behaviour(split_heat_s=(2.0, 3.0)))
+    model.change_capacity(TableCapacity(provisioned=Throughput(3_000, 20_000)), START_S + 60)
+    rows = table_of(model, 61).to_pylist()
+    parents = {row["partition"]: row["parent"] for row in rows if row["parent"] is not None}
+    assert parents
+    assert all(Counter(parents.values())[parent] == 2 for parent in parents.values())
+    begins = {row["partition"]: row["from_share"] for row in rows}
+    assert all(begins[child] >= begins[parent] for child, parent in parents.items())
+    assert sum(row["write_units"] for row in rows) == counted["written"]
+
+
+def test_a_partition_that_was_never_asked_is_there():
+    model = TableModel(CAPACITY, now_s=START_S)
+    rows = table_of(model, 10).to_pylist()
+    assert [row["partition"] for row in rows] == list(range(model.partition_count()))
+    assert {row["write_units"] for row in rows} == {0.0}
+
+
+def test_refusals_of_an_index_that_holds_back_are_its_partitions():
+    index = IndexCapacity(name="by_tag", provisioned=Throughput(10, 2_000))
+    capacity = TableCapacity(provisioned=Throughput(9_000, 9_000), indexes=(index,))
+    model, _ = loaded(20, capacity=capacity, entries=True, units=50.0)
+    refused = sum(
+        row["refused"].get(Cause.KEY_RANGE.value, 0)
+        for row in model.decisions.rows()
+        if (row["index"], row["direction"]) == ("by_tag", "write")
+    )
+    table = table_of(model, 30)
+    of_index = table.filter(pc.equal(pc.fill_null(table["index"], ""), "by_tag"))
+    assert refused > 100
+    assert total(of_index, "throttled_writes") == refused
+
+
+def test_a_long_record_joins_steps_and_keeps_every_unit(monkeypatch):
+    monkeypatch.setattr(partition_log, "MOST_CELLS", 40)
+    model, counted = loaded(40)
+    said = model.partition_record()
+    assert said[0]["step_s"] >= 4
+    assert len(said[0]["rows"]) <= 50
+    table = table_of(model, 40)
+    assert set(table["seconds"].to_pylist()) == {said[0]["step_s"]}
+    assert total(table, "write_units") == counted["written"]
+
+
+def test_the_file_is_bounded_too():
+    model, counted = loaded(40)
+    table = table_of(model, 40, most=40)
+    assert len(table) <= 40 + model.partition_count()
+    assert total(table, "write_units") == counted["written"]
+
+
+def test_a_simulated_run_counts_as_its_meters_do():
+    simulation = simulate(load_scenario(SCENARIOS / "country-index.toml"))
+    model = next(iter(simulation.models.values()))
+    table = partitions_table(known_of(model.partition_record()), simulation.started_s, simulation.ended_s)
+    for index in (None, "by-country"):
+        mine = [row for row in table.to_pylist() if row["index"] == index]
+        seconds = [
+            row for row in model.decisions.rows() if (row["index"], row["direction"]) == (index, "write")
+        ]
+        assert sum(row["write_units"] for row in mine) == pytest.approx(sum(s["consumed"] for s in seconds))
+        refused = sum(s["refused"].get(Cause.KEY_RANGE.value, 0) for s in seconds)
+        assert sum(row["throttled_writes"] for row in mine) == pytest.approx(refused, abs=5)
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    model, _ = loaded(3)
+    table, path = table_of(model, 3), tmp_path / "partitions.parquet"
+    runfiles.write_table(path, runfiles.PARTITIONS, table)
+    assert runfiles.read_table(path, runfiles.PARTITIONS).equals(table)

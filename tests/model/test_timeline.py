@@ -1,0 +1,222 @@
+"""Timelines in scenarios: every step that cannot be is said at once; what becomes of those that can."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.model.resources import Throughput
+from keyheat.scenario.changes import applied
+from keyheat.scenario.scenario import FORMAT, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.rules import broken_rules
+from keyheat.scenario.spec.timeline import ChangeSpec, requests_of
+from keyheat.simulator.capacity import capacity_of
+
+INDEX = {"name": "by-day", "partition_key": "day", "provisioned": {"read": 50, "write": 200}}
+LOCAL = {"name": "by-size", "partition_key": "pk", "sort_key": "size", "local": True}
+PROVISIONED = {
+    "name": "orders",
+    "sort_key": "sk",
+    "provisioned": {"read": 100, "write": 400},
+    "indexes": [INDEX],
+}
+ON_DEMAND = {"name": "orders", "billing_mode": "PAY_PER_REQUEST"}
+
+
+def raw(*steps: dict[str, Any], **table: Any) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "name": "changes",
+        "question": "What if the capacity changes?",
+        "loadtest": "too_small",
+        "table": {**(table or PROVISIONED)},
+        "keys": {"kind": "uniform"},
+        "load": {"duration_s": 3_600},
+        "timeline": list(steps),
+    }
+
+
+def errors_of(*steps: dict[str, Any], **table: Any) -> list[str]:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_from_dict(raw(*steps, **table), "test.toml")
+    return caught.value.errors
+
+
+def at(at_s: float, **step: Any) -> dict[str, Any]:
+    return {"at_s": at_s, **step}
+
+
+BACK = (
+    at(60, billing_mode="PROVISIONED", provisioned={"read": 5, "write": 5}),
+    at(60, index="by-day", provisioned={"read": 5, "write": 5}),
+)
+
+
+@pytest.mark.parametrize(
+    ("steps", "wrong"),
+    [
+        ([at(3_600, provisioned={"write": 9})], "the load ends after 3600 s @ $.timeline[0].at_s"),
+        (
+            [at(60, provisioned={"write": 9}), at(30, provisioned={"write": 8})],
+            "the steps are in order of time, and the one before is at 60 s @ $.timeline[1].at_s",
+        ),
+        ([at(1)], "say what to change: billing_mode, provisioned, max_on_demand, warm @ $.timeline[0]"),
+        (
+            [at(1, index="by-week", provisioned={"write": 9})],
+            "there is no global index 'by-week'; there are 'by-day' @ $.timeline[0].index",
+        ),
+        (
+            [at(1, billing_mode="PAY_PER_REQUEST"), at(2, provisioned={"write": 9})],
+            "PAY_PER_REQUEST mode by then, without provisioned capacity @ $.timeline[1].provisioned",
+        ),
+        (
+            [at(1, max_on_demand={"write": 9})],
+            "PROVISIONED mode by then, without an on-demand maximum @ $.timeline[0].max_on_demand",
+        ),
+        (
+            [at(1, provisioned={"write": 9}), at(2, provisioned={"write": 9})],
+            "UpdateTable refuses what changes nothing, and it has that by then @ $.timeline[1].provisioned",
+        ),
+        (
+            [at(1, billing_mode="PROVISIONED")],
+            "the table is in PROVISIONED mode already @ $.timeline[0].billing_mode",
+        ),
+        (
+            [at(1, index="by-day", billing_mode="PAY_PER_REQUEST")],
+            "it is that of the table and all its indexes: leave index out @ $.timeline[0].billing_mode",
+        ),
+        (
+            [at(1, provisioned={"write": 900}), at(2, warm={"write": 800})],
+            "warm throughput never falls, and is 900 by then @ $.timeline[1].warm.write",
+        ),
+        (
+            [at(1, billing_mode="PAY_PER_REQUEST"), at(2, index="by-day", warm={"write": 800})],
+            "warm throughput never falls, and is 4000 by then @ $.timeline[1].warm.write",
+        ),
+        (
+            [at(1, provisioned={"write": 9}), at(1, warm={"write": 800})],
+            "$.timeline[0] is of the same moment: say both in one step @ $.timeline[1]",
+        ),
+        (
+            [at(1, billing_mode="PAY_PER_REQUEST"), BACK[0]],
+            "PROVISIONED mode needs provisioned.read and .write of index 'by-day', in a step of the same at_s"
+            " @ $.timeline[1]",
+        ),
+    ],
+)
+def test_a_step_that_cannot_be_is_refused(steps: list[dict[str, Any]], wrong: str) -> None:
+    assert errors_of(*steps) == [wrong]
+
+
+def test_a_local_index_has_no_capacity_to_change() -> None:
+    table = {**PROVISIONED, "indexes": [LOCAL]}
+    assert errors_of(at(1, index="by-size", provisioned={"write": 9}), **table) == [
+        "'by-size' is a local index, which shares the table's capacity @ $.timeline[0].index"
+    ]
+
+
+def test_a_table_goes_on_demand_only_so_often() -> None:
+    steps = [
+        one
+        for n in range(5)
+        for one in (
+            at(100 * n, billing_mode="PAY_PER_REQUEST"),
+            *({**back, "at_s": 100 * n + 60} for back in BACK),
+        )
+    ]
+    assert errors_of(*steps) == [
+        "a table goes to PAY_PER_REQUEST at most 4 times in 24 hours @ $.timeline[12].billing_mode"
+    ]
+
+
+def test_all_mistakes_are_said_at_once_with_those_of_fields() -> None:
+    said = errors_of(
+        at(-1, provisioned={"write": 0}), at(9_000, index="nobody", warm={"write": 9}), at(5, size=3)
+    )
+    assert [error.rpartition(" @ ")[2] for error in said] == [
+        "$.timeline[0].at_s",
+        "$.timeline[0].provisioned.write",
+        "$.timeline[2].size",
+        "$.timeline[1].at_s",
+        "$.timeline[2].at_s",
+        "$.timeline[1].index",
+        "$.timeline[2]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "wrong"),
+    [
+        ({"min": 50, "max": 40}, "min = 50 is more than max = 40 @ $.table.auto_scaling.write.min"),
+        (
+            {"min": 500, "max": 900},
+            "provisioned.write = 400 is not between min = 500 and max = 900 @ $.table.auto_scaling.write",
+        ),
+    ],
+)
+def test_auto_scaling_agrees_with_the_table(bounds: dict[str, int], wrong: str) -> None:
+    assert errors_of(**PROVISIONED, auto_scaling={"write": bounds}) == [wrong]
+
+
+def test_an_on_demand_table_has_nothing_to_scale() -> None:
+    scaling = {"auto_scaling": {"write": {"min": 5, "max": 50}}}
+    assert errors_of(**ON_DEMAND, **scaling) == [
+        "PAY_PER_REQUEST mode has no capacity to scale @ $.table.auto_scaling"
+    ]
+    later = at(60, billing_mode="PROVISIONED", provisioned={"read": 5, "write": 5})
+    assert scenario_from_dict(raw(later, **ON_DEMAND, **scaling), "x").table.scaled
+
+
+def test_a_companion_is_not_scaled() -> None:
+    scaled = {"name": "beside", "provisioned": {"read": 5, "write": 5}}
+    scaled["auto_scaling"] = {"read": {"min": 5, "max": 50}}  # type: ignore[assignment]
+    with pytest.raises(ScenarioError) as caught:
+        scenario_from_dict({**raw(), "companions": [scaled]}, "x")
+    assert caught.value.errors == ["only the scenario's own table is scaled @ $.companions[0].auto_scaling"]
+
+
+Anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 9_000) | st.text(max_size=3) | st.just("PAY_PER_REQUEST"),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["read", "write", "at_s", "index", "provisioned", "warm", "min"]), inner
+        )
+    ),
+    max_leaves=6,
+)
+Step = st.fixed_dictionaries(
+    {}, optional={name: Anything for name in ("at_s", "index", "billing_mode", "provisioned", "warm")}
+)
+
+
+@given(st.lists(Step | Anything, max_size=4), Anything, Anything)
+def test_whatever_a_file_holds_is_checked_without_a_crash(
+    steps: list[Any], scaling: Any, indexes: Any
+) -> None:
+    table = {**PROVISIONED, "auto_scaling": scaling, "indexes": indexes}
+    assert all(" @ $" in line for line in broken_rules({**raw(), "table": table, "timeline": steps}))
+
+
+def test_steps_of_one_moment_are_one_request() -> None:
+    steps = [ChangeSpec.model_validate(step) for step in (at(1, provisioned={"write": 9}), *BACK)]
+    assert requests_of(steps) == [(1.0, (steps[0],)), (60.0, (steps[1], steps[2]))]
+
+
+def test_what_a_step_does_not_name_stays() -> None:
+    scenario = scenario_from_dict(
+        raw(at(1, provisioned={"write": 900}), at(2, billing_mode="PAY_PER_REQUEST"), *BACK), "x"
+    )
+    capacity = capacity_of(scenario.table)
+    (raised,), (switched,), back = (steps for _at_s, steps in requests_of(scenario.timeline))
+    capacity = applied(capacity, [raised])
+    assert (capacity.provisioned, capacity.indexes[0].provisioned) == (
+        Throughput(100, 900),
+        Throughput(50, 200),
+    )
+    capacity = applied(capacity, [switched])
+    assert capacity.on_demand
+    assert (capacity.provisioned, capacity.indexes[0].provisioned) == (None, None)
+    capacity = applied(capacity, back)
+    assert (capacity.billing_mode, capacity.provisioned) == ("PROVISIONED", Throughput(5, 5))

@@ -1,0 +1,58 @@
+"""The shared words: sixteen reasons, and limits that state their unit and source."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from keyheat.model import limits
+from keyheat.model.resources import Cause, Direction, Refusal, Throughput, highest, parse_reason
+
+
+@pytest.mark.parametrize("index", [None, "by_tag"])
+@pytest.mark.parametrize("direction", Direction)
+@pytest.mark.parametrize("cause", Cause)
+def test_a_reason_says_what_it_was_made_of(index: str | None, direction: Direction, cause: Cause) -> None:
+    refusal = Refusal(index, direction, cause)
+    assert parse_reason(refusal.reason) == (index is not None, direction, cause)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "reason"),
+    [
+        (Refusal(None, Direction.WRITE, Cause.KEY_RANGE), "TableWriteKeyRangeThroughputExceeded"),
+        (Refusal("i", Direction.READ, Cause.ACCOUNT), "IndexReadAccountLimitExceeded"),
+        (Refusal("i", Direction.WRITE, Cause.MAX_ON_DEMAND), "IndexWriteMaxOnDemandThroughputExceeded"),
+        (Refusal(None, Direction.READ, Cause.PROVISIONED), "TableReadProvisionedThroughputExceeded"),
+    ],
+)
+def test_reasons_are_spelled_as_dynamodb_spells_them(refusal: Refusal, reason: str) -> None:
+    assert refusal.reason == reason
+
+
+@pytest.mark.parametrize("reason", ["", "TableWriteSomethingNew", "tablewritekeyrangethroughputexceeded"])
+def test_an_unknown_reason_stays_unknown(reason: str) -> None:
+    assert parse_reason(reason) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "result"),
+    [
+        (Throughput(1, 9), Throughput(5, 2), Throughput(5, 9)),
+        (Throughput(None, 9), Throughput(5, None), Throughput(5, 9)),
+        (Throughput(), Throughput(), Throughput()),
+    ],
+)
+def test_the_higher_rate_of_each_direction(one: Throughput, other: Throughput, result: Throughput) -> None:
+    assert highest(one, other) == result
+
+
+def test_every_limit_states_its_unit_and_a_page_listed_above() -> None:
+    source = Path(limits.__file__).read_text()
+    pages = set(re.findall(r"^    (\w+) +\S+", source, re.MULTILINE))
+    lines = re.findall(r"^([A-Z][A-Z_]+): Final = ([^#\n]+)(#.*)?$", source, re.MULTILINE)
+    assert len(lines) > 40
+    for name, _, comment in lines:
+        if name not in ("KIB", "MIB", "GIB"):
+            assert comment, name
+            assert any(re.search(rf"\b{page}\b", comment) for page in pages), name

@@ -1,0 +1,94 @@
+"""The pages of a fix and of a knee in a real browser: drawn, nothing fetched, narrow, dark, accessible."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from keyheat.analysis.advising.proof import proof_of, tried
+from keyheat.analysis.advising.remedies import Remedy
+from keyheat.analysis.knees.search import Range, Step, search
+from keyheat.pages.fix.page import write_fix
+from keyheat.pages.fix.words import Fix
+from keyheat.pages.knee.page import write_knee
+from keyheat.pages.knee.words import Found
+from keyheat.pages.series.columns import Column
+from keyheat.plan.prices import load_prices
+from keyheat.scenario.differences import changes
+from keyheat.scenario.scenario import Scenario, load_scenario
+from tests.pages.axe import violations
+
+pytestmark = pytest.mark.browser
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
+
+
+def scenario_of(name: str) -> Scenario:
+    return load_scenario(SCENARIOS / f"{name}.toml")
+
+
+@pytest.fixture(scope="module")
+def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder, prices = tmp_path_factory.mktemp("pages"), load_prices()
+    sides = {"before-1": "hotkey", "after-1": "sharded"}
+    for side, name in sides.items():
+        (folder / side).symlink_to(samples[name])
+    before, after = scenario_of("hotkey"), scenario_of("sharded")
+    remedy = Remedy(
+        action="shard_writes", resource="table", direction="write", scenario=after, says="20 shards",
+        notes=("One user more reads.",), queries_per_read=(1, 20),
+    )  # fmt: skip
+    runs = [tried(folder / side, scenario_of(name), prices) for side, name in sides.items()]
+    fix = Fix(
+        scenario=before, remedy=remedy, changes=changes(before, after),
+        proof=proof_of(("partition", "table", "write"), runs[:1], runs[1:]),
+        columns=tuple(Column.of_run(folder / side, prices) for side in sides), target="local",
+    )  # fmt: skip
+    knee = search(step, Range(start=100, least=10, most=10_000, precision=0.05))
+    found = Found(scenario=before, target="simulated", step_s=60, knee=knee, uses=())
+    return {
+        "fix": write_fix(folder / "fix.html", fix, prices, AT).as_uri(),
+        "knee": write_knee(folder / "knee.html", found, AT).as_uri(),
+    }
+
+
+def step(demand: float, again: int) -> Step:
+    throttled = max(0.0, demand - 1_100)
+    return Step(
+        demand_per_s=demand, seed=1 + again, state="limited" if throttled else "carried",
+        attempts_per_s=demand, throttled_per_s=throttled, write_units_per_s=demand - throttled,
+        read_units_per_s=demand / 10, constraint="partition" if throttled else "none",
+        resource="table" if throttled else None, direction="write" if throttled else None, grade="reason",
+        confidence=0.9,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["fix", "knee"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):
+    page = visit(pages[name], dark=dark)
+    page.wait_for_function("() => window.keyheat.charts.undrawn() === 0")
+    drawn = page.evaluate("document.querySelectorAll('.chart .trace').length")
+    assert drawn >= (4 if name == "fix" else 3)
+    assert page.fetched == [pages[name]]
+    assert violations(page) == []
+    assert page.wrong == []
+
+
+@pytest.mark.parametrize("name", ["fix", "knee"])
+def test_a_phone_does_not_scroll_sideways(visit, pages, name):
+    page = visit(pages[name], width=360)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_fix_says_its_verdict_first_and_links_both_reports(visit, pages):
+    page = visit(pages["fix"])
+    assert page.locator("#verdict").inner_text().startswith("Fixed: with 20 shards, throttles")
+    links = page.locator("article a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    assert links == ["before-1/report.html", "after-1/report.html"]
+
+
+def test_the_knee_says_whose_it_is(visit, pages):
+    page = visit(pages["knee"])
+    assert page.locator(".chip").first.inner_text() == "A partition's knee"
+    assert "requests/s are carried" in page.locator("#verdict").inner_text()

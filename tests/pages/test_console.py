@@ -1,0 +1,148 @@
+"""What is printed: whatever somebody else wrote, a terminal obeys nothing but our own colours and bars."""
+
+import io
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.table import Table
+from rich.text import Text
+
+import keyheat
+from keyheat.load.run.progress import Progress, tell
+from keyheat.masking import plain, plain_json
+from keyheat.terminal.bar import NAMED, SAID, Bar, Working
+from keyheat.terminal.console import PlainConsole, print_json
+from keyheat.terminal.progress import Countdown, LoadBar
+
+ROOT = Path(__file__).parents[2]
+EVIL = "\x1b]8;;http://evil\x07[/x][link=http://evil]a[/link]\x1b[2J\x9b2J\u202egnp\ud800\r:boom:"
+OURS = re.compile(r"\x1b\[(?:\?25[lh]|[0-9;]*[mKA-G])|\r")
+"""Styles, moves of the cursor over a bar, and whether the cursor is seen."""
+any_text = st.text(
+    st.one_of(st.sampled_from("\x1b\x9b\x07\r\b[]/;:\u202e\u2066\u2028\ud800\x00a \n\t"), st.characters())
+)
+
+
+def on_a_terminal(show: Callable[[PlainConsole], None]) -> str:
+    """What reaches a terminal; UTF-8 takes no surrogate."""
+    raw = io.BytesIO()
+    console = PlainConsole(
+        file=io.TextIOWrapper(raw, "utf-8", newline=""), force_terminal=True, width=100, legacy_windows=False
+    )
+    show(console)
+    console.file.flush()
+    return raw.getvalue().decode()
+
+
+def foreign(written: str) -> set[str]:
+    """Signs that a terminal obeys and that are not ours."""
+    return {sign for sign in OURS.sub("", written) if not sign.isprintable() and sign not in "\n\t\xa0"}
+
+
+def a_table(text: str) -> Table:
+    table = Table(title=text)
+    table.add_column(text)
+    table.add_row(text)
+    return table
+
+
+@given(any_text)
+def test_no_text_is_obeyed_and_none_raises(text: str) -> None:
+    def show(console: PlainConsole) -> None:
+        for one in (text, Text(text, style="bold red"), a_table(text)):
+            console.print(one)
+        console.print(text, style="bold")
+
+    written = on_a_terminal(show)
+    assert {sign for sign in foreign(written) if not sign.isspace()} == set()
+
+
+@given(any_text)
+def test_what_is_made_plain_is_seen(text: str) -> None:
+    assert {sign for sign in foreign(plain(text)) if not sign.isspace()} == set()
+    assert plain(plain(text)) == plain(text)
+    assert len(plain(text)) == len(text)
+
+
+@given(st.text())
+def test_json_is_the_same_with_escapes(text: str) -> None:
+    body = json.dumps([text], ensure_ascii=False)
+    assert json.loads(plain_json(body.encode())) == [text]
+    assert foreign(plain_json(body.encode())) <= {"\n"}
+
+
+def test_our_own_styles_are_still_there() -> None:
+    written = on_a_terminal(lambda console: console.print(Text.assemble("a ", ("b", "bold"))))
+    assert written == "a \x1b[1mb\x1b[0m\n"
+
+
+def test_signs_of_markup_are_text() -> None:
+    written = on_a_terminal(lambda console: console.print("[bold]a[/] [/x] :boom:"))
+    assert written == "[bold]a[/] [/x] :boom:\n"
+
+
+def test_bars_show_what_others_wrote_as_text() -> None:
+    def show(console: PlainConsole) -> None:
+        bar = LoadBar(EVIL, 10.0, console, clock=lambda: 0.0)
+        with bar:
+            bar._bar.refresh()
+        with Working(EVIL, console) as working:
+            working._bar.refresh()
+        with Countdown(console, EVIL) as countdown:
+            countdown.show(EVIL, 3.0)
+        with Bar(console, NAMED, *SAID) as other:
+            other._bar.add_task(EVIL, name=EVIL)
+
+    written = on_a_terminal(show)
+    assert "[link=http://evil]" in written
+    assert foreign(written) <= {"\n"}
+
+
+def test_what_the_load_says_is_plain(capfd: pytest.CaptureFixture[str]) -> None:
+    tell(EVIL)
+    Progress(as_json=False).say(EVIL)
+    said = capfd.readouterr().err
+    assert not {sign for sign in said if not sign.isprintable()} - {"\n"}
+    assert said.count("[link=http://evil]") == 2
+
+
+def test_json_of_others_is_plain(capfd: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": "\x9b\u202e\U000e0041"})
+    assert capfd.readouterr().out == '{\n  "a": "\\u009b\\u202e\\udb40\\udc41"\n}\n'
+
+
+def test_what_click_quotes_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
+    assert keyheat.main(["analyze", "no\x1b[2J\u202ehere", "[/x]"]) == 2
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+
+
+def test_a_question_is_plain(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from keyheat.terminal.console import confirmed
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert confirmed(f"Make a table at {EVIL[:-10]}?")
+    assert "\x1b" not in capsys.readouterr().err
+
+
+PRINTS = re.compile(r"\bprint\(|click\.(?:echo|secho|confirm|prompt)\(|(?<!Plain)Console\(")
+MAY = {"keyheat/terminal/console.py", "keyheat/load/run/progress.py", "keyheat/cli/completion.py"}
+
+
+def test_nothing_is_printed_past_the_console() -> None:
+    folders = ("commands", "reports/terminal", "generator", "loadtests", "sharding", "assertions")
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    bare = {
+        path.relative_to(ROOT).as_posix()
+        for path in paths
+        for line in path.read_text().splitlines()
+        if PRINTS.search(re.sub(r"\b(?:out|err|bars|console|_console)\.print\(", "", line))
+    }
+    assert bare <= MAY

@@ -1,0 +1,96 @@
+"""What a load test counted: in words, with units, what is wrong before anything else."""
+
+import json
+
+import pytest
+
+from keyheat.pages.run.counted import WORDS, counts_of, listed, shown, word_of
+from keyheat.pages.run.page import write_report
+
+RIGHT = {"reads.checked": 400.0, "reads.items": 20_000.0, "reads.missing": 0.0, "reads.units": 1234.5}
+
+
+def test_nothing_counted_is_nothing_shown():
+    assert counts_of({}) is None
+    assert counts_of({"arrivals.late": 3, "retries.attempts": 9}) is None, "the generator's section has them"
+
+
+def test_right_reads_are_said_in_a_sentence():
+    counts = counts_of(RIGHT)
+    assert counts.wrong == ()
+    assert counts.right == (
+        "400 reads checked against what was written: nothing missing, nothing twice, all in order.",
+    )
+    (table,) = counts.tables
+    assert table.caption == "Reads that were checked"
+    assert table.rows[-1] == ("consumed by checked reads", "1,234 RCU")
+
+
+@pytest.mark.parametrize(
+    ("counted", "words"),
+    [
+        ({"reads.missing": 3}, "3 items were not found"),
+        ({"reads.duplicate": 1}, "1 was found twice"),
+        ({"reads.missing": 1, "reads.misordered": 2}, "1 item was not found, 2 came out of order"),
+    ],
+)
+def test_wrong_reads_come_first_and_are_never_called_right(counted, words):
+    counts = counts_of(RIGHT | counted)
+    assert counts.wrong == (f"Wrong reads: of what 400 checked reads should have got, {words}.",)
+    assert counts.right == ()
+
+
+def test_wrong_totals_are_wrong_too():
+    counts = counts_of({"orders.placed": 10, "totals.kept": 4, "totals.wrong": 2})
+    assert counts.wrong == ("Wrong totals: 2 of 4 differ from the orders in the table.",)
+
+
+def test_orders_and_cache_are_said_as_ratios():
+    counts = counts_of(
+        {"orders.placed": 200, "orders.units": 900, "orders.counted": 199, "cache.hits": 3, "cache.misses": 1}
+    )
+    assert counts.right == (
+        "One order took 4.5 units.",
+        "199 of 200 orders are in the totals.",
+        "The cache answered 75 % of the reads.",
+    )
+
+
+def test_tables_beside_the_judged_one_are_rows():
+    counts = counts_of(
+        {"tables.by.day.accepted": 10, "tables.by.day.write_units": 12.0, "tables.meta.throttled": 2}
+    )
+    (table,) = counts.tables
+    assert table.rows == (("by.day", "10", "0", "0", "12", "0"), ("meta", "0", "2", "0", "0", "0"))
+
+
+def test_names_that_we_do_not_know_are_shown_as_they_are():
+    counts = counts_of({"pigeons.sent_home": 2.5})
+    assert counts.tables[0].rows == (("pigeons: sent home", "2.5"),)
+    assert counts.tables[0].caption == "Further numbers"
+
+
+def test_the_order_is_the_storys_and_not_the_alphabets():
+    names = listed({name: 1.0 for name in sorted(WORDS)} | {"zebra.x": 1, "tables.t.accepted": 1})
+    assert names[: len(WORDS)] == list(WORDS)
+    assert names[-2:] == ["zebra.x", "tables.t.accepted"]
+
+
+def test_units_follow_numbers():
+    assert shown("cache.units_saved", 450.0) == "450 RCU"
+    assert shown("tables.totals.write_units", 12.0) == "12 WCU"
+    assert word_of("tables.totals.write_units").words == "write units on table totals"
+    assert shown("reads.missing", None) == "–"
+
+
+def test_the_section_is_on_the_page_with_what_is_wrong_in_red(a_run, generated_at):
+    run_dir = a_run("sharded")
+    assert 'id="counted"' not in write_report(run_dir, generated_at).read_text()
+    manifest = json.loads((run_dir / "run.json").read_text())
+    manifest["counted"] = RIGHT | {"reads.missing": 2, "<b>.x": 1}
+    (run_dir / "run.json").write_text(json.dumps(manifest))
+    text = write_report(run_dir, generated_at).read_text()
+    section = text[text.index('<section id="counted">') :]
+    section = section[: section.index("</section>")]
+    assert section.index('class="wrong"') < section.index("<table>")
+    assert "<b>" not in section

@@ -1,0 +1,162 @@
+"""Runs that are unusual and still get a report."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from keyheat.analysis.labelling.verdict import with_company
+from keyheat.pages.run.load import Run, load_run
+from keyheat.pages.run.page import render
+from keyheat.pages.samples.cases import HOT_KEY
+from keyheat.pages.samples.make import make_run
+from keyheat.runfiles import SECONDS_SCHEMA, THROTTLES_SCHEMA
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Diagnosis, Evidence, TableFacts
+from keyheat.runs.manifest import Manifest
+
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def diagnosis(constraint="partition", resource="table", direction="write", **more):
+    verdict = {"constraint": constraint, "resource": resource, "direction": direction, "grade": "reason",
+               "confidence": 0.9, "valid": True, "because": []}  # fmt: skip
+    content = {"verdict": verdict, "labels": [], "generator": {"bound": False}, "coverage": {"minutes": 0}}
+    return Diagnosis.model_validate({**content, **more})
+
+
+def manifest(**more):
+    return Manifest(started_at=START, table=TableFacts(name="orders"), **more)
+
+
+def seconds(*rows):
+    """Rows of (second of the run, index, direction, operation, accepted, throttled, units)."""
+    columns = [
+        [START + timedelta(seconds=row[0]) for row in rows],
+        *([row[place] for row in rows] for place in (1, 2, 3)),
+        [row[4] + row[5] for row in rows],
+        [row[4] for row in rows],
+        [row[5] for row in rows],
+        [0] * len(rows),
+        [float(row[6]) for row in rows],
+    ]
+    arrays = [pa.array(c, field.type) for c, field in zip(columns, SECONDS_SCHEMA, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=SECONDS_SCHEMA)
+
+
+def text_of(run, generated_at):
+    return render(run, generated_at, plotlyjs="").replace("\u00a0", " ")
+
+
+def test_a_run_of_one_second(generated_at):
+    run = Run(diagnosis=diagnosis(), seconds=seconds((0, None, "write", "PutItem", 900, 100, 900)))
+    text = text_of(run, generated_at)
+    assert "Consumed 900 WCU/s on average and 900 at most." in text
+    assert "10 % of 1,000 attempts" in text
+
+
+def test_a_run_that_sent_nothing(generated_at):
+    throttles = THROTTLES_SCHEMA.empty_table()
+    run = Run(diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency=())
+    text = text_of(run, generated_at)
+    assert "Nothing was throttled." in text
+    assert "latency.hdr holds no requests." in text
+
+
+def test_an_index_that_pushes_back_has_charts_of_its_own_and_comes_first(generated_at):
+    rows = [
+        (second, index, "write", None if index else "PutItem", 400, 50 if index else 0, 400)
+        for second in range(30)
+        for index in (None, "by_<country>")
+    ]
+    run = Run(diagnosis=diagnosis(resource="by_<country>"), seconds=seconds(*rows))
+    text = text_of(run, generated_at)
+    assert text.index("Second by second: index by_&lt;country&gt;, writes") < text.index(
+        "Second by second: table, writes"
+    )
+    assert "index by_&lt;country&gt; as a whole consumed 400 WCU/s" in text
+    assert "<country" not in text
+
+
+def test_reads_are_in_read_units(generated_at):
+    run = Run(
+        diagnosis=diagnosis(direction="read"),
+        seconds=seconds(*((s, None, "read", "GetItem", 3000, 500, 3000) for s in range(10))),
+    )
+    text = text_of(run, generated_at)
+    assert "Reads were throttled by a partition limit (3,000 RCU/s on any one partition)" in text
+    assert "WCU" not in text[text.index("<main") : text.index('id="reading"')]
+
+
+def test_the_scale_of_the_local_table_is_said_and_applied(generated_at):
+    run = Run(diagnosis=diagnosis(), manifest=manifest(scale=0.1))
+    text = text_of(run, generated_at)
+    assert "Rehearsed at scale 0.1" in text
+    assert "(100 WCU/s on any one partition)" in text
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("interrupted", "was interrupted"), ("running", "was not finished")]
+)
+def test_a_run_that_did_not_end_says_so(generated_at, status, said):
+    assert f"The run {said}" in text_of(
+        Run(diagnosis=diagnosis(), manifest=manifest(status=status)), generated_at
+    )
+
+
+def test_a_conflict_and_a_broken_threshold_are_visible(generated_at):
+    broken = {"name": "p99_ms_max", "allowed": "at most 10 ms", "measured": "31 ms", "broken": True}
+    content = diagnosis(thresholds=[broken]).model_dump()
+    content["verdict"]["because"] = ("the reasons say table, the metrics say partition: they disagree",)
+    text = text_of(Run(diagnosis=Diagnosis.model_validate(content)), generated_at)
+    assert "The reasons say table, the metrics say partition: they disagree" in text
+    assert "<b>Broken</b> p99_ms_max: 31 ms measured, at most 10 ms allowed" in text
+
+
+def test_an_unknown_reason_is_kept_and_undetermined(generated_at):
+    evidence = Evidence.model_validate(
+        {
+            "table": {"name": "orders"}, "series": [],
+            "window": {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z"},
+            "throttles": [{"second": "2026-11-20T12:00:01Z", "direction": "write",
+                           "reason": "TableWriteMoonPhaseExceeded", "count": 3}],
+        }
+    )  # fmt: skip
+    text = text_of(Run(diagnosis=diagnosis("undetermined"), evidence=evidence), generated_at)
+    row = text[text.index("<td>TableWriteMoonPhaseExceeded") :].split("</tr>")[0]
+    assert "undetermined" in row
+
+
+def test_a_long_run_with_many_labels_stays_small(tmp_path, generated_at):
+    case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)
+    run = load_run(make_run(case, tmp_path / "run", seconds=10_000))
+    assert len(run.diagnosis.labels) > 2_000
+    text = text_of(run, generated_at)
+    assert "Means of 10 s" in text
+    assert len(text) < 450_000
+
+
+def test_a_table_that_was_there_is_said_to_be(generated_at):
+    notes = ("auto scaling may change its capacity during this run: writes of the table",)
+    run = Run(diagnosis=diagnosis(), manifest=manifest(existing=True, table_notes=notes))
+    text = text_of(run, generated_at)
+    assert "table orders, loaded as it was" in text
+    assert "Auto scaling may change its capacity during this run: writes of the table." in text
+
+
+def test_a_run_that_was_not_alone_says_so_first(generated_at):
+    other = {
+        "table": "orders",
+        "run": "run-2",
+        "owner": "bob",
+        "since": None,
+        "until": "2026-11-20T13:00:00Z",
+    }
+    alone, shared = manifest(), manifest(shared_with=[other])
+    said = "This run was not alone: run run-2 of bob loaded table orders at the same time."
+    assert said in text_of(Run(diagnosis=diagnosis(), manifest=shared), generated_at)
+    assert "not alone" not in text_of(Run(diagnosis=diagnosis(), manifest=alone), generated_at)
+    (because, *_rest) = with_company(diagnosis().verdict, ClientFiles(manifest=shared)).because
+    assert because.startswith(said)
+    assert with_company(diagnosis().verdict, ClientFiles(manifest=alone)) == diagnosis().verdict

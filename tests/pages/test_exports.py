@@ -1,0 +1,94 @@
+"""What charts show, as files: every second, units in the names, digests of keys unless values were kept."""
+
+import csv
+import json
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from keyheat.cli.export import export
+from keyheat.pages.run.exports import KeysNotRecorded, sheets_of, write_exports
+from keyheat.pages.run.load import load_run
+from keyheat.pages.run.packing import packed
+
+SEVERAL = {"seconds-table-write", "minutes-table-write", "constraints", "heat-of-keys-write",
+           "hottest-keys-write", "partitions-table-write", "latency", "generator"}  # fmt: skip
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def exported(samples, tmp_path):
+    def make(kind="csv", name="hotkey", **more):
+        return {path.stem: path for path, _ in write_exports(samples[name], tmp_path, kind, **more)}
+
+    return make
+
+
+def test_every_chart_is_a_file(exported):
+    assert set(exported()) == SEVERAL
+
+
+def test_seconds_add_up_to_what_the_client_recorded(exported, samples):
+    rows = rows_of(exported()["seconds-table-write"])
+    run = load_run(samples["hotkey"])
+    assert rows[0]["from_utc"] == "2026-11-20T12:00:00.000Z"
+    assert len(rows) == 120
+    throttled = sum(float(row["throttled_partition_per_s"]) for row in rows)
+    assert throttled == pc.sum(run.seconds["throttled"]).as_py()
+
+
+def test_parquet_has_the_same_columns_and_times(exported):
+    of_csv = rows_of(exported()["generator"])
+    table = pq.read_table(exported("parquet")["generator"])
+    assert table.schema.metadata[b"format"] == b"keyheat.export/1"
+    assert table.column_names == list(of_csv[0])
+    assert table.num_rows == len(of_csv)
+    assert table["from_utc"][1].as_py().isoformat() == "2026-11-20T12:00:01+00:00"
+
+
+def test_the_page_has_the_same_columns(samples):
+    """But for the digits that nobody can see."""
+    sheets = {sheet.name: sheet for sheet in sheets_of(load_run(samples["hotkey"]))}
+    on_page = packed(sheets)["sheets"]
+    for name, sheet in sheets.items():
+        assert [column for column, _ in on_page[name]["columns"]] == list(sheet.columns)
+
+
+def with_values(folder):
+    path = folder / "keys.json"
+    content = json.loads(path.read_text())
+    for loads in content["overall"].values():
+        for load in loads:
+            load["shown"] = "customer-7"
+    path.write_text(json.dumps(content))
+    return folder
+
+
+def test_values_of_keys_are_written_only_if_asked(a_run, tmp_path):
+    folder = with_values(a_run())
+    for path, _ in write_exports(folder, tmp_path / "digests", "csv"):
+        assert "customer-7" not in path.read_text()
+    written = {
+        path.stem: path for path, _ in write_exports(folder, tmp_path / "shown", "csv", show_keys=True)
+    }
+    assert {row["key_shown"] for row in rows_of(written["hottest-keys-write"])} >= {"customer-7"}
+
+
+def test_values_that_were_not_recorded_are_refused(samples, tmp_path):
+    with pytest.raises(KeysNotRecorded, match="if it is started with --show-keys"):
+        write_exports(samples["hotkey"], tmp_path / "x", "csv", show_keys=True)
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_verb_says_what_it_wrote(samples, tmp_path):
+    said = CliRunner().invoke(export, [str(samples["hotkey"]), "--out", str(tmp_path)])
+    assert "generator.csv  120 rows" in said.output.replace("\n", "")
+    refused = CliRunner().invoke(export, [str(samples["hotkey"]), "--out", str(tmp_path), "--show-keys"])
+    assert refused.exit_code == 2
+    assert "has digests of keys only" in refused.output

@@ -1,0 +1,41 @@
+"""Failures that are no throttles: apart from throttles, by kind, most frequent first, in words."""
+
+import json
+
+from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
+from keyheat.numbers import percent
+from keyheat.pages.run.failures import MEANINGS, failure_table
+from keyheat.pages.run.load import load_run
+from keyheat.pages.run.page import write_report
+
+
+def with_failures(run_dir, kinds):
+    path = run_dir / "run.json"
+    manifest = json.loads(path.read_text())
+    manifest["totals"] |= {"errors": sum(kinds.values()), "errors_by_kind": kinds}
+    path.write_text(json.dumps(manifest))
+    return run_dir
+
+
+def test_nothing_failed_is_no_table(a_run):
+    assert failure_table(load_run(a_run())) is None
+
+
+def test_kinds_are_rows_with_what_they_mean(a_run):
+    run = load_run(with_failures(a_run(), {"cut_off": 3, "timeout": 40, "HTTP502": 3}))
+    table = failure_table(run)
+    assert [row[:2] for row in table.rows] == [("timeout", "40"), ("HTTP502", "3"), ("cut_off", "3")]
+    assert table.rows[0][3] == MEANINGS["timeout"]
+    assert table.rows[1][3] == ""
+    assert table.rows[0][2] == percent(40 / run.totals.attempts)
+
+
+def test_every_kind_of_a_transport_has_words():
+    kinds = {kind for _type, kind in KINDS} | {BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, RESET}
+    assert kinds <= set(MEANINGS)
+
+
+def test_the_table_is_on_the_page(a_run, generated_at):
+    page = write_report(with_failures(a_run(), {"connection_reset": 7}), generated_at).read_text()
+    assert "Requests that failed for another reason than a throttle" in page
+    assert "a write may or may not have been done" in page

@@ -1,0 +1,208 @@
+import json
+import re
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+
+from keyheat.pages import style
+from keyheat.pages.run.load import Run, load_run
+from keyheat.pages.run.page import render, write_report
+from keyheat.pages.samples.cases import CASES
+from keyheat.runfiles import CannotWrite, FileProblem
+from keyheat.runs.formats import read_diagnosis, read_evidence
+
+GOLDEN = Path(__file__).parent / "golden"
+HOSTILE = "</script><img src=x onerror=alert(1)>&\"'"
+OPTIONAL = ["evidence.json", "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"]
+NAMES = [case.name for case in CASES]
+
+
+def page(run_dir, generated_at):
+    """A report without plotly.js, which is 4.8 MB and not ours."""
+    return render(load_run(run_dir), generated_at, plotlyjs="/* plotly.js */")
+
+
+def figures(text):
+    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text, re.DOTALL)
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize("name", ["hotkey", "too-small"])
+def test_a_report_is_the_same_bytes_as_last_time(samples, generated_at, request, name):
+    golden = GOLDEN / f"{name}.html"
+    text = page(samples[name], generated_at)
+    if request.config.getoption("--update-golden"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8"), "run pytest --update-golden if the change is meant"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rendering_twice_gives_the_same_page(samples, generated_at, name):
+    assert page(samples[name], generated_at) == page(samples[name], generated_at)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_verdict_comes_before_everything_else(samples, generated_at, name):
+    text = page(samples[name], generated_at)
+    first = text.index('role="alert"') if name == "generator-bound" else text.index('id="verdict"')
+    assert first < text.index('id="evidence"') < text.index('id="capacity"') < text.index('id="advice"')
+
+
+def test_a_generator_bound_run_says_so_first(samples, generated_at):
+    text = page(samples["generator-bound"], generated_at)
+    assert "the load generator was the limit" in text[: text.index("<h1")]
+    assert "Not valid" in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_names_no_address(samples, generated_at, name):
+    """No link, style, script or picture to fetch; plotly.js is checked in the browser tests."""
+    text = page(samples[name], generated_at)
+    assert not re.findall(r"(?:src|href|action|data|poster)=[\"'](?!#)[^\"']*", text)
+    assert "url(" not in text
+    assert "default-src 'none'" in text
+
+
+@pytest.mark.parametrize("missing", OPTIONAL)
+def test_a_missing_file_is_named_and_the_rest_is_shown(a_run, generated_at, missing):
+    text = page(a_run(without=(missing,)), generated_at)
+    assert f"<code>{missing}</code> not in the run directory" in text
+    assert "Writes were throttled by a partition limit" in text
+
+
+def test_evidence_and_diagnosis_alone_make_a_report(samples, generated_at):
+    run = Run(
+        diagnosis=read_diagnosis(samples["hotkey"] / "diagnosis.json"),
+        evidence=read_evidence(samples["hotkey"] / "evidence.json"),
+    )
+    text = render(run, generated_at, plotlyjs="")
+    assert {"chart-seconds-0", "chart-minutes-0", "chart-keys"} <= figures(text)["figures"].keys()
+
+
+def test_the_diagnosis_alone_makes_a_report(a_run, generated_at):
+    text = page(a_run(without=tuple(OPTIONAL)), generated_at)
+    assert "Writes were throttled by a partition limit" in text
+    assert all(f"<code>{name}</code>" in text for name in OPTIONAL)
+
+
+def test_what_users_wrote_is_escaped_everywhere(a_run, generated_at):
+    run_dir = a_run()
+    for name in ("run.json", "evidence.json", "diagnosis.json", "keys.json"):
+        content = json.loads((run_dir / name).read_text())
+        (run_dir / name).write_text(json.dumps(spoiled(content)))
+    text = page(run_dir, generated_at)
+    assert "<img" not in text
+    assert text.count("</script>") == 3
+    assert "&lt;img" in text
+    drawn = json.dumps(figures(text)["figures"])
+    assert "<img" not in drawn
+
+
+def spoiled(content):
+    """Every free text replaced by hostile text."""
+    free = {
+        "question",
+        "name",
+        "shown",
+        "why",
+        "expected",
+        "action",
+        "because",
+        "checks",
+        "target",
+        "missing",
+        "python",
+    }
+    if isinstance(content, dict):
+        return {
+            key: [HOSTILE] if key in free and isinstance(value, list)
+            else HOSTILE if key in free and (value is None or isinstance(value, str))
+            else spoiled(value)
+            for key, value in content.items()
+        }  # fmt: skip
+    return [spoiled(value) for value in content] if isinstance(content, list) else content
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_valid_and_use_only_colours_that_have_a_dark_partner(samples, generated_at, name):
+    content = figures(page(samples[name], generated_at))
+    assert content["dark"] == style.dark_partners()
+    for made in content["figures"].values():
+        go.Figure(made)
+        colours = set(re.findall(r"#[0-9a-fA-F]{6}", json.dumps(made)))
+        assert colours <= set(style.LIGHT.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_chart_has_a_text_equivalent(samples, generated_at, name):
+    text = page(samples[name], generated_at)
+    for chart in figures(text)["figures"]:
+        summary = re.search(rf'id="{chart}-summary">([^<]*)<', text)
+        assert summary, chart
+        assert len(summary[1]) > 15
+        assert re.search(rf'id="{chart}" role="img" aria-label="[^"]+"', text)
+
+
+def test_element_ids_are_unique(samples, generated_at):
+    ids = re.findall(r'\bid="([^"]+)"', page(samples["hotkey"], generated_at))
+    assert len(ids) == len(set(ids))
+
+
+def test_write_report_leaves_one_whole_file(a_run, generated_at):
+    path = write_report(a_run(), generated_at)
+    assert path.name == "report.html"
+    assert path.stat().st_size < 6_000_000
+    assert not list(path.parent.glob("*.tmp"))
+    assert write_report(path.parent, generated_at + timedelta(days=1)).read_text() != ""
+
+
+def test_no_diagnosis_means_no_report(a_run, generated_at):
+    run_dir = a_run(without=("diagnosis.json",))
+    with pytest.raises(FileProblem):
+        write_report(run_dir, generated_at)
+    assert not (run_dir / "report.html").exists()
+
+
+def test_a_report_that_cannot_be_written_says_so(a_run, generated_at):
+    run_dir = a_run()
+    (run_dir / "report.html").mkdir()
+    with pytest.raises(CannotWrite, match=r"cannot write .*report\.html"):
+        write_report(run_dir, generated_at)
+    assert not list(run_dir.glob("*.tmp"))
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    """https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio"""
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colours", [style.LIGHT, style.DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("role", ["ink", "muted", "accent", "partition", "good", "ceiling"])
+def test_text_is_readable_on_the_page_and_on_cards(colours, role):
+    assert min(contrast(colours[role], colours[ground]) for ground in ("page", "card")) >= 4.5
+
+
+@pytest.mark.parametrize("colours", [style.LIGHT, style.DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("role", ["partition", "table", "max_on_demand", "undetermined", "accent"])
+def test_marks_stand_out_from_the_page(colours, role):
+    assert contrast(colours[role], colours["page"]) >= 2.8
+
+
+def test_keys_of_the_table_are_not_taken_for_those_of_an_index(samples, generated_at):
+    run = load_run(samples["hotkey"])
+    verdict = run.diagnosis.verdict.model_copy(update={"resource": "by-country"})
+    of_index = replace(run, diagnosis=run.diagnosis.model_copy(update={"verdict": verdict}))
+    said = "Which keys of index by-country the writes met on is not recorded."
+    assert said in render(of_index, generated_at, plotlyjs="")
+    assert "is not recorded" not in render(run, generated_at, plotlyjs="")

@@ -1,0 +1,128 @@
+"""The page of a regress: the worst first, intervals where they belong, links that lead to the runs."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from keyheat.pages.charts.intervals import EDGE, WIDTH, interval_of, strip_of
+from keyheat.pages.regress.page import link_to, render, write_regression
+from keyheat.regression.finding import Gate
+from keyheat.regression.outcome import Outcome
+from keyheat.regression.words import headline
+from tests.pages.axe import violations
+from tests.regression.outcomes import FORCED, OUTCOMES, REGRESSED, a_case, a_finding, an_outcome
+
+AT = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
+MIDDLE = WIDTH / 2
+QUARTER = (MIDDLE - EDGE) / 4  # of one side: a least effect
+
+
+def text_of(outcome: Outcome) -> str:
+    return render(outcome, Path("/runs"), AT).replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_every_outcome_has_a_page_that_fetches_nothing(name: str) -> None:
+    page = text_of(OUTCOMES[name])
+    assert "<script" not in page
+    assert "src=" not in page
+    if name != "hostile":
+        assert headline(OUTCOMES[name]) in page
+
+
+def test_gates_that_failed_stand_first() -> None:
+    page = text_of(REGRESSED)
+    decided = re.findall(r'<td class="decision">([^<]+)</td>', page)
+    assert decided == ["worse", "missing", "cannot be told", "as good"]
+    assert "Nothing to measure: units_per_operation.read." in page
+    assert "902 units/s" in page
+    assert "-12 % to -8 %" in page
+
+
+def test_what_was_forced_is_said() -> None:
+    assert "<b>Forced.</b>" in text_of(FORCED)
+    assert "table.provisioned.write" in text_of(FORCED)
+    assert "<b>Forced.</b>" not in text_of(REGRESSED)
+
+
+def test_what_is_worse_is_on_the_left_whichever_way_the_measure_goes() -> None:
+    fewer = interval_of(a_finding(change=-0.1, low=-0.15, high=-0.05))  # twice the least effect
+    slower = interval_of(a_finding(gate=Gate(measure="p99_ms", least_effect=0.05), change=0.1, low=0.05,
+                                   high=0.15))  # fmt: skip
+    assert fewer is not None
+    assert slower is not None
+    for one in (fewer, slower):
+        assert (one.low, one.at, one.high) == (
+            pytest.approx(MIDDLE - 3 * QUARTER), pytest.approx(MIDDLE - 2 * QUARTER),
+            pytest.approx(MIDDLE - QUARTER),
+        )  # fmt: skip
+        assert one.zone == (MIDDLE - QUARTER, MIDDLE + QUARTER)
+        assert one.beyond is None
+
+
+@pytest.mark.parametrize(("change", "side"), [(-0.5, "left"), (0.5, "right"), (float("inf"), "right")])
+def test_what_lies_far_out_is_an_arrow_at_the_end(change: float, side: str) -> None:
+    one = interval_of(a_finding(change=change, low=None, high=None))
+    assert one is not None
+    assert one.beyond == side
+    assert one.at == (EDGE if side == "left" else WIDTH - EDGE)
+
+
+def test_a_gate_without_a_change_has_no_drawing() -> None:
+    assert interval_of(a_finding(change=None)) is None
+    exact = interval_of(a_finding(gate=Gate(measure="shards_needed"), change=0.0, low=None, high=None))
+    assert exact is not None
+    assert (exact.zone, exact.at) == (None, MIDDLE)
+
+
+def test_every_run_is_a_point() -> None:
+    strip = strip_of([1.0, 2.0], [3.0], "p99_ms")
+    assert strip is not None
+    assert len(strip.before) == 2
+    assert strip.before[0] < strip.before[1] < strip.after[0]
+    assert strip.said == "before 1 ms, 2 ms; now 3 ms"
+    assert strip_of([], [], "p99_ms") is None
+    alike = strip_of([5.0], [5.0], "p99_ms")
+    assert alike is not None
+    assert alike.before == alike.after
+
+
+@pytest.mark.parametrize(
+    ("url", "link"),
+    [
+        ("file:///runs/s7/hotkey/1", "hotkey/1"),
+        ("file:///runs/s%207/b%23", "../s%207/b%23"),
+        ("https://example.com/runs/1", "https://example.com/runs/1"),
+        ("s3://bucket/runs/1", None),
+        ("javascript:alert(1)", None),
+    ],
+)
+def test_links_lead_to_the_runs(url: str, link: str | None) -> None:
+    assert link_to(url, Path("/runs/s7")) == link
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1100, 360])
+def test_it_is_readable_everywhere(visit, tmp_path: Path, dark: bool, width: int) -> None:  # type: ignore[no-untyped-def]
+    case = a_case(report=(tmp_path / "hotkey" / "1" / "report.html").as_uri())
+    outcome = an_outcome("regressed", findings=REGRESSED.findings, cases=(case, a_case("sharded")))
+    address = write_regression(tmp_path / "regression.html", outcome, AT).as_uri()
+    page = visit(address, width=width, dark=dark)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert (page.wrong, page.fetched) == ([], [address])
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("svg.line").count() == 5
+    assert page.locator("a", has_text="report").first.get_attribute("href") == "hotkey/1/report.html"
+    assert violations(page) == []
+
+
+@pytest.mark.browser
+def test_hostile_words_are_words(visit, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    page = visit(write_regression(tmp_path / "regression.html", OUTCOMES["hostile"], AT).as_uri(), width=360)
+    assert page.wrong == []
+    assert page.locator("script").count() == 0
+    assert "<script>x</script>" in page.locator("#verdict").text_content()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,376 @@
+"""The index of runs: what is found, what is told of it, which runs are compared, and how small it stays."""
+
+import json
+import os
+from dataclasses import replace
+from platform import node
+from time import time
+
+import psutil
+import pytest
+
+from keyheat.pages.runs.content import content_of
+from keyheat.pages.runs.found import Found, Problem, Search
+from keyheat.pages.runs.history import Recall
+from keyheat.pages.runs.index import Runs, render_runs, write_runs
+from keyheat.pages.runs.rows import Place, Remembered, rows_of
+from keyheat.pages.runs.trends import MOST, trends_of
+from keyheat.regression.finding import Finding, Gate
+from keyheat.regression.history import History
+from keyheat.runs.underway import Underway, write_underway
+from tests.made_runs import FIRST, started, summary, written
+
+
+def signs(**more):
+    own = psutil.Process()
+    here = {"host": node(), "pid": own.pid, "born_s": own.create_time()}
+    return Underway(**{"at_s": 1_000.0, "phase": "loading", "elapsed_s": 5.0, **here, **more})
+
+
+def found(folder, now_s=1_001.0):
+    runs, problems = Search().look([folder], now_s)
+    return {run.folder.name: run for run in runs}, problems
+
+
+def made(summaries, folder):
+    """Rows of runs that are in a folder, without the folder."""
+    return rows_of(
+        Found(folder=folder / str(number), state="done", summary=one, report=True)
+        for number, one in enumerate(summaries)
+    )
+
+
+def content(rows, problems=()):
+    return content_of(rows, trends_of(rows), problems, place=lambda row: "here", link=lambda row: None)
+
+
+# ---- what is found
+
+
+def test_runs_are_found_however_they_are_nested_and_nothing_below_one(tmp_path):
+    written(tmp_path / "one", summary())
+    written(tmp_path / "suite" / "case" / "two", summary())
+    written(tmp_path / "one" / "inner", summary())
+    written(tmp_path / ".hidden" / "three", summary())
+    (tmp_path / "again").symlink_to(tmp_path)
+    runs, problems = found(tmp_path)
+    assert (set(runs), problems) == ({"one", "two"}, [])
+    assert runs["one"].table == "table-of-hotkey"
+
+
+def test_a_tree_that_is_too_deep_is_said(tmp_path):
+    written(tmp_path.joinpath(*"abcdefgh") / "run", summary())
+    runs, problems = found(tmp_path)
+    assert runs == {}
+    assert [problem.why for problem in problems] == ["is not searched: it is 6 folders down"]
+
+
+def test_what_cannot_be_read_is_told_and_ends_nothing(tmp_path):
+    written(tmp_path / "good", summary())
+    damaged = started(tmp_path / "damaged", "x")
+    (damaged / "run.json").write_text("{")
+    unsaid = tmp_path / "no-manifest"
+    unsaid.mkdir()
+    (unsaid / "diagnosis.json").write_text("{}")
+    runs, problems = found(tmp_path)
+    assert set(runs) == {"good"}
+    assert {problem.place.name for problem in problems} == {"damaged", "no-manifest"}
+    assert "not whole JSON" in next(one.why for one in problems if one.place == damaged)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_is_closed_is_told(tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    assert "cannot be read" in found(tmp_path)[1][0].why
+
+
+def test_a_file_that_is_gone_or_a_link_to_nowhere_hides_no_run(tmp_path):
+    folder = written(tmp_path / "run", summary(), report=False)
+    (folder / "report.html").symlink_to(tmp_path / "nowhere.html")
+    runs, problems = found(tmp_path)
+    assert (set(runs), problems, runs["run"].report) == ({"run"}, [], False)
+
+
+def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
+    assert found(tmp_path / "later") == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("status", "alive", "state"),
+    [
+        ("running", signs(), "under way"),
+        ("finished", signs(phase="collecting"), "under way"),
+        ("running", None, "never ended"),
+        ("running", signs(pid=2**22 + 1), "never ended"),
+        ("running", signs(born_s=1.0), "never ended"),  # its number is another process's by now
+        ("running", signs(host="elsewhere"), "under way"),
+        ("running", signs(host="elsewhere", at_s=900.0), "never ended"),
+        ("interrupted", None, "not analyzed"),
+    ],
+)
+def test_how_far_a_run_has_come(tmp_path, status, alive, state):
+    folder = started(tmp_path / "run", "hotkey", status=status)
+    if alive is not None:
+        write_underway(folder, alive)
+    (run,) = found(tmp_path)[0].values()
+    assert run.state == state
+    (row,) = rows_of([run])
+    assert (row.scenario, row.table, row.tone) == ("hotkey", "table-of-hotkey", "idle")
+
+
+def test_only_what_has_changed_is_read_again(tmp_path):
+    for name in ("one", "two"):
+        written(tmp_path / name, summary(name))
+    read = []
+    search = Search(lambda places: read.extend(places) or places)
+    search.look([tmp_path], 0.0)
+    first = search.look([tmp_path], 0.0)[0]
+    assert len(read) == 2
+    written(tmp_path / "two", summary("another"))
+    again = search.look([tmp_path], 0.0)[0]
+    assert (again[0] is first[0], again[1].summary.scenario) == (True, "another")
+    assert len(read) == 3
+
+
+# ---- rows and the history
+
+
+def remembered(one, place=0, **more):
+    where = Place(suite="nightly", case=one.scenario, session="1", repetition=place, **more)
+    return Remembered(summary=one, url=f"s3://runs/{place}", place=where)
+
+
+def test_a_run_that_the_history_knows_too_is_there_once(tmp_path):
+    folder = written(tmp_path / "a b", summary())
+    known = replace(remembered(summary()), url=folder.as_uri())
+    (row,) = rows_of(found(tmp_path)[0].values(), [known])
+    assert (row.folder, row.place.suite, row.report) == (folder, "nightly", True)
+    both = rows_of(found(tmp_path)[0].values(), [remembered(summary(hours=2))])
+    assert [(row.folder, row.url) for row in both] == [(None, "s3://runs/0"), (folder, None)]
+
+
+def test_simulated_runs_stand_in_the_order_in_which_they_were_made(tmp_path):
+    """Their own clock begins at the same moment each time."""
+    for number, name in enumerate(("second", "first", "third")):
+        folder = written(tmp_path / name, summary(target="simulated", accepted=1_000 + number))
+        made_s = {"first": 1e9, "second": 2e9, "third": 3e9}[name]
+        os.utime(folder / "run.json", (made_s, made_s))
+    known = [replace(remembered(summary(target="simulated"), place=9), at_s=2.5e9)]
+    found_ones = rows_of(found(tmp_path)[0].values(), known)
+    assert [row.started_s for row in found_ones] == [3e9, 2.5e9, 2e9, 1e9]
+    (trend,) = trends_of(found_ones)
+    assert [row.folder.name if row.folder else "kept" for row in trend.rows] == [
+        "first",
+        "second",
+        "kept",
+        "third",
+    ]
+
+
+def history_of(path, verdicts):
+    with History.open(path, lambda: FIRST) as history:
+        for number, verdict in enumerate(verdicts):
+            session = history.begin("nightly", "digest")
+            for repetition in (0, 1):
+                one = summary(hours=10 * number + repetition, accepted=1_000 - 100 * number)
+                url = f"file:///gone/{number}/{repetition}"
+                history.add(session, case="hotkey", repetition=repetition, summary=one, folder_url=url)
+            gate = Gate(measure="accepted_units_per_s.write")
+            worse = Finding(
+                case="hotkey", gate=gate, decision="worse", before=1_000.0, after=800.0, because="less"
+            )
+            history.end(session, verdict=verdict, findings=(worse,) if verdict == "regressed" else ())
+
+
+def test_the_history_says_what_is_baseline_and_what_became_worse(tmp_path):
+    path = tmp_path / "history.sqlite"
+    history_of(path, ["good", "good", "regressed"])
+    recall = Recall(path, lambda: FIRST)
+    memory = recall.look()
+    (trend,) = trends_of(rows_of([], memory[0]))
+    series = {one.measure.name: one for one in trend.series}
+    accepted = series["accepted_units_per_s.write"]
+    assert (accepted.baseline, accepted.worse) == (900.0, (4, 5))
+    assert series["p99_ms"].worse == ()
+    assert trend.worse
+    assert recall.look() is memory
+    history_of(path, ["good"])
+    assert len(recall.look()[0]) == 8
+
+
+def test_a_history_that_cannot_be_read_is_told(tmp_path):
+    path = tmp_path / "history.sqlite"
+    path.write_bytes(b"no database" * 100)
+    (runs, (problem,)) = Recall(path, lambda: FIRST).look()
+    assert (runs, problem.place) == ((), path)
+    assert Recall(tmp_path / "none", lambda: FIRST).look() == ((), ())
+    assert not (tmp_path / "none").exists()
+
+
+# ---- trends
+
+
+def test_only_runs_of_one_setup_are_compared(tmp_path):
+    trends = trends_of(
+        made(
+            [
+                *(summary(hours=hour) for hour in range(3)),
+                *(summary(hours=hour, machine="another") for hour in range(3, 5)),
+                summary(hours=5, target="aws"),
+                *(summary("sharded", hours=hour, valid=False) for hour in range(6, 9)),
+            ],
+            tmp_path,
+        )
+    )
+    assert [(trend.scenario, trend.target, len(trend.rows)) for trend in trends] == [
+        ("hotkey", "local table", 2),
+        ("hotkey", "local table", 3),
+    ]
+    assert all("2 cores" in trend.says for trend in trends)
+
+
+def levels(before, after, at=12):
+    return [before if hour < at else after for hour in range(24)]
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after", "worse"),
+    [
+        ("accepted", 1_000.0, 850.0, True),
+        ("accepted", 850.0, 1_000.0, False),
+        ("share", 0.1, 0.2, True),
+        ("p99_ms", 9.0, 5.0, False),
+    ],
+)
+def test_a_change_is_marked_where_it_happened(tmp_path, field, before, after, worse):
+    made_runs = [
+        summary(hours=hour, **{field: value * (1 + hour % 3 / 500)})
+        for hour, value in enumerate(levels(before, after))
+    ]
+    (trend,) = trends_of(made(made_runs, tmp_path))
+    (series,) = [one for one in trend.series if one.changes]
+    (change,) = series.changes
+    assert (change.at, series.is_worse(change), trend.worse) == (12, worse, worse)
+    assert change.after == pytest.approx(after, rel=0.01)
+
+
+def test_a_change_below_what_anybody_cares_for_is_none(tmp_path):
+    shares = [summary(hours=hour, share=value) for hour, value in enumerate(levels(0.0001, 0.0015))]
+    assert all(not one.changes for one in trends_of(made(shares, tmp_path))[0].series)
+
+
+def test_a_measure_that_some_runs_lack_is_a_gap(tmp_path):
+    half = [summary(hours=hour, p99_ms=None if hour < 2 else 9.0) for hour in range(20)]
+    (trend,) = trends_of(made(half, tmp_path))
+    series = {one.measure.name: one for one in trend.series}
+    assert series["p99_ms"].values[:3] == (None, None, 9.0)
+    assert "accepted_units_per_s.read" not in series
+
+
+def test_a_trend_goes_over_the_newest(tmp_path):
+    (trend,) = trends_of(made([summary(hours=hour) for hour in range(MOST + 5)], tmp_path))
+    assert (len(trend.rows), trend.left_out) == (MOST, 5)
+    assert trend.rows[-1].started_s > trend.rows[0].started_s
+
+
+# ---- the page
+
+
+def test_the_sentence_says_what_became_worse(tmp_path):
+    worse = [summary("b", hours=hour, accepted=value) for hour, value in enumerate(levels(1_000.0, 700.0))]
+    same = [summary("a", hours=hour) for hour in range(3)]
+    assert content(made(worse + same, tmp_path))["sentence"] == "27 runs of 2 scenarios: b became worse."
+    assert content(made(same, tmp_path))["sentence"] == "3 runs of 1 scenario: nothing became worse."
+    assert content(made(same[:1], tmp_path))["sentence"] == "1 run of 1 scenario."
+    assert content(())["sentence"] == "No run yet."
+
+
+def test_two_thousand_runs_are_half_a_megabyte(tmp_path):
+    names = [f"scenario-{number}" for number in range(12)]
+    everything = made(
+        [summary(names[hour % 12], hours=hour, accepted=1_000 + hour % 7 / 3) for hour in range(2_000)],
+        tmp_path,
+    )
+    text = render_runs(content(everything), "here", FIRST)
+    assert len(text) < 600_000
+    assert "src=" not in text
+    assert "connect-src" not in text  # it may not even ask
+
+
+def test_nothing_in_a_run_becomes_markup(tmp_path):
+    name = "</script><img src=x onerror=alert(1)>"
+    text = render_runs(
+        content(made([summary(name)], tmp_path), [Problem(place=tmp_path / name, why=name)]), name, FIRST
+    )
+    assert "<img" not in text
+    assert text.count("</script>") == 2
+
+
+def test_links_are_relative_to_the_page(tmp_path):
+    folder = written(tmp_path / "runs" / "a b", summary())
+    written(tmp_path / "runs" / "without", summary(hours=-1), report=False)
+    runs = Runs(rows=rows_of(found(tmp_path)[0].values()), problems=(), folders=(tmp_path,))
+    path = tmp_path / "pages" / "runs.html"
+    write_runs(path, runs, FIRST)
+    text = path.read_text()
+    data = json.loads(text.split('id="content">')[1].split("</script>")[0])
+    assert data["columns"]["link"] == ["../runs/a%20b/report.html", None]
+    assert data["columns"]["folder"][0] == str(folder)
+
+
+# ---- the verb
+
+
+def test_the_verb_writes_the_page_into_the_folder(verb, tmp_path):
+    written(tmp_path / "one", summary())
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "run.json").write_text("{")
+    said = verb("runs", tmp_path)
+    assert (said.code, said.says("1 run: ")) == (0, True)
+    assert "not whole JSON" in said.err
+    assert (tmp_path / "runs.html").exists()
+    quiet = verb("runs", tmp_path, "--quiet")
+    assert (quiet.code, quiet.out) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["[red] runs", "a[", "b [x] \\"])
+def test_the_verb_says_a_path_as_it_is(verb, tmp_path, monkeypatch, name):
+    """A name in brackets is no colour, and is not left out."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / name / "one", summary())
+    assert verb("runs", tmp_path / name).out == f"1 run: {name}/runs.html\n"
+    closing = tmp_path / name / "[" / "red]"  # "[/red]" would end a colour that nobody began
+    closing.mkdir(parents=True)
+    assert verb("runs", tmp_path / name, "--out", closing / "x.html").code == 0
+
+
+def test_the_verb_tells_programs(verb, tmp_path):
+    written(tmp_path / "one", summary())
+    started(tmp_path / "two", "sharded")
+    told = json.loads(verb("runs", tmp_path, "--json").out)
+    assert told["format"] == "keyheat.index/1"
+    by_name = {run["scenario"]: run for run in told["runs"]}
+    assert by_name["hotkey"]["summary"]["constraint"] == "partition"
+    assert (by_name["sharded"]["state"], by_name["sharded"]["summary"]) == ("never ended", None)
+    assert not (tmp_path / "runs.html").exists()
+    both = verb("runs", tmp_path, "--json", "--out", tmp_path / "all.html")  # JSON, and nothing beside it
+    assert (json.loads(both.out), (tmp_path / "all.html").exists()) == (told, True)
+
+
+def test_the_verb_says_what_to_do_first(verb, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert verb("runs").code == 0
+    assert "keyheat simulate hotkey" in (tmp_path / "reports" / "out" / "runs.html").read_text()
+    said = verb("runs", "nowhere")
+    assert (said.code, "no such folder: nowhere" in said.err) == (2, True)
+
+
+def test_a_run_that_is_gone_the_next_moment_is_no_problem(tmp_path):
+    folder = started(tmp_path / "run", "hotkey")
+    write_underway(folder, signs(at_s=time()))
+    search = Search()
+    assert search.look([tmp_path], time())[0][0].state == "under way"
+    for file in folder.iterdir():
+        file.unlink()
+    assert search.look([tmp_path], time()) == ([], [])

@@ -1,0 +1,75 @@
+import pytest
+
+from keyheat.pages.run.facts import Facts
+from keyheat.pages.run.record import Resource
+from keyheat.pages.run.sentences import verdict_sentence
+from keyheat.runs.formats import HotKey, Verdict
+
+KEY = HotKey(key="sha256:1f3a", share=0.9, throttles=2460, units_per_s=1803.0)
+
+
+def facts(index=None, direction="write", **more):
+    numbers = {
+        "start_s": 0.0, "end_s": 60.0, "consumed_per_s": 1120.0, "asked_per_s": 1900.0,
+        "provisioned_per_s": 4000.0, "max_on_demand_per_s": None, "throttles": 2460,
+        "of_constraint": 2460, "attempts": 10_000,
+        "ceiling_per_s": 1000.0, "hot_key": KEY,
+    }  # fmt: skip
+    return Facts(resource=Resource(index, direction), **{**numbers, **more})
+
+
+def verdict(constraint, *, valid=True):
+    return Verdict(constraint=constraint, grade="reason", confidence=1, valid=valid, because=())
+
+
+@pytest.mark.parametrize(
+    ("constraint", "numbers", "sentence"),
+    [
+        ("partition", {},
+         "Writes were throttled by a partition limit: one key asked for 1,800 WCU/s where a partition admits "
+         "1,000; the table used 28 % of its 4,000 WCU."),
+        ("partition", {"hot_key": None},
+         "Writes were throttled by a partition limit (1,000 WCU/s on any one partition); "
+         "the table used 28 % of its 4,000 WCU."),
+        ("partition", {"provisioned_per_s": None, "index": "by_country"},
+         "Writes were throttled by a partition limit of index by_country (1,000 WCU/s on any one of its "
+         "partitions); index by_country as a whole consumed 1,120 WCU/s."),
+        ("partition", {"direction": "read", "ceiling_per_s": 3000.0, "consumed_per_s": None},
+         "Reads were throttled by a partition limit (3,000 RCU/s on any one partition)."),
+        ("table", {"provisioned_per_s": 100.0},
+         "Writes were throttled because the table itself was too small: it was asked for 1,900 WCU/s and is "
+         "provisioned for 100."),
+        ("table", {"provisioned_per_s": None},
+         "Writes were throttled because the table itself was too small."),
+        ("max_on_demand", {"max_on_demand_per_s": 500.0},
+         "Writes were throttled by the on-demand maximum set on the table: it allows 500 WCU/s and was asked "
+         "for 1,900 WCU/s."),
+        ("account", {},
+         "Writes were throttled by the account's limit for one table; the table consumed 1,120 WCU/s."),
+        ("undetermined", {},
+         "Writes were throttled 2,460 times, and the evidence does not say whether by a "
+         "partition or by the table."),
+        ("undetermined", {"throttles": 0},
+         "The evidence is not enough to say whether anything was throttled."),
+        ("none", {},
+         "Nothing was throttled: 1,120 WCU/s went through, 28 % of the table's 4,000 WCU."),
+        ("none", {"consumed_per_s": None}, "Nothing was throttled."),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_said_in_one_sentence(constraint, numbers, sentence):
+    assert verdict_sentence(verdict(constraint), facts(**numbers), generator_bound=False) == sentence
+
+
+def test_a_generator_bound_run_says_nothing_about_the_table():
+    said = verdict_sentence(verdict("partition", valid=False), facts(), generator_bound=True)
+    assert said == "This run says nothing about the table: the load generator was the limit, not DynamoDB."
+
+
+def test_an_invalid_run_is_not_judged():
+    said = verdict_sentence(verdict("undetermined", valid=False), facts(), generator_bound=False)
+    assert said == "This run cannot be judged: what is needed to judge it is missing."
+
+
+def test_a_run_that_mostly_failed_is_not_judged():
+    said = verdict_sentence(verdict("partition", valid=False), facts(), generator_bound=False)
+    assert said == "This run cannot be judged: most of its requests failed, and not by throttling."

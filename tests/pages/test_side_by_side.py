@@ -1,0 +1,143 @@
+"""Several runs on one page: every measure a row, every run a column, on the same axes."""
+
+import json
+import re
+
+import pytest
+
+from keyheat.pages.charts.multiples import multiples
+from keyheat.pages.series.columns import Column, dollars, groups_of
+from keyheat.pages.series.side_by_side import answer_of, render, write_comparison
+from keyheat.plan.prices import load_prices
+from keyheat.runfiles import CannotWrite
+
+NAMES = ("hotkey", "sharded", "too-small")
+
+
+@pytest.fixture(scope="module")
+def prices():
+    return load_prices()
+
+
+@pytest.fixture
+def columns(samples, prices):
+    return [Column.of_run(samples[name], prices) for name in NAMES]
+
+
+def cells(columns):
+    """Measure -> what the table says of each run."""
+    return {row.name: row.cells for group in groups_of(columns) for row in group.rows}
+
+
+def test_every_measure_is_a_row(columns):
+    found = cells(columns)
+    assert found["Limited by"] == ("Partition limit", "No throttles", "Table capacity")
+    assert found["Expected"] == ("as expected", "as expected", "expected partition")
+    assert found["Accepted writes"][1] == "2,000 WCU/s"
+    assert [cell.endswith("%") for cell in found["Throttled, of the writes"]] == [True] * 3
+    assert found["Throttling ended after"] == ("not in 2 min", "no throttles", "not in 2 min")
+    assert found["First throttle after"][1] == "no throttles"
+    assert all(cell.endswith(" ms") for cell in found["PutItem, service time, p99"])
+    assert found["A million writes, on-demand"] == ("$0.625",) * 3
+
+
+def test_what_no_run_has_is_no_row_and_what_one_lacks_is_a_dash(samples, prices, a_run):
+    assert "RCU per whole read" not in cells([Column.of_run(samples["hotkey"], prices)])
+    counting = a_run("sharded")
+    change(counting, counted={"reads.units": 90.0, "reads.checked": 20.0, "orders.placed": 4.0})
+    found = cells([Column.of_run(samples["hotkey"], prices), Column.of_run(counting, prices)])
+    assert found["RCU per whole read"] == ("–", "4.5")
+    assert found["orders placed"] == ("–", "4")
+
+
+def test_wrong_reads_and_surprises_are_marked(a_run, prices):
+    run = a_run("too-small")
+    change(run, counted={"reads.missing": 1.0, "reads.duplicate": 0.0})
+    wrong = [row.name for g in groups_of([Column.of_run(run, prices)]) for row in g.rows if any(row.wrong)]
+    assert wrong == ["Expected", "items that were written and not found"]
+
+
+def test_the_small_charts_share_their_axes(columns):
+    charts = multiples(columns)
+    assert len({tuple(chart.figure.layout.yaxis.range) for chart in charts}) == 1
+    assert len({tuple(chart.figure.layout.xaxis.range) for chart in charts}) == 1
+    assert [len(chart.figure.data) for chart in charts] == [2, 1, 2]  # nothing throttled has no red
+    assert "none throttled" in charts[1].summary
+
+
+def test_the_answer_counts_what_was_expected(columns):
+    answer = answer_of(columns)
+    assert (answer.chip, answer.role) == ("2 of 3 as expected", "undetermined")
+    assert answer.sentence == "hotkey: partition limit; sharded: no throttles; too-small: table capacity."
+    assert answer_of(columns[:2]).chip == "All as expected"
+
+
+def test_the_page_is_whole_and_needs_nothing(samples, prices, generated_at, tmp_path):
+    folder = samples["hotkey"].parent
+    path = tmp_path / "compare.html"
+    assert write_comparison(path, [samples[name] for name in NAMES], prices, generated_at)
+    text = path.read_text()
+    assert text.count("<article") == 3
+    assert text.count('<th scope="col" class="n">') == 3
+    assert "list prices of us-east-1, 2026-08-13" in text.replace("\u00a0", " ")
+    links = re.findall(r'href="([^"]*report\.html)"', text)
+    assert [(tmp_path / link).resolve() for link in links] == [
+        folder / name / "report.html" for name in NAMES
+    ]
+
+
+def test_a_run_that_cannot_be_read_has_a_column_and_a_reason(samples, prices, generated_at, tmp_path):
+    folders = [samples["hotkey"], tmp_path / "<i>gone</i>"]
+    assert not write_comparison(tmp_path / "page.html", folders, prices, generated_at)
+    text = (tmp_path / "page.html").read_text()
+    assert "diagnosis.json is missing" in text
+    assert "<i>gone" not in text
+
+
+def test_an_invalid_run_is_said_first(samples, prices, generated_at, tmp_path):
+    folders = [samples["sharded"], samples["generator-bound"]]
+    answer = answer_of([Column.of_run(folder, prices) for folder in folders])
+    assert (answer.chip, answer.role) == ("1 run not valid", "invalid")
+    assert answer.warnings == (
+        "generator-bound: the run says nothing about its table; the load generator was the limit.",
+    )
+    assert not write_comparison(tmp_path / "page.html", folders, prices, generated_at)
+
+
+def test_runs_of_other_scales_are_not_to_be_held_against_each_other(samples, a_run, prices):
+    other = a_run("sharded")
+    change(other, scale=0.1)
+    columns = [Column.of_run(samples["sharded"], prices), Column.of_run(other, prices)]
+    assert any("different scales" in warning for warning in answer_of(columns).warnings)
+
+
+def test_the_same_files_make_the_same_bytes(columns, prices, generated_at, tmp_path):
+    pages = {
+        render(columns, answer_of(columns), prices, tmp_path, generated_at, plotlyjs="") for _ in range(2)
+    }
+    assert len(pages) == 1
+
+
+def test_a_run_without_seconds_has_no_chart_and_keeps_its_verdict(a_run, prices, generated_at, tmp_path):
+    column = Column.of_run(a_run("hotkey", without=("seconds.parquet",)), prices)
+    assert multiples([column]) == (None,)
+    assert cells([column])["Limited by"] == ("Partition limit",)
+
+
+def test_a_page_that_cannot_be_written_says_so(samples, prices, generated_at, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CannotWrite):
+        write_comparison(tmp_path / "file" / "page.html", [samples["hotkey"]], prices, generated_at)
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"), [(None, "–"), (0.625, "$0.625"), (12.345, "$12.3"), (0.0123, "$0.0123"), (0, "$0")]
+)
+def test_dollars_in_three_digits(amount, said):
+    assert dollars(amount) == said
+
+
+def change(run_dir, **fields):
+    """Change fields of a run's manifest."""
+    manifest = json.loads((run_dir / "run.json").read_text())
+    (run_dir / "run.json").write_text(json.dumps(manifest | fields))

@@ -1,0 +1,116 @@
+"""Which limits are asked for more than they have, before anything is sent."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from keyheat.model.resources import Direction, Throughput
+from keyheat.plan.expected import expected
+from keyheat.plan.foretold import Foretold, foretold, provisioned_per_s, spent_at
+from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, unknown_quotas
+from keyheat.plan.sent import Side
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+SHIPPED = sorted(path.stem for path in SCENARIOS.glob("*.toml"))
+W = Direction.WRITE
+
+
+def told(scenario: Scenario, quotas: Quotas = DEFAULT_QUOTAS, scale: float | None = None) -> list[Foretold]:
+    scale = scenario.local.scale if scale is None else scale
+    sent = expected(scenario, folder=SCENARIOS, scale=scale)
+    assert sent is not None
+    return list(foretold(scenario, sent, quotas=quotas, scale=scale))
+
+
+def shipped(name: str, **table: Any) -> Scenario:
+    raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json")
+    raw["table"] = {key: value for key, value in (raw["table"] | table).items() if value is not None}
+    return scenario_from_dict(raw, name)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_scenario_is_foretold_as_it_expects(name: str) -> None:
+    """Auto scaling, which is not foretold, would be in time for one of them."""
+    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    found = {one.constraint for one in told(scenario)}
+    if name == "auto-scaling-ramp":
+        assert found == {"table"}
+    else:
+        assert found == ({scenario.expects} if scenario.expects != "none" else set())
+
+
+def test_a_limit_is_named_with_what_is_asked_of_it() -> None:
+    (one,) = told(shipped("country-index"))
+    assert (one.constraint, one.name, one.index, one.direction) == ("partition", "index by-country", True, W)
+    assert (one.asked_per_s, one.limit_per_s) == (pytest.approx(2_499, abs=1), 1_000)
+
+
+def test_a_burst_lasts_for_300_seconds_of_what_was_provisioned() -> None:
+    (one,) = told(shipped("too-small"))
+    assert (one.constraint, one.from_s) == ("table", 15)  # 12,000 units saved, 760 too many each second
+    assert (one.asked_per_s, one.limit_per_s) == (pytest.approx(800), 40)
+
+
+def test_what_is_asked_for_is_that_of_the_peak_and_not_of_the_quiet_after_it() -> None:
+    raw = load_scenario(SCENARIOS / "too-small.toml").model_dump(mode="json")
+    steps = [{"per_s": 800, "for_s": 30}, {"per_s": 1, "for_s": 1_000}]
+    raw["load"] |= {"duration_s": 1_030, "arrivals": "constant", "shape": {"kind": "steps", "steps": steps}}
+    (one,) = told(scenario_from_dict(raw, "spike"))
+    assert (one.from_s, one.asked_per_s) == (15, pytest.approx(800))
+
+
+@pytest.mark.parametrize(
+    ("asked", "rates", "second"),
+    [
+        ([10.0] * 100, [10.0] * 100, None),
+        ([0.0] * 5, [1.0] * 5, None),
+        ([302.0, 1.0], [1.0, 1.0], 0),
+        ([301.0, 1.0, 1.0, 2.0], [1.0] * 4, 3),
+        ([301.0, 0.0, 2.0], [1.0] * 3, None),  # what was saved again in between is there
+        ([100.0, 100.0], [np.inf, 1.0], None),
+    ],
+)
+def test_saved_capacity_is_spent(asked: list[float], rates: list[float], second: int | None) -> None:
+    assert spent_at(np.array(asked), np.array(rates)) == second
+
+
+def test_capacity_follows_the_timeline_and_ends_with_a_switch() -> None:
+    scenario = load_scenario(SCENARIOS / "on-demand-switch.toml")
+    rates = provisioned_per_s(scenario, Side(scenario.table.name, None, W), 120)
+    assert rates is not None
+    assert (rates[44], rates[45]) == (40, np.inf)
+    lowered = load_scenario(SCENARIOS / "scale-down.toml")
+    rates = provisioned_per_s(lowered, Side(lowered.table.name, None, W), 120)
+    assert rates is not None
+    assert rates[0] > rates[119]
+
+
+def test_a_maximum_of_ones_own_is_one_more_limit() -> None:
+    scenario = shipped(
+        "hotkey", billing_mode="PAY_PER_REQUEST", provisioned=None, max_on_demand={"write": 1_500}
+    )
+    maximum = told(scenario)[-1]
+    assert (maximum.constraint, maximum.limit_per_s) == ("max_on_demand", 1_500)
+    assert maximum.asked_per_s == pytest.approx(2_000)
+
+
+def test_the_quota_of_a_table_counts_its_indexes() -> None:
+    raw = load_scenario(SCENARIOS / "country-index-sharded.toml").model_dump(mode="json")
+    for owner in (raw["table"], *raw["table"]["indexes"]):
+        owner.pop("provisioned")
+    raw["table"]["billing_mode"] = "PAY_PER_REQUEST"
+    scenario = scenario_from_dict(raw, "on-demand")
+    quotas = Quotas(table=Throughput(40_000, 5_000), account=Throughput(), source="account")
+    account = told(scenario, quotas)[-1]
+    assert (account.constraint, account.limit_per_s) == ("account", 5_000)
+    assert account.asked_per_s == pytest.approx(2 * 2_940)
+    assert "account" not in {one.constraint for one in told(scenario, unknown_quotas("no answer"))}
+
+
+def test_limits_of_aws_are_not_scaled() -> None:
+    scenario = load_scenario(SCENARIOS / "dynamic-sharding-one.toml")
+    assert told(scenario)
+    assert not told(scenario, scale=1.0)

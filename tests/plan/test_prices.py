@@ -1,0 +1,86 @@
+"""Dollars from units and hours, by a price list with its region and date."""
+
+from pathlib import Path
+
+import pytest
+
+from keyheat.plan.prices import DEFAULT, consumed_dollars, load_prices, per_million, provisioned_dollars
+from keyheat.runfiles import FileProblem
+
+
+def test_the_shipped_list_says_where_and_when_it_holds_and_where_it_is_from() -> None:
+    prices = load_prices()
+    assert prices.shown == "list prices of us-east-1, 2026-08-13"
+    assert all(source.startswith("https://") for source in prices.sources)
+    assert prices.sources
+
+
+def test_two_thousand_writes_a_second_for_a_quarter_of_an_hour() -> None:
+    dollars = consumed_dollars(load_prices().on_demand, write_units=2_000 * 900)
+    assert dollars == pytest.approx(1.125)
+
+
+def test_reads_cost_a_fifth_of_writes() -> None:
+    prices = load_prices().on_demand
+    reads, writes = consumed_dollars(prices, read_units=5e6), consumed_dollars(prices, write_units=1e6)
+    assert reads == pytest.approx(writes)
+
+
+def test_provisioned_capacity_is_paid_by_the_hour_whether_used_or_not() -> None:
+    prices = load_prices().provisioned
+    assert provisioned_dollars(prices, 3600, write_per_s=4_000) == pytest.approx(2.6)
+    assert provisioned_dollars(prices, 1800, write_per_s=4_000, read_per_s=500) == pytest.approx(1.3325)
+
+
+def test_a_million_of_nothing_has_no_price() -> None:
+    assert per_million(5.0, 0) is None
+    assert per_million(5.0, 2_000_000) == 2.5
+
+
+def test_a_list_of_capacity_alone_is_still_one(tmp_path: Path) -> None:
+    text = DEFAULT.read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text(text[: text.index("# Pre-warming")])
+    prices = load_prices(path)
+    assert (prices.warm, prices.streams, prices.cloudwatch, prices.contributor_insights) == (None,) * 4
+
+
+def test_whoever_knows_what_pre_warming_costs_puts_it_in(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(DEFAULT.read_text() + "\n[warm]\nwrite_once = 0.002\nread_once = 0.0004\n")
+    warm = load_prices(path).warm
+    assert warm is not None
+    assert (warm.write_once, warm.read_once) == (0.002, 0.0004)
+
+
+def test_what_a_run_asks_of_other_services_has_a_price_with_its_date() -> None:
+    prices = load_prices()
+    for part in (prices.streams, prices.cloudwatch, prices.contributor_insights):
+        assert part is not None
+        assert part.as_of is not None
+    assert prices.warm is None  # nobody has published it
+
+
+WRONG = {
+    "a negative price": (
+        "write_per_million = 0.625",
+        "write_per_million = -1",
+        "on_demand.write_per_million",
+    ),
+    "an unknown field": ("[on_demand]", "[on_demand]\nper_year = 2", "unknown field @ $.on_demand.per_year"),
+    "no date": ("as_of = 2026-08-13", "", "missing @ $.as_of"),
+    "another version": ("prices/1", "prices/2", "$.format"),
+    "not TOML": ("[provisioned]", "[provisioned", "is not TOML"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_a_list_with_a_mistake_is_refused(tmp_path: Path, mistake: str) -> None:
+    old, new, words = WRONG[mistake]
+    text = DEFAULT.read_text()
+    assert old in text
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(FileProblem) as problem:
+        load_prices(path)
+    assert words in str(problem.value)

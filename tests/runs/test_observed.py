@@ -1,0 +1,108 @@
+"""What shards and capacity tell of partitions: splits and roll-overs, estimates, and where to stop."""
+
+from typing import Any
+
+import pytest
+
+from keyheat.model.resources import Throughput
+from keyheat.runs.observed import TooManyShards, all_shards, created_s, estimated, is_open, splits
+
+NOON_MS = 1_795_176_000_000  # 2026-11-20T12:00:00Z
+
+
+def shard(name: str, parent: str | None = None, *, closed: bool = False) -> dict[str, Any]:
+    numbers = {"StartingSequenceNumber": "1"} | ({"EndingSequenceNumber": "2"} if closed else {})
+    made = {"ShardId": name, "SequenceNumberRange": numbers}
+    return made | ({"ParentShardId": parent} if parent else {})
+
+
+def at(minute: int, tail: str = "a") -> str:
+    return f"shardId-{NOON_MS + minute * 60_000:020d}-{tail}"
+
+
+NOTHING = Throughput(None, None)
+ESTIMATES: list[tuple[str, Throughput, Throughput, float, int | None, str]] = [
+    ("a new on-demand table", Throughput(12_000, 4_000), NOTHING, 1.0, 4, "warm throughput is 12,000 reads"),
+    ("reads need more than writes", Throughput(30_000, 4_000), NOTHING, 1.0, 10, "30,000 reads/s"),
+    ("a small table", NOTHING, Throughput(5, 5), 1.0, 1, "what is provisioned is 5 reads/s"),
+    ("more is provisioned", Throughput(3_000, 1_000), Throughput(10, 2_001), 1.0, 3, "what is provisioned"),
+    ("a tenth of every limit", Throughput(1_200, 400), NOTHING, 0.1, 4, "one partition serves 300 reads/s"),
+    ("only writes are known", Throughput(None, 1_500), NOTHING, 1.0, 2, "serves 1,000 writes/s"),
+    ("nothing is known", NOTHING, NOTHING, 1.0, None, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("_story", "warm", "provisioned", "scale", "count", "because"), ESTIMATES)
+def test_estimate(
+    _story: str, warm: Throughput, provisioned: Throughput, scale: float, count: int | None, because: str
+) -> None:
+    found = estimated(warm, provisioned, scale)
+    assert (found and found.count) == count
+    assert found is None or because in found.because
+
+
+def test_a_split_has_two_children_and_a_roll_over_one() -> None:
+    shards = [
+        shard("shardId-00000000000000000001-x", closed=True),
+        shard(at(0), closed=True),
+        shard(at(3, "b"), at(0)),
+        shard(at(3, "c"), at(0)),
+        shard(at(1, "d"), "shardId-00000000000000000001-x"),
+    ]
+    assert [(split.shard_id, split.at_s) for split in splits(shards)] == [(at(0), NOON_MS / 1000 + 180)]
+    assert sum(map(is_open, shards)) == 3
+
+
+def test_the_children_of_a_parent_that_is_trimmed_still_show_the_split() -> None:
+    assert len(splits([shard(at(3, "b"), "gone"), shard(at(3, "c"), "gone")])) == 1
+
+
+def test_a_split_of_before_is_left_out_and_a_split_of_a_child_is_another_one() -> None:
+    shards = [
+        shard("a", closed=True), shard("b", "a", closed=True), shard("c", "a"), shard("d", "b"),
+        shard("e", "b"),
+    ]  # fmt: skip
+    assert [split.shard_id for split in splits(shards)] == ["a", "b"]
+    assert [split.shard_id for split in splits(shards, but={"a"})] == ["b"]
+
+
+def test_a_parent_that_is_still_open_has_not_split_yet() -> None:
+    assert splits([shard("a"), shard("b", "a"), shard("c", "a")]) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("shardId-00000001414576573621-f55eea83", 1_414_576_573.621),
+        ("shardId-00000000000000000007-f55eea83", None),
+        ("shardId-99999999999999999999-f55eea83", None),
+        ("anything", None),
+    ],
+)
+def test_an_id_says_when_the_shard_was_made(name: str, seconds: float | None) -> None:
+    assert created_s(name) == seconds
+
+
+class Paged:
+    """A stream of so many shards, `page` at a time; every page is answered twice over, out of order."""
+
+    def __init__(self, count: int, page: int) -> None:
+        self.names = [f"s{n:05d}" for n in range(count)]
+        self.page = page
+
+    def describe_stream(self, *, StreamArn: str, ExclusiveStartShardId: str = "") -> dict[str, Any]:
+        rest = [name for name in self.names if name > ExclusiveStartShardId]
+        page = [shard(name) for name in rest[: self.page]]
+        told: dict[str, Any] = {"Shards": [*reversed(page), *page]}
+        if len(rest) > self.page:
+            told["LastEvaluatedShardId"] = rest[self.page - 1]
+        return {"StreamDescription": told}
+
+
+def test_pages_are_put_together() -> None:
+    assert len(all_shards(Paged(250, 100), "arn")) == 250
+
+
+def test_a_stream_without_end_is_given_up() -> None:
+    with pytest.raises(TooManyShards, match="more than the 30 shards"):
+        all_shards(Paged(1_000, 10), "arn", pages=3)

@@ -1,0 +1,83 @@
+"""The same scenario with another number of shards: a whole file, on a table of its own."""
+
+from pathlib import Path
+
+import pytest
+
+from keyheat.scenario.derived import shard_counts, with_shards, write_scenario
+from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+
+
+@pytest.fixture
+def sharded() -> Scenario:
+    return load_scenario(SCENARIOS / "sharded.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"), [("1,2,4", (1, 2, 4)), ("8", (8,)), (" 4, 1 ", (1, 4)), ("100000", (100_000,))]
+)
+def test_a_list_of_numbers_is_put_in_order(text: str, counts: tuple[int, ...]) -> None:
+    assert shard_counts(text) == counts
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0,1", ["0 is not between 1 and 100,000"]),
+        ("", ["'' is not a whole number"]),
+        ("1,,2", ["'' is not a whole number"]),
+        ("two,-3,2.5", ["'two' is not", "-3 is not between", "'2.5' is not"]),
+        ("4,2,4,2", ["2 is listed twice", "4 is listed twice"]),
+        ("٣", ["is not a whole number"]),
+    ],
+)
+def test_every_mistake_in_a_list_is_said_at_once(text: str, words: list[str]) -> None:
+    with pytest.raises(ValueError, match=r".") as mistake:
+        shard_counts(text)
+    assert [word for word in words if word not in str(mistake.value)] == []
+
+
+def test_only_the_shards_and_the_names_differ(sharded: Scenario) -> None:
+    derived = with_shards(sharded, 4)
+    assert (derived.keys.shards, derived.name, derived.table.name) == (4, "sharded-4", "keyheat-sharded-4")
+    back = derived.model_copy(update={"name": sharded.name, "expects": sharded.expects})
+    back = back.model_copy(update={"keys": sharded.keys})
+    assert back.model_copy(update={"table": sharded.table}) == sharded
+
+
+def test_what_was_expected_of_the_scenarios_own_number_is_expected_of_no_other(sharded: Scenario) -> None:
+    assert with_shards(sharded, 1).expects is None
+    assert with_shards(sharded, sharded.keys.shards).expects == "none"
+
+
+def test_tables_beside_it_are_its_own_too(sharded: Scenario) -> None:
+    beside = sharded.table.model_copy(update={"name": "totals"})
+    derived = with_shards(sharded.model_copy(update={"companions": (beside,)}), 2)
+    assert [table.name for table in derived.companions] == ["totals-2"]
+
+
+def test_a_scenario_that_finds_its_number_itself_is_refused() -> None:
+    with pytest.raises(ScenarioError, match=r"say either how many shards there are, or dynamic_sharding"):
+        with_shards(load_scenario(SCENARIOS / "dynamic-sharding.toml"), 4)
+
+
+def test_a_derived_scenario_is_a_file_that_can_be_read_again(sharded: Scenario, tmp_path: Path) -> None:
+    derived = with_shards(sharded, 16)
+    assert load_scenario(write_scenario(tmp_path / "shards-16.json", derived)) == derived
+
+
+def test_a_name_that_grows_too_long_is_refused(sharded: Scenario) -> None:
+    with pytest.raises(ScenarioError, match=r"at most 60 characters.* @ \$\.name"):
+        with_shards(sharded.model_copy(update={"name": "x" * 60}), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("{", "not whole JSON"), ("[]", "is an object"), ("{}", r"\$\.name")]
+)
+def test_a_json_file_with_mistakes_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "scenario.json"
+    path.write_text(text)
+    with pytest.raises(ScenarioError, match=words):
+        load_scenario(path)

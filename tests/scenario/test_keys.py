@@ -1,0 +1,170 @@
+"""Key patterns draw what they promise, one by one and as an array, from a seed."""
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.scenario.keys import (
+    DateKey,
+    HotKey,
+    HotSet,
+    KeyPattern,
+    Sequence,
+    Uniform,
+    Zipf,
+    calculated_suffix,
+    random_suffix,
+    shard_keys,
+)
+from keyheat.scenario.patterns.dates import Period
+from keyheat.scenario.patterns.sequence import NUMBERS_PER_WORKER
+
+PATTERNS: list[KeyPattern] = [
+    Uniform(10),
+    HotKey(share=0.9, others=10),
+    HotSet(share=0.6, hot_keys=3, others=10),
+    Zipf(1.0, 10),
+    Zipf(0.3, 20),
+    Zipf(2.5, 6),
+    DateKey(day_s=20.0),
+]
+seeds = st.integers(0, 2**32)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda p: type(p).__name__)
+def test_one_seed_draws_the_same_keys(pattern: KeyPattern) -> None:
+    times = np.linspace(0, 100, 500)
+    one, two = (Random(5), Random(5))
+    assert [pattern.draw(one, t) for t in times] == [pattern.draw(two, t) for t in times]
+    first, second = (pattern.draw_many(np.random.default_rng(5), times) for _ in range(2))
+    assert first.tolist() == second.tolist()
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda p: type(p).__name__)
+def test_drawn_one_by_one_or_as_an_array_the_shares_agree(pattern: KeyPattern) -> None:
+    times = np.linspace(0, 100, 20_000, endpoint=False)
+    rng = Random(1)
+    single = Counter(pattern.draw(rng, t) for t in times)
+    many = Counter(pattern.draw_many(np.random.default_rng(1), times).tolist())
+    assert single.keys() == many.keys()
+    assert _squares(single, many) < 2.5 * len(single) + 20
+
+
+def _squares(one: Counter[str], two: Counter[str]) -> float:
+    """Chi square of two samples of one size: about the number of keys where they agree in distribution."""
+    return sum((one[key] - two[key]) ** 2 / (one[key] + two[key]) for key in one | two)
+
+
+@pytest.mark.parametrize("exponent", [0.01, 0.5, 0.99, 1.0, 1 + 1e-9, 1.2, 3.0, 8.0])
+@pytest.mark.parametrize("keys", [1, 2, 7, 1_000])
+def test_zipf_draws_each_rank_as_often_as_the_law_says(exponent: float, keys: int) -> None:
+    pattern, count = Zipf(exponent, keys), 40_000
+    drawn = Counter(pattern.draw_many(np.random.default_rng(3), np.zeros(count)).tolist())
+    rng = Random(3)
+    singly = Counter(pattern.draw(rng, 0.0) for _ in range(4_000))
+    weights = np.arange(1, keys + 1, dtype=float) ** -exponent
+    weights /= weights.sum()
+    for sample, size in ((drawn, count), (singly, 4_000)):
+        assert {int(key.removeprefix("key-")) for key in sample} <= set(range(keys))
+        common = [rank for rank in range(keys) if weights[rank] * size >= 5]
+        squares = sum(
+            (sample[f"key-{rank}"] - weights[rank] * size) ** 2 / (weights[rank] * size) for rank in common
+        )
+        assert squares < len(common) + 6 * len(common) ** 0.5 + 10
+    assert pattern.hottest_share == pytest.approx(weights[0], rel=1e-9)
+    assert pattern.share(keys) == pytest.approx(weights[-1], rel=1e-9)
+
+
+@pytest.mark.parametrize("exponent", [0.2, 1.0, 1.5])
+def test_the_shares_of_very_many_keys_are_known_without_a_table(exponent: float) -> None:
+    weights = np.arange(1, 1_000_001, dtype=float) ** -exponent
+    assert Zipf(exponent, 1_000_000).hottest_share == pytest.approx(1 / weights.sum(), rel=1e-9)
+    assert Zipf(exponent, 1_000_000_000).draw(Random(1), 0.0).startswith("key-")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "share"),
+    [
+        (Uniform(8), 1 / 8),
+        (HotKey(0.9, 10), 0.9),
+        (HotKey(0.0, 10), 0.1),
+        (HotSet(0.8, 4, 1_000), 0.2),
+        (HotSet(0.1, 100, 10), 0.09),
+        (Zipf(1.0, 3), 6 / 11),
+        (DateKey(5.0), 1.0),
+        (Sequence(), 0.0),
+    ],
+)
+def test_the_share_of_the_hottest_key_is_known(pattern: KeyPattern, share: float) -> None:
+    assert pattern.hottest_share == pytest.approx(share)
+
+
+def test_a_hot_set_takes_its_share_evenly() -> None:
+    drawn = Counter(HotSet(0.6, 3, 500).draw_many(np.random.default_rng(2), np.zeros(60_000)).tolist())
+    hot = [count for key, count in drawn.items() if key.startswith("hot-")]
+    assert len(hot) == 3
+    assert all(count / 60_000 == pytest.approx(0.2, abs=0.01) for count in hot)
+
+
+def test_a_sequence_gives_each_number_once_however_it_is_drawn() -> None:
+    pattern = Sequence("order")
+    drawn = [pattern.draw(Random(1), 0.0) for _ in range(3)]
+    drawn += pattern.draw_many(np.random.default_rng(1), np.zeros(3)).tolist()
+    assert [*drawn, pattern.draw(Random(1), 0.0)] == [f"order-{n}" for n in range(1, 8)]
+
+
+def test_the_sequences_of_two_processes_have_no_number_in_common() -> None:
+    first, second = Sequence.of_worker(0), Sequence.of_worker(1)
+    assert first.draw(Random(1), 0.0) == "key-1"
+    assert second.draw(Random(1), 0.0) == f"key-{NUMBERS_PER_WORKER + 1}"
+
+
+def test_a_hot_key_takes_its_share() -> None:
+    drawn = Counter(HotKey(share=0.9).draw_many(np.random.default_rng(2), np.zeros(50_000)).tolist())
+    assert drawn["hot"] / 50_000 == pytest.approx(0.9, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("at_s", "key"), [(0, "2026-01-01"), (19.999, "2026-01-01"), (20, "2026-01-02"), (20 * 31, "2026-02-01")]
+)
+def test_the_date_rolls_over(at_s: float, key: str) -> None:
+    pattern = DateKey(day_s=20.0)
+    assert pattern.draw(Random(1), at_s) == key
+    assert pattern.draw_many(np.random.default_rng(1), np.array([at_s])).tolist() == [key]
+
+
+def test_an_empty_array_of_times_draws_nothing() -> None:
+    assert [len(p.draw_many(np.random.default_rng(1), np.array([]))) for p in PATTERNS] == [0] * len(PATTERNS)
+
+
+@given(key=st.text(max_size=10), shards=st.integers(1, 50), attribute=st.text(max_size=10), seed=seeds)
+def test_a_suffixed_key_is_one_of_the_shard_keys(key: str, shards: int, attribute: str, seed: int) -> None:
+    every = shard_keys(key, shards)
+    assert len(set(every)) == shards
+    assert random_suffix(key, shards, Random(seed)) in every
+    assert calculated_suffix(key, attribute, shards) in every
+    assert calculated_suffix(key, attribute, shards) == calculated_suffix(key, attribute, shards)
+
+
+def test_calculated_suffixes_are_even() -> None:
+    counts = Counter(calculated_suffix("2026-01-01", f"order-{n}", 8) for n in range(8_000))
+    assert len(counts) == 8
+    assert min(counts.values()) > 850
+
+
+@pytest.mark.parametrize(
+    ("rounded_to", "at_s", "key"),
+    [
+        ("hour", 0, "device-2026-01-01T00"),
+        ("hour", 20 * 25, "device-2026-01-02T01"),
+        ("minute", 20 * 61, "device-2026-01-01T01:01"),
+    ],
+)
+def test_a_date_may_be_rounded_to_less_than_a_day(rounded_to: Period, at_s: float, key: str) -> None:
+    pattern = DateKey(day_s=20.0, rounded_to=rounded_to, prefix="device")
+    assert pattern.draw(Random(1), at_s) == key
+    assert pattern.draw_many(np.random.default_rng(1), np.array([at_s])).tolist() == [key]

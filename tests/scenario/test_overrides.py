@@ -1,0 +1,75 @@
+"""Fields of a scenario set to other values, as a person types them."""
+
+from pathlib import Path
+
+import pytest
+
+from keyheat.scenario.overrides import overridden
+from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    return load_scenario(ROOT / "configs" / "scenarios" / "country-index.toml")
+
+
+def test_any_field_is_set_by_its_path(scenario: Scenario) -> None:
+    settings = ["keys.shards=20", "table.indexes[0].provisioned.write = 500", 'load.arrivals="poisson"']
+    made = overridden(scenario, settings, "it")
+    assert made.keys.shards == 20
+    assert made.table.indexes[0].provisioned is not None
+    assert made.table.indexes[0].provisioned.write == 500
+    assert made.load.arrivals == "poisson"
+    assert made.load.duration_s == scenario.load.duration_s
+
+
+def test_a_part_that_the_file_does_not_have_is_made(scenario: Scenario) -> None:
+    made = overridden(scenario, ["thresholds.throttle_share_max=0.1", 'companions[0].name="beside"',
+                                 'companions[0].billing_mode="PAY_PER_REQUEST"'], "it")  # fmt: skip
+    assert made.thresholds.throttle_share_max == 0.1
+    assert made.thresholds.wrong_reads_max == scenario.thresholds.wrong_reads_max
+    assert [table.name for table in made.companions] == ["beside"]
+
+
+def test_a_field_without_a_value_is_taken_out(scenario: Scenario) -> None:
+    """One target takes the place of another."""
+    settings = ["load.requests_per_s=", "load.write_units_per_s=900", 'load.arrivals="constant"']
+    assert overridden(scenario, settings, "it").load.target_unit == "WCU"
+
+
+def test_what_was_expected_is_not_expected_of_another_scenario(scenario: Scenario) -> None:
+    assert scenario.expects == "partition"
+    assert overridden(scenario, [], "it") is scenario
+    assert overridden(scenario, ["keys.shards=20"], "it").expects is None
+    assert overridden(scenario, ["keys.shards=20", 'expects="none"'], "it").expects == "none"
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("keys.shards", "is not PATH=VALUE"),
+        ("=3", "is not PATH=VALUE"),
+        ("keys..shards=3", "is not PATH=VALUE"),
+        ("load.arrivals=poisson", 'text needs quotes: load.arrivals="..." @ $.load.arrivals'),
+        ("keys.shards=3 4", "is not a TOML value"),
+        ("keys.shards.many=3", "there is no such place @ $.keys.shards.many"),
+        ("table.indexes[3].name='x'", "there is no such place @ $.table.indexes[3].name"),
+        ("table.indexes.name='x'", "there is no such place @ $.table.indexes.name"),
+        ("keys.shards=0", "@ $.keys.shards"),
+        (f"{'.'.join(['a'] * 50_000)}=1", "has 50,000 parts, at most 16 are read"),
+        (f"keys.shards={'[' * 50_000}", "too deep: 50,000 brackets"),
+        ("keys.shrads=2", "unknown field @ $.keys.shrads"),
+    ],
+)
+def test_a_wrong_setting_is_explained(scenario: Scenario, setting: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        overridden(scenario, ["keys.shards=2", setting], "it")
+    assert any(said in error for error in raised.value.errors), raised.value.errors
+
+
+def test_all_wrong_settings_are_said_at_once(scenario: Scenario) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        overridden(scenario, ["nonsense", "keys.shards=many", "load.users[2]=3"], "it")
+    assert len(raised.value.errors) == 3

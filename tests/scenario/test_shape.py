@@ -1,0 +1,168 @@
+"""Shapes of a load: the total is the rate's integral and its inverse the moment; bad ones are refused."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.scenario import shape
+from keyheat.scenario.scenario import FORMAT, Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.shape import Shape
+
+SHAPES: dict[str, Shape] = {
+    "constant": shape.constant(40.0, duration_s=60),
+    "ramp up": shape.ramp(0.0, 100.0, duration_s=60),
+    "ramp down": shape.ramp(100.0, 0.0, duration_s=60),
+    "steps": shape.steps([(10.0, 20.0), (0.0, 10.0), (50.0, 30.0)]),
+    "spike": shape.spike(10.0, 500.0, at_s=20, for_s=5, duration_s=60),
+    "sine": shape.sine(0.0, 80.0, period_s=25, duration_s=60),
+}
+
+
+@pytest.mark.parametrize("made", SHAPES.values(), ids=SHAPES)
+@given(t_s=st.floats(0, 60), width_s=st.floats(0.001, 5))
+def test_the_total_is_the_integral_of_the_rate(made: Shape, t_s: float, width_s: float) -> None:
+    parts = 2_000
+    each_s = width_s / parts
+    summed = sum(made.rate(t_s + (part + 0.5) * each_s) for part in range(parts)) * each_s
+    assert made.total(t_s + width_s) - made.total(t_s) == pytest.approx(summed, rel=1e-3, abs=1.0)
+
+
+@pytest.mark.parametrize("made", SHAPES.values(), ids=SHAPES)
+@given(total_share=st.floats(0.001, 0.999))
+def test_the_inverse_gives_the_first_moment_of_a_total(made: Shape, total_share: float) -> None:
+    wanted = total_share * made.total(60)
+    t_s = made.at(wanted)
+    assert made.total(t_s) == pytest.approx(wanted, rel=1e-9, abs=1e-6)
+    assert made.total(t_s - 0.01) < wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "end_s", "total"),
+    [
+        ("constant", 60, 2_400),
+        ("ramp up", 60, 3_000),
+        ("ramp down", 60, 3_000),
+        ("steps", 60, 1_700),
+        ("spike", 60, 55 * 10 + 5 * 500),
+        ("sine", 50, 50 * 40),
+    ],
+)
+def test_what_a_whole_load_asks_for(name: str, end_s: float, total: float) -> None:
+    assert SHAPES[name].total(end_s) == pytest.approx(total)
+
+
+def test_rates_change_where_the_breakpoints_are() -> None:
+    made = SHAPES["steps"]
+    assert made.breakpoints == (0.0, 20.0, 30.0, 60.0)
+    assert [made.rate(t_s) for t_s in (-1, 0, 19.9, 20, 30, 59, 60, 1_000)] == [0, 10, 10, 0, 50, 50, 50, 50]
+    assert made.highest_per_s == 50
+
+
+def test_a_sine_is_low_at_midnight_and_high_at_noon() -> None:
+    day = shape.sine(100.0, 900.0, period_s=24, duration_s=48)
+    assert [round(day.rate(hour)) for hour in (0, 6, 12, 18, 24, 36)] == [100, 500, 900, 500, 100, 900]
+
+
+def test_after_its_end_the_last_rate_holds_and_a_last_rate_of_none_asks_for_no_more() -> None:
+    assert SHAPES["constant"].total(70) == pytest.approx(2_800)
+    assert SHAPES["constant"].at(2_800) == pytest.approx(70)
+    assert SHAPES["ramp down"].total(100) == pytest.approx(3_000)
+    assert SHAPES["ramp down"].at(3_001) == float("inf")
+
+
+def scenario(**load: Any) -> Scenario:
+    return scenario_from_dict(
+        {
+            "format": FORMAT,
+            "name": "shaped",
+            "question": "Does the shape hold?",
+            "loadtest": "hotkey",
+            "table": {"name": "orders", "provisioned": {"read": 100, "write": 4_000}},
+            "keys": {"kind": "uniform"},
+            "load": load,
+        },
+        "test.toml",
+    )
+
+
+STEPS = [{"per_s": 10, "for_s": 30}, {"per_s": 50, "for_s": 30}]
+
+
+@pytest.mark.parametrize(
+    ("load", "unit", "rates"),
+    [
+        ({}, "requests", (1_000, 1_000)),
+        ({"shape": {"kind": "constant"}, "requests_per_s": 7}, "requests", (7, 7)),
+        ({"shape": {"kind": "ramp", "from_per_s": 0, "to_per_s": 60}}, "requests", (0, 30)),
+        ({"shape": {"kind": "steps", "steps": STEPS}}, "requests", (10, 50)),
+        ({"shape": {"kind": "spike", "peak_per_s": 9, "at_s": 25, "for_s": 10}}, "requests", (1_000, 9)),
+        ({"arrivals": "poisson", "write_units_per_s": 500}, "WCU", (500, 500)),
+        ({"arrivals": "constant", "read_units_per_s": 50}, "RCU", (50, 50)),
+        (
+            {
+                "arrivals": "constant",
+                "write_units_per_s": 5,
+                "shape": {"kind": "sine", "low_per_s": 5, "high_per_s": 15, "period_s": 60},
+            },
+            "WCU",
+            (5, 15),
+        ),
+    ],
+)
+def test_a_scenario_states_a_shape_in_its_targets_unit(
+    load: dict[str, Any], unit: str, rates: tuple[float, float]
+) -> None:
+    made = scenario(**load)
+    assert made.load.target_unit == unit
+    assert (made.load.rate_shape().rate(0), made.load.rate_shape().rate(30)) == pytest.approx(rates)
+    assert scenario_from_dict(made.model_dump(mode="json"), "run.json") == made
+
+
+SHAPE = "$.load.shape"
+
+
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        ({"shape": {"kind": "wave"}}, [f"{SHAPE}.kind"]),
+        ({"shape": {"kind": ["ramp"]}}, [f"{SHAPE}.kind"]),
+        ({"shape": {"kind": "ramp"}}, [f"{SHAPE}.from_per_s", f"{SHAPE}.to_per_s"]),
+        (
+            {"shape": {"kind": "ramp", "from_per_s": 1, "to_per_s": 2, "period_s": 3}},
+            [f"{SHAPE}.period_s"],
+        ),
+        ({"shape": {"kind": "ramp", "from_per_s": 0, "to_per_s": 0}}, [SHAPE]),
+        ({"shape": {"kind": "steps", "steps": []}}, [f"{SHAPE}.steps"]),
+        (
+            {"shape": {"kind": "steps", "steps": [{"per_s": 1}, {"per_s": -2, "for_s": 0}]}},
+            [
+                f"{SHAPE}.steps[1].per_s",
+                f"{SHAPE}.steps[1].for_s",
+                f"{SHAPE}.steps[0].for_s",
+            ],
+        ),
+        ({"shape": {"kind": "steps", "steps": STEPS}, "duration_s": 50}, [f"{SHAPE}.steps"]),
+        (
+            {"shape": {"kind": "spike", "peak_per_s": 9, "at_s": 55, "for_s": 10}},
+            [f"{SHAPE}.for_s"],
+        ),
+        (
+            {"shape": {"kind": "sine", "low_per_s": 9, "high_per_s": 1, "period_s": 0}},
+            [f"{SHAPE}.period_s", f"{SHAPE}.low_per_s"],
+        ),
+    ],
+)
+def test_a_shape_that_cannot_be_sent_is_refused_with_every_mistake(
+    load: dict[str, Any], expected: list[str]
+) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario(**load)
+    found = [error.rpartition(" @ ")[2] for error in caught.value.errors]
+    assert sorted(found) == sorted(expected), caught.value.errors
+
+
+def test_a_step_without_an_end_is_told_so() -> None:
+    with pytest.raises(ScenarioError, match="a step needs an end: for_s"):
+        scenario(shape={"kind": "steps", "steps": [{"per_s": 1}]})

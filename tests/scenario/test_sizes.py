@@ -1,0 +1,67 @@
+"""Item sizes are drawn as their distribution says, and what they cost in the mean is known beforehand."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.model.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
+from keyheat.model.units import read_units, write_units
+from keyheat.scenario.sizes import ChoiceSize, FixedSize, ItemSize, LognormalSize, UniformSize, mean_units
+
+SIZES: list[ItemSize] = [
+    FixedSize(1_000),
+    FixedSize(1_025),
+    UniformSize(900, 1_100),
+    UniformSize(100, 100),
+    LognormalSize(800, 1.0, 100, 20_000),
+    LognormalSize(3_000, 0.4, 1_000, 5_000),
+    LognormalSize(150, 2.0, 120, 400 * 1024),
+    ChoiceSize((200, 2_000, 9_000), (8, 1, 1)),
+]
+DRAWS = 60_000
+
+
+@pytest.mark.parametrize("size", SIZES, ids=repr)
+def test_the_means_are_those_of_what_is_drawn(size: ItemSize) -> None:
+    rng = Random(1)
+    drawn = [size.draw(rng) for _ in range(DRAWS)]
+    assert size.least <= min(drawn)
+    assert max(drawn) <= size.most
+    assert sum(drawn) / DRAWS == pytest.approx(size.mean_bytes, rel=0.02)
+    units = sum(write_units(0, one) for one in drawn) / DRAWS
+    assert mean_units(size, WRITE_UNIT_BYTES) == pytest.approx(units, rel=0.02)
+    reads = sum(read_units(one, consistent=True) for one in drawn) / DRAWS
+    assert mean_units(size, READ_UNIT_BYTES) == pytest.approx(reads, rel=0.02)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=repr)
+@pytest.mark.parametrize("mark", [99, 100, 500, 1_000, 1_024, 4_999, 5_000, 8_999, 9_000])
+def test_the_part_above_a_size_is_that_of_what_is_drawn(size: ItemSize, mark: int) -> None:
+    rng = Random(2)
+    above = sum(size.draw(rng) > mark for _ in range(20_000)) / 20_000
+    assert size.above(mark) == pytest.approx(above, abs=0.015)
+
+
+def test_the_mean_of_the_units_is_not_the_units_of_the_mean() -> None:
+    half = ChoiceSize((100, 1_100), (1, 1))
+    assert write_units(0, round(half.mean_bytes)) == 1
+    assert mean_units(half, WRITE_UNIT_BYTES) == pytest.approx(1.5)
+    mostly_small = ChoiceSize((100, 10_000), (3, 1))
+    assert write_units(0, round(mostly_small.mean_bytes)) == 3
+    assert mean_units(mostly_small, WRITE_UNIT_BYTES) == pytest.approx(3.25)
+
+
+@given(low=st.integers(100, 9_000), more=st.integers(0, 9_000))
+def test_the_units_of_evenly_drawn_sizes_are_exact(low: int, more: int) -> None:
+    sizes = range(low, low + more + 1)
+    exact = sum(write_units(0, size) for size in sizes) / len(sizes)
+    assert mean_units(UniformSize(low, low + more), WRITE_UNIT_BYTES) == pytest.approx(exact)
+
+
+def test_a_size_of_no_weight_is_never_drawn() -> None:
+    size = ChoiceSize((100, 300, 500), (0, 1, 0))
+    rng = Random(1)
+    assert {size.draw(rng) for _ in range(100)} == {300}
+    assert (size.least, size.most, size.mean_bytes) == (300, 300, 300)

@@ -1,0 +1,200 @@
+"""Traces: every mistake by its row before anything starts, and the rows as they are, from CSV or Parquet."""
+
+import itertools
+import shutil
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from keyheat.scenario.patterns.traced import TraceKeys
+from keyheat.scenario.trace import MOST_SHOWN, Row, TraceError, check_trace, read_trace
+
+ROOT = Path(__file__).parents[2]
+HEADER = "time,operation,key,size_bytes,sort_key\n"
+
+
+def least(key: str, sort_key: str | None) -> int:
+    return 20 + len(key)
+
+
+def trace(folder: Path, *lines: str, header: str = HEADER) -> Path:
+    path = folder / "trace.csv"
+    path.write_text(header + "".join(f"{line}\n" for line in lines))
+    return path
+
+
+def errors_of(path: Path, *, has_sort_key: bool = True) -> list[str]:
+    return check_trace(path, has_sort_key=has_sort_key, least=least)
+
+
+def rows_of(path: Path) -> list[Row]:
+    assert errors_of(path) == []
+    return list(read_trace(path, has_sort_key=True, least=least))
+
+
+RIGHT = [
+    Row(0.0, "PutItem", "a", "1", 500),
+    Row(0.25, "GetItem", "sha256:00ff", None, None),
+    Row(0.25, "Query", "a", None, 0),
+    Row(3.0, "UpdateItem", "ä#1", "2", 100),
+]
+
+
+def test_a_csv_is_read_as_it_stands(tmp_path: Path) -> None:
+    path = trace(
+        tmp_path, "0,put,a,500,1", "0.25,GetItem,sha256:00ff,,", "0.250,query,a,0,", "3e0,update,ä#1,100.0,2"
+    )
+    assert rows_of(path) == RIGHT
+
+
+@pytest.mark.parametrize("dated", [False, True])
+def test_a_parquet_file_is_read_as_it_stands(tmp_path: Path, dated: bool) -> None:
+    path = tmp_path / "trace.parquet"
+    at_s = [row.at_s for row in RIGHT]
+    times: list[Any] = [datetime.fromtimestamp(1_750_000_000 + s, UTC) for s in at_s] if dated else at_s
+    columns = {
+        "sort_key": [row.sort_key for row in RIGHT],
+        "key": [row.key for row in RIGHT],
+        "other": [1, 2, 3, 4],
+        "operation": [row.operation for row in RIGHT],
+        "time": times,
+        "size_bytes": [row.size_bytes for row in RIGHT],
+    }
+    pa.parquet.write_table(pa.table(columns), path)
+    assert rows_of(path) == RIGHT
+
+
+def test_dates_count_from_the_first_row(tmp_path: Path) -> None:
+    path = trace(
+        tmp_path,
+        "2026-11-20T23:59:59Z,get,a,,",
+        "2026-11-21T01:00:00.5+01:00,get,a,,",
+        "2026-11-21 00:00:02,get,a,,",
+    )
+    assert [row.at_s for row in rows_of(path)] == [0.0, 1.5, 3.0]
+
+
+def test_every_wrong_row_is_named_at_once(tmp_path: Path) -> None:
+    path = trace(
+        tmp_path,
+        "0,put,a,500,",
+        "soon,scan,,1.5,",
+        "5,get,a,,",
+        "4,get,a,,",
+        "6,put,a,-1,",
+        "6,put,a,409601,",
+        "6,put,a,,",
+        "6,put,abc,22,",
+        "-1,get,a,,",
+        "nan,get,a,,",
+        "2026-11-20T00:00Z,get,a,,",
+        f"7,get,{'k' * 2049},,",
+    )
+    assert errors_of(path) == [
+        "row 2: time 'soon' is neither a number of seconds from 0 on nor an ISO date",
+        "row 2: operation 'scan' is none of put, get, update, delete, query",
+        "row 2: key is missing",
+        "row 2: size_bytes '1.5' is not a whole number",
+        "row 4: time '4' is before that of an earlier row",
+        "row 5: size_bytes '-1' is not between 0 and 409,600",
+        "row 6: size_bytes '409601' is not between 0 and 409,600",
+        "row 7: PutItem needs size_bytes",
+        "row 8: size_bytes '22' has no room for the item's own keys, which need 23",
+        "row 9: time '-1' is neither a number of seconds from 0 on nor an ISO date",
+        "row 10: time 'nan' is neither a number of seconds from 0 on nor an ISO date",
+        "row 11: time '2026-11-20T00:00Z': some times are dates and others numbers",
+        "row 12: key is longer than 2,048 bytes",
+        "10 of 12 rows are wrong",
+    ]
+    with pytest.raises(TraceError, match="row 2: time 'soon'"):
+        list(read_trace(path, has_sort_key=True, least=least))
+
+
+def test_of_very_many_wrong_rows_the_first_are_named_and_all_counted(tmp_path: Path) -> None:
+    errors = errors_of(trace(tmp_path, *["0,scan,a,,"] * 5_000))
+    assert len(errors) == MOST_SHOWN + 1
+    assert errors[-1] == "5,000 of 5,000 rows are wrong"
+
+
+def test_sort_keys_need_a_table_that_has_them(tmp_path: Path) -> None:
+    path = trace(tmp_path, "0,get,a,,1", "0,get,a,,")
+    assert errors_of(path, has_sort_key=False) == ["row 1: it has a sort_key, and the table has none"]
+
+
+def test_a_number_of_seconds_is_no_date(tmp_path: Path) -> None:
+    (error,) = errors_of(trace(tmp_path, "1750000000,get,a,,"))
+    assert error.startswith("row 1: time '1750000000': a number is seconds from the start")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("t.csv", b"", "Empty CSV file"),
+        ("t.csv", HEADER.encode(), "there is no row"),
+        ("t.csv", b"time,key\n0,a\n", "there is no column operation"),
+        ("t.csv", HEADER.encode() + b"0,put\n", "Expected 5 columns, got 2"),
+        ("t.csv", HEADER.encode() + b"0,get,\xff\xfe,,\n", "UTF8"),
+        ("t.parquet", b"PAR1 no", "Parquet"),
+        ("t.json", b"{}", "a trace is a .csv or a .parquet file"),
+        ("absent.csv", None, "No such file or directory"),
+        ("absent.parquet", None, "No such file or directory"),
+    ],
+)
+def test_what_is_no_trace_is_said(tmp_path: Path, name: str, content: bytes | None, error: str) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    errors = errors_of(path)
+    assert any(error in line for line in errors), errors
+
+
+def test_a_parquet_file_of_other_types_is_refused_by_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    columns: dict[str, Any] = {"time": [True], "operation": [3], "key": [b"a"], "size_bytes": [None]}
+    pa.parquet.write_table(pa.table(columns), path)
+    assert [error.partition(":")[0] for error in errors_of(path)] == ["row 1"] * 3
+
+
+def many_rows(count: int) -> Iterable[str]:
+    rng = Random(1)
+    return (f"{n / 1000:.3f},get,key-{rng.randrange(1000)},," for n in range(count))
+
+
+def test_the_length_of_a_trace_costs_no_memory(tmp_path: Path) -> None:
+    path = trace(tmp_path, *many_rows(60_000))
+    pool = pa.default_memory_pool()
+    before = pool.bytes_allocated()
+    tracemalloc.start()
+    most_of_arrow = 0
+    for _ in itertools.islice(read_trace(path, has_sort_key=True, least=least), 0, None, 1_000):
+        most_of_arrow = max(most_of_arrow, pool.bytes_allocated() - before)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert path.stat().st_size > 1_000_000
+    assert most < 6_000_000
+    assert most_of_arrow < 6_000_000
+
+
+def test_the_keys_of_a_trace_are_drawn_in_its_order_and_again(tmp_path: Path) -> None:
+    keys = TraceKeys(trace(tmp_path, "0,get,a,,", "1,put,b,500,"))
+    drawn = [keys.draw(Random(1), 0.0) for _ in range(3)]
+    drawn += keys.draw_many(np.random.default_rng(1), np.zeros(2)).tolist()
+    assert drawn == ["a", "b", "a", "b", "a"]
+
+
+def test_the_example_is_right_and_what_its_script_writes(tmp_path: Path) -> None:
+    folder = ROOT / "configs" / "traces"
+    assert len(rows_of(folder / "example.csv")) == 180
+    script = shutil.copy(folder / "make.py", tmp_path)
+    subprocess.run([sys.executable, script], check=True)
+    assert (tmp_path / "example.csv").read_bytes() == (folder / "example.csv").read_bytes()

@@ -1,0 +1,124 @@
+"""Where requests fall: the same keys, places and shares as the patterns draw them one by one."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.model.keyspace import key_point, point, position
+from keyheat.scenario.keys import DateKey, HotKey, HotSet, KeyPattern, Sequence, Uniform, Zipf, shard_key
+from keyheat.simulator.masses import even_masses, masses_of, masses_of_shares
+from keyheat.simulator.shares import Shares
+
+DRAWS = 200_000
+PATTERNS: list[KeyPattern] = [
+    Uniform(20), HotKey(0.7, 10), HotSet(0.6, 3, 10), Zipf(1.2, 30), DateKey(day_s=10.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: type(pattern).__name__)
+def test_shares_are_those_that_a_pattern_draws(pattern: KeyPattern) -> None:
+    masses = masses_of(pattern, at_s=25.0)
+    drawn = Counter(pattern.draw_many(np.random.default_rng(1), np.full(DRAWS, 25.0)).tolist())
+    named = {masses.name(n): share for n, share in enumerate(masses.shares)}
+    assert named.keys() == drawn.keys()
+    for key, share in named.items():
+        assert drawn[key] / DRAWS == pytest.approx(share, rel=0.1, abs=0.002)
+
+
+@given(key=st.text(min_size=1))
+def test_a_key_lies_where_its_items_do(key: str) -> None:
+    assert key_point(key.encode()) == point(position(key.encode(), b"sort"))
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_named_keys_are_in_order_of_their_hashes(shards: int) -> None:
+    masses = masses_of(Zipf(1.0, 40), shards=shards)
+    assert (np.diff(masses.points.astype(float)) > 0).all()
+    names = [masses.name(n) for n in range(len(masses.points))]
+    assert [key_point(name.encode()) for name in names] == masses.points.tolist()
+    assert masses.shares.sum() + masses.even == pytest.approx(1.0)
+    if shards > 1:
+        assert set(names) == {shard_key(f"key-{n}", shard) for n in range(40) for shard in range(shards)}
+        by_name = dict(zip(names, masses.shares, strict=True))
+        assert len({by_name[shard_key("key-0", shard)] for shard in range(shards)}) == 1
+
+
+def test_of_too_many_keys_the_most_used_ones_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keyheat.simulator.masses.MOST_NAMED", 100)
+    zipf = masses_of(Zipf(1.0, 1_000))
+    assert sorted(zipf.name(n) for n in range(100)) == sorted(f"key-{n}" for n in range(100))
+    assert zipf.even == pytest.approx(1 - sum(Zipf(1.0, 1_000).share(rank) for rank in range(1, 101)))
+    hot = masses_of(HotKey(0.4, 1_000))
+    assert (hot.name(0), hot.even) == ("hot", pytest.approx(0.6))
+    assert masses_of(Uniform(1_000)).even == 1.0
+    assert masses_of(Zipf(1.0, 1_000), shards=10).even > zipf.even
+
+
+def test_a_sequence_is_even_and_the_date_moves_on() -> None:
+    assert masses_of(Sequence()).even == 1.0
+    dates = [masses_of(DateKey(day_s=10.0), at_s=at_s).name(0) for at_s in (0.0, 9.9, 10.0)]
+    assert dates == ["2026-01-01", "2026-01-01", "2026-01-02"]
+
+
+def test_what_has_no_law_is_refused() -> None:
+    with pytest.raises(TypeError, match="does not say how often"):
+        masses_of(object())  # type: ignore[arg-type]
+    for wrong in ({"a": -1.0}, {"a": 0.0}, {}):
+        with pytest.raises(ValueError, match="at least 0"):
+            masses_of_shares(wrong)
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        masses_of_shares({"a": 1.0}, even=1.5)
+    assert masses_of_shares({}, even=1.0).even == 1.0
+
+
+hashes = st.lists(st.integers(0, 2**64 - 1).map(lambda n: n.to_bytes(8, "big")), max_size=6)
+
+
+@given(boundaries=hashes, even=st.sampled_from([0.0, 0.3, 1.0]), within=st.sampled_from(["point", "random"]))
+def test_partitions_get_the_positions_that_fall_on_them(
+    boundaries: list[bytes], even: float, within: str
+) -> None:
+    shares_of = {"a": 3.0, "b": 1.0, "c": 1.0}
+    masses = masses_of_shares(shares_of, even=even, within=within)  # type: ignore[arg-type]
+    inside = position(b"a", bytes([64]))  # a boundary a quarter of the way into a collection
+    edges = tuple(sorted({*boundaries, inside} - {b"\0" * 8}))
+    shares = Shares()
+    shares.set_boundaries(edges)
+    parts = shares.of(masses)
+    drawn = shares.positions(masses, None, 4_000, 0.0, np.random.default_rng(1))
+    found = np.bincount([sum(edge <= at for edge in edges) for at in drawn], minlength=len(parts)) / 4_000
+    assert parts.sum() == pytest.approx(1.0)
+    assert found == pytest.approx(parts, abs=0.035)
+    for number in np.flatnonzero(parts > 0.01):
+        inner = shares.positions(masses, int(number), 50, 0.0, np.random.default_rng(2))
+        assert {sum(edge <= at for edge in edges) for at in inner} == {number}
+
+
+def test_rising_sort_keys_are_written_behind_every_split() -> None:
+    masses = masses_of_shares({"a": 1.0}, within="rising")
+    shares = Shares()
+    shares.set_boundaries((position(b"a", b"\x7f"),))
+    assert shares.of(masses).tolist() == [0.0, 1.0]
+    drawn = shares.positions(masses, None, 100, 1_800_000_000.0, np.random.default_rng(1))
+    assert drawn == sorted(set(drawn))
+    later = shares.positions(masses, None, 1, 1_800_000_001.0, np.random.default_rng(1))
+    assert later[0] > drawn[-1]
+
+
+def test_a_split_changes_the_shares() -> None:
+    shares, masses = Shares(), even_masses()
+    assert shares.of(masses).tolist() == [1.0]
+    shares.set_boundaries(((1 << 62).to_bytes(8, "big"),))
+    assert shares.of(masses) == pytest.approx([0.25, 0.75])
+
+
+def test_the_most_used_keys_are_known_by_name() -> None:
+    masses = masses_of(Zipf(1.0, 500))
+    top = Shares().top(masses)
+    assert top is not None
+    assert set(top.names) == {f"key-{n}" for n in range(64)}
+    assert dict(zip(top.names, top.shares, strict=True))["key-0"] == pytest.approx(Zipf(1.0, 500).share(1))
+    assert Shares().top(even_masses()) is None

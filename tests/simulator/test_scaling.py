@@ -1,0 +1,240 @@
+"""Auto scaling: minutes in, a capacity out; and the changes of a simulated table's capacity over time."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from keyheat.model.behaviour import DEFAULT
+from keyheat.model.resources import Direction, Throughput
+from keyheat.model.table import TableModel
+from keyheat.scenario.changes import AUTO_SCALING, TIMELINE
+from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict
+from keyheat.scenario.spec.scaling import ScalingSpec
+from keyheat.simulator.capacity import capacity_of
+from keyheat.simulator.scaling import Scaler, wanted
+from keyheat.simulator.timeline import Timeline
+
+START_S = 1_790_000_000.0 // 86_400 * 86_400  # 00:00 UTC
+SPEC = ScalingSpec(min=50, max=1_000)
+DEMANDED_PARTS = 20  # requests a second, on even positions
+
+
+def minutes(*units: float | None) -> list[float | None]:
+    return list(units)
+
+
+@pytest.mark.parametrize(
+    ("seen", "provisioned", "units"),
+    [
+        (minutes(80.0, 90.0), 100, 129),  # above 70 % twice: as much as makes the last minute 70 %
+        (minutes(90.0, 70.0), 100, None),  # the target itself is not above it
+        (minutes(500.0, 10.0), 100, None),  # one minute alone
+        (minutes(900.0, None), 100, None),  # no data is no breach
+        (minutes(900.0, 950.0), 100, 1_000),  # never more than the maximum
+        (minutes(900.0, 950.0), 1_000, None),
+        (minutes(*[40.0] * 15), 100, 58),  # below 50 % for 15 minutes
+        (minutes(*[40.0] * 14), 100, None),
+        (minutes(*[40.0] * 14, 50.0), 100, None),  # 50 % is not below it
+        (minutes(44.0, *[30.0] * 14), 100, 63),  # by the highest of the fifteen
+        (minutes(*[2.0] * 15), 100, 50),  # never less than the minimum
+        (minutes(*[None] * 15), 100, None),  # a table without traffic stays as it is
+        (minutes(*[40.0] * 14, None), 100, None),
+    ],
+)
+def test_what_is_wanted_after_which_minutes(
+    seen: list[float | None], provisioned: float, units: int | None
+) -> None:
+    found = wanted(SPEC, seen, provisioned)
+    assert (found.units if found else None) == units
+
+
+def test_the_numbers_are_said() -> None:
+    found = wanted(SPEC, [80.0, 90.0], 100)
+    assert found is not None
+    assert found.because == "80 % and 90 % used in two minutes on end, target 70 %"
+
+
+def test_cooldowns_hold_back_all_but_a_larger_addition() -> None:
+    spec = ScalingSpec(min=5, max=1_000, scale_out_cooldown_s=300, scale_in_cooldown_s=900)
+    scaler = Scaler(None, Direction.WRITE, spec, 60.0)
+    scaler.changed(30.0, 1_000.0)  # 30 more
+    assert scaler.look([95.0, 91.0], 100, 1_200.0) is None  # 30 more once again
+    assert scaler.look([95.0, 98.0], 100, 1_200.0) is not None  # 40 more
+    assert scaler.look([95.0, 91.0], 100, 1_300.0) is not None
+    scaler.changed(-10.0, 2_000.0)
+    assert scaler.look([10.0] * 15, 100, 2_899.0) is None
+    assert scaler.look([10.0] * 15, 100, 2_900.0) is not None
+    scaler.changed(5.0, 2_000.0)  # an addition ends the cooldown of a reduction
+    assert scaler.look([10.0] * 15, 100, 2_001.0) is not None
+
+
+def test_a_minute_is_seen_some_time_after_its_end() -> None:
+    scaler = Scaler(None, Direction.WRITE, SPEC, 90.0)
+    moments = (60.0, 149.0, 150.0, 151.0, 210.0)
+    assert [scaler.newly_seen(now_s) for now_s in moments] == [None, None, 0, None, 1]
+
+
+def scenario(*steps: dict[str, Any], update_s: float | None = None, **table: Any) -> Scenario:
+    return scenario_from_dict(
+        {
+            "format": FORMAT,
+            "name": "changes",
+            "question": "Would it have been in time?",
+            "loadtest": "too_small",
+            "table": {"name": "orders", "provisioned": {"read": 5, "write": 100}, **table},
+            "keys": {"kind": "uniform"},
+            "load": {"duration_s": 86_400},
+            "timeline": list(steps),
+            "local": {"update_s": update_s},
+        },
+        "test",
+    )
+
+
+class Played:
+    """A table that is written to second by second, and changed by its timeline."""
+
+    def __init__(self, scenario: Scenario, seed: int = 1) -> None:
+        self.timeline = Timeline(scenario, started_s=START_S, seed=seed)
+        self.model = TableModel(capacity_of(scenario.table), now_s=START_S)
+        self.throttled_s: list[int] = []  # seconds of the run with a throttle
+
+    def play(self, demand: Callable[[int], float], seconds: int) -> "Played":
+        for second in range(seconds):
+            now_s = START_S + second
+            self.timeline(self.model, now_s)
+            units = demand(second) / DEMANDED_PARTS
+            for part in range(DEMANDED_PARTS if units else 0):
+                position = (part * 2**64 // DEMANDED_PARTS).to_bytes(8, "big") + bytes(8)
+                if self.model.admit_write(position, units, now_s + part / DEMANDED_PARTS) is not None:
+                    self.throttled_s.append(second)
+        return self
+
+    @property
+    def write(self) -> float | None:
+        assert self.model.capacity.provisioned is not None
+        return self.model.capacity.provisioned.write
+
+
+def scaled(least: int = 50, most: int = 4_000, **more: Any) -> dict[str, Any]:
+    return {"auto_scaling": {"write": {"min": least, "max": most, **more}}}
+
+
+def test_a_slow_ramp_is_followed_without_a_throttle() -> None:
+    played = Played(scenario(**scaled())).play(lambda second: 60 + second / 20, 3_600)
+    assert played.throttled_s == []
+    assert (played.write or 0) > 240 / 0.7 * 0.9
+    assert {event.by for event in played.timeline.log} == {AUTO_SCALING}
+
+
+def test_a_step_is_answered_minutes_too_late() -> None:
+    """Two minutes above the target, the alarm's delay, and UpdateTable's own time; burst lasts 50 s."""
+    played = Played(scenario(**scaled())).play(lambda second: 60 if second < 1_200 else 700, 2_400)
+    first = played.timeline.log[0]
+    assert first.in_force_s is not None
+    low_s = 120 + DEFAULT.alarm_delay_s[0] + DEFAULT.update_s[0]
+    high_s = 180 + DEFAULT.alarm_delay_s[1] + DEFAULT.update_s[1]
+    assert low_s <= first.in_force_s - 1_200 <= high_s
+    assert 1_200 + 40 < played.throttled_s[0] < first.in_force_s
+
+
+def test_capacity_is_taken_away_after_fifteen_quiet_minutes() -> None:
+    played = Played(scenario(provisioned={"read": 5, "write": 400}, **scaled())).play(
+        lambda _second: 70, 3_600
+    )
+    first = played.timeline.log[0]
+    assert (first.what, first.before, first.after) == ("provisioned.write", 400, 100)
+    assert 900 + DEFAULT.alarm_delay_s[0] <= first.at_s <= 960 + DEFAULT.alarm_delay_s[1]
+    assert played.write == 100
+
+
+def test_only_so_many_decreases_in_a_day() -> None:
+    """A peak and a lull every forty minutes: four decreases, and then one an hour."""
+    wave = Played(scenario(provisioned={"read": 5, "write": 800}, **scaled()))
+    wave.play(lambda second: 500 if second % 2_400 < 900 else 40, 6 * 3_600)
+    down = [event for event in wave.timeline.log if event.after < event.before]  # type: ignore[operator]
+    accepted = [event.at_s for event in down if event.refused is None]
+    assert len(accepted) > 4
+    gaps = [later - earlier for earlier, later in pairwise(accepted[3:])]
+    assert min(gaps) >= 3_600
+    refused = [event for event in down if event.refused]
+    assert refused
+    assert refused[0].refused is not None
+    assert refused[0].refused.startswith("4 decreases today: the next one is allowed")
+
+
+def test_steps_hold_after_a_while_and_wait_for_each_other() -> None:
+    made = scenario(
+        {"at_s": 60, "provisioned": {"write": 300}}, {"at_s": 70, "provisioned": {"write": 200}}, update_s=30
+    )
+    assert Played(made).play(lambda _second: 0, 90).write == 100
+    assert Played(made).play(lambda _second: 0, 91).write == 300
+    up, down = Played(made).play(lambda _second: 0, 200).timeline.log
+    assert (up.at_s, up.in_force_s, up.by) == (60, 90, TIMELINE)
+    assert (down.at_s, down.in_force_s) == (90, 120)
+    assert down.because == "due at 70 s, while the table was UPDATING"
+
+
+def test_a_raise_within_the_warm_throughput_takes_seconds_and_one_beyond_it_minutes() -> None:
+    step = {"at_s": 60, "provisioned": {"write": 3_000}}
+    (quick,) = Played(scenario(step, warm={"write": 4_000})).play(lambda _second: 0, 600).timeline.log
+    (slow,) = Played(scenario(step)).play(lambda _second: 0, 600).timeline.log
+    assert quick.in_force_s is not None
+    assert slow.in_force_s is not None
+    assert 5 <= quick.in_force_s - 60 <= 31
+    assert 120 <= slow.in_force_s - 60 <= 301
+
+
+def test_modes_switch_and_pre_warming_disturbs_nobody() -> None:
+    made = scenario(
+        {"at_s": 10, "billing_mode": "PAY_PER_REQUEST"},
+        {"at_s": 20, "warm": {"write": 20_000}},
+        {"at_s": 400, "max_on_demand": {"write": 700}},
+        {"at_s": 800, "billing_mode": "PROVISIONED", "provisioned": {"read": 5, "write": 50}},
+    )
+    played = Played(made).play(lambda _second: 0, 400)
+    assert played.model.capacity.on_demand
+    assert played.model.warm_throughput()[1] == 20_000
+    assert played.model.partition_count() >= 20
+    played = Played(made).play(lambda _second: 0, 1_200)
+    assert (played.model.capacity.billing_mode, played.write) == ("PROVISIONED", 50)
+    assert [event.what for event in played.timeline.log] == [
+        "billing_mode",
+        "warm.write",
+        "max_on_demand.write",
+        "billing_mode",
+        "provisioned.read",
+        "provisioned.write",
+    ]
+    assert all(event.in_force_s is not None for event in played.timeline.log)
+
+
+def test_what_update_table_refuses_is_said_and_changes_nothing() -> None:
+    ways = [{"at_s": 10 + n, "provisioned": {"write": 90 - n}} for n in range(5)]
+    played = Played(scenario(*ways, update_s=0)).play(lambda _second: 0, 60)
+    *_accepted, last = played.timeline.log
+    assert last.refused == "4 decreases today: the next one is allowed 3,613 s into the run"
+    assert last.in_force_s is None
+    assert played.write == 87
+
+
+def test_an_index_is_scaled_by_itself() -> None:
+    index = {"name": "by-day", "partition_key": "day", "provisioned": {"read": 5, "write": 400}, **scaled()}
+    played = Played(scenario(indexes=[index]))
+    for second in range(3_600):
+        now_s = START_S + second
+        played.timeline(played.model, now_s)
+        played.model.resource("by-day").write.meter.accepted(35.0, now_s)
+    (event,) = played.timeline.log
+    assert (event.index, event.what, event.after) == ("by-day", "provisioned.write", 50)
+    assert played.model.capacity.parts["by-day"].provisioned == Throughput(5, 50)
+    assert played.write == 100
+
+
+def test_the_same_seed_changes_capacity_at_the_same_moments() -> None:
+    made = scenario({"at_s": 60, "provisioned": {"write": 3_000}}, **scaled())
+    first, second = (Played(made, seed=7).play(lambda _second: 90, 900).timeline.log for _ in range(2))
+    assert first == second
+    assert first != Played(made, seed=8).play(lambda _second: 90, 900).timeline.log

@@ -1,0 +1,179 @@
+"""A whole run on the virtual clock: the loop, the client's record, and the same run again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from keyheat.model.resources import Cause, Throughput
+from keyheat.scenario.keys import HotKey, Uniform
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.simulator.capacity import capacity_of
+from keyheat.simulator.client import ClientRecord
+from keyheat.simulator.flow import Answer, Flow, IndexFlow
+from keyheat.simulator.keyuses import WINDOWS_KEPT, digest_of
+from keyheat.simulator.masses import even_masses, masses_of
+from keyheat.simulator.simulate import SIMULATED_START_S, Simulation, simulate
+from tests.simulator.sent import READ, WRITE
+
+HOT = masses_of(HotKey(0.8, 100))
+INDEX = {"name": "tag", "partition_key": "tag", "provisioned": {"read": 10, "write": 200}}
+
+
+class Script:
+    """Traffic that sends the same flows every second, and keeps what became of them."""
+
+    def __init__(self, *flows: Flow) -> None:
+        self.flows = flows
+        self.answers: list[Sequence[Answer]] = []
+
+    def second(self, at_s: float) -> Sequence[Flow]:
+        assert at_s == len(self.answers)
+        return self.flows
+
+    def answered(self, at_s: float, answers: Sequence[Answer]) -> None:
+        self.answers.append(answers)
+
+
+def scenario(seconds: float = 20, **table: Any) -> Scenario:
+    own = {"name": "orders", "provisioned": {"read": 1_000, "write": 4_000}, **table}
+    beside = {"name": "beside", "billing_mode": "PAY_PER_REQUEST"}
+    raw = {
+        "format": "keyheat.scenario/1", "name": "s", "question": "?", "loadtest": "hotkey", "seed": 3,
+        "table": own, "companions": [beside], "keys": {"kind": "uniform"}, "load": {"duration_s": seconds},
+    }  # fmt: skip
+    return scenario_from_dict(raw, "test")
+
+
+def put(requests: float = 2_000, **more: Any) -> Flow:
+    return Flow(**{"operation": "PutItem", "direction": WRITE, "requests": requests, "keys": HOT} | more)
+
+
+def rows(run: Simulation) -> list[dict[str, Any]]:
+    return run.client.seconds_table().to_pylist()
+
+
+def test_the_same_seed_is_the_same_run() -> None:
+    flows = put(poisson=True), put(100, index_writes=(IndexFlow(index="tag", units=1, keys=HOT),))
+    first, again, other = (
+        simulate(scenario(60, indexes=[INDEX]), traffic=Script(*flows), seed=seed) for seed in (1, 1, 2)
+    )
+    for run in (first, again):
+        assert run.client.seconds_table().equals(first.client.seconds_table())
+        assert run.client.throttles.columns == first.client.throttles.columns
+        assert run.model.decisions.rows() == first.model.decisions.rows()
+    assert not other.client.seconds_table().equals(first.client.seconds_table())
+    assert (first.seed, simulate(scenario(1), traffic=Script()).seed) == (1, 3)
+
+
+def test_the_traffic_is_told_what_the_table_and_the_client_saw() -> None:
+    script = Script(put())
+    told: list[float] = []
+    run = simulate(scenario(), traffic=script, progress=told.append)
+    assert (run.started_s, run.ended_s) == (SIMULATED_START_S, SIMULATED_START_S + 20)
+    assert told == pytest.approx([(n + 1) / 20 for n in range(20)])
+    answers = [answer for (answer,) in script.answers]
+    assert [row["attempts"] for row in rows(run)] == [2_000] * 20
+    assert [row["accepted"] for row in rows(run)] == [answer.accepted for answer in answers]
+    assert [row["consumed"] for row in run.model.decisions.rows()] == [answer.units for answer in answers]
+    assert sum(run.client.throttles.column(7)) == sum(row["throttled"] for row in rows(run)) > 0
+
+
+def test_throttles_are_counted_by_the_keys_that_are_hot() -> None:
+    run = simulate(scenario(), traffic=Script(put()))
+    throttles = run.client.throttles
+    assert set(throttles.column(3)) == {"TableWriteKeyRangeThroughputExceeded"}
+    by_key = dict.fromkeys(throttles.column(5), 0)
+    for key, count in zip(throttles.column(5), throttles.column(7), strict=True):
+        by_key[key] += count
+    assert by_key[digest_of("hot")] > 0.9 * sum(by_key.values())
+    heat = run.client.keys[WRITE]
+    asked, throttled, consumed = heat.run["hot"]
+    assert asked == pytest.approx(0.8 * 2_000 * 20)
+    assert consumed == pytest.approx(asked - throttled)
+    assert throttled == pytest.approx(by_key[digest_of("hot")], rel=0.02)
+    assert sorted(heat.windows) == [SIMULATED_START_S + 5 * n for n in range(4)]
+
+
+def test_index_rows_are_those_of_a_load_generator() -> None:
+    flow = put(300, index_writes=(IndexFlow(index="tag", units=2.0, keys=even_masses()),))
+    read = Flow(
+        operation="Query", direction=READ, requests=3, units=0.5, eventual=True, keys=HOT, index="tag"
+    )
+    run = simulate(scenario(240, indexes=[INDEX]), traffic=Script(flow, read))
+    seen = rows(run)
+    last = {
+        (row["index"], row["direction"], row["operation"]): row
+        for row in seen
+        if row["second"] == seen[-1]["second"]
+    }
+    assert last.keys() == {
+        (None, "write", "PutItem"), (None, "read", "Query"), ("tag", "write", None), ("tag", "read", None),
+    }  # fmt: skip
+    put_row, entries = last[None, "write", "PutItem"], last["tag", "write", None]
+    assert put_row["attempts"] == entries["attempts"] == 300
+    assert put_row["throttled"] == entries["throttled"] > 0
+    assert entries["consumed_units"] == 2 * put_row["consumed_units"]
+    assert (last[None, "read", "Query"]["consumed_units"], last["tag", "read", None]["consumed_units"]) == (
+        0,
+        1.5,
+    )
+
+
+def test_what_is_not_ours_is_not_in_the_clients_record() -> None:
+    theirs = put(1_000, ours=False)
+    beside = put(50, keys=even_masses(), table="beside")
+    run = simulate(scenario(5), traffic=Script(put(10), theirs, beside))
+    assert sum(row["attempts"] for row in rows(run)) == 50
+    assert run.models["orders"].decisions.rows()[0]["accepted"] > 500
+    assert run.models["beside"].decisions.rows()[0]["accepted"] == 50
+    assert run.client.beside == {("beside", "accepted"): 250.0, ("beside", "write_units"): 250.0}
+
+
+def test_scale_is_of_every_rate() -> None:
+    raw = scenario(120).model_dump(mode="json", exclude_none=True) | {"local": {"scale": 0.1}}
+    small = simulate(scenario_from_dict(raw, "test"), traffic=Script(put(keys=even_masses())))
+    # Five partitions of 100 units a second each, below what the burst of 120,000 would allow.
+    assert rows(small)[-1]["accepted"] == pytest.approx(500, rel=0.02)
+
+
+def test_items_of_a_batch_have_no_reason() -> None:
+    run = simulate(scenario(10), traffic=Script(put(100, items=25, operation="BatchWriteItem")))
+    assert {row["attempts"] for row in rows(run)} == {2_500}
+    assert set(run.client.throttles.column(3)) == {None}
+
+
+def test_the_record_stays_small() -> None:
+    client = ClientRecord()
+    masses = masses_of(Uniform(10))
+    for second in range(0, 4 * WINDOWS_KEPT * 5, 5):
+        answer = Answer(flow=put(keys=masses), attempts=1, accepted=1, units=1.0)
+        client.saw(second, [answer])
+    assert len(client.seconds) == 4 * WINDOWS_KEPT
+    run = simulate(scenario(10), traffic=Script(put(keys=masses)))
+    history = run.client.keys[WRITE]
+    uses = Script(put(keys=masses))
+    simulate(scenario(1), traffic=uses)
+    ((answer,),) = uses.answers
+    for second in range(0, 3 * WINDOWS_KEPT * 5, 5):
+        history.add(int(SIMULATED_START_S) + 100 + second, answer)
+    assert len(history.windows) <= WINDOWS_KEPT + 1
+    assert history.window_s > 5
+
+
+def test_the_capacity_of_a_scenarios_table() -> None:
+    local = {"name": "near", "partition_key": "pk", "sort_key": "at", "local": True}
+    own = scenario(1, sort_key="sk", indexes=[INDEX, local]).table
+    found = capacity_of(own)
+    assert found.provisioned == Throughput(1_000, 4_000)
+    assert [index.name for index in found.indexes] == ["tag"]
+    assert found.indexes[0].provisioned == Throughput(10, 200)
+    assert found.has_lsi
+    assert capacity_of(scenario(1).companions[0]).on_demand
+
+
+def test_a_cause_is_told_once_per_attempt() -> None:
+    script = Script(put())
+    simulate(scenario(), traffic=script)
+    (last,) = script.answers[-1]
+    assert set(last.refused) == {(None, Cause.KEY_RANGE)}

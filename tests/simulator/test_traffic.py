@@ -1,0 +1,256 @@
+"""Every load test as the simulator sends it: how many requests of which kind, on which keys, at what cost."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.model.resources import Cause
+from keyheat.model.units import read_units
+from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_from_dict
+from keyheat.simulator.flow import Answer, Counting, Flow, Traffic
+from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.traffic.loadtests import LOADTESTS, REPLAY
+
+ROOT = Path(__file__).parents[2]
+SCENARIOS = ROOT / "configs" / "scenarios"
+Refuse = Callable[[Flow], Answer]
+
+
+def scenario(name: str, **changes: Any) -> Scenario:
+    """A scenario with other values of some fields, by `part__field`."""
+    raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json", exclude_unset=True)
+    for path, value in changes.items():
+        part, _, field = path.partition("__")
+        if field:
+            raw.setdefault(part, {})[field] = value
+        else:
+            raw[part] = value
+    return scenario_from_dict(raw, name)
+
+
+def admitted(flow: Flow) -> Answer:
+    count = round(flow.requests * flow.items)
+    entries = {one.index: one.units * count for one in flow.index_writes}
+    return Answer(flow=flow, attempts=count, accepted=count, units=count * flow.units, index_units=entries)
+
+
+def refused(flow: Flow) -> Answer:
+    count = round(flow.requests * flow.items)
+    return Answer(flow=flow, attempts=count, accepted=0, units=0.0, refused={(None, Cause.KEY_RANGE): count})
+
+
+def sent(traffic: Traffic, seconds: int, answer: Refuse = admitted) -> list[list[Flow]]:
+    """The flows of so many seconds, each answered as it is."""
+    flows = []
+    for at_s in range(seconds):
+        flows.append(list(traffic.second(at_s)))
+        traffic.answered(at_s, [answer(flow) for flow in flows[-1]])
+    return flows
+
+
+def of(one: Scenario, seconds: int = 5, answer: Refuse = admitted) -> list[list[Flow]]:
+    return sent(traffic_of(one, one.seed, SCENARIOS), seconds, answer)
+
+
+def requests(flows: list[Flow]) -> Counter[str]:
+    """Requests by operation."""
+    counts: Counter[str] = Counter()
+    for flow in flows:
+        counts[flow.operation] += flow.requests  # type: ignore[assignment]
+    return counts
+
+
+def test_every_load_test_is_known_and_no_other() -> None:
+    files = {path.stem for path in (ROOT / "loadtests").glob("*.py")} - {"__init__"}
+    assert files == {*LOADTESTS, REPLAY}
+
+
+def test_an_unknown_load_test_is_told_where_it_would_be_added() -> None:
+    with pytest.raises(ScenarioError) as raised:
+        traffic_of(scenario("hotkey", loadtest="my_own"), 1)
+    (message,) = raised.value.errors
+    for words in ("'my_own'", "loadtests.py", "docs/simulate.md", "hotkey", "@ $.loadtest"):
+        assert words in message
+
+
+@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
+def test_a_load_asks_for_as_much_as_its_scenario_says(path: Path) -> None:
+    """In requests: whatever a task is made of, users pace themselves by what they send."""
+    one = load_scenario(path)
+    if one.load.target_unit != "requests" or one.load.arrivals == "trace":
+        pytest.skip("steered by units, or by the times of a trace")
+    *_, last = of(one, 4)
+    reports = [flow for flow in last if flow.operation in ("Scan", "UpdateItem") and flow.table]
+    total = sum(flow.requests for flow in last if flow not in reports)
+    cached = one.load.requests_per_s - total if one.cache else 0.0
+    together = next((flow.requests for flow in last if flow.together and flow.items == 1), 0.0)
+    shape = one.load.rate_shape()
+    asked = shape.total(4) - shape.total(3)
+    assert total + cached - together == pytest.approx(asked, rel=0.021), "one user in fifty may only report"
+
+
+@pytest.mark.parametrize(
+    ("spawn_per_s", "expected"), [(50, [2_000, 2_000]), (10, [400, 800]), (0.5, [40, 40, 80])]
+)
+def test_users_who_are_not_there_yet_send_nothing(spawn_per_s: float, expected: list[float]) -> None:
+    flows = of(scenario("hotkey", load__spawn_per_s=spawn_per_s), len(expected))
+    assert [sum(flow.requests for flow in second) for second in flows] == pytest.approx(expected)
+
+
+def test_the_last_second_may_be_a_shorter_one() -> None:
+    *_, last = of(scenario("hotkey", load__duration_s=2.5), 3)
+    assert [flow.requests for flow in last] == [1_000]
+
+
+def test_one_reader_of_fifty_users_sends_its_part_in_whatever_requests_it_makes() -> None:
+    """`sharded`: once a fan-out to 20 shards, four times a put with the read of it: 28 requests in five."""
+    *_, last = of(scenario("sharded"))
+    by_operation = requests(last)
+    assert by_operation["Query"] == pytest.approx(40 * 20 / 28)
+    assert by_operation["GetItem"] == pytest.approx(40 * 4 / 28)
+    assert by_operation["PutItem"] == pytest.approx(1_960 + 40 * 4 / 28)
+
+
+def test_a_read_costs_what_has_been_written_by_then() -> None:
+    """50 items of 1,000 bytes are 13 read units, half of them eventually; a new key has fewer."""
+    seconds = of(scenario("audit-log", keys__share=1.0, load__requests_per_s=90), 3)
+    units = [next(flow.units for flow in flows if flow.operation == "Query") for flows in seconds]
+    full = read_units(50_000, consistent=False)
+    assert units[0] < 0.9 * full
+    assert units[1:] == pytest.approx([full, full])
+
+
+def test_a_query_for_one_client_reads_only_that_part() -> None:
+    flows = of(scenario("random-suffix"), 30)[-1]
+    (query,) = [flow for flow in flows if flow.operation == "Query"]
+    assert query.requests == pytest.approx(40)
+    assert query.units < 1, "a client's five transactions on a shard, not all of its thousands"
+
+
+def test_an_entry_that_moves_is_two_writes_and_a_new_one_is_one() -> None:
+    seconds = of(scenario("leaderboard", keys__keys=100), 3)
+    (first,), (later,) = (
+        [flow.index_writes[0].units for flow in flows[:1]] for flows in (seconds[0], seconds[2])
+    )
+    assert first == pytest.approx(2 - 100 / 1_176, abs=0.01), "each image's first view of the second"
+    assert later == pytest.approx(2)
+
+
+def test_writes_to_a_table_without_sort_key_replace_items() -> None:
+    """The larger of two sizes is paid for, and so is taking an index entry from where it was."""
+    sizes = {"kind": "choice", "sizes": [1_000, 3_000]}
+    index = [{"name": "by-team", "partition_key": "team", "provisioned": {"read": 1, "write": 1}}]
+    table = {"name": "table", "provisioned": {"read": 1, "write": 1}, "indexes": index}
+    one = scenario("user-id", table=table, keys__keys=10, load__item_bytes=sizes)
+    first, *_, last = (flows[0] for flows in of(one, 3))
+    assert first.units < last.units == pytest.approx(0.25 * 1 + 0.75 * 3)
+    assert last.index_writes[0].units == pytest.approx(2 * 2)
+    assert len(last.index_writes[0].keys.points) == 1_000, "values that nobody chose are drawn from so many"
+
+
+def test_a_condition_that_fails_is_paid_for() -> None:
+    one = scenario("unique-key", keys__keys=1_000, load__requests_per_s=1_000)
+    traffic = traffic_of(one, 1)
+    new, failed = sent(traffic, 3)[-1]
+    assert failed.requests > 8 * new.requests > 0
+    assert failed.units == new.units == 1
+    assert isinstance(traffic, Counting)
+    assert traffic.counts["conditions.failed"] == pytest.approx(3_000 - 1_000, rel=0.1)
+
+
+def test_popular_items_that_are_not_there_yet_are_put_once() -> None:
+    puts = [
+        next(flow for flow in flows if flow.operation == "PutItem") for flows in of(scenario("read-hot"), 8)
+    ]
+    assert sum(put.requests for put in puts) == pytest.approx(101, rel=0.03)
+    hot = max(puts[0].keys.shares)
+    assert hot * puts[0].requests == pytest.approx(1, rel=0.1), "however often it is asked for"
+
+
+def test_reads_are_divided_among_the_copies_of_a_table() -> None:
+    *_, last = of(scenario("read-spread"))
+    reads = {flow.index: (flow.operation, flow.requests) for flow in last if flow.eventual}
+    assert {index: operation for index, (operation, _requests) in reads.items()} == {
+        None: "GetItem", "copy-1": "Query", "copy-2": "Query",
+    }  # fmt: skip
+    assert len({round(count, 6) for _operation, count in reads.values()}) == 1
+
+
+def test_a_batch_has_25_items_and_a_transaction_four_at_twice_the_units() -> None:
+    *_, last = of(scenario("operations", load__item_bytes=1_000))
+    by_operation = {flow.operation: flow for flow in last if flow.operation != "PutItem"}
+    assert by_operation["BatchWriteItem"].items == by_operation["BatchGetItem"].items == 25
+    transaction = by_operation["TransactWriteItems"]
+    assert (transaction.items, transaction.together, transaction.units) == (4, True, 2)
+    assert by_operation["TransactGetItems"].units == 2
+    assert by_operation["GetItem"].requests == pytest.approx(400 * 5 / 22)
+
+
+def test_the_rollover_comes_after_half_of_the_run() -> None:
+    flows = of(scenario("table-per-period", load__duration_s=5), 5)
+    to_the_last = [next(flow.requests for flow in second if flow.table) for second in flows]
+    assert to_the_last == pytest.approx([1_600, 1_600, 800, 0, 0])
+
+
+def test_todays_key_is_another_tomorrow() -> None:
+    flows = of(scenario("datekey", keys__day_s=2), 5)
+    assert [flow.keys.name(0) for (flow,) in flows] == ["2026-11-20"] * 2 + ["2026-11-21"] * 2 + [
+        "2026-11-22"
+    ]
+    assert flows[0][0].keys is flows[1][0].keys, "compared by identity"
+
+
+def test_a_refused_total_leaves_its_order_out() -> None:
+    """A transaction that the total's partition refuses never asked for its order."""
+    traffic = traffic_of(scenario("aggregate-transaction"), 1)
+    total, order = sent(traffic, 1, refused)[0]
+    assert total.requests == order.requests == 1_000
+    total, order = sent(traffic, 1)[0]
+    assert (total.requests, order.requests) == (1_000, 0)
+
+
+def test_reports_come_at_their_own_times_and_cost_more_each_time() -> None:
+    flows = [
+        [flow for flow in second if flow.operation == "Scan"] for second in of(scenario("aggregate-scan"), 50)
+    ]
+    assert [at_s for at_s, scans in enumerate(flows) if scans] == [10, 20, 30, 40]
+    units = [scan.requests * scan.units for scans in flows for scan in scans]
+    assert units == pytest.approx([9_800 * n / 8 for n in (1, 2, 3, 4)], rel=0.05)
+
+
+def test_a_stream_updates_each_total_once_however_many_orders_it_has() -> None:
+    flows = of(scenario("aggregate-stream"), 6)
+    updates = [flow for second in flows for flow in second if flow.table]
+    assert len(updates) == 2
+    assert all(150 < update.requests < 201 for update in updates), "most of the 201 products, once each"
+
+
+def test_a_trace_is_sent_second_by_second_with_items_as_they_are_by_then(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text(
+        "time,operation,key,sort_key,size_bytes\n"
+        "0.1,put,a,1,2000\n0.9,get,a,1,\n1.2,put,a,1,500\n1.5,query,a,,\n1.6,delete,a,1,\n5.0,get,a,1,\n"
+    )
+    raw = scenario("replay").model_dump(mode="json", exclude_unset=True)
+    raw["keys"] |= {"trace": "trace.csv", "speed": 2.0}
+    one = scenario_from_dict(raw, "replay")
+    flows = sent(traffic_of(one, 1, tmp_path), 3)
+    told = [[(flow.operation, flow.units) for flow in second] for second in flows]
+    assert told == [
+        [("PutItem", 2), ("GetItem", 0.5), ("PutItem", 2), ("Query", 0.5), ("DeleteItem", 1)],
+        [],
+        [("GetItem", 0.5)],
+    ]
+
+
+def test_a_target_in_units_is_kept_to_by_what_comes_back() -> None:
+    """Index entries are paid for by accepted writes alone; the target is met all the same."""
+    load = {"arrivals": "constant", "write_units_per_s": 1_000, "item_bytes": 1_000, "duration_s": 9}
+    one = scenario("country-index", load=load)
+    for answer, each in ((admitted, 2), (refused, 1)):
+        flows = of(one, 9, answer)[-3:]
+        writes = [sum(flow.requests for flow in second if flow.operation == "PutItem") for second in flows]
+        assert writes == pytest.approx([1_000 / each] * 3, rel=0.01)

@@ -1,0 +1,156 @@
+"""A recording endpoint: what was asked of its tables, through boto3, and the checks that stand on it."""
+
+from collections.abc import Iterator
+from math import nan
+from typing import Any
+
+import pytest
+
+import keyheat
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.testing.local import LocalDynamoDB
+from tests.endpoint.clients import client
+
+Put = dict[str, Any]
+LARGE = "x" * 390_000  # 381 units
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[LocalDynamoDB]:
+    with EndpointProcess.start(more=("--record",)) as running:
+        yield LocalDynamoDB(running.url)
+
+
+@pytest.fixture
+def local(process: LocalDynamoDB) -> Iterator[LocalDynamoDB]:
+    process.begin()
+    yield process
+    process.clear()
+
+
+@pytest.fixture
+def ddb(local: LocalDynamoDB) -> Any:
+    return client("dynamodb", local.url)
+
+
+def create(ddb: Any, name: str = "orders", **more: Any) -> None:
+    """A table with a day and an order in its key, and an index by customer."""
+    ddb.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "day", "KeyType": "HASH"}, {"AttributeName": "no", "KeyType": "RANGE"}],
+        AttributeDefinitions=[
+            {"AttributeName": part, "AttributeType": "S"} for part in ("day", "no", "customer")
+        ],
+        ProvisionedThroughput={"ReadCapacityUnits": 500, "WriteCapacityUnits": 4_000},
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "by-customer",
+                "KeySchema": [{"AttributeName": "customer", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+                "ProvisionedThroughput": {"ReadCapacityUnits": 500, "WriteCapacityUnits": 4_000},
+            }
+        ],
+        **more,
+    )
+
+
+def item(no: int, **more: str) -> Put:
+    return {name: {"S": text} for name, text in {"day": "monday", "no": f"{no}", **more}.items()}
+
+
+def test_every_kind_of_request_is_recorded_with_its_key_and_units(ddb: Any, local: LocalDynamoDB) -> None:
+    create(ddb)
+    ddb.put_item(TableName="orders", Item=item(1, customer="ann"))
+    ddb.batch_write_item(RequestItems={"orders": [{"PutRequest": {"Item": item(2)}}]})
+    ddb.transact_write_items(TransactItems=[{"Put": {"TableName": "orders", "Item": item(3)}}])
+    ddb.get_item(TableName="orders", Key=item(1), ConsistentRead=True)
+    ddb.query(
+        TableName="orders",
+        IndexName="by-customer",
+        KeyConditionExpression="customer = :c",
+        ExpressionAttributeValues={":c": {"S": "ann"}},
+    )
+    found = {
+        (row["direction"], row["index"], row["eventual"], row["entry"]): (
+            row["name"],
+            row["requests"],
+            row["units"],
+        )
+        for row in local.recorded("orders")
+    }
+    assert found == {
+        ("write", None, False, False): ("monday", 3, 4.0),  # a transaction writes twice
+        ("write", "by-customer", False, True): ("ann", 1, 1.0),
+        ("read", None, False, False): ("monday", 1, 1.0),
+        ("read", "by-customer", True, False): ("ann", 1, 0.5),
+    }
+    asked = local.requests()
+    assert asked["PutItem"] == 1
+    assert sum(row["accepted"] for row in local.decisions("orders")) == 6, "an entry is one of its own"
+
+
+def test_one_key_is_too_hot_in_earnest_and_one_partition_takes_less(ddb: Any, local: LocalDynamoDB) -> None:
+    create(ddb)
+    for no in range(10):
+        ddb.put_item(TableName="orders", Item=item(no))
+    local.assert_no_throttles()
+    local.assert_no_hot_partition(requests_per_s=900)
+    with pytest.raises(keyheat.CheckFailed, match="one key asked for 2,000 WCU/s") as caught:
+        local.assert_no_hot_partition(requests_per_s=2_000, show_keys=True)
+    assert "hottest key monday, 100 %" in str(caught.value)
+    assert "the 10 requests of this test to orders, 2,000 a second" in str(caught.value)
+    keyheat.assert_units_per_operation(local.sent(100), at_most=1)
+    with pytest.raises(ValueError, match="not nan/s for 60 s"):
+        local.assert_no_hot_partition(requests_per_s=nan)
+    with pytest.raises(ValueError, match="a share from 0 to 1, not nan"):
+        local.assert_no_throttles(at_most=nan)
+    with pytest.raises(ValueError, match="recorded requests"):
+        keyheat.assert_shards_suffice(local.sent(100), shards=2)
+    with pytest.raises(TypeError, match="keys cannot be given"):
+        keyheat.assert_no_throttles(local.sent(100), keys={"kind": "uniform"})
+
+
+def test_a_hot_key_of_an_index_is_one_too(ddb: Any, local: LocalDynamoDB) -> None:
+    create(ddb)
+    for no in range(50):
+        ddb.put_item(TableName="orders", Item={**item(no, customer="ann"), "day": {"S": f"day-{no}"}})
+    with pytest.raises(keyheat.CheckFailed, match=r"of\s+index by-customer"):
+        local.assert_no_hot_partition(requests_per_s=2_000)
+
+
+def test_refusals_count_although_the_table_is_gone(ddb: Any, local: LocalDynamoDB) -> None:
+    create(ddb)
+    puts = [{"PutRequest": {"Item": item(no, lines=LARGE)}} for no in range(12)]
+    refused = len(ddb.batch_write_item(RequestItems={"orders": puts})["UnprocessedItems"]["orders"])
+    ddb.delete_table(TableName="orders")
+    assert refused >= 8, "4,572 units at one moment, of which a partition has 1,500"
+    with pytest.raises(keyheat.CheckFailed) as caught:
+        local.assert_no_throttles()
+    text = str(caught.value)
+    assert "of 12 requests to orders met a partition's limit" in text
+    assert f"{refused} x TableWriteKeyRangeThroughputExceeded" in text
+    assert "whose item is gone" in text
+    local.assert_no_throttles(at_most=refused / 12)
+    with pytest.raises(ValueError, match="table orders is gone"):
+        local.sent(100)
+
+
+def test_a_test_begins_with_no_tables_and_no_requests(ddb: Any, local: LocalDynamoDB) -> None:
+    assert local.tables() == ()
+    local.assert_no_throttles()
+    create(ddb, DeletionProtectionEnabled=True)
+    create(ddb, "others")
+    ddb.put_item(TableName="orders", Item=item(1))
+    ddb.put_item(TableName="others", Item=item(1))
+    with pytest.raises(ValueError, match=r"which table\? .* orders, others"):
+        local.sent(100)
+    assert local.sent(100, table="others").scenario.table.name == "others"
+    with pytest.raises(ValueError, match="table nothing was asked for nothing"):
+        local.assert_no_throttles(table="nothing")
+    with pytest.raises(ValueError, match="not 0/s for 60 s"):
+        local.sent(0)
+    local.clear()
+    local.begin()
+    assert local.tables() == ()
+    assert local.recorded("orders") == ()
+    assert local.requests() == {}

@@ -1,0 +1,62 @@
+"""What an endpoint has recorded, as a load: every key has its part of the units, at any rate."""
+
+import numpy as np
+import pytest
+
+from keyheat.model.keyspace import key_point
+from keyheat.model.resources import Direction
+from keyheat.testing.recorded import Row, less, requests_in, sent_steadily, throttled_in
+
+HASHES = {name: f"{key_point(name.encode()):016x}" for name in ("a", "b")}
+
+
+def row(key: str, requests: int, units: float, **other: object) -> Row:
+    made: Row = {
+        "direction": "write", "index": None, "eventual": False, "entry": False,
+        "key": HASHES.get(key, ""), "name": key or None, "requests": requests, "units": units, "refused": {},
+    }  # fmt: skip
+    return {**made, **other}  # type: ignore[typeddict-item]
+
+
+def test_each_key_has_its_part_of_the_units() -> None:
+    load = sent_steadily([row("a", 1, 9.0), row("b", 3, 3.0)], requests_per_s=400, seconds=2)
+    (flow,) = load.second(0)
+    assert (flow.requests, flow.units, flow.direction) == (400, 3.0, Direction.WRITE)
+    by_name = {flow.keys.name(place): share for place, share in enumerate(flow.keys.shares)}
+    assert by_name == pytest.approx({"a": 0.75, "b": 0.25})
+    assert flow.keys.even == 0.0
+    assert list(flow.keys.points) == sorted(flow.keys.points)
+    assert load.second(1) == load.second(0)
+    assert load.second(2) == ()
+
+
+def test_kinds_of_requests_keep_their_proportions() -> None:
+    reads = row("a", 3, 1.5, direction="read", eventual=True)
+    write, read = sent_steadily([row("a", 1, 1.0), reads], requests_per_s=100, seconds=1).second(0)
+    assert (write.requests, read.requests) == (25.0, 75.0)
+    assert (read.direction, read.eventual, read.units) == (Direction.READ, True, 0.5)
+
+
+def test_entries_of_an_index_go_with_the_writes() -> None:
+    entries = [row("b", 4, 8.0, index="by-b", entry=True)]
+    (flow,) = sent_steadily([row("a", 4, 4.0), *entries], requests_per_s=10, seconds=1).second(0)
+    (entry,) = flow.index_writes
+    assert (flow.requests, entry.index, entry.units) == (10.0, "by-b", 2.0)
+    assert np.array_equal(entry.keys.points, [key_point(b"b")])
+
+
+def test_keys_too_many_to_tell_apart_are_even() -> None:
+    (flow,) = sent_steadily([row("a", 1, 1.0), row("", 3, 3.0)], requests_per_s=1, seconds=1).second(0)
+    assert flow.keys.even == pytest.approx(0.75)
+    assert flow.keys.shares.sum() == pytest.approx(0.25)
+
+
+def test_only_what_came_since_is_counted() -> None:
+    before = [row("a", 2, 2.0, refused={"R": 1})]
+    after = [row("a", 5, 6.0, refused={"R": 1, "S": 2}), row("b", 1, 1.0)]
+    first, second = less(after, before)
+    assert (first["requests"], first["units"], first["refused"]) == (3, 4.0, {"S": 2})
+    assert second["name"] == "b"
+    assert less(before, before) == ()
+    assert requests_in(less(after, before)) == 4
+    assert throttled_in(less(after, before)) == 2
