@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-import keyheat
+from keyheat.cli import main
 from keyheat.load.run.progress import Progress, tell
 from keyheat.masking import plain, plain_json
 from keyheat.terminal.bar import NAMED, SAID, Bar, Working
@@ -118,7 +118,7 @@ def test_json_of_others_is_plain(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_click_quotes_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
-    assert keyheat.main(["analyze", "no\x1b[2J\u202ehere", "[/x]"]) == 2
+    assert main.main(["analyze", "no\x1b[2J\u202ehere", "[/x]"]) == 2
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert "\u202e" not in said
