@@ -15,6 +15,7 @@ import click
 
 from keyheat.cli.codes import DONE, INTERRUPTED, INVALID, WRONG_USE
 from keyheat.cli.menu import Menu, Verbs
+from keyheat.masking import masked, speak_plainly
 from keyheat.terminal.console import err
 
 MENU: Menu = {
@@ -67,6 +68,7 @@ click.version_option(version("keyheat"), prog_name="keyheat")(cli)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and give its exit code. What a person can mend is one clear message, not a traceback."""
+    speak_plainly()
     try:
         return cli.main(arguments, prog_name="keyheat", standalone_mode=False) or DONE
     except click.ClickException as error:
@@ -98,7 +100,5 @@ def _show(error: click.ClickException) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    from keyheat.masking import masked
-
     err.print(f"keyheat: {masked(message)}", markup=False)
     return code

@@ -6,6 +6,7 @@ a terminal with signs that it obeys; what is bold or has a colour is a `Text` of
 Nothing is coloured, and no bar moves, where there is no terminal or NO_COLOR is set (rich sees to it).
 """
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,13 @@ def be_quiet(quiet: bool) -> None:
 
 def print_json(content: object) -> None:
     """Print a value as JSON for another program."""
-    click.echo(plain_json(orjson.dumps(content, option=orjson.OPT_INDENT_2)))
+    body = orjson.dumps(content, option=orjson.OPT_INDENT_2)
+    print(plain_json(body, sys.stdout.encoding or "utf-8"), flush=True)
 
 
 def print_lines(lines: Iterable[str], *, to_stderr: bool) -> None:
     """Print lines for another program, which reads them as they are."""
-    click.echo(plain("\n".join(lines)), err=to_stderr)
+    print(plain("\n".join(lines)), file=sys.stderr if to_stderr else sys.stdout, flush=True)
 
 
 def confirmed(question: str) -> bool:

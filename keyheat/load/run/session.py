@@ -36,7 +36,7 @@ from keyheat.load.tables.errors import Refused, TableError
 from keyheat.load.transport.target import TargetError
 from keyheat.load.web.callers import callers_of, keep_out
 from keyheat.load.web.page import LivePage, serve
-from keyheat.masking import masked
+from keyheat.masking import masked, speak_plainly
 from keyheat.runfiles import FileProblem
 
 INVALID_INPUT, REFUSED = 2, 4
@@ -51,6 +51,7 @@ def listen(events: Any) -> None:
 
 
 def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
+    speak_plainly()
     side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
     side(environment, runner)
 
