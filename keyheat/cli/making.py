@@ -13,6 +13,7 @@ from keyheat.cli.codes import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG
 from keyheat.cli.common import diagnosed, exit_code_of
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import REPORT, Job, clear, made
+from keyheat.masking import masked
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED, FileProblem
 from keyheat.terminal.console import bars, err, out, shown
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from keyheat.simulator.flow import Traffic
 
 SAID = "keyheat: "  # begins what a run says to a person
+LAST_WORDS = 40  # lines of what a child said: more than a traceback has
 NOT_STARTED = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
 
 
@@ -72,6 +74,8 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=place) as bar:
         ended = launch.launch(command, bar.show)
     code, said = ended.code, ended.said
+    if ended.run_id is None:
+        return _not_begun(job, code, said)
     if code in (DONE, BROKEN) or (code == INVALID and made(job)):
         _check_is_of(ended.run_id, job.folder, said)
     if how.quick and code in (DONE, BROKEN):
@@ -79,7 +83,7 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
         if how.report:
             write_report(job.folder, datetime.now(UTC))
     if code not in (DONE, BROKEN, INVALID) or not made(job):
-        err.print(said.rstrip(), markup=False)
+        err.print(_last_words(said))
         return INVALID if code == BROKEN else code  # it broke, not a threshold
     for line in said.splitlines():
         if line.startswith(SAID):  # such as what became of its tables; the rest are the stages' own words
@@ -90,17 +94,39 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     return code
 
 
-def _check_is_of(run_id: str | None, folder: Path, said: str) -> None:
+def _not_begun(job: Job, code: int, said: str) -> int:
+    """Say why a load ended before there was a run; gives the exit code.
+
+    One that Python or Locust ends does so with 1: the load test cannot be read, or broke. No threshold did.
+    """
+    err.print(_last_words(said))
+    if code in NOT_STARTED:
+        return code
+    err.print(f"keyheat: the load test {job.scenario.loadtest} ended before it began, with exit code {code}")
+    return WRONG_USE if code == BROKEN else INVALID
+
+
+def _last_words(said: str) -> str:
+    """The end of what a child said, which may be a traceback with names and errors that others wrote."""
+    return masked("\n".join(said.rstrip().splitlines()[-LAST_WORDS:]))
+
+
+def _check_is_of(run_id: str, folder: Path, said: str) -> None:
     """Nobody is told of a run what another one came to. Raises `FileProblem` after what was `said`."""
     from keyheat.runs.manifest import read_manifest
 
-    found = read_manifest(folder).run_id
-    if found != run_id:
-        err.print(said.rstrip(), markup=False)
-        raise FileProblem(
-            f"{folder} holds the files of another run ({found}), and none of this one ({run_id}): nothing is "
-            "said of it; run it again, with another folder (--out)"
-        )
+    try:
+        found = read_manifest(folder)
+        if found.run_id != run_id:
+            raise FileProblem(
+                f"{folder} holds the files of another run ({found.run_id}), and none of this one ({run_id}): "
+                "nothing is said of it; run it again, with another folder (--out)"
+            )
+        if found.status == "running":
+            raise FileProblem(f"{folder}: the load broke in the middle of the run, which says nothing")
+    except FileProblem:
+        err.print(_last_words(said))
+        raise
 
 
 def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | None" = None) -> "Diagnosis":
