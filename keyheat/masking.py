@@ -151,8 +151,8 @@ def mask_logs() -> None:
 
     A filter sees the records of its own logger alone, and not those of the loggers below it.
     """
-    for name in _sdk_modules():
-        logging.getLogger(name).addFilter(_mask_record)
+    for module in _sdk_modules():
+        logging.getLogger(module).addFilter(_mask_record)
 
 
 def _sdk_modules() -> Iterator[str]:

@@ -157,9 +157,8 @@ def _case(case: str, trends: Sequence[Trend]) -> Iterator[RenderableType]:
     table = _table(("measure", "up to the newest session", "newest"), right=(2,), drawn=1)
     for trend in trends:
         if not trend.constant:
-            table.add_row(
-                trend.measure.name, Strip(partial(_spark, trend), NARROW), value(trend.values[-1], trend.measure.name)
-            )  # fmt: skip
+            newest = value(trend.values[-1], trend.measure.name)
+            table.add_row(trend.measure.name, Strip(partial(_spark, trend), NARROW), newest)
     if table.row_count:
         yield table
     yield from (Paragraph(line, "  - ", "    ", style) for trend in trends for line, style in _changes(trend))

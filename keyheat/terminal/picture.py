@@ -1,4 +1,4 @@
-"""Charts drawn in characters, as wide as there is room: the load of a plan over time, and strips of a table."""
+"""Charts drawn in characters, as wide as there is room: a plan's load over time, and strips of a table."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,12 +1,27 @@
 """What a person may say on Locust's command line about what is loaded, and what is allowed."""
 
-from typing import Any
+from argparse import Action, ArgumentParser
+from typing import Any, NoReturn
+
+
+class ShowOurs(Action):
+    """Shows our options and ends: Locust's own --help comes before it has read the file that has them."""
+
+    def __call__(self, parser: Any, *_more: object) -> NoReturn:
+        ours = ArgumentParser(
+            prog="locust -f FILE", usage="locust -f FILE [options]", add_help=False, allow_abbrev=False,
+            description="Options of a Keyheat load test, beside those of Locust (locust --help).",
+        )  # fmt: skip
+        add_options(ours)
+        print(ours.format_help())
+        parser.exit()
 
 
 def add_options(parser: Any) -> None:
     """Add our options to Locust's parser; a word that is not said anywhere comes from the scenario."""
     group = parser.add_argument_group("Keyheat", "what is loaded, and where the answer goes")
     add = group.add_argument
+    add("--keyheat-help", action=ShowOurs, nargs=0, help="show these options alone, which --help cannot")
     add("--scenario", metavar="PATH", help="scenario file; default configs/scenarios/<locustfile>.toml")
     add(
         "--target",
