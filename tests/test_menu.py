@@ -62,6 +62,28 @@ def test_every_verb_answers_a_program_and_can_be_silent(name: str) -> None:
         assert name in JSON_ALREADY or "--json" in options_of(verb), verb.name
 
 
+@pytest.mark.parametrize("name", ["run", "simulate", "sweep", "plan", "whatif", "knee"])
+def test_every_verb_that_takes_a_scenario_changes_it_alike(name: str) -> None:
+    assert {"--set", "--duration"} <= options_of(verb_named(name))
+
+
+CHANGED = ["--set", "load.users=1", "--set", "keys.share=1.5"]
+
+
+@pytest.mark.parametrize(
+    "words", [["plan"], ["simulate"], ["sweep"], ["knee"], ["run"], ["whatif"]], ids=lambda words: words[0]
+)
+def test_what_is_wrong_with_a_change_is_said_before_anything_starts(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    more = ["shards"] if words == ["whatif"] else []
+    said = verb(*words, "sharded", *more, *CHANGED)
+    assert said.code == 2
+    assert "@ $.keys.share" in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_help_and_completion_load_no_stage() -> None:
     source = f"""
 import sys

@@ -1,5 +1,6 @@
 """What verbs share: exit codes, the options that several of them have, and how a run is judged."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from math import isnan
 from pathlib import Path
@@ -58,6 +59,34 @@ class Within(click.FloatRange):
 some_prices = click.option(
     "--prices", type=a_file, default=PRICES, help="a price list  [default: configs/prices.toml]"
 )
+
+
+SETTINGS = "settings"
+
+
+some_settings = click.option(
+    "--set",
+    SETTINGS,
+    metavar="PATH=VALUE",
+    multiple=True,
+    is_eager=True,  # so that --duration is one more of them
+    help="another value for a field of the scenario, such as keys.shards=20; may be repeated",
+)
+
+
+def _as_settings(context: click.Context, _option: click.Parameter, duration_s: float | None) -> None:
+    """A duration is one more setting, of a field that everybody sets."""
+    if duration_s is not None:
+        context.params[SETTINGS] = (*context.params.get(SETTINGS, ()), f"load.duration_s={duration_s!r}")
+
+
+def changed(verb: Callable[..., int]) -> Callable[..., int]:
+    """Give a verb that takes a scenario the options that change it, as one argument `settings`."""
+    duration_s = click.option(
+        "--duration", type=Within(0, min_open=True), metavar="S", expose_value=False, callback=_as_settings,
+        help="seconds of load: the same as --set load.duration_s=S",
+    )  # fmt: skip
+    return some_settings(duration_s(verb))
 
 
 def run_place(asked: Path | None, name: str) -> Path:

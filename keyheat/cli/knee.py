@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 import click
 
 from keyheat.cli.codes import DONE, INVALID
-from keyheat.cli.common import Within, a_path, a_scenario, series_place, some_prices
+from keyheat.cli.common import Within, a_path, a_scenario, series_place, some_prices, some_settings
 from keyheat.cli.guards import Guards, agreed, guarded
 from keyheat.cli.making import NOT_STARTED, How, make_run
 from keyheat.cli.telling import in_json
@@ -30,6 +30,7 @@ a_demand = Within(0, MOST, min_open=True)
 
 @click.command()
 @click.argument("scenario", type=a_scenario)
+@some_settings
 @click.option(
     "--target", default=SIMULATED, show_default=True, help="simulated, local, aws, or the URL of an endpoint"
 )
@@ -50,7 +51,9 @@ a_demand = Within(0, MOST, min_open=True)
     show_default=True,
     help="how near what is carried and what is not have to be",
 )
-@click.option("--step", "step_s", type=Within(10, 3_600), metavar="S", help="seconds of a step")
+@click.option(
+    "--step", "--duration", "step_s", type=Within(10, 3_600), metavar="S", help="seconds of each step's load"
+)
 @click.option(
     "--out", "folder", type=a_path, help="where page and runs go  [default: reports/out/NAME-knee-TIME]"
 )
@@ -59,6 +62,7 @@ a_demand = Within(0, MOST, min_open=True)
 @some_prices
 def knee(
     scenario: str,
+    settings: tuple[str, ...],
     target: str,
     start: float | None,
     most: float | None,
@@ -81,7 +85,7 @@ def knee(
     from keyheat.pages.knee.words import Found
     from keyheat.terminal.knee import FORMAT, knee_json, knee_text
 
-    loaded, path = find_scenario(scenario)
+    loaded, path = find_scenario(scenario, settings)
     within = _range(loaded, start, most, precision)
     step_s = step_s or seconds_for(precision)
     folder = series_place(folder, f"{loaded.name}-knee")

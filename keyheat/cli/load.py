@@ -11,6 +11,7 @@ from keyheat.cli.common import (
     OUT,
     a_path,
     a_scenario,
+    changed,
     price_list,
     run_place,
     same_place,
@@ -64,6 +65,7 @@ def demo(folder: Path, as_json: bool) -> int:
 
 @click.command()
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
+@changed
 @click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
 @click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
 @click.option("--transport", type=click.Choice(["signed", "boto3"]), default="signed", show_default=True)
@@ -85,6 +87,7 @@ def demo(folder: Path, as_json: bool) -> int:
 @some_prices
 def run(
     scenarios: tuple[str, ...],
+    settings: tuple[str, ...],
     target: str,
     folder: Path | None,
     transport: str,
@@ -102,7 +105,7 @@ def run(
     from keyheat.pages.series.index import INDEX
     from keyheat.pages.series.side_by_side import write_comparison
 
-    loaded = find_scenarios(scenarios)
+    loaded = find_scenarios(scenarios, settings)
     if throttled_keys and quick:
         raise click.UsageError(
             "say either --throttled-keys or --no-collect: collecting is what reads the keys"
@@ -112,9 +115,9 @@ def run(
     listed, several = price_list(prices), len(loaded) > 1
     if several:
         folder = series_place(folder, "compare")
-        jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
+        jobs = [Job(scenario, path, folder / scenario.name, settings) for scenario, path in loaded]
     else:
-        jobs = [Job(*loaded[0], run_place(folder, loaded[0][0].name))]
+        jobs = [Job(*loaded[0], run_place(folder, loaded[0][0].name), settings)]
     options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
     codes = _series(jobs, How(target=target, options=tuple(options), quick=quick, quiet=as_json))
     code, page = codes[-1] if codes[-1] in NOT_STARTED else max(codes), None
@@ -130,6 +133,7 @@ def run(
 
 @click.command()
 @click.argument("scenario", type=a_scenario)
+@changed
 @click.option("--shards", "counts", default="1,2,4,8,16", show_default=True, callback=_counts)
 @click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
 @click.option(
@@ -141,6 +145,7 @@ def run(
 @some_prices
 def sweep(
     scenario: str,
+    settings: tuple[str, ...],
     counts: tuple[int, ...],
     target: str,
     folder: Path | None,
@@ -153,7 +158,7 @@ def sweep(
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.pages.series.sweep import NAME, write_sweep
 
-    loaded, path = find_scenario(scenario)
+    loaded, path = find_scenario(scenario, settings)
     listed, margin = price_list(prices), load_thresholds().recommend.shard_margin
     folder = series_place(folder, f"{loaded.name}-sweep")
     derived = [Job(with_shards(loaded, count), path, folder) for count in counts]

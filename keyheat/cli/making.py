@@ -66,6 +66,7 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     from keyheat.terminal.progress import LoadBar
 
     options = [
+        *(f"--set={setting}" for setting in job.settings),
         *(["--show-keys"] if how.show_keys else []),
         *how.options,
         *(["--no-report"] if how.quick else []),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.codes import DONE
-from keyheat.cli.common import a_scenario, price_list, some_prices
+from keyheat.cli.common import a_scenario, changed, price_list, some_prices
 from keyheat.cli.telling import in_json
 from keyheat.load.run.jobs import find_scenario
 from keyheat.terminal.console import out, print_json
@@ -21,6 +21,7 @@ LOCAL = "local"
 
 @click.command()
 @click.argument("scenario", type=a_scenario)
+@changed
 @in_json("the plan")
 @click.option(
     "--target",
@@ -34,6 +35,7 @@ LOCAL = "local"
 @some_prices
 def plan(
     scenario: str,
+    settings: tuple[str, ...],
     as_json: bool,
     target: str,
     region: str | None,
@@ -50,7 +52,7 @@ def plan(
 
     if target == LOCAL and (region or profile):
         raise click.UsageError("--region and --profile are those of an account: say --target aws, too")
-    loaded, path = find_scenario(scenario)
+    loaded, path = find_scenario(scenario, settings)
     listed = price_list(prices)
     indexes = [index.name for index in loaded.table.indexes if not index.local]
     told = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)

@@ -8,6 +8,7 @@ import click
 from keyheat.cli.common import (
     a_path,
     a_scenario,
+    changed,
     exit_code_of,
     price_list,
     run_place,
@@ -18,7 +19,6 @@ from keyheat.cli.making import How, simulated
 from keyheat.cli.telling import in_json
 from keyheat.load.run.jobs import Job, find_scenarios
 from keyheat.runfiles import SIMULATED
-from keyheat.scenario.overrides import overridden
 from keyheat.terminal.console import out, print_json, strong
 
 
@@ -27,13 +27,7 @@ from keyheat.terminal.console import out, print_json, strong
 @click.option(
     "--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-simulated-TIME]"
 )
-@click.option(
-    "--set",
-    "settings",
-    metavar="PATH=VALUE",
-    multiple=True,
-    help="another value for a field of the scenario, such as keys.shards=20; may be repeated",
-)
+@changed
 @click.option("--seed", type=click.IntRange(0), help="what chance decides  [default: the scenario's seed]")
 @click.option("--show-keys", is_flag=True, help="keys by their names instead of their digests")
 @in_json("the diagnosis")
@@ -54,8 +48,7 @@ def simulate(
     from keyheat.pages.series.index import INDEX
     from keyheat.pages.series.side_by_side import write_comparison
 
-    loaded = find_scenarios(scenarios)
-    made = [(overridden(scenario, settings, str(path)), path) for scenario, path in loaded]
+    made = find_scenarios(scenarios, settings)
     how = How(target=SIMULATED, show_keys=show_keys, quiet=as_json)
     if len(made) == 1:
         ((scenario, path),) = made

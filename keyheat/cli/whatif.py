@@ -6,7 +6,7 @@ from typing import cast
 import click
 
 from keyheat.cli.codes import BROKEN, DONE
-from keyheat.cli.common import Within, a_scenario, price_list, some_prices
+from keyheat.cli.common import Within, a_scenario, changed, price_list, some_prices
 from keyheat.cli.telling import in_json
 from keyheat.load.run.jobs import find_scenario
 from keyheat.terminal.console import bars, out, print_json
@@ -17,6 +17,7 @@ QUESTIONS = ("shards", "write-capacity", "read-capacity")
 @click.command()
 @click.argument("scenario", type=a_scenario)
 @click.argument("question", type=click.Choice(QUESTIONS))
+@changed
 @click.option(
     "--throttle-share",
     "share",
@@ -35,6 +36,7 @@ QUESTIONS = ("shards", "write-capacity", "read-capacity")
 def whatif(
     scenario: str,
     question: str,
+    settings: tuple[str, ...],
     share: float,
     index: str | None,
     most: int | None,
@@ -52,7 +54,7 @@ def whatif(
     from keyheat.terminal.trying import Trying
     from keyheat.terminal.whatif import whatif_json, whatif_text
 
-    loaded, path = find_scenario(scenario)
+    loaded, path = find_scenario(scenario, settings)
     listed, asked = price_list(prices), cast(Question, question)
     with Trying(f"{loaded.name}: {asked}", bars) as trying:
         if asked == "shards":

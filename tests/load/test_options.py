@@ -55,6 +55,7 @@ AWS = "https://dynamodb.eu-west-1.amazonaws.com"
         ({"host": AWS, "target": "aws"}, "not both"),
         ({"target": "nowhere"}, "not an endpoint's URL"),
         ({"scenario": "/no/such.toml"}, "/no/such.toml"),
+        ({"settings": ["keys.share=2", "x"]}, "'x' is not PATH=VALUE"),
         ({"out": "/dev/null"}, "not a folder"),
     ],
 )
@@ -74,7 +75,7 @@ def test_all_mistakes_are_said_at_once(scenario_file: Path) -> None:
 def test_several_locustfiles_need_a_word_on_the_scenario() -> None:
     said = errors_of(options(), locustfiles=["hotkey.py", "too_small.py"])
     assert "2 load tests are named" in said
-    assert "--scenario PATH" in said
+    assert "--scenario SCENARIO" in said
 
 
 def test_a_load_that_needs_a_sort_key_says_so(scenario_file: Path) -> None:
@@ -187,3 +188,9 @@ def test_tags_leave_something_to_run(choice: str) -> None:
     found = list(without_tasks([WRITER, READER], Namespace(**said)))
     assert len(found) == bool(problem)
     assert "".join(found).startswith(problem)
+
+
+def test_settings_are_those_of_every_verb() -> None:
+    said = options(scenario="hotkey", settings=["load.duration_s=7", "keys.share=0.5"])
+    plan = check_options(said, locustfiles=["anything.py"], needs_sort_key=False)
+    assert (plan.scenario.load.duration_s, plan.scenario.keys.share, plan.scenario.expects) == (7, 0.5, None)

@@ -192,7 +192,7 @@ def test_our_options_have_a_help_of_their_own(run_locust: Locust) -> None:
     code, out, _err = run_locust("hotkey.py", "--keyheat-help")
     assert code == 0
     assert "Keyheat's guards:" in out
-    assert "--scenario PATH" in out
+    assert "--scenario SCENARIO" in out
     assert "--run-time" not in out
 
 

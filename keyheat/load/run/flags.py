@@ -22,7 +22,19 @@ def add_options(parser: Any) -> None:
     group = parser.add_argument_group("Keyheat", "what is loaded, and where the answer goes")
     add = group.add_argument
     add("--keyheat-help", action=ShowOurs, nargs=0, help="show these options alone, which --help cannot")
-    add("--scenario", metavar="PATH", help="scenario file; default configs/scenarios/<locustfile>.toml")
+    add(
+        "--scenario",
+        metavar="SCENARIO",
+        help="a file, or a name in configs/scenarios; default: the locustfile's",
+    )
+    add(
+        "--set",
+        dest="settings",
+        metavar="PATH=VALUE",
+        action="append",
+        default=[],
+        help="another value for a field of the scenario, such as keys.shards=20; may be repeated",
+    )
     add(
         "--target",
         metavar="local|aws|URL",

@@ -22,7 +22,8 @@ from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
-from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
+from keyheat.scenario.overrides import overridden
+from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.guards import BudgetSpec
 from keyheat.scenario.trace import check_trace
 
@@ -104,7 +105,7 @@ def check_options(
     """
     errors = list(idle)
     path = _scenario_path(options, locustfiles, errors)
-    scenario = _scenario(path, needs_sort_key, errors) if path else None
+    scenario = _scenario(path, options.settings, needs_sort_key, errors) if path else None
     if scenario is not None and scenario.cache is not None and not has_cache:
         errors.append(f"{path}: no user of this load test reads through a cache @ $.cache")
     if scenario is not None:
@@ -191,12 +192,14 @@ def run_folder(plan: Plan, now: datetime) -> Claim:
 
 
 def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]) -> Path | None:
-    if options.scenario:
-        return Path(options.scenario)
-    if len(locustfiles) == 1:
-        return SCENARIOS / f"{Path(locustfiles[0]).stem.replace('_', '-')}.toml"
-    errors.append(several(locustfiles))
-    return None
+    if not options.scenario and len(locustfiles) != 1:
+        errors.append(several(locustfiles))
+        return None
+    try:
+        return scenario_file(options.scenario or Path(locustfiles[0]).stem.replace("_", "-"))
+    except ScenarioError as error:
+        errors.append(str(error))
+        return None
 
 
 def several(locustfiles: Sequence[str]) -> str:
@@ -204,7 +207,7 @@ def several(locustfiles: Sequence[str]) -> str:
     names = ", ".join(sorted(Path(file).name for file in locustfiles))
     return (
         f"{len(locustfiles)} load tests are named, and a scenario is made for one: choose one with -f FILE, "
-        f"or say --scenario PATH for all of them together: {names}"
+        f"or say --scenario SCENARIO for all of them together: {names}"
     )
 
 
@@ -240,9 +243,11 @@ def _tags_of(task: Any) -> set[str]:
     return set(getattr(task, "locust_tag_set", set())).union(*inner)
 
 
-def _scenario(path: Path, needs_sort_key: bool, errors: list[str]) -> Scenario | None:
+def _scenario(
+    path: Path, settings: Sequence[str], needs_sort_key: bool, errors: list[str]
+) -> Scenario | None:
     try:
-        scenario = load_scenario(path)
+        scenario = overridden(load_scenario(path), settings, str(path))
     except ScenarioError as error:
         errors.append(str(error))
         return None
