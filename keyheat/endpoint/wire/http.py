@@ -190,7 +190,10 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_head:  # what comes after a body could pass for what was signed
-            self._headers[name.lower()] = value
+            key = name.lower()
+            if key == b"host" and key in self._headers:
+                raise ValueError("two hosts: which one is meant?")  # RFC 9112, 3.2: 400
+            self._headers[key] = value
             self._head_bytes += len(name) + len(value) + HEADER_BYTES
             if self._head_bytes > self._most_head_bytes:
                 self._refusal = responses.HEAD_TOO_LARGE
