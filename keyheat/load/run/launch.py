@@ -18,10 +18,10 @@ from typing import IO, Any, Self
 from keyheat.load.guard.signals import PASSED_ON, heard, let_go
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import ROOT, shipped
+from keyheat.words import INTERRUPTED
 
 FOLDER = shipped("loadtests")
 USERS = "keyheat.load.users."
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
