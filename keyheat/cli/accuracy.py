@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from keyheat.cli.codes import BROKEN, DONE
 from keyheat.cli.common import a_path
 from keyheat.cli.telling import in_json
 from keyheat.runfiles import write_atomically
 from keyheat.terminal.console import bars, err, out, print_json, shown
+from keyheat.words import BROKEN, DONE
 
 
 @click.command()

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keyheat.cli.codes import DONE, INTERRUPTED, INVALID, REFUSED
 from keyheat.cli.common import Within, a_folder, price_list, some_prices
 from keyheat.cli.telling import in_json
 from keyheat.plan.prices import Prices
 from keyheat.terminal.console import bars, confirmed, err, out, print_json, shown
+from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
     from keyheat.load.existing.cleaning import Cleaned

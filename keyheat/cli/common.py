@@ -10,12 +10,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from keyheat.claims import Claim, claim, hold
-from keyheat.cli.codes import BROKEN, DONE, INVALID
 from keyheat.load.run.jobs import new_folder
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import DIAGNOSIS, FILES, FileProblem
 from keyheat.scenario.scenario import SCENARIOS
+from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.runs.formats import Diagnosis

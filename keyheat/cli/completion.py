@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from keyheat.cli.codes import DONE
+from keyheat.words import DONE
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.codes import DONE
 from keyheat.cli.common import a_file, a_folder, a_path, a_time, diagnosed, exit_code_of, in_utc
 from keyheat.cli.telling import in_json
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
 from keyheat.terminal.bar import Working
 from keyheat.terminal.console import bars, err, out, print_json, shown
+from keyheat.words import DONE
 
 if TYPE_CHECKING:
     from keyheat.runs.formats import Evidence

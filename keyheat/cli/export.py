@@ -5,11 +5,11 @@ from typing import Literal
 
 import click
 
-from keyheat.cli.codes import DONE
 from keyheat.cli.common import a_folder, a_path
 from keyheat.cli.telling import in_json
 from keyheat.terminal.bar import Working
 from keyheat.terminal.console import bars, out, print_json, shown
+from keyheat.words import DONE
 
 
 @click.command()

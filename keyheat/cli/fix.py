@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.codes import BROKEN, DONE, INVALID
 from keyheat.cli.common import a_folder, a_path, exit_code_of, price_list, series_place, some_prices
 from keyheat.cli.guards import Guards, agreed, at_known_endpoint, guarded
 from keyheat.cli.load import no_collect
@@ -19,6 +18,7 @@ from keyheat.runfiles import SIMULATED, write_json
 from keyheat.scenario.derived import with_own_tables, write_scenario
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.console import out, print_json, shown, strong
+from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.analysis.advising.proof import Limit

@@ -32,8 +32,8 @@ class Start:
 
     def sent_with(self, remedy: "Remedy") -> "Callable[[], Traffic] | None":
         """The demand with the remedy taken, where no scenario says it: hot keys are divided on their way."""
-        from keyheat.model.resources import Direction
         from keyheat.simulator.altered import Altered, in_shards
+        from keyheat.words import Direction
 
         shards = remedy.scenario.keys.shards
         if self.sent is None or shards == 1:

@@ -9,7 +9,6 @@ from typing import IO, Any, TypeVar
 import click
 
 from keyheat.addresses import UnknownEndpoint
-from keyheat.cli.codes import REFUSED
 from keyheat.cli.common import price_list
 from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
@@ -20,6 +19,7 @@ from keyheat.plan.planned import Planned
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.guards import BudgetSpec
 from keyheat.terminal.console import err
+from keyheat.words import REFUSED
 
 Ask = Callable[[str], str]
 Done = TypeVar("Done")

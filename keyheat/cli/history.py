@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from keyheat.cli.codes import DONE, INVALID
 from keyheat.cli.common import a_path
 from keyheat.cli.telling import in_json
 from keyheat.numbers import some
 from keyheat.terminal.console import err, out, print_json, shown
+from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.regression.history import History, Session

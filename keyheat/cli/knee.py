@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, Self
 
 import click
 
-from keyheat.cli.codes import DONE, INVALID
 from keyheat.cli.common import Within, a_path, a_scenario, series_place, some_prices, some_settings
 from keyheat.cli.guards import Guards, agreed, guarded
 from keyheat.cli.making import NOT_STARTED, How, make_run
@@ -16,6 +15,7 @@ from keyheat.load.run.jobs import Job, find_scenario, made
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
 from keyheat.scenario.derived import with_demand, with_own_tables, with_trace_of, write_scenario
 from keyheat.terminal.console import bars, out, print_json, strong
+from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.analysis.knees.search import Range, Step

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from keyheat.cli.codes import INTERRUPTED, INVALID
 from keyheat.cli.common import (
     OUT,
     a_path,
@@ -24,6 +23,7 @@ from keyheat.cli.telling import in_json, tell_runs
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
 from keyheat.scenario.derived import shard_counts, with_shards
 from keyheat.terminal.console import out, strong
+from keyheat.words import INTERRUPTED, INVALID
 
 DEMO = ("hotkey", "datekey", "sharded", "too-small")
 

@@ -13,10 +13,10 @@ from io import StringIO
 
 import click
 
-from keyheat.cli.codes import DONE, INTERRUPTED, INVALID, WRONG_USE
 from keyheat.cli.menu import Menu, Verbs
 from keyheat.masking import masked, speak_plainly
 from keyheat.terminal.console import err
+from keyheat.words import DONE, INTERRUPTED, INVALID, WRONG_USE
 
 MENU: Menu = {
     "Load a table, or simulate it": {

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keyheat.claims import hold
-from keyheat.cli.codes import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 from keyheat.cli.common import diagnosed, exit_code_of
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import REPORT, Job, clear, made
 from keyheat.masking import masked
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED, FileProblem
 from keyheat.terminal.console import bars, err, out, shown
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
     from keyheat.runs.formats import Diagnosis

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.codes import DONE
 from keyheat.cli.common import a_scenario, changed, price_list, some_prices
 from keyheat.cli.telling import in_json
 from keyheat.load.run.jobs import find_scenario
 from keyheat.terminal.console import out, print_json
+from keyheat.words import DONE
 
 if TYPE_CHECKING:
     from keyheat.plan.quotas import Quotas

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.codes import DONE, INVALID, REFUSED
 from keyheat.cli.telling import in_json
 from keyheat.terminal.console import confirmed, err, out, print_json
+from keyheat.words import DONE, INVALID, REFUSED
 
 if TYPE_CHECKING:
     from keyheat.load.transport.target import Target

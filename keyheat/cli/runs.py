@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from keyheat.cli.codes import DONE
 from keyheat.cli.common import OUT, a_file, a_path
 from keyheat.cli.telling import in_json
 from keyheat.numbers import some
 from keyheat.terminal.console import bars, err, out, print_json, shown, strong
+from keyheat.words import DONE
 
 if TYPE_CHECKING:
     from keyheat.pages.runs.history import Recall

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from keyheat.cli.codes import DONE, INVALID
 from keyheat.cli.common import OUT, a_file, a_folder, a_path, price_list, some_prices
 from keyheat.cli.telling import in_json
 from keyheat.scenario.scenario import json_schema
 from keyheat.terminal.bar import Working
 from keyheat.terminal.console import bars, out, print_json, shown
+from keyheat.words import DONE, INVALID
 
 
 @click.command()

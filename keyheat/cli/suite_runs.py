@@ -9,7 +9,6 @@ from typing import Final
 
 from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.analysis.words import sentence
-from keyheat.cli.codes import INTERRUPTED
 from keyheat.cli.making import NOT_STARTED, How, make_run
 from keyheat.load.guard.signals import heard, let_go
 from keyheat.load.run.jobs import REPORT, Job, made
@@ -19,6 +18,7 @@ from keyheat.regression.suites.planned import Planned
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.terminal.console import bars
+from keyheat.words import INTERRUPTED
 
 Keep = Callable[[Planned, RunSummary], tuple[str, str | None]]
 """Keeps a run that was made; gives the address of its directory, and why it is not where it was asked for."""

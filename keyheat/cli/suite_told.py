@@ -7,7 +7,6 @@ from random import Random
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from keyheat.cli.codes import DONE, INVALID
 from keyheat.load.run.jobs import REPORT
 from keyheat.pages.regress.page import NAME, write_regression
 from keyheat.pages.run.page import write_report
@@ -24,6 +23,7 @@ from keyheat.runfiles import DIAGNOSIS, FILES, FileProblem, write_json
 from keyheat.terminal.calibration import calibration_text
 from keyheat.terminal.console import err, out, print_json, print_lines, shown
 from keyheat.terminal.regress import regression_text
+from keyheat.words import DONE, INVALID
 
 SUMMARY: Final = "regression.json"
 CALIBRATION: Final = "keyheat.calibration/1"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keyheat.cli.codes import DONE, INVALID, REFUSED
 from keyheat.cli.common import price_list, some_prices
 from keyheat.cli.telling import in_json
 from keyheat.runfiles import FileProblem
 from keyheat.terminal.console import bars, confirmed, err, out, print_json
+from keyheat.words import DONE, INVALID, REFUSED
 
 if TYPE_CHECKING:
     from keyheat.load.tables.orphans import Found, Orphan, Search

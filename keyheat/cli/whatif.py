@@ -5,11 +5,11 @@ from typing import cast
 
 import click
 
-from keyheat.cli.codes import BROKEN, DONE
 from keyheat.cli.common import Within, a_scenario, changed, price_list, some_prices
 from keyheat.cli.telling import in_json
 from keyheat.load.run.jobs import find_scenario
 from keyheat.terminal.console import bars, out, print_json
+from keyheat.words import BROKEN, DONE
 
 QUESTIONS = ("shards", "write-capacity", "read-capacity")
 
@@ -48,11 +48,11 @@ def whatif(
 
     Every number is tried on the simulator. Exit code 1: not even the largest one is enough.
     """
-    from keyheat.model.resources import Direction
     from keyheat.plan.forecast import forecast
     from keyheat.simulator.search import SHARDS_MOST, Question, smallest_capacity, smallest_shards
     from keyheat.terminal.trying import Trying
     from keyheat.terminal.whatif import whatif_json, whatif_text
+    from keyheat.words import Direction
 
     loaded, path = find_scenario(scenario, settings)
     listed, asked = price_list(prices), cast(Question, question)

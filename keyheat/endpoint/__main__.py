@@ -26,8 +26,8 @@ from keyheat.endpoint.tables.control import CONTROL
 from keyheat.endpoint.wire.http import Bounds
 from keyheat.endpoint.wire.router import Router
 from keyheat.hosts import Hosts
+from keyheat.words import WRONG_USE
 
-WRONG_USE = 2
 DESCRIPTION = (
     "A DynamoDB and CloudWatch endpoint that throttles as DynamoDB does, for any client. It prints one line "
     "when it answers (ready http://127.0.0.1:8000) and serves until SIGTERM or Ctrl-C."

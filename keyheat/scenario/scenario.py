@@ -22,12 +22,11 @@ from keyheat.scenario.spec.sharding import ShardingSpec
 from keyheat.scenario.spec.table import TableSpec
 from keyheat.scenario.spec.timeline import ChangeSpec
 from keyheat.shipped import shipped
+from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"
 SCENARIOS: Final = shipped("configs") / "scenarios"
 """Where the scenarios are that can be named."""
-
-Constraint = Literal["partition", "table", "max_on_demand", "account", "undetermined", "none"]
 
 
 class ScenarioError(ValueError):

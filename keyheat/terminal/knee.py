@@ -13,9 +13,9 @@ from keyheat.analysis.knees.search import Step
 from keyheat.numbers import UNITS, measured, percent, whole
 from keyheat.pages.constraints import limit_of
 from keyheat.pages.knee.words import Found, chip_of, limited_by, notes_of, sentence_of, whole_or_not
-from keyheat.runs.formats import Direction
 from keyheat.terminal.diagnosis import COLOURS, Paragraph
 from keyheat.terminal.picture import Strip
+from keyheat.words import READ, WRITE
 
 FORMAT: Final = "keyheat.knee/1"
 WIDTH: Final = 24  # of a bar
@@ -62,7 +62,7 @@ def _side(found: Found) -> tuple[str, str]:
     """The field of a step, and its unit, of which more was consumed."""
     writes = sum(step.write_units_per_s for step in found.knee.steps)
     reads = sum(step.read_units_per_s for step in found.knee.steps)
-    side: Direction = "write" if writes >= reads else "read"
+    side = WRITE if writes >= reads else READ
     return f"{side}_units_per_s", UNITS[side]
 
 

@@ -6,7 +6,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from keyheat.model.resources import Direction
 from keyheat.numbers import measured, percent, rate, some, span, whole
 from keyheat.pages.plan.plain import plan_json
 from keyheat.pages.plan.words import dollars, exact_dollars, other_mode, quota_rows, shortly, warnings_of
@@ -16,6 +15,7 @@ from keyheat.plan.planned import Planned
 from keyheat.plan.sent import Asked, Expected, Operation
 from keyheat.terminal.diagnosis import Paragraph
 from keyheat.terminal.picture import Picture
+from keyheat.words import Direction
 
 __all__ = ["plan_json", "plan_text"]
 

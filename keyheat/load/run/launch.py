@@ -19,10 +19,10 @@ from typing import IO, Any, Final, Self
 from keyheat.load.guard.signals import PASSED_ON, heard, let_go
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import ROOT, shipped
+from keyheat.words import INTERRUPTED
 
 FOLDER = shipped("loadtests")
 USERS = "keyheat.load.users."
-INTERRUPTED = 130
 READ_AS: Final = {"encoding": "utf-8", "errors": "replace"}
 """What a child writes, whatever the terminal that we write to takes."""
 

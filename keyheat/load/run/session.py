@@ -38,7 +38,6 @@ from keyheat.load.run.options import (
 from keyheat.load.run.preflight import preflight
 from keyheat.load.run.progress import Progress, tell
 from keyheat.load.run.run import Run
-from keyheat.load.run.stages import INTERRUPTED, INVALID
 from keyheat.load.run.workers import PIECE, Worker
 from keyheat.load.tables.errors import Refused, TableError
 from keyheat.load.transport.target import TargetError
@@ -46,8 +45,8 @@ from keyheat.load.web.callers import callers_of, keep_out
 from keyheat.load.web.page import LivePage, serve
 from keyheat.masking import masked, speak_plainly
 from keyheat.runfiles import FileProblem
+from keyheat.words import INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
-INVALID_INPUT, REFUSED = 2, 4
 STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
 
@@ -158,7 +157,7 @@ def _plan_or_exit(environment: Any) -> Plan:
     except (InputError, TableError) as error:
         for line in getattr(error, "errors", [str(error)]):
             tell(f"keyheat: {masked(line)}")
-        sys.exit(REFUSED if isinstance(error, Refused) else INVALID_INPUT)
+        sys.exit(REFUSED if isinstance(error, Refused) else WRONG_USE)
 
 
 class Session:
@@ -199,7 +198,7 @@ class Session:
             self._progress.say(str(error))
             if self.page is not None:
                 self.page.refuse(str(error))
-            environment.process_exit_code = REFUSED if isinstance(error, Refused) else INVALID_INPUT
+            environment.process_exit_code = REFUSED if isinstance(error, Refused) else WRONG_USE
             spawn(runner.quit if environment.parsed_options.headless else runner.stop)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
         except Exception as error:
