@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
 from keyheat.claims import Claim, claim, hold
+from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import new_folder
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
@@ -43,17 +43,6 @@ class ScenarioName(click.ParamType[str]):
 
 
 a_scenario = ScenarioName()
-
-
-class Within(click.FloatRange):
-    """A number in a range. `nan` is in none, though no comparison finds it outside."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number. Ends the command where it is none, or outside."""
-        number = float(super().convert(value, param, ctx))
-        if isnan(number):
-            self.fail(f"{value} is no number.", param, ctx)
-        return number
 
 
 some_prices = click.option(

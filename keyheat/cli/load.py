@@ -20,6 +20,7 @@ from keyheat.cli.common import (
 from keyheat.cli.guards import Guards, agreed, guarded
 from keyheat.cli.making import NOT_STARTED, How, make_run
 from keyheat.cli.telling import in_json, tell_runs
+from keyheat.endpoint.options import Options, endpoint_options
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
 from keyheat.scenario.derived import shard_counts, with_shards
 from keyheat.terminal.console import out, strong
@@ -182,13 +183,16 @@ def sweep(
     return code
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def local(options: tuple[str, ...]) -> int:
-    """The local endpoint alone, for any DynamoDB client; `keyheat local --help` lists its options."""
-    from keyheat.endpoint.__main__ import main as serve
+@click.command()
+@endpoint_options
+def local(options: Options) -> int:
+    """The local endpoint alone, for any DynamoDB client: it throttles as DynamoDB does.
 
-    return serve(options, prog="keyheat local")
+    It prints one line when it answers (ready http://127.0.0.1:8000) and serves until SIGTERM or Ctrl-C.
+    """
+    from keyheat.endpoint.__main__ import serve
+
+    return serve(options)
 
 
 def _series(jobs: Sequence[Job], how: How) -> list[int]:

@@ -74,7 +74,7 @@ def _one_load_test(arguments: list[str]) -> None:
         return
     if len(found := parse_locustfile_paths(files)) > 1:
         tell(f"keyheat: {several(found)}")
-        sys.exit(INVALID_INPUT)
+        sys.exit(WRONG_USE)
 
 
 def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
