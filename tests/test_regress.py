@@ -1,6 +1,7 @@
 """keyheat regress: what it keeps, what it is held against, and every way in which it ends."""
 
 import json
+import socket
 import os
 import signal
 from collections.abc import Callable
@@ -380,6 +381,19 @@ def test_an_export_that_fails_changes_no_verdict_and_hides_none(verb: Verb) -> N
     assert Path("a.md").exists()
     assert sessions()[0].verdict == "baseline"
     assert verb("regress", suite(STRICT), "--junit", "file/a.xml").code == 1
+
+
+def test_the_exit_code_is_the_same_wherever_it_is_said(verb: Verb) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # and is closed then
+        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    said = verb(
+        "regress", suite(), "--otlp", nobody, "--json", "--json-file", "told.json", "--junit", "j.xml"
+    )
+    told = json.loads(said.out)
+    assert (said.code, told["exit_code"], told["verdict"]) == (3, 3, "baseline")
+    assert any(nobody in problem for problem in told["problems"])
+    assert json.loads(Path("told.json").read_text())["exit_code"] == 3
+    assert outcome(told["folder"])["exit_code"] == 3
 
 
 def test_json_is_the_outcome_and_nothing_else(verb: Verb) -> None:

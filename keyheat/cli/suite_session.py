@@ -19,7 +19,7 @@ from keyheat.regression.history import History, HistoryProblem, Session
 from keyheat.regression.history.places import place_of
 from keyheat.regression.judged import Held, outcome_of, verdict_of_code
 from keyheat.regression.made import Made
-from keyheat.regression.outcome import Outcome
+from keyheat.regression.outcome import EXIT_CODES, Outcome
 from keyheat.regression.suites.planned import Planned, planned
 from keyheat.regression.suites.suite import Case, Suite
 from keyheat.runfiles import SIMULATED
@@ -174,7 +174,7 @@ class Work:
         """Give a good session the name that was asked for; of another, say that it has not got it."""
         if self.asked.pin is None:
             return outcome
-        if outcome.exit_code:
+        if EXIT_CODES[outcome.verdict]:
             why = f"not pinned as {self.asked.pin!r}: session {outcome.session} is {outcome.verdict}"
             return outcome.model_copy(update={"problems": (*outcome.problems, why)})
         self.history.pin(self.asked.pin, session)

@@ -38,19 +38,19 @@ def tell(outcome: Outcome, wanted: Wanted, now: datetime, *, as_json: bool, gith
     """
     folder = Path(outcome.folder)
     outcome, unwritten = with_reports(outcome, folder, now)
-    problems = [*outcome.problems, *unwritten]
-    problems += _attempt(lambda: write_summary(folder / SUMMARY, outcome))
-    problems += _attempt(lambda: write_regression(folder / NAME, outcome, now))
-    problems += wanted.write(outcome)
+    unwritten += _attempt(lambda: write_regression(folder / NAME, outcome, now))
+    outcome = wanted.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
+    unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
+    outcome = outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})
     if as_json:
         print_json(content(outcome))
     else:
         out.print(regression_text(outcome, shown(folder / NAME)))
     if github:
         print_lines(annotations(outcome), to_stderr=as_json)
-    for problem in problems:
-        err.print(f"keyheat: {problem}", markup=False)
-    return outcome.exit_code or (INVALID if problems else DONE)
+    for problem in outcome.problems:
+        err.print(f"keyheat: {problem}")
+    return outcome.exit_code
 
 
 def tell_calibration(suite: Suite, session: Session, made: Made, folder: Path, *, as_json: bool) -> int:

@@ -1,13 +1,13 @@
 """What a person may say on Locust's command line about what is loaded, and what is allowed."""
 
 from argparse import Action, ArgumentParser
-from typing import Any, NoReturn
+from typing import Any
 
 
 class ShowOurs(Action):
     """Shows our options and ends: Locust's own --help comes before it has read the file that has them."""
 
-    def __call__(self, parser: Any, *_more: object) -> NoReturn:
+    def __call__(self, parser: Any, *_more: object) -> None:
         ours = ArgumentParser(
             prog="locust -f FILE", usage="locust -f FILE [options]", add_help=False, allow_abbrev=False,
             description="Options of a Keyheat load test, beside those of Locust (locust --help).",
