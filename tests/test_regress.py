@@ -1,17 +1,17 @@
 """keyheat regress: what it keeps, what it is held against, and every way in which it ends."""
 
 import json
-import socket
 import os
 import signal
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import keyheat.cli.suite_runs
-from keyheat.cli.making import How
+import keyheat.cli.suite
+from keyheat.cli.run import How
 from keyheat.load.run.jobs import Job
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run as make_sample
@@ -20,7 +20,7 @@ from keyheat.regression.history.archive import fetch
 
 Verb = Callable[..., Any]
 Fake = Callable[[Job, How], int]
-REAL = keyheat.cli.suite_runs.make_run
+REAL = keyheat.cli.suite.make_run
 SUITE = """
 format = "keyheat.suite/1"
 name = "short"
@@ -77,7 +77,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
             return (left.pop(0) if len(left) > 1 else left[0])(job, how)
 
-        monkeypatch.setattr(keyheat.cli.suite_runs, "make_run", make_run)
+        monkeypatch.setattr(keyheat.cli.suite, "make_run", make_run)
 
     return replace
 

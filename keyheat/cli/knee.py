@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 import click
 
-from keyheat.cli.common import Within, a_path, a_scenario, series_place, some_prices, some_settings
 from keyheat.cli.guards import Guards, agreed, guarded
-from keyheat.cli.making import NOT_STARTED, How, make_run
-from keyheat.cli.telling import in_json
+from keyheat.cli.options import a_path, a_scenario, in_json, series_place, some_prices, some_settings
+from keyheat.cli.run import NOT_STARTED, How, make_run
+from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import Job, find_scenario, made
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
 from keyheat.scenario.derived import with_demand, with_own_tables, with_trace_of, write_scenario
-from keyheat.terminal.console import bars, out, print_json, strong
+from keyheat.terminal.console import answer, bars, out, strong
 from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ def knee(
     precision: float,
     step_s: float | None,
     folder: Path | None,
-    as_json: bool,
     guards: Guards,
     prices: Path,
 ) -> int:
@@ -90,7 +89,7 @@ def knee(
     step_s = step_s or seconds_for(precision)
     folder = series_place(folder, f"{loaded.name}-knee")
     steps = _steps(loaded, path, target, folder, step_s, within, guards, prices)
-    bars.print(f"{loaded.name}: at most {within.most_steps} steps of {step_s:g} s, {target}", markup=False)
+    bars.print(f"{loaded.name}: at most {within.most_steps} steps of {step_s:g} s, {target}")
     try:
         with steps:
             found_knee = search(steps.measure, within)
@@ -105,11 +104,8 @@ def knee(
     content = knee_json(found)
     write_json(folder / "knee.json", FORMAT, {name: content[name] for name in content if name != "format"})
     page = write_knee(folder / NAME, found, datetime.now(UTC))
-    if as_json:
-        print_json({**content, "page": str(page)})
-    else:
-        out.print(knee_text(found))
-        out.print(strong("The page: ", page))
+    answer(lambda: {**content, "page": str(page)}, lambda: knee_text(found))
+    out.print(strong("The page: ", page))
     return DONE if found_knee.state in ("carried", "limited") else INVALID
 
 

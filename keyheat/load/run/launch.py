@@ -23,8 +23,7 @@ from keyheat.words import INTERRUPTED
 
 FOLDER = shipped("loadtests")
 USERS = "keyheat.load.users."
-READ_AS: Final = {"encoding": "utf-8", "errors": "replace"}
-"""What a child writes, whatever the terminal that we write to takes."""
+ENCODING: Final = "utf-8"  # of what a child writes, whatever the terminal that we write to takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +116,15 @@ def launch(command_line: list[str], watch: Callable[[Progress], None]) -> Launch
     Signals that we get are passed on to the child, which keeps its files; we wait for it either way.
     """
     run_id = None
-    with tempfile.TemporaryFile("w+", **READ_AS) as beside, _Passing() as passing:
-        environment = {**os.environ, "PYTHONIOENCODING": READ_AS["encoding"]}
+    with tempfile.TemporaryFile("w+", encoding=ENCODING, errors="replace") as beside, _Passing() as passing:
+        environment = {**os.environ, "PYTHONIOENCODING": ENCODING}
         with subprocess.Popen(
-            command_line, stdout=subprocess.PIPE, stderr=beside, env=environment, **READ_AS
+            command_line,
+            stdout=subprocess.PIPE,
+            stderr=beside,
+            env=environment,
+            encoding=ENCODING,
+            errors="replace",
         ) as child:
             assert child.stdout is not None
             passing.to(child)

@@ -219,7 +219,7 @@ def without_tasks(users: Sequence[Any], options: Namespace) -> Iterator[str]:
     idle = [user for user in users if not any(_is_left(task, chosen, excluded) for task in user.tasks)]
     if not idle:
         return
-    tags = sorted(set[str]().union(*(_tags_of(user) for user in users)))
+    tags: list[str] = sorted({tag for user in users for tag in _tags_of(user)})
     names, busy = (", ".join(one.__name__ for one in users if (one in idle) is of) for of in (True, False))
     said = " ".join(
         f"{flag} {' '.join(sorted(words))}"

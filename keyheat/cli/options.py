@@ -1,9 +1,9 @@
-"""What verbs share: exit codes, the options that several of them have, and how a run is judged."""
+"""What verbs share: options that several of them have, how they are read, and where runs go."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -13,12 +13,9 @@ from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import new_folder
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
-from keyheat.runfiles import DIAGNOSIS, FILES, FileProblem
+from keyheat.runfiles import FileProblem
 from keyheat.scenario.scenario import SCENARIOS
-from keyheat.words import BROKEN, DONE, INVALID
-
-if TYPE_CHECKING:
-    from keyheat.runs.formats import Diagnosis
+from keyheat.terminal.console import speak_json
 
 OUT = Path("reports") / "out"
 
@@ -26,6 +23,7 @@ a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
 a_time = click.DateTime(["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ"])
+Verb = Callable[..., Any]
 
 
 class ScenarioName(click.ParamType[str]):
@@ -43,6 +41,14 @@ class ScenarioName(click.ParamType[str]):
 
 
 a_scenario = ScenarioName()
+
+
+def in_json(what: str) -> Callable[[Verb], Verb]:
+    """The option --json of a verb, which prints `what` on stdout, and nothing else there (`answer`)."""
+    return click.option(
+        "--json", is_flag=True, expose_value=False, help=f"{what} as JSON on stdout",
+        callback=lambda _context, _option, as_json: speak_json(as_json),
+    )  # fmt: skip
 
 
 some_prices = click.option(
@@ -101,24 +107,6 @@ def _until_the_end(claimed: Claim) -> Path:
     """Keep a claim for as long as the verb goes on."""
     click.get_current_context().call_on_close(claimed.release)
     return claimed.folder
-
-
-def diagnosed(folder: Path) -> "Diagnosis":
-    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
-    from keyheat.analysis.diagnosis import analyze_run
-    from keyheat.analysis.summary import keep_summary
-    from keyheat.runs.formats import write_diagnosis
-
-    diagnosis = analyze_run(folder)
-    write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
-    keep_summary(folder)
-    return diagnosis
-
-
-def exit_code_of(diagnosis: "Diagnosis") -> int:
-    if not diagnosis.verdict.valid:
-        return INVALID
-    return BROKEN if any(threshold.broken for threshold in diagnosis.thresholds) else DONE
 
 
 def price_list(path: Path) -> Prices:

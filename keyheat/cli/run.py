@@ -1,20 +1,20 @@
-"""Making one run, whatever its target: the load or the simulation, then analysis, summary and report.
+"""One run made, whatever its target: the load or the simulation, then analysis, summary and report; and told.
 
 Every verb that needs a run makes it here: demo, run, sweep and simulate, and those that compare runs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keyheat.claims import hold
-from keyheat.cli.common import diagnosed, exit_code_of
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import REPORT, Job, clear, made
 from keyheat.masking import masked
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED, FileProblem
-from keyheat.terminal.console import bars, err, out, shown
+from keyheat.terminal.console import bars, err, in_words, out, print_json, shown
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
@@ -88,11 +88,29 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
         return INVALID if code == BROKEN else code  # it broke, not a threshold
     for line in said.splitlines():
         if line.startswith(SAID):  # such as what became of its tables; the rest are the stages' own words
-            err.print(line, markup=False)
+            err.print(line)
     diagnosis, stopped = read_diagnosis(job.folder / FILES[DIAGNOSIS]), read_manifest(job.folder).stopped_by
     if not how.quiet:
         out.print(outcome(job.scenario, diagnosis, _shown(job.folder), stopped))
     return code
+
+
+def diagnosed(folder: Path) -> "Diagnosis":
+    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
+    from keyheat.analysis.diagnosis import analyze_run
+    from keyheat.analysis.summary import keep_summary
+    from keyheat.runs.formats import write_diagnosis
+
+    diagnosis = analyze_run(folder)
+    write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
+    keep_summary(folder)
+    return diagnosis
+
+
+def exit_code_of(diagnosis: "Diagnosis") -> int:
+    if not diagnosis.verdict.valid:
+        return INVALID
+    return BROKEN if any(threshold.broken for threshold in diagnosis.thresholds) else DONE
 
 
 def _not_begun(job: Job, code: int, said: str) -> int:
@@ -159,10 +177,44 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     if not how.quiet:
         out.print(outcome(scenario, diagnosis, _shown(job.folder)))
         for line in (*notes, *undecided(diagnosis)):
-            out.print(f"{'':<13}{line}", markup=False)
+            out.print(f"{'':<13}{line}")
     return diagnosis
 
 
 def _shown(folder: Path) -> str:
     report = folder / REPORT
     return shown(report if report.exists() else folder)
+
+
+FORMAT = "keyheat.runs/2"
+
+
+def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: object) -> None:
+    """Tell a program, if one asked, of the runs that were made, in order, as one JSON value.
+
+    `codes` are their exit codes; a run that was not begun has none. `more` is added as it is.
+    """
+    if in_words():
+        return
+    runs = [_told(job, codes[place] if place < len(codes) else None) for place, job in enumerate(jobs)]
+    print_json({"format": FORMAT, "exit_code": code, "runs": runs, **more})
+
+
+def _told(job: Job, code: int | None) -> dict[str, object]:
+    from keyheat.analysis.summary import read_summary
+    from keyheat.runs.formats import read_diagnosis
+
+    there = made(job)
+    return {
+        "scenario": job.scenario.name,
+        "exit_code": code,
+        "folder": str(job.folder),
+        "report": _if_there(job.folder / REPORT),
+        "evidence": _if_there(job.folder / FILES[EVIDENCE]),
+        "summary": read_summary(job.folder).model_dump(mode="json") if there else None,
+        "diagnosis": read_diagnosis(job.folder / FILES[DIAGNOSIS]).model_dump(mode="json") if there else None,
+    }
+
+
+def _if_there(path: Path) -> str | None:
+    return str(path) if path.exists() else None
