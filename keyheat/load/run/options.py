@@ -219,7 +219,7 @@ def without_tasks(users: Sequence[Any], options: Namespace) -> Iterator[str]:
     idle = [user for user in users if not any(_is_left(task, chosen, excluded) for task in user.tasks)]
     if not idle:
         return
-    tags: list[str] = sorted({tag for user in users for tag in _tags_of(user)})
+    tags = sorted({tag for user in users for tag in _tags_of(user)})
     names, busy = (", ".join(one.__name__ for one in users if (one in idle) is of) for of in (True, False))
     said = " ".join(
         f"{flag} {' '.join(sorted(words))}"
@@ -234,7 +234,7 @@ def _is_left(task: Any, chosen: set[str], excluded: set[str]) -> bool:
     """Whether something of a task, or of a set of tasks, is run."""
     if hasattr(task, "tasks"):
         return any(_is_left(one, chosen, excluded) for one in task.tasks)
-    tags = getattr(task, "locust_tag_set", set())
+    tags: set[str] = getattr(task, "locust_tag_set", set())
     return (not chosen or bool(tags & chosen)) and not tags & excluded
 
 
