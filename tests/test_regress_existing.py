@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import keyheat.cli.suite
-from keyheat.cli.options import diagnosed
-from keyheat.cli.run import How, make_run
+from keyheat.cli.run import How, diagnosed, make_run
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.existing.adapt import look_at, on_table
 from keyheat.load.run.jobs import Job
