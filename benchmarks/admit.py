@@ -12,8 +12,9 @@ from time import perf_counter
 
 from benchmarks._table import Row, show
 from keyheat.model.keyspace import position
-from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
+from keyheat.words import Capacity
 
 REQUESTS = 200_000
 ROUNDS = 5
@@ -43,9 +44,9 @@ def indexed_write(model: TableModel, at: bytes, now_s: float) -> object:
 def microseconds(request: Request, partitions: int, *, indexed: bool = False) -> float:
     """The median over some rounds of what one request costs, in microseconds."""
     rate = partitions * 900.0
-    indexes = (IndexCapacity(name="by_tag", provisioned=Throughput(1, rate)),) if indexed else ()
+    indexes = (IndexCapacity(name="by_tag", provisioned=Capacity(1, rate)),) if indexed else ()
     capacity = TableCapacity(
-        provisioned=Throughput(rate, rate), warm=Throughput(1, partitions * 1_000), indexes=indexes
+        provisioned=Capacity(rate, rate), warm=Capacity(1, partitions * 1_000), indexes=indexes
     )
     rng = Random(1)
     positions = [rng.choice(POSITIONS) for _ in range(REQUESTS)]

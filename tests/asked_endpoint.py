@@ -17,7 +17,7 @@ from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Query
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.outcomes import consumed
-from keyheat.model.resources import Direction, Refusal, parse_reason
+from keyheat.model.resources import Refusal, parse_reason
 from keyheat.model.table import TableModel
 from keyheat.runs.formats import Evidence
 from keyheat.scenario.scenario import Scenario
@@ -25,6 +25,7 @@ from keyheat.scenario.spec.table import IndexSpec
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
 from keyheat.simulator.traffic.indexed import LIMIT
+from keyheat.words import Direction
 from tests.endpoint.clients import ServiceApp, service_app_at, taken_apart
 from tests.one_by_one import Connections, Item, Outcome, asked_one_by_one
 from tests.rehearsal import SCENARIOS, refused_in

@@ -17,7 +17,7 @@ import numpy as np
 from keyheat.load.transport.idle import SPREAD, Idle
 from keyheat.model.keyspace import HASH_BYTES, position
 from keyheat.model.nodes import Caller
-from keyheat.model.resources import Direction, Refusal
+from keyheat.model.resources import Refusal
 from keyheat.model.table import IndexWrite, Op, TableModel
 from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.scenario import Scenario
@@ -29,6 +29,7 @@ from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
 from keyheat.simulator.timeline import Timeline
 from keyheat.simulator.traffic.loadtests import traffic_of
 from keyheat.simulator.traffic.sending import Sending
+from keyheat.words import Direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ import yaml
 from botocore.exceptions import ClientError
 from botocore.validate import validate_parameters
 
-from keyheat.cli import codes
+from keyheat import words as codes
 from keyheat.cli.main import cli
 from keyheat.regression.suites.suite import find_suite
 

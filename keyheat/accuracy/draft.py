@@ -8,9 +8,9 @@ from keyheat.accuracy.chance import Rates, a_shape, after_pause, between
 from keyheat.accuracy.keys import even
 from keyheat.accuracy.sent import Stream
 from keyheat.model import limits
-from keyheat.model.resources import Direction
 from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses
+from keyheat.words import Direction
 
 WRITE_UNITS: Final = (1, 1, 1, 1, 2, 3, 5, 8)
 READ_UNITS: Final = (1, 1, 1, 2, 4)

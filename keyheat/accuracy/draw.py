@@ -11,8 +11,8 @@ from keyheat.accuracy.loss import Loss, a_loss
 from keyheat.accuracy.sent import Sent, Stream
 from keyheat.accuracy.situations import BESIDE, a_situation
 from keyheat.model import limits
-from keyheat.model.resources import Direction
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.words import Direction
 
 BOTH_DIRECTIONS = 0.25
 CLIENT_BESIDE_CAUSES = 0.5

@@ -13,14 +13,15 @@ from typing import Final, Literal
 
 from keyheat.model.resources import Cause
 from keyheat.runs import metrics
-from keyheat.runs.formats import Direction, Evidence, SecondCount, ThrottleCount
+from keyheat.runs.formats import Evidence, SecondCount, ThrottleCount
+from keyheat.words import Direction
 
 Best = Literal["reasons", "causes", "seconds", "minutes"]
 """The best evidence that is left."""
 
 BEST: Final[tuple[Best, ...]] = ("reasons", "causes", "seconds", "minutes")
 CAUSES: Final = frozenset(
-    metrics.cause_events(direction, cause) for direction in metrics.DIRECTIONS for cause in Cause
+    metrics.cause_events(direction, cause) for direction in Direction for cause in Cause
 )
 
 

@@ -9,15 +9,14 @@ from typing import Final, TypeVar
 from keyheat.model import limits
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, ThrottleCount, Window
+from keyheat.words import Direction
 
 Row = TypeVar("Row", SecondCount, ThrottleCount)
 MINUTE: Final = timedelta(minutes=1)
 CHANCES: Final = {"beginning": 0.08, "minutes": 0.04, "end": 0.03, "series": 0.03}
 SHORT_MINUTES: Final = 5
 LOSABLE: Final = tuple(
-    name(direction)
-    for direction in metrics.DIRECTIONS
-    for name in (metrics.provisioned, metrics.on_demand_maximum)
+    name(direction) for direction in Direction for name in (metrics.provisioned, metrics.on_demand_maximum)
 )
 """Series whose loss leaves the question open, but not without an answer: the table's description is there."""
 

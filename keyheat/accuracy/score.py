@@ -18,7 +18,8 @@ from typing import Final
 from keyheat.accuracy.grades import Best
 from keyheat.accuracy.truth import Record, TrueSpan, Whose
 from keyheat.analysis.thresholds import Noise
-from keyheat.runs.formats import Constraint, Direction, Grade, Label
+from keyheat.runs.formats import Label
+from keyheat.words import Constraint, Direction, Grade
 
 MISSED: Final = "missed"  # no label lies over most of the span
 NO_CLAIM: Final = 1e-9  # what a label lays on throttles that are not of its constraint, if it is alone there

@@ -13,8 +13,8 @@ from itertools import accumulate
 from typing import Any, Final
 
 from keyheat.model.resources import Cause
-from keyheat.runs.formats import Constraint, Direction
 from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
+from keyheat.words import Constraint, Direction
 
 GAP_S: Final = 60  # seconds without a throttle that end a span, as for labels
 AROUND_S: Final = 30  # seconds before and after a moment that say which cause dominates it

@@ -26,6 +26,7 @@ from keyheat.runs.formats import (
     read_evidence,
 )
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.words import WRITES_FIRST
 
 
 def analyze_run(run_dir: Path, *, numbers: Thresholds | None = None) -> Diagnosis:
@@ -121,7 +122,7 @@ def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]
     duration_s = (evidence.window.end - evidence.window.start).total_seconds()
     if client.manifest and client.manifest.ended_at:
         duration_s = (client.manifest.ended_at - client.manifest.started_at).total_seconds()
-    return tuple(heat(client.keys, direction, duration_s) for direction in ("write", "read"))
+    return tuple(heat(client.keys, direction, duration_s) for direction in WRITES_FIRST)
 
 
 def _first(direction: str | None, heats: Sequence[Heat]) -> list[Heat]:

@@ -16,8 +16,8 @@ from keyheat.analysis.labelling.weighing import Others, cells_of, metric_of, wei
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import Timeline, Track, timeline
 from keyheat.numbers import of_provisioned, some, span
-from keyheat.runs.formats import Constraint, Evidence, Label
-from keyheat.runs.metrics import DIRECTIONS
+from keyheat.runs.formats import Evidence, Label
+from keyheat.words import WRITE, Constraint, Direction
 
 RULE_WORDS: Final[dict[Constraint, str]] = {
     "partition": "key-range",
@@ -34,7 +34,7 @@ def label(evidence: Evidence, numbers: Thresholds) -> tuple[Label, ...]:
     arranged = attributed(timeline(evidence))
     made = [
         made
-        for direction in DIRECTIONS
+        for direction in Direction
         for track in arranged.tracks
         if track.direction == direction
         for made in _of_track(arranged, track, numbers)
@@ -58,7 +58,7 @@ def _refused_by_index(arranged: Timeline, track: Track, numbers: Thresholds) -> 
     many on a table that has room as on an index that has none, where theirs are counted at the table as well.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
     """
-    indexes = arranged.indexes("write") if track.index is None and track.direction == "write" else ()
+    indexes = arranged.indexes(WRITE) if track.index is None and track.direction == "write" else ()
 
     def refused(cell: int) -> bool:
         of_indexes = sum((index.events or {}).get(cell, 0.0) for index in indexes)

@@ -16,7 +16,8 @@ from keyheat.analysis.advising.cases import Case, meeting_chance
 from keyheat.analysis.labelling.growth import RULE as NOT_GROWN
 from keyheat.analysis.words import key_name
 from keyheat.numbers import percent, some, units, whole
-from keyheat.runs.formats import Constraint, HotKey, Recommendation
+from keyheat.runs.formats import HotKey, Recommendation
+from keyheat.words import Constraint
 
 LATE_SPLIT = "until DynamoDB splits it."
 SPLIT: Final = ("key-range-split", "key-range-split-seen")

@@ -14,9 +14,10 @@ from keyheat.analysis.measures.setup import setup_of
 from keyheat.bounded import parsed_json
 from keyheat.masking import masked
 from keyheat.runfiles import CannotWrite, FileProblem
-from keyheat.runs.formats import Confidence, Constraint, Diagnosis, Direction, Grade, Label, read_diagnosis
+from keyheat.runs.formats import Confidence, Diagnosis, Label, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.values import Quantity, Time
+from keyheat.words import Constraint, Direction, Grade
 
 SUMMARY = runfiles.SUMMARY
 NAME = runfiles.FILES[SUMMARY]

@@ -17,17 +17,8 @@ from keyheat.model import limits
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import span
 from keyheat.runs import metrics
-from keyheat.runs.formats import (
-    AccountFacts,
-    Capacity,
-    Constraint,
-    Direction,
-    Evidence,
-    IndexFacts,
-    SecondCount,
-    Series,
-    TableFacts,
-)
+from keyheat.runs.formats import AccountFacts, Evidence, IndexFacts, SecondCount, Series, TableFacts
+from keyheat.words import Capacity, Constraint, Direction
 
 EXTREMES: Final = ("Minimum", "Maximum")
 UNNAMED_INDEX: Final = "(an index)"  # a reason spoke of an index, and nothing says which of several
@@ -127,7 +118,7 @@ def timeline(evidence: Evidence) -> Timeline:
     tracks = tuple(
         _track(evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds)
         for index in (None, *names)
-        for direction in metrics.DIRECTIONS
+        for direction in Direction
     )
     quota = _scaled(account, evidence.scale)
     return Timeline(tracks, quota, step_s, evidence.scale)

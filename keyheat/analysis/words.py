@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from keyheat.runs.formats import Constraint
+from keyheat.words import Constraint
 
 DIGEST_DIGITS: Final = 12
 LIMITS: Final[dict[Constraint, str]] = {
@@ -53,11 +53,6 @@ def sentence(text: str) -> str:
 def glued(text: object) -> str:
     """Text whose numbers stay on one line with their units."""
     return re.sub(r"(?<=\d) (?=(%|WCU|RCU|ms|s|min|h|d)\b|%)", "\u00a0", str(text))
-
-
-def whose(resource: str | None) -> str:
-    """A resource in a sentence: `the table`, or `index by_country`."""
-    return "the table" if resource in (None, "table") else f"index {resource}"
 
 
 def key_name(key: str, shown: str | None, digits: int = DIGEST_DIGITS) -> str:

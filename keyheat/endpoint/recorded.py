@@ -14,9 +14,10 @@ from keyheat.endpoint.store.shelf import Shelf
 from keyheat.endpoint.tables.catalog import Table
 from keyheat.model.index import IndexWrite
 from keyheat.model.keyspace import collection
-from keyheat.model.resources import Direction, Refusal
+from keyheat.model.resources import Refusal
 from keyheat.model.table import TableModel
 from keyheat.model.together import Op
+from keyheat.words import Direction
 
 MOST_KEYS = 100_000
 """Partition keys told apart in one kind of request; those that come later are one together."""

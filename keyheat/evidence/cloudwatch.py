@@ -16,6 +16,7 @@ from keyheat.evidence.waiting import Clock, Pace, Progress, Sleep
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
 from keyheat.runs.metrics import QUERIES_PER_CALL, SeriesKey
+from keyheat.words import Direction
 
 TRIES: Final = 5  # times in a row that an answer may fail otherwise than by throttling
 MOST_DOUBLED: Final = 3  # times that the pause is doubled while calls are throttled: up to two minutes
@@ -163,7 +164,7 @@ def _reaches_end(points: Points, window: Window) -> bool:
     """Whether the table's consumption, published for idle minutes too, is there for the last minute."""
     return any(
         key.index is None
-        and key.metric in (metrics.consumed("read"), metrics.consumed("write"))
+        and key.metric in map(metrics.consumed, Direction)
         and any(at + timedelta(seconds=key.period_s) >= window.end for at in found)
         for key, found in points.items()
     )

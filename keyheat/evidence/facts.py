@@ -5,15 +5,16 @@ from typing import Any, Final
 
 from keyheat.masking import masked
 from keyheat.model import limits
-from keyheat.runs.formats import AccountFacts, Capacity, Direction, IndexFacts, TableFacts
+from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts
+from keyheat.words import READ, WRITE, Capacity, Direction
 
 _CEILINGS: Final[dict[Direction, int]] = {
-    "read": limits.PARTITION_READ_UNITS_PER_S,
-    "write": limits.PARTITION_WRITE_UNITS_PER_S,
+    READ: limits.PARTITION_READ_UNITS_PER_S,
+    WRITE: limits.PARTITION_WRITE_UNITS_PER_S,
 }
 QUOTAS: Final[dict[Direction, int]] = {
-    "read": limits.TABLE_READ_UNITS_PER_S,
-    "write": limits.TABLE_WRITE_UNITS_PER_S,
+    READ: limits.TABLE_READ_UNITS_PER_S,
+    WRITE: limits.TABLE_WRITE_UNITS_PER_S,
 }
 """Units per second that an account allows one table with its indexes, unless the quota was raised."""
 

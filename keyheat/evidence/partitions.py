@@ -8,11 +8,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.evidence.clients import ClientFactory
 from keyheat.model.limits import STREAM_RETENTION_S
-from keyheat.model.resources import Throughput
 from keyheat.numbers import some
-from keyheat.runs.formats import Capacity, PartitionFacts, ShardCounts, TableFacts, Window
+from keyheat.runs.formats import PartitionFacts, ShardCounts, TableFacts, Window
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.observed import Estimate, TooManyShards, all_shards, estimated, is_open, splits
+from keyheat.words import Capacity
 
 KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard can be seen
 Found = tuple[PartitionFacts | None, tuple[str, ...]]
@@ -89,5 +89,5 @@ def _estimate(table: TableFacts, scale: float) -> Estimate | None:
     return estimated(_throughput(table.warm), _throughput(table.provisioned), scale)
 
 
-def _throughput(pair: Capacity | None) -> Throughput:
-    return Throughput(pair.read, pair.write) if pair else Throughput(None, None)
+def _throughput(pair: Capacity | None) -> Capacity:
+    return Capacity(pair.read, pair.write) if pair else Capacity(None, None)

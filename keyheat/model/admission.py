@@ -27,16 +27,8 @@ from keyheat.model.partitions import (
     provisioned_partitions,
     warm_partitions,
 )
-from keyheat.model.resources import (
-    NO_THROUGHPUT,
-    ON_DEMAND_START,
-    TABLE_QUOTA,
-    Cause,
-    Direction,
-    Refusal,
-    Throughput,
-    highest,
-)
+from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, TABLE_QUOTA, Cause, Refusal, highest
+from keyheat.words import Capacity, Direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +36,10 @@ class Rates:
     """The capacity of one resource at one time, units per second before `scale`."""
 
     on_demand: bool
-    provisioned: Throughput | None
-    max_on_demand: Throughput | None
-    warm: Throughput | None
-    account: Throughput
+    provisioned: Capacity | None
+    max_on_demand: Capacity | None
+    warm: Capacity | None
+    account: Capacity
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +203,7 @@ class ResourceModel:
 
 
 def account_buckets(
-    account: Throughput, behaviour: Behaviour, scale: float, now_s: float
+    account: Capacity, behaviour: Behaviour, scale: float, now_s: float
 ) -> dict[Direction, TokenBucket]:
     """The quota of a table together with its indexes, one bucket per direction."""
     buckets = {}
@@ -222,7 +214,7 @@ def account_buckets(
     return buckets
 
 
-def _capability(rates: Rates) -> Throughput:
+def _capability(rates: Rates) -> Capacity:
     """What a resource set to `rates` can serve at once."""
     start = ON_DEMAND_START if rates.on_demand else (rates.provisioned or NO_THROUGHPUT)
     return highest(start, rates.warm or NO_THROUGHPUT)

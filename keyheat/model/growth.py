@@ -14,21 +14,22 @@ from random import Random
 from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.meter import Meter
-from keyheat.model.resources import Throughput, highest
+from keyheat.model.resources import highest
+from keyheat.words import Capacity
 
 
 @dataclass(slots=True)
 class Growth:
     """The warm throughput of one resource and the growth that is on its way; rates are before `scale`."""
 
-    warm: Throughput
+    warm: Capacity
     behaviour: Behaviour
     rng: Random
     looked_s: float
-    wanted: Throughput = field(default_factory=Throughput)
+    wanted: Capacity = field(default_factory=Capacity)
     due_s: float = inf
 
-    def raise_to(self, warm: Throughput) -> None:
+    def raise_to(self, warm: Capacity) -> None:
         """Raise the warm throughput; it never falls."""
         self.warm = highest(self.warm, warm)
 
@@ -38,7 +39,7 @@ class Growth:
         past = int(now_s // limits.MINUTE_S)
         if past > first:
             self.looked_s = now_s
-            wanted = Throughput(
+            wanted = Capacity(
                 **{m.direction.value: _twice_peak(m, scale, range(first, past)) for m in meters}
             )
             self.wanted = highest(self.wanted, wanted)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from math import inf
 
 from keyheat.model import limits
-from keyheat.model.resources import Cause, Direction
+from keyheat.model.resources import Cause
+from keyheat.words import Direction
 
 KEPT_SECONDS = 7_200
 _KEPT_MINUTES = limits.MINUTE_RETENTION_S // limits.MINUTE_S

@@ -10,7 +10,8 @@ from typing import Final
 
 from keyheat.model import limits
 from keyheat.model.meter import Meter, Tally, Track, events
-from keyheat.model.resources import Cause, Direction, Throughput
+from keyheat.model.resources import Cause
+from keyheat.words import Capacity, Direction
 
 Dimensions = tuple[tuple[str, str], ...]
 
@@ -52,8 +53,8 @@ class Setting:
     """The capacity that a resource has from `at_s` on; None where its billing mode has no such number."""
 
     at_s: float
-    provisioned: Throughput | None
-    max_on_demand: Throughput | None
+    provisioned: Capacity | None
+    max_on_demand: Capacity | None
 
 
 @dataclass(slots=True)
@@ -181,7 +182,7 @@ def _setting_series(records: Iterable[ResourceRecord], table: str, minutes: rang
                 yield Series(metric, COUNT, _resource(table, record.index), limits.SETTING_PERIOD_S, points)
 
 
-def _side(pair: Throughput | None, direction: Direction) -> float | None:
+def _side(pair: Capacity | None, direction: Direction) -> float | None:
     return None if pair is None else pair.of(direction)
 
 

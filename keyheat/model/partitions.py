@@ -17,12 +17,12 @@ from keyheat.model.bucket import TokenBucket
 from keyheat.model.heat import Heat, split_point
 from keyheat.model.keyspace import WHOLE, even_boundaries, middle, point
 from keyheat.model.partition_log import Counts, PartitionLog
-from keyheat.model.resources import Direction, Throughput
+from keyheat.words import Capacity, Direction
 
 EVENTUAL_READ_WEIGHT = limits.PARTITION_READ_UNITS_PER_S / limits.EVENTUAL_READ_PARTITION_UNITS_PER_S
 
 
-def provisioned_partitions(provisioned: Throughput) -> int:
+def provisioned_partitions(provisioned: Capacity) -> int:
     """Partitions of a new provisioned table: each carries its part of reads and writes together.
 
     AWS no longer publishes the rule; this is the last one it did, and it agrees with what was observed since
@@ -33,7 +33,7 @@ def provisioned_partitions(provisioned: Throughput) -> int:
     return max(1, ceil(reads + writes))
 
 
-def warm_partitions(warm: Throughput) -> int:
+def warm_partitions(warm: Capacity) -> int:
     """Partitions that serve `warm` reads and writes at once: 12,000 and 4,000 take 4."""
     reads = ceil((warm.read or 0) / limits.PARTITION_READ_UNITS_PER_S)
     writes = ceil((warm.write or 0) / limits.PARTITION_WRITE_UNITS_PER_S)

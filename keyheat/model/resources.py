@@ -6,15 +6,9 @@ from enum import StrEnum
 from typing import Literal
 
 from keyheat.model import limits
+from keyheat.words import Capacity, Direction
 
 BillingMode = Literal["PROVISIONED", "PAY_PER_REQUEST"]
-
-
-class Direction(StrEnum):
-    """Reads and writes throttle independently of each other."""
-
-    READ = "read"
-    WRITE = "write"
 
 
 class Cause(StrEnum):
@@ -57,21 +51,9 @@ def parse_reason(reason: str) -> tuple[bool, Direction, Cause] | None:
     return _REASONS.get(reason)
 
 
-@dataclass(frozen=True, slots=True)
-class Throughput:
-    """A read and a write rate in units per second; None where there is none or it is not known."""
-
-    read: float | None = None
-    write: float | None = None
-
-    def of(self, direction: Direction) -> float | None:
-        """The rate of one direction."""
-        return self.read if direction is Direction.READ else self.write
-
-
-NO_THROUGHPUT = Throughput()
-ON_DEMAND_START = Throughput(limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_WRITE)
-TABLE_QUOTA = Throughput(limits.TABLE_READ_UNITS_PER_S, limits.TABLE_WRITE_UNITS_PER_S)
+NO_THROUGHPUT = Capacity()
+ON_DEMAND_START = Capacity(limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_WRITE)
+TABLE_QUOTA = Capacity(limits.TABLE_READ_UNITS_PER_S, limits.TABLE_WRITE_UNITS_PER_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +61,9 @@ class IndexCapacity:
     """The capacity of one global secondary index, units per second; local indexes have none of their own."""
 
     name: str
-    provisioned: Throughput | None = None
-    max_on_demand: Throughput | None = None
-    warm: Throughput | None = None
+    provisioned: Capacity | None = None
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +75,12 @@ class TableCapacity:
     """
 
     billing_mode: BillingMode = "PROVISIONED"
-    provisioned: Throughput | None = None
-    max_on_demand: Throughput | None = None
-    warm: Throughput | None = None
+    provisioned: Capacity | None = None
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
     indexes: tuple[IndexCapacity, ...] = field(default=())
     has_lsi: bool = False
-    account: Throughput = TABLE_QUOTA
+    account: Capacity = TABLE_QUOTA
 
     @property
     def on_demand(self) -> bool:
@@ -111,9 +93,9 @@ class TableCapacity:
         return {None: self, **{index.name: index for index in self.indexes}}
 
 
-def highest(one: Throughput, other: Throughput) -> Throughput:
+def highest(one: Capacity, other: Capacity) -> Capacity:
     """The higher rate of each direction; an unknown side yields to a known one."""
-    return Throughput(_higher(one.read, other.read), _higher(one.write, other.write))
+    return Capacity(_higher(one.read, other.read), _higher(one.write, other.write))
 
 
 def _higher(one: float | None, other: float | None) -> float | None:

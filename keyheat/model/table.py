@@ -17,17 +17,11 @@ from keyheat.model.minutes import Minutes, ResourceRecord
 from keyheat.model.nodes import Caller
 from keyheat.model.partition_log import plain
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT, Partitions
-from keyheat.model.resources import (
-    NO_THROUGHPUT,
-    Direction,
-    IndexCapacity,
-    Refusal,
-    TableCapacity,
-    Throughput,
-)
+from keyheat.model.resources import NO_THROUGHPUT, IndexCapacity, Refusal, TableCapacity
 from keyheat.model.together import Op, Plan
+from keyheat.words import Capacity, Direction
 
-__all__ = ["IndexCapacity", "IndexWrite", "Op", "TableCapacity", "TableModel", "Throughput"]
+__all__ = ["Capacity", "IndexCapacity", "IndexWrite", "Op", "TableCapacity", "TableModel"]
 
 
 class TableModel:

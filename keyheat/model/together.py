@@ -12,7 +12,8 @@ from keyheat.model.bucket import Bucket
 from keyheat.model.index import IndexWrite, holding_back
 from keyheat.model.meter import Meter
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.model.resources import Direction, Refusal
+from keyheat.model.resources import Refusal
+from keyheat.words import Direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

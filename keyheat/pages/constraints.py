@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from typing import get_args
 
 from keyheat.analysis.labelling.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
-from keyheat.analysis.words import whose
-from keyheat.pages.run.record import Resource
-from keyheat.runs.formats import Constraint, Diagnosis, Label
+from keyheat.runs.formats import Diagnosis, Label
+from keyheat.words import Constraint, Resource, whose
 
 SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")
 

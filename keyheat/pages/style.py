@@ -7,7 +7,7 @@ in pattern too, so that they can be told apart without colour and on paper.
 
 from typing import Any
 
-from keyheat.runs.formats import Constraint
+from keyheat.words import Constraint
 
 LIGHT = {
     "page": "#fafaf8",

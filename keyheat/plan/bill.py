@@ -12,7 +12,7 @@ from math import ceil, fsum
 from pathlib import Path
 from typing import Final
 
-from keyheat.model.resources import BillingMode, Direction, Throughput, highest
+from keyheat.model.resources import BillingMode, highest
 from keyheat.plan import charges
 from keyheat.plan.charges import Line, hourly_dollars, unit_dollars
 from keyheat.plan.expected import expected
@@ -21,6 +21,7 @@ from keyheat.plan.given import Given, given_to
 from keyheat.plan.prices import HOUR_S, Prices
 from keyheat.plan.sent import Expected, Side
 from keyheat.scenario.scenario import Scenario
+from keyheat.words import Capacity, Direction
 
 __all__ = ["Bill", "Line", "Tariff", "bill_of_run", "hours_begun"]
 
@@ -148,7 +149,7 @@ def _raised(made: Sequence[Given], scenario: Scenario) -> list[Given]:
     sharding = scenario.dynamic_sharding
     if sharding is None or sharding.max_write_units is None:
         return list(made)
-    most = Throughput(write=float(sharding.max_write_units))
+    most = Capacity(write=float(sharding.max_write_units))
     return [
         replace(one, provisioned=highest(one.provisioned, most))
         if (one.table, one.index) == (scenario.table.name, None)
@@ -185,7 +186,7 @@ def _other_mode(
         return None
     peaks = {side: float(ceil(found.sides[side].demand(found.duration_s).peak_per_s)) for side in own}
     pairs = [
-        Throughput(write=peak) if side.direction is Direction.WRITE else Throughput(read=peak)
+        Capacity(write=peak) if side.direction is Direction.WRITE else Capacity(read=peak)
         for side, peak in peaks.items()
     ]
     return "PROVISIONED", hours * fsum(hourly_dollars(pair, prices) for pair in pairs)

@@ -9,13 +9,13 @@ from math import fsum
 from typing import Final
 
 from keyheat.model import limits
-from keyheat.model.resources import Direction, Throughput
 from keyheat.model.table import TableModel
 from keyheat.plan.given import Given, pre_warmed
 from keyheat.plan.prices import MILLION, Prices
 from keyheat.plan.sent import Side
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import capacity_of
+from keyheat.words import Capacity, Direction
 
 THOUSAND: Final = 1_000
 MINUTE_S: Final = 60.0
@@ -39,7 +39,7 @@ class Line:
         return None if self.each_dollars is None else self.quantity * self.each_dollars
 
 
-def hourly_dollars(pair: Throughput, prices: Prices) -> float:
+def hourly_dollars(pair: Capacity, prices: Prices) -> float:
     """Dollars an hour of provisioned capacity."""
     own = prices.provisioned
     return (pair.write or 0) * own.write_per_hour + (pair.read or 0) * own.read_per_hour

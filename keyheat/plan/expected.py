@@ -14,7 +14,6 @@ import numpy as np
 
 from keyheat.model import limits
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.model.resources import Direction
 from keyheat.model.table import TableModel
 from keyheat.plan.sent import Asked, Expected, Floats, HottestPartition, Operation, Side
 from keyheat.scenario.scenario import Scenario, ScenarioError
@@ -24,6 +23,7 @@ from keyheat.simulator.masses import Masses
 from keyheat.simulator.shares import Shares
 from keyheat.simulator.timeline import Timeline
 from keyheat.simulator.traffic import traffic_of
+from keyheat.words import Direction
 
 LONGEST_S: Final = 43_200  # a longer load is not gone through: it would take too long
 CEILINGS: Final = {

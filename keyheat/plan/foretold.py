@@ -6,19 +6,18 @@ Shards that share a partition, index buffers, splits and retries are not in it: 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from keyheat.model import limits
-from keyheat.model.resources import Direction, Throughput
 from keyheat.plan.given import Given, given_to
 from keyheat.plan.quotas import Quotas
 from keyheat.plan.sent import Asked, Expected, Floats, HottestPartition, Side
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.table import CapacityPair
+from keyheat.words import Capacity, Direction, KnownConstraint
 
-Constraint = Literal["partition", "table", "max_on_demand", "account"]
 ROUNDING: Final = 1e-9  # a share by which numbers of equal size may differ
 
 
@@ -26,7 +25,7 @@ ROUNDING: Final = 1e-9  # a share by which numbers of equal size may differ
 class Foretold:
     """One limit that is asked for more than it has."""
 
-    constraint: Constraint
+    constraint: KnownConstraint
     name: str  # of the table or index
     index: bool
     direction: Direction
@@ -129,7 +128,7 @@ def _until_it_rests(asked: Floats, rates: Floats) -> float:
 
 
 def _rate(pair: CapacityPair | None, direction: Direction) -> float:
-    units = Throughput(pair.read, pair.write).of(direction) if pair is not None else None
+    units = Capacity(pair.read, pair.write).of(direction) if pair is not None else None
     return float(units) if units else float("inf")
 
 

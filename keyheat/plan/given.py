@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, Direction, Throughput, highest
+from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, highest
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.table import CapacityPair, IndexSpec, TableSpec
 from keyheat.scenario.spec.timeline import ChangeSpec
+from keyheat.words import Capacity, Direction
 
 ON_DEMAND = "PAY_PER_REQUEST"
 
@@ -20,10 +21,10 @@ class Given:
 
     table: str
     index: str | None
-    provisioned: Throughput  # a side is None where there is none
-    max_on_demand: Throughput
-    warm: Throughput
-    at_start: Throughput  # served at once by the new table, without pre-warming
+    provisioned: Capacity  # a side is None where there is none
+    max_on_demand: Capacity
+    warm: Capacity
+    at_start: Capacity  # served at once by the new table, without pre-warming
     starts_on_demand: bool
     on_demand_from_s: float | None  # seconds into the run; None: it never is
     sort_key: bool
@@ -63,11 +64,11 @@ def _given(table: TableSpec, index: IndexSpec | None, timeline: Sequence[ChangeS
     )
 
 
-def _most(pairs: Iterable[CapacityPair | None]) -> Throughput:
+def _most(pairs: Iterable[CapacityPair | None]) -> Capacity:
     found = NO_THROUGHPUT
     for pair in pairs:
         if pair is not None:
-            found = highest(found, Throughput(pair.read, pair.write))
+            found = highest(found, Capacity(pair.read, pair.write))
     return found
 
 

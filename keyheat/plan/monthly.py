@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from keyheat.model import limits
-from keyheat.model.resources import Direction
 from keyheat.plan.prices import MONTH_S, Prices, consumed_dollars, provisioned_dollars
 from keyheat.scenario.spec.table import TableSpec
 from keyheat.simulator.outcome import Outcome
 from keyheat.simulator.trials import Candidate
+from keyheat.words import Direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Throughput quotas of an account, and what of a scenario AWS would refuse because of them.
+"""Capacity quotas of an account, and what of a scenario AWS would refuse because of them.
 
 Provisioned capacity counts a table together with its global indexes, and an account's quota all of its
 provisioned tables. In on-demand mode a table's quota is what it serves at most, with its indexes:
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from keyheat.model import limits
-from keyheat.model.resources import TABLE_QUOTA, Direction, Throughput
+from keyheat.model.resources import TABLE_QUOTA
 from keyheat.plan.given import Given, given_to
 from keyheat.scenario.scenario import Scenario
+from keyheat.words import Capacity, Direction
 
 UNITS: Final = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
 RAISED: Final = "the Service Quotas console raises it (dynamodb), or give the scenario less"
@@ -22,22 +23,22 @@ RAISED: Final = "the Service Quotas console raises it (dynamodb), or give the sc
 class Quotas:
     """Units per second; a side is None where it is not known."""
 
-    table: Throughput  # of one table with its global indexes
-    account: Throughput  # of all provisioned tables of the account, in the region
+    table: Capacity  # of one table with its global indexes
+    account: Capacity  # of all provisioned tables of the account, in the region
     source: Literal["default", "account", "unknown"]
     problem: str | None = None  # why they are unknown
 
 
 DEFAULT_QUOTAS: Final = Quotas(
     table=TABLE_QUOTA,
-    account=Throughput(limits.ACCOUNT_READ_UNITS_PER_S, limits.ACCOUNT_WRITE_UNITS_PER_S),
+    account=Capacity(limits.ACCOUNT_READ_UNITS_PER_S, limits.ACCOUNT_WRITE_UNITS_PER_S),
     source="default",
 )
 
 
 def unknown_quotas(problem: str) -> Quotas:
     """What is known where nobody said."""
-    return Quotas(table=Throughput(), account=Throughput(), source="unknown", problem=problem)
+    return Quotas(table=Capacity(), account=Capacity(), source="unknown", problem=problem)
 
 
 def quotas_of(answer: Mapping[str, Any]) -> Quotas:
@@ -45,14 +46,14 @@ def quotas_of(answer: Mapping[str, Any]) -> Quotas:
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeLimits.html
     """
     table, account = _pair(answer, "TableMax"), _pair(answer, "AccountMax")
-    if table == account == Throughput():
+    if table == account == Capacity():
         return unknown_quotas("DescribeLimits answered without any")
     return Quotas(table=table, account=account, source="account")
 
 
-def _pair(answer: Mapping[str, Any], whose: str) -> Throughput:
+def _pair(answer: Mapping[str, Any], whose: str) -> Capacity:
     read, write = (answer.get(f"{whose}{side}CapacityUnits") for side in ("Read", "Write"))
-    return Throughput(_units(read), _units(write))
+    return Capacity(_units(read), _units(write))
 
 
 def _units(value: Any) -> float | None:

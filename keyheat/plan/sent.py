@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from keyheat.model.resources import Direction
 from keyheat.plan.forecast import Demand
+from keyheat.words import Direction
 
 Floats = npt.NDArray[np.float64]
 

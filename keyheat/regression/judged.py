@@ -15,8 +15,8 @@ from keyheat.regression.made import Made, runs_kept
 from keyheat.regression.outcome import CaseMade, Outcome, Verdict
 from keyheat.regression.suites.suite import Suite
 from keyheat.regression.verdict import verdict_of
+from keyheat.words import INTERRUPTED, REFUSED
 
-INTERRUPTED, REFUSED = 130, 4
 STOPPED: Final = "It was stopped; the runs that were made are kept."
 NOT_STARTED: Final = "A run was refused, so that nothing is decided."
 

@@ -10,15 +10,15 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from keyheat.regression.finding import Decision, Difference, Finding
-from keyheat.runs.formats import Constraint
 from keyheat.runs.values import Quantity, Time
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, Constraint
 
 Verdict = Literal["good", "baseline", "regressed", "invalid", "refused", "interrupted", "calibrated"]
 Side = Literal["before", "after"]
 
 EXIT_CODES: Final[Mapping[Verdict, int]] = {
-    "good": 0, "baseline": 0, "calibrated": 0, "regressed": 1, "invalid": 3, "refused": 4,
-    "interrupted": 130,
+    "good": DONE, "baseline": DONE, "calibrated": DONE, "regressed": BROKEN, "invalid": INVALID,
+    "refused": REFUSED, "interrupted": INTERRUPTED,
 }  # fmt: skip
 WORST_FIRST: Final[tuple[Decision, ...]] = ("worse", "missing", "undecided", "better", "same")
 
@@ -112,7 +112,7 @@ class Outcome(_Part):
     @computed_field(description="what the command ended with")  # type: ignore[prop-decorator]
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict]
+        return EXIT_CODES[self.verdict] or (INVALID if self.problems else DONE)
 
     @property
     def runs(self) -> tuple[RunMade, ...]:

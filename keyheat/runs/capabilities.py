@@ -11,8 +11,9 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from keyheat.words import READ, WRITE, Direction
+
 Known = Literal["yes", "no", "unknown"]
-Side = Literal["read", "write"]
 
 QUESTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -37,10 +38,10 @@ QUESTIONS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Every capability, and what it is in words."""
 
-_UNITS: Final[Mapping[Side, tuple[str, ...]]] = MappingProxyType(
+_UNITS: Final[Mapping[Direction, tuple[str, ...]]] = MappingProxyType(
     {
-        "write": ("write_units", "batch_units", "transaction_units"),
-        "read": ("read_units", "query_units"),
+        WRITE: ("write_units", "batch_units", "transaction_units"),
+        READ: ("read_units", "query_units"),
     }
 )
 WHOSE_UNITS: Final[Mapping[str, str]] = MappingProxyType(
@@ -111,7 +112,7 @@ class Capabilities(_Part):
         absent = [name for name in OPERATIONS if self.of(name).seen == ABSENT]
         return frozenset(operation for name in absent for operation in OPERATIONS[name])
 
-    def wrong_units(self, side: Side, *, indexes: bool) -> Mapping[str, Finding]:
+    def wrong_units(self, side: Direction, *, indexes: bool) -> Mapping[str, Finding]:
         """Where the consumed capacity of writes, or of reads, was seen to be other than DynamoDB's.
 
         `indexes`: whether the table has any.

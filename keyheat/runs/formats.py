@@ -14,25 +14,13 @@ from keyheat.checked import Model, Rows, checked
 from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.values import Count, Points, Quantity, Time
+from keyheat.words import Capacity, Constraint, Direction, Grade
 
-Direction = Literal["read", "write"]
-Constraint = Literal["partition", "table", "max_on_demand", "account", "undetermined", "none"]
-Grade = Literal["reason", "cause_metric", "inferred", "none"]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Capacity(_Part):
-    """A read and a write rate in units per second; None where unknown."""
-
-    read: Quantity | None = None
-    write: Quantity | None = None
-
-    def of(self, direction: Direction) -> float | None:
-        return self.read if direction == "read" else self.write
 
 
 class IndexFacts(_Part):

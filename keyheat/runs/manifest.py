@@ -14,9 +14,10 @@ from keyheat import runfiles
 from keyheat.checked import checked
 from keyheat.runfiles import MOST_SKEW_S, SIMULATED
 from keyheat.runs.capabilities import Capabilities
-from keyheat.runs.formats import Direction, PartitionFacts, TableFacts
+from keyheat.runs.formats import PartitionFacts, TableFacts
 from keyheat.runs.stop import Stop
 from keyheat.runs.values import Count, Quantity, Time
+from keyheat.words import Direction
 
 Units = Annotated[float, Field(ge=0, le=1e15)]  # more than a table can consume in a year
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from keyheat.model import limits
 from keyheat.model.resources import Cause, parse_reason
-from keyheat.runs.formats import Constraint, Direction
+from keyheat.words import Constraint, Direction
 
 NAMESPACE: Final = "AWS/DynamoDB"
 QUERIES_PER_CALL: Final = 500  # of GetMetricData
@@ -34,7 +34,6 @@ OPERATIONS: Final = (
 LONGEST_PERIOD_S: Final = 86_400  # of one datapoint that we ask for or take
 LATENCY: Final = "SuccessfulRequestLatency"
 NOT_READ: Final = ("UserErrors", "ReturnedItemCount", "ReturnedBytes")
-DIRECTIONS: Final[tuple[Direction, ...]] = ("read", "write")
 CONSTRAINT_OF_CAUSE: Final[dict[Cause, Constraint]] = {
     Cause.KEY_RANGE: "partition",
     Cause.PROVISIONED: "table",
@@ -108,8 +107,8 @@ def _of_direction(direction: Direction) -> Iterator[Metric]:
 
 
 METRICS: Final[tuple[Metric, ...]] = (
-    *_of_direction("read"),
-    *_of_direction("write"),
+    *_of_direction(Direction.READ),
+    *_of_direction(Direction.WRITE),
     Metric(name="ConditionalCheckFailedRequests", of="table"),
     Metric(name="TransactionConflict", of="table"),
     Metric(name="ThrottledRequests", of="operation"),
@@ -120,7 +119,7 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 
 SETTINGS: Final = frozenset(
-    name(direction) for name in (provisioned, on_demand_maximum) for direction in DIRECTIONS
+    name(direction) for name in (provisioned, on_demand_maximum) for direction in Direction
 )
 """Metrics of what was set: a point holds until the next one. All others say what happened in a period."""
 

@@ -20,7 +20,7 @@ from math import ceil
 from typing import Any, Final
 
 from keyheat.model import limits
-from keyheat.model.resources import Throughput
+from keyheat.words import Capacity
 
 Shard = Mapping[str, Any]
 """One shard, as DescribeStream describes it."""
@@ -51,7 +51,7 @@ class Split:
     at_s: float | None
 
 
-def estimated(warm: Throughput, provisioned: Throughput, scale: float = 1.0) -> Estimate | None:
+def estimated(warm: Capacity, provisioned: Capacity, scale: float = 1.0) -> Estimate | None:
     """The least number of partitions that serve so much; None where neither is known.
 
     `scale` multiplies every limit of a local table, and with it what one partition serves.
@@ -64,14 +64,14 @@ def estimated(warm: Throughput, provisioned: Throughput, scale: float = 1.0) -> 
     return max(found, key=lambda one: one.count, default=None)
 
 
-def _needed(pair: Throughput, scale: float) -> int:
+def _needed(pair: Capacity, scale: float) -> int:
     """Partitions that serve a pair of rates; 0 where neither is known."""
     reads = ceil((pair.read or 0) / (limits.PARTITION_READ_UNITS_PER_S * scale) - 1e-9)
     writes = ceil((pair.write or 0) / (limits.PARTITION_WRITE_UNITS_PER_S * scale) - 1e-9)
     return max(reads, writes)
 
 
-def _said(pair: Throughput, scale: float) -> str:
+def _said(pair: Capacity, scale: float) -> str:
     sides = (("reads", pair.read, limits.PARTITION_READ_UNITS_PER_S),
              ("writes", pair.write, limits.PARTITION_WRITE_UNITS_PER_S))  # fmt: skip
     known = [(name, rate, ceiling * scale) for name, rate, ceiling in sides if rate]

@@ -1,4 +1,4 @@
-"""A run as an analyst holds it: what was sent, refused and measured, as frames with units in their names."""
+"""A run as an analyst holds it: what was sent, refused and measured, as pandas frames."""
 
 from dataclasses import dataclass
 from pathlib import Path

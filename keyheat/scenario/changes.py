@@ -11,17 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from keyheat.model import limits
-from keyheat.model.resources import (
-    NO_THROUGHPUT,
-    BillingMode,
-    Direction,
-    IndexCapacity,
-    TableCapacity,
-    Throughput,
-    highest,
-)
+from keyheat.model.resources import NO_THROUGHPUT, BillingMode, IndexCapacity, TableCapacity, highest
 from keyheat.scenario.spec.table import CapacityPair
 from keyheat.scenario.spec.timeline import ChangeSpec
+from keyheat.words import Capacity, Direction
 
 DAY_S: Final = 86_400
 PAIRS: Final = ("provisioned", "max_on_demand", "warm")
@@ -76,7 +69,7 @@ def switches_to_on_demand(before: TableCapacity, after: TableCapacity) -> bool:
 
 def provisioned_changes(
     before: TableCapacity, after: TableCapacity
-) -> list[tuple[str | None, Throughput, Throughput]]:
+) -> list[tuple[str | None, Capacity, Capacity]]:
     """The resources that have provisioned throughput before and after, with both."""
     old = {index: part.provisioned for index, part in before.parts.items()}
     return [
@@ -86,7 +79,7 @@ def provisioned_changes(
     ]
 
 
-def below(one: Throughput, other: Throughput) -> bool:
+def below(one: Capacity, other: Capacity) -> bool:
     """Whether `one` has less than `other` of reads, of writes or of both."""
     return (one.read or 0) < (other.read or 0) or (one.write or 0) < (other.write or 0)
 
@@ -131,7 +124,7 @@ def _applied_to(before: IndexCapacity, step: ChangeSpec | None, mode: BillingMod
 
 def _pairs(
     own: TableCapacity | IndexCapacity, step: ChangeSpec | None, mode: BillingMode
-) -> tuple[Throughput | None, Throughput | None, Throughput | None]:
+) -> tuple[Capacity | None, Capacity | None, Capacity | None]:
     """Provisioned throughput, on-demand maximum and warm throughput after a step."""
     provisioned = _merged(own.provisioned, step.provisioned if step else None)
     maximum = _merged(own.max_on_demand, step.max_on_demand if step else None)
@@ -143,11 +136,11 @@ def _pairs(
     )
 
 
-def _merged(before: Throughput | None, asked: CapacityPair | None) -> Throughput | None:
+def _merged(before: Capacity | None, asked: CapacityPair | None) -> Capacity | None:
     if asked is None:
         return before
     was = before or NO_THROUGHPUT
-    return Throughput(
+    return Capacity(
         was.read if asked.read is None else asked.read, was.write if asked.write is None else asked.write
     )
 
@@ -194,7 +187,7 @@ def asked(
         if step.billing_mode is not None:
             yield None, "billing_mode", before.billing_mode, step.billing_mode
         for name in PAIRS:
-            old: Throughput = getattr(before.parts[step.index], name) or NO_THROUGHPUT
+            old: Capacity = getattr(before.parts[step.index], name) or NO_THROUGHPUT
             new: CapacityPair | None = getattr(step, name)
             for side in Direction if new is not None else ():
                 units: int | None = getattr(new, side)

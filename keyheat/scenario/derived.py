@@ -5,9 +5,9 @@ A derived scenario is a whole file of its own, so that it can be read, and run a
 
 from pathlib import Path
 
-from keyheat.model.resources import Direction
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.words import Direction
 
 MOST_SHARDS = 100_000
 

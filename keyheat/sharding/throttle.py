@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from keyheat.model.resources import Cause, Direction, parse_reason
+from keyheat.model.resources import Cause, parse_reason
+from keyheat.words import Direction
 
 CODES = frozenset({"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"})
 """Error codes of a throttled request; which one it is says nothing about the cause.

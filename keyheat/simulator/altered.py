@@ -9,10 +9,10 @@ import numpy as np
 
 from keyheat.model import limits
 from keyheat.model.keyspace import key_point
-from keyheat.model.resources import Direction
 from keyheat.scenario.keys import shard_key
 from keyheat.simulator.flow import Answer, Counting, Flow, Traffic
 from keyheat.simulator.masses import Masses
+from keyheat.words import Direction
 
 Change = Callable[[Flow], Flow]
 

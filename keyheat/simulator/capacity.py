@@ -1,7 +1,8 @@
 """The capacity that a scenario's table has, as the model takes it."""
 
-from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.scenario.spec.table import CapacityPair, IndexSpec, TableSpec
+from keyheat.words import Capacity
 
 
 def capacity_of(table: TableSpec) -> TableCapacity:
@@ -25,5 +26,5 @@ def _index(index: IndexSpec) -> IndexCapacity:
     )
 
 
-def _pair(pair: CapacityPair | None) -> Throughput | None:
-    return None if pair is None else Throughput(pair.read, pair.write)
+def _pair(pair: CapacityPair | None) -> Capacity | None:
+    return None if pair is None else Capacity(pair.read, pair.write)

@@ -10,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from keyheat.model.resources import Direction, Refusal
+from keyheat.model.resources import Refusal
 from keyheat.runfiles import SECONDS_SCHEMA
 from keyheat.simulator.flow import Answer, Flow
 from keyheat.simulator.keyuses import KeyHistory, digest_of
+from keyheat.words import Direction
 
 ROWS_OF_KEYS = 5
 """Throttle rows of one flow, second and reason that name a key; one more stands for all other keys."""

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from keyheat.model.resources import Cause, Direction
+from keyheat.model.resources import Cause
 from keyheat.simulator.keyuses import KeyUses
 from keyheat.simulator.masses import Masses
+from keyheat.words import Direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

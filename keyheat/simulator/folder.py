@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from keyheat import runfiles
-from keyheat.model.resources import Direction, Throughput
 from keyheat.model.table import TableModel
 from keyheat.runfiles import LATENCY, SIMULATED, THROTTLES_SCHEMA, time_of
 from keyheat.runs.partition_file import known_of, partitions_table
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.keyuses import Heat, KeyHistory, digest_of, hottest
 from keyheat.simulator.simulate import Simulation
+from keyheat.words import Capacity, Direction
 
 NO_GENERATOR: Final = "simulated on a virtual clock: no generator that could have been the limit"
 TOP_KEYS: Final = 20
@@ -173,7 +173,7 @@ def table_facts(model: TableModel, name: str) -> dict[str, Any]:
 
 
 def _capacity_facts(
-    model: TableModel, index: str | None, provisioned: Throughput | None, maximum: Throughput | None
+    model: TableModel, index: str | None, provisioned: Capacity | None, maximum: Capacity | None
 ) -> dict[str, Any]:
     read, write = model.warm_throughput(index)
     return {
@@ -183,7 +183,7 @@ def _capacity_facts(
     }
 
 
-def _pair(pair: Throughput | None) -> dict[str, float | None] | None:
+def _pair(pair: Capacity | None) -> dict[str, float | None] | None:
     return None if pair is None else {"read": pair.read, "write": pair.write}
 
 

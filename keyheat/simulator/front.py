@@ -17,12 +17,13 @@ import numpy.typing as npt
 from keyheat.model.admission import Lane, ResourceModel
 from keyheat.model.bucket import Bucket, TokenBucket
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.model.resources import Direction, Refusal
+from keyheat.model.resources import Refusal
 from keyheat.simulator.asked import Asked, Ground
 from keyheat.simulator.fill import Fill, fill
 from keyheat.simulator.masses import Floats
 from keyheat.simulator.odds import shared_out
 from keyheat.simulator.shares import Shares
+from keyheat.words import Direction
 
 SECOND_S = 1.0
 ROUNDS = 20

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyheat.model.resources import Cause, Direction, Refusal
+from keyheat.model.resources import Cause, Refusal
 from keyheat.model.table import IndexWrite, Op
 from keyheat.simulator.asked import Ground
 from keyheat.simulator.flow import Answer, Flow
 from keyheat.simulator.keyuses import KeyUses
+from keyheat.words import Direction
 
 
 def one_by_one(

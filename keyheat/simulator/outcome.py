@@ -10,9 +10,10 @@ import pyarrow.compute as pc
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.meter import Meter
-from keyheat.model.resources import Cause, Direction
+from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.simulate import Simulation, simulate
+from keyheat.words import Direction
 
 STEADY: Final = replace(
     DEFAULT, burst_s=1.0, burst_floor_units=0.0, nodes_below_units_per_s=0.0, index_buffer_units=0.0

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from math import inf
 
 from keyheat.model import limits
-from keyheat.model.resources import Direction
 from keyheat.scenario.spec.scaling import ScalingSpec
+from keyheat.words import Direction
 
 
 @dataclass(frozen=True, slots=True)

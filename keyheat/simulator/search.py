@@ -6,7 +6,6 @@ from typing import Final, Literal
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.resources import Direction
 from keyheat.scenario.derived import with_capacity, with_shards
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.table import CapacityPair
@@ -16,6 +15,7 @@ from keyheat.simulator.outcome import STEADY, Outcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.trials import Candidate, Measure, Trials, Watch
+from keyheat.words import Direction
 
 Question = Literal["shards", "write-capacity", "read-capacity"]
 SPREADS_ITSELF: Final = frozenset(

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Final
 
-from keyheat.model.resources import Direction
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.altered import Altered, in_shards
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.search import SPREADS_ITSELF
 from keyheat.simulator.traffic import traffic_of
+from keyheat.words import Direction
 
 ASKS_FOR_SHARDS: Final = SPREADS_ITSELF | {"dynamic_sharding"}
 """Load tests that send to as many shards as the scenario says."""

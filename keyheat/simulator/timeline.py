@@ -5,7 +5,6 @@ from random import Random
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.resources import Direction
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import AUTO_SCALING, TIMELINE, TimelineEvent, only_warms
 from keyheat.scenario.scenario import Scenario
@@ -13,6 +12,7 @@ from keyheat.scenario.spec.table import CapacityPair
 from keyheat.scenario.spec.timeline import ChangeSpec, requests_of
 from keyheat.simulator.scaling import Scaler, Wanted
 from keyheat.simulator.updating import Updating
+from keyheat.words import Direction
 
 
 class Timeline:

@@ -12,7 +12,7 @@ from random import Random
 
 from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
-from keyheat.model.resources import NO_THROUGHPUT, Direction, TableCapacity, Throughput
+from keyheat.model.resources import NO_THROUGHPUT, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import (
     History,
@@ -26,6 +26,7 @@ from keyheat.scenario.changes import (
     switches_to_on_demand,
 )
 from keyheat.scenario.spec.timeline import ChangeSpec
+from keyheat.words import Capacity, Direction
 
 Done = Callable[[float], None]
 
@@ -162,9 +163,9 @@ def _described(model: TableModel) -> TableCapacity:
     capacity = model.capacity
     return replace(
         capacity,
-        warm=Throughput(*model.warm_throughput()),
+        warm=Capacity(*model.warm_throughput()),
         indexes=tuple(
-            replace(index, warm=Throughput(*model.warm_throughput(index.name))) for index in capacity.indexes
+            replace(index, warm=Capacity(*model.warm_throughput(index.name))) for index in capacity.indexes
         ),
     )
 

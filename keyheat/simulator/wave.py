@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyheat.model.resources import Direction
 from keyheat.model.table import TableModel
 from keyheat.simulator.asked import Arrivals, Asked, Ground
 from keyheat.simulator.flow import Answer, Flow
 from keyheat.simulator.onebyone import one_by_one
 from keyheat.simulator.reads import serve_reads
 from keyheat.simulator.writes import serve_writes
+from keyheat.words import Direction
 
 FEW_ITEMS = 32
 """So few items on a table within a second are asked one by one."""

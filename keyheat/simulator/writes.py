@@ -6,12 +6,13 @@ from functools import partial
 import numpy as np
 
 from keyheat.model.admission import Gate, ResourceModel
-from keyheat.model.resources import Cause, Direction, Refusal
+from keyheat.model.resources import Cause, Refusal
 from keyheat.simulator.asked import Asked, Ground
 from keyheat.simulator.flow import Answer, IndexFlow
 from keyheat.simulator.front import Filled, Front, Limit, room
 from keyheat.simulator.masses import Floats
 from keyheat.simulator.settle import settle
+from keyheat.words import Direction
 
 
 def serve_writes(

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from keyheat.model.resources import Cause, Direction
+from keyheat.model.resources import Cause
 from keyheat.numbers import UNITS, exact_percent, percent, rate, some, whole
 from keyheat.pages.series.columns import dollars
 from keyheat.plan.monthly import monthly
@@ -16,6 +16,7 @@ from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Search
 from keyheat.simulator.trials import Candidate
 from keyheat.terminal.diagnosis import Paragraph
+from keyheat.words import Direction
 
 FORMAT: Final = "keyheat.whatif/1"
 LIMITED_BY: Final = "limited by"

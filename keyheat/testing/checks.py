@@ -9,12 +9,9 @@ from dataclasses import replace
 from math import inf
 from typing import Unpack, get_args
 
-from keyheat.analysis.words import whose
-from keyheat.model.resources import Cause, Direction
+from keyheat.model.resources import Cause
 from keyheat.numbers import UNITS, measured, percent
-from keyheat.runs.formats import Direction as Side
 from keyheat.scenario.derived import with_shards
-from keyheat.scenario.scenario import Constraint
 from keyheat.simulator.altered import Change
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.outcome import Outcome, outcome_of
@@ -24,6 +21,7 @@ from keyheat.simulator.spread import spread_traffic
 from keyheat.testing.asked import Options, Sent, Source, asked_of
 from keyheat.testing.diagnosed import diagnosed
 from keyheat.testing.failing import failed
+from keyheat.words import Constraint, Direction, DirectionName, whose
 
 HEADROOM_TRIES = 6
 
@@ -84,7 +82,12 @@ def assert_shards_suffice(
 
 
 def assert_units_per_operation(
-    source: Source | None = None, /, *, at_most: float, direction: Side = "write", **options: Unpack[Options]
+    source: Source | None = None,
+    /,
+    *,
+    at_most: float,
+    direction: DirectionName = "write",
+    **options: Unpack[Options],
 ) -> None:
     """An accepted operation consumes at most so many units in the mean, those of indexes included."""
     __tracebackhide__ = True

@@ -4,15 +4,15 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from keyheat.analysis.words import key_name, title_of, whose
+from keyheat.analysis.words import key_name, title_of
 from keyheat.masking import plain
-from keyheat.model.resources import Direction
 from keyheat.numbers import UNITS, percent, rate, whole
-from keyheat.runs.formats import Grade, HotKey, Recommendation
+from keyheat.runs.formats import HotKey, Recommendation
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import Simulation
 from keyheat.testing.asked import Sent
 from keyheat.testing.diagnosed import diagnosed
+from keyheat.words import Direction, Grade, whose
 
 WIDTH = 100
 MOST_ADVICE = 2

@@ -19,12 +19,12 @@ from keyheat.analysis.words import LIMITS, key_name, title_of
 from keyheat.evidence.facts import table_facts
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import percent, whole
-from keyheat.runs.formats import Constraint
 from keyheat.simulator.keyuses import digest_of
 from keyheat.testing.asked import Chances, Sent
 from keyheat.testing.checks import assert_no_hot_partition, require_share
 from keyheat.testing.failing import CheckFailed, text_of
 from keyheat.testing.recorded import Row, less, requests_in, sent_steadily, throttled_in
+from keyheat.words import Constraint
 
 REGION: Final = "us-east-1"
 SECONDS: Final = 60

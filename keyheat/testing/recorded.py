@@ -9,16 +9,15 @@ from typing import TypedDict
 import numpy as np
 
 from keyheat.analysis.advising.demanded import OPERATIONS, Demanded
-from keyheat.model.resources import Direction
-from keyheat.runs.formats import Direction as Side
 from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses
+from keyheat.words import Direction
 
 
 class Row(TypedDict):
     """What was asked of one key in one kind of request; `entry`: not asked for, but put there by writes."""
 
-    direction: Side
+    direction: Direction
     index: str | None
     eventual: bool
     entry: bool
@@ -99,11 +98,11 @@ def _units(rows: Rows) -> float:
     return sum(row["units"] for row in rows)
 
 
-def _kind(row: Row) -> tuple[Side, str | None, bool]:
+def _kind(row: Row) -> tuple[Direction, str | None, bool]:
     return row["direction"], row["index"], row["eventual"]
 
 
-def _who(row: Row) -> tuple[Side, str | None, bool, bool, str]:
+def _who(row: Row) -> tuple[Direction, str | None, bool, bool, str]:
     return *_kind(row), row["entry"], row["key"]
 
 

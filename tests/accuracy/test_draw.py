@@ -6,8 +6,8 @@ from keyheat.accuracy.draw import draw
 from keyheat.accuracy.keys import even, zipf
 from keyheat.accuracy.sent import Sent, Stream
 from keyheat.accuracy.situations import SITUATIONS
-from keyheat.model.resources import Direction
 from keyheat.simulator.flow import Answer, Flow
+from keyheat.words import Direction
 
 
 def test_a_scenario_follows_from_its_seed_and_number() -> None:

@@ -8,7 +8,8 @@ import pytest
 from keyheat.accuracy.score import MISSED, answers, is_sprinkle, judged
 from keyheat.accuracy.truth import Record, Refused, true_spans
 from keyheat.analysis.thresholds import Noise
-from keyheat.runs.formats import Constraint, Label
+from keyheat.runs.formats import Label
+from keyheat.words import Constraint
 
 START = 1_800_000_000
 WHOSE = ("table", "write")

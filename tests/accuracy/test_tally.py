@@ -8,7 +8,7 @@ from keyheat.accuracy.goals import missed
 from keyheat.accuracy.grades import BEST, Best
 from keyheat.accuracy.score import Answered, Judged
 from keyheat.accuracy.tally import Share, calibration_error, score, score_all
-from keyheat.runs.formats import Constraint
+from keyheat.words import Constraint
 
 
 def answer(

@@ -18,13 +18,14 @@ from keyheat.evidence.facts import table_facts
 from keyheat.evidence.waiting import LOCAL
 from keyheat.model.keyspace import position
 from keyheat.model.minutes import Series
-from keyheat.model.resources import TableCapacity, Throughput
+from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.runs.client import Records
 from keyheat.runs.formats import Evidence, SecondCount, ThrottleCount, Window
 from keyheat.runs.manifest import Keys
 from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.words import Capacity
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -138,7 +139,7 @@ def demo_run(scenario: Scenario, *, offset_s: int = 7, duration_s: float | None 
     start = START + timedelta(seconds=offset_s)
     table, load = scenario.table, scenario.load
     assert table.provisioned is not None
-    capacity = TableCapacity(provisioned=Throughput(table.provisioned.read, table.provisioned.write))
+    capacity = TableCapacity(provisioned=Capacity(table.provisioned.read, table.provisioned.write))
     model = TableModel(capacity, now_s=start.timestamp() - 5, seed=scenario.seed)
     rng, pattern = Random(scenario.seed), scenario.keys.pattern()
     units = load.mean_write_units

@@ -13,7 +13,6 @@ from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.labelling.heat import Heat
 from keyheat.analysis.recommendations import recommend
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.model.resources import Direction
 from keyheat.pages.run.outlook import outlook
 from keyheat.plan.prices import load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
@@ -23,6 +22,7 @@ from keyheat.simulator.flow import Answer, Flow
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
+from keyheat.words import Direction
 
 HOT_KEY = """
 format = "keyheat.scenario/1"

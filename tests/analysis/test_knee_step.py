@@ -16,11 +16,12 @@ from keyheat.analysis.knees.step import (
     step_of,
 )
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.runs.formats import Capacity, Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
+from keyheat.runs.formats import Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.derived import with_demand
 from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.words import Capacity
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 ON_DEMAND = ('table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")

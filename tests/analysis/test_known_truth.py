@@ -10,12 +10,13 @@ import pytest
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.model.keyspace import position
-from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import SecondCount, ThrottleCount
 from keyheat.runs.manifest import Keys
 from keyheat.scenario.spec.table import CapacityPair
+from keyheat.words import Capacity
 
 SITUATIONS = [
     ("hotkey", "partition"),
@@ -111,8 +112,8 @@ def test_worse_evidence_is_never_surer(
 def index_run(world: SimpleNamespace) -> Any:
     """1,000 even writes/s, each with an entry in an index of 100 units/s that holds them back in the end."""
     start = world.START.timestamp() + 7
-    table = {"provisioned": Throughput(100, 4_000), "warm": Throughput(12_000, 8_000)}
-    index = IndexCapacity(name="by_tag", provisioned=Throughput(100, 100), warm=Throughput(12_000, 8_000))
+    table = {"provisioned": Capacity(100, 4_000), "warm": Capacity(12_000, 8_000)}
+    index = IndexCapacity(name="by_tag", provisioned=Capacity(100, 100), warm=Capacity(12_000, 8_000))
     model = TableModel(TableCapacity(**table, indexes=(index,)), now_s=start - 5, seed=1)
     counts: Counter[tuple[int, str | None]] = Counter()
     reasons: Counter[tuple[int, str]] = Counter()

@@ -16,7 +16,6 @@ from keyheat.pages.run.load import Run, load_run
 from keyheat.pages.run.record import read_record
 from keyheat.pages.run.sections import charts_of
 from keyheat.runs.formats import (
-    Capacity,
     PartitionFacts,
     ShardCounts,
     TableFacts,
@@ -26,6 +25,7 @@ from keyheat.runs.formats import (
     write_evidence,
 )
 from keyheat.runs.manifest import read_manifest
+from keyheat.words import Capacity
 from tests.analysis.runs import collect, write_run
 from tests.endpoint.streamed import Streamed
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import load_thresholds
-from keyheat.model.resources import Cause, Direction, Refusal
+from keyheat.model.resources import Cause, Refusal
 from keyheat.runs import metrics
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.manifest import Keys
+from keyheat.words import Direction
 
 NUMBERS = load_thresholds()
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

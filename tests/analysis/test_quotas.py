@@ -8,7 +8,7 @@ import pytest
 from botocore.stub import Stubber
 
 from keyheat.evidence.quotas import account_quotas
-from keyheat.model.resources import Throughput
+from keyheat.words import Capacity
 
 ANSWER = {
     "AccountMaxReadCapacityUnits": 100_000,
@@ -33,8 +33,8 @@ def test_an_account_says_its_quotas(stubbed: tuple[Any, Stubber]) -> None:
     client, stubber = stubbed
     stubber.add_response("describe_limits", ANSWER, {})
     found = account_quotas(lambda service: {"dynamodb": client}[service])
-    assert found.table == Throughput(50_000, 45_000)
-    assert found.account == Throughput(100_000, 90_000)
+    assert found.table == Capacity(50_000, 45_000)
+    assert found.account == Capacity(100_000, 90_000)
     assert found.source == "account"
 
 

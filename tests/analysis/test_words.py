@@ -7,7 +7,8 @@ import pytest
 
 from keyheat.analysis import recommendations
 from keyheat.analysis.advising import capacity_advice
-from keyheat.analysis.words import TITLES, capital, glued, key_name, sentence, title_of, whose
+from keyheat.analysis.words import TITLES, capital, glued, key_name, sentence, title_of
+from keyheat.words import whose
 
 DIGEST = "sha256:7f5d1618e7d28cc7"
 

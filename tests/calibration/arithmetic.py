@@ -5,9 +5,10 @@ from collections.abc import Callable
 from keyheat.model import limits
 from keyheat.model.keyspace import position
 from keyheat.model.partitions import provisioned_partitions
-from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.model.units import read_units
+from keyheat.words import Capacity
 
 T0 = 1_800_000_000.0
 ON_DEMAND = TableCapacity(billing_mode="PAY_PER_REQUEST")
@@ -15,7 +16,7 @@ TEN_GB = limits.PARTITION_BYTES
 
 
 def _provisioned(read: float, write: float) -> TableCapacity:
-    return TableCapacity(provisioned=Throughput(read, write))
+    return TableCapacity(provisioned=Capacity(read, write))
 
 
 def _new(read: float, write: float) -> TableModel:
@@ -44,9 +45,7 @@ def _kept(read: float, write: float) -> float:
 def _after_peak(peak_per_s: float) -> float:
     """Writes per second that an on-demand table serves at once, twelve minutes into a new peak."""
     scale, roomy = 0.01, 1.5 * peak_per_s
-    quota = TableCapacity(
-        billing_mode="PAY_PER_REQUEST", warm=Throughput(1, roomy), account=Throughput(1e6, 1e6)
-    )
+    quota = TableCapacity(billing_mode="PAY_PER_REQUEST", warm=Capacity(1, roomy), account=Capacity(1e6, 1e6))
     model = TableModel(quota, now_s=T0, scale=scale)
     per_s = round(peak_per_s * scale)
     for number in range(720 * per_s):
@@ -56,7 +55,7 @@ def _after_peak(peak_per_s: float) -> float:
 
 def _in_a_second(asked: float, entries: float) -> int:
     """Writes that a warm on-demand table with an index serves in one second, each with so many entries."""
-    warm = Throughput(1, 200_000)
+    warm = Capacity(1, 200_000)
     index = IndexCapacity(name="any", warm=warm)
     capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", warm=warm, indexes=(index,))
     model = TableModel(capacity, now_s=T0)
@@ -69,7 +68,7 @@ def _in_a_second(asked: float, entries: float) -> int:
 
 
 METRICS: dict[str, Callable[..., float]] = {
-    "partitions": lambda read, write: provisioned_partitions(Throughput(read, write)),
+    "partitions": lambda read, write: provisioned_partitions(Capacity(read, write)),
     "partitions_after_raise": _raised,
     "partitions_after_10_gb": _after_10_gb,
     "warm_read": lambda read, write: _new(read, write).warm_throughput()[0],

@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity
+from keyheat.words import Capacity
 from tests.calibration.words import in_words, span_in_words
 
 FOLDER = Path(__file__).with_name("cases")
@@ -87,5 +88,5 @@ def all_cases() -> tuple[Case, ...]:
     return tuple(read_case(path) for path in sorted(FOLDER.glob("*.toml")))
 
 
-def _throughput(found: dict[str, Any]) -> Throughput | None:
-    return Throughput(found.get("read"), found["write"]) if "write" in found else None
+def _throughput(found: dict[str, Any]) -> Capacity | None:
+    return Capacity(found.get("read"), found["write"]) if "write" in found else None

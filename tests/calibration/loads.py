@@ -7,8 +7,8 @@ from typing import Any
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.nodes import Caller
-from keyheat.model.resources import Direction
 from keyheat.model.table import IndexWrite, TableModel
+from keyheat.words import Direction
 from tests.calibration.cases import Case
 from tests.calibration.keys import keys_of
 from tests.calibration.record import Attempt, Record

@@ -4,8 +4,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import inf
 
-from keyheat.model.resources import Direction, Refusal
+from keyheat.model.resources import Refusal
 from keyheat.model.table import TableModel
+from keyheat.words import Direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from keyheat.model.resources import Direction
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.simulate import Simulation, simulate
+from keyheat.words import Direction
 from tests.calibration.cases import Case
 
 FOLDER = Path(__file__).with_name("scenarios")

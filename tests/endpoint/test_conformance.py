@@ -7,7 +7,8 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.tables.create import make_table
 from keyheat.endpoint.tables.definition import define
-from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity
+from keyheat.words import Capacity
 from tests.endpoint.account import attributes, index, indexed, table
 from tests.endpoint.clients import service_app_at
 from tests.model.conformance import CASES, INDEX, SCALE, play
@@ -33,7 +34,7 @@ def members_of(capacity: TableCapacity | IndexCapacity) -> dict[str, Any]:
     }
 
 
-def pair(throughput: Throughput | None, read: str, write: str) -> dict[str, float] | None:
+def pair(throughput: Capacity | None, read: str, write: str) -> dict[str, float] | None:
     return None if throughput is None else {read: throughput.read, write: throughput.write}
 
 

@@ -10,15 +10,16 @@ from keyheat.endpoint.recorded import RecordingModel
 from keyheat.endpoint.wire.admin import Admin
 from keyheat.model.index import IndexWrite
 from keyheat.model.keyspace import position
-from keyheat.model.resources import Direction, IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.together import Op
+from keyheat.words import Capacity, Direction
 from tests.endpoint.clients import ServiceApp
 
 A, B, C = (position(name, b"1") for name in (b"a", b"b", b"c"))
 CAPACITY = TableCapacity(
-    provisioned=Throughput(read=100, write=100),
-    indexes=(IndexCapacity(name="by-b", provisioned=Throughput(read=100, write=100)),),
+    provisioned=Capacity(read=100, write=100),
+    indexes=(IndexCapacity(name="by-b", provisioned=Capacity(read=100, write=100)),),
 )
 
 

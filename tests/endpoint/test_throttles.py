@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from keyheat.endpoint.tables.throttles import cancellation_code, throttled
-from keyheat.model.resources import Cause, Direction, Refusal, parse_reason
+from keyheat.model.resources import Cause, Refusal, parse_reason
+from keyheat.words import Direction
 
 ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/orders"
 EXCEEDED = "ProvisionedThroughputExceededException"

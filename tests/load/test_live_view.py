@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.record.record import Attempt, Direction, Record
+from keyheat.load.record.record import Attempt, Record
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.record.verdict import Verdict
 from keyheat.load.web.recent import SHOWN_S, Refused, Tally, Totals
 from keyheat.load.web.sentence import HotKey, ended, quiet, throttling
 from keyheat.load.web.view import Process, Subject, View
 from keyheat.scenario.keynames import digest_of
+from keyheat.words import DirectionName
 
 START = 1_700_000_000
 PARTITION = "TableWriteKeyRangeThroughputExceeded"
@@ -34,7 +35,7 @@ def subject(**changed: Any) -> Subject:
     return Subject(**{**fields, **changed})
 
 
-def attempt(second: int, key: str = "hot", direction: Direction = "write") -> Attempt:
+def attempt(second: int, key: str = "hot", direction: DirectionName = "write") -> Attempt:
     return Attempt("PutItem", direction, key, START + second + 0.5, 0, 100)
 
 

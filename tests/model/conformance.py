@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from keyheat.model.keyspace import position
-from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
+from keyheat.words import Capacity
 
 SCALE = 1 / 64
 INDEX = "by_tag"
-ROOMY = Throughput(400_000, 400_000)  # so many partitions that no key shares one with many others
+ROOMY = Capacity(400_000, 400_000)  # so many partitions that no key shares one with many others
 
 INDEX_READ_ACCOUNT = "IndexReadAccountLimitExceeded"
 INDEX_READ_KEY_RANGE = "IndexReadKeyRangeThroughputExceeded"
@@ -110,18 +111,18 @@ class BareModel:
 
 
 def provisioned(
-    read: float, write: float, *, warm: Throughput | None = None, index: IndexCapacity | None = None
+    read: float, write: float, *, warm: Capacity | None = None, index: IndexCapacity | None = None
 ) -> TableCapacity:
     """A provisioned table."""
     return TableCapacity(
-        provisioned=Throughput(read, write), warm=warm, indexes=() if index is None else (index,)
+        provisioned=Capacity(read, write), warm=warm, indexes=() if index is None else (index,)
     )
 
 
 def on_demand(
     *,
-    warm: Throughput | None = None,
-    most: Throughput | None = None,
+    warm: Capacity | None = None,
+    most: Capacity | None = None,
     index: IndexCapacity | None = None,
 ) -> TableCapacity:
     """An on-demand table; `most` is its own maximum."""
@@ -133,7 +134,7 @@ def on_demand(
     )
 
 
-BIG = Throughput(40_000, 40_000)
+BIG = Capacity(40_000, 40_000)
 
 CASES = (
     Case(
@@ -203,7 +204,7 @@ CASES = (
     ),
     Case(
         name="an on-demand table stops at the maximum set for it",
-        capacity=on_demand(most=Throughput(160, 544)),
+        capacity=on_demand(most=Capacity(160, 544)),
         steps=(
             Step(times=12, served=8, reason=TABLE_WRITE_MAXIMUM),
             Step(verb="read", times=12, served=2, reason=TABLE_READ_MAXIMUM),
@@ -225,7 +226,7 @@ CASES = (
     Case(
         name="a small index takes its buffer full of writes and then holds back the whole table",
         capacity=provisioned(
-            5, 40_000, warm=ROOMY, index=IndexCapacity(name=INDEX, provisioned=Throughput(5, 1), warm=ROOMY)
+            5, 40_000, warm=ROOMY, index=IndexCapacity(name=INDEX, provisioned=Capacity(5, 1), warm=ROOMY)
         ),
         steps=(
             Step(key="k-{n}", tag="t-{n}", times=320, served=304, reason=INDEX_WRITE_PROVISIONED),
@@ -245,7 +246,7 @@ CASES = (
     Case(
         name="an index's own on-demand maximum holds back the table",
         capacity=on_demand(
-            warm=ROOMY, index=IndexCapacity(name=INDEX, warm=ROOMY, max_on_demand=Throughput(160, 80))
+            warm=ROOMY, index=IndexCapacity(name=INDEX, warm=ROOMY, max_on_demand=Capacity(160, 80))
         ),
         steps=(
             Step(key="k-{n}", tag="t-{n}", times=300, served=265, reason=INDEX_WRITE_MAXIMUM),
@@ -254,7 +255,7 @@ CASES = (
     ),
     Case(
         name="reads of one index key stop at the index partition, whatever the table may read",
-        capacity=provisioned(40, 5, index=IndexCapacity(name=INDEX, provisioned=Throughput(12_000, 5))),
+        capacity=provisioned(40, 5, index=IndexCapacity(name=INDEX, provisioned=Capacity(12_000, 5))),
         steps=(
             Step(verb="read_index", units=0.5, times=230, served=210, reason=INDEX_READ_KEY_RANGE),
             Step(verb="read", times=20, served=20),
@@ -263,7 +264,7 @@ CASES = (
     Case(
         name="an index reads at its own provisioned rate, and its throttles leave the table's writes alone",
         capacity=provisioned(
-            5, 4_000, index=IndexCapacity(name=INDEX, provisioned=Throughput(32, 4_000), warm=ROOMY)
+            5, 4_000, index=IndexCapacity(name=INDEX, provisioned=Capacity(32, 4_000), warm=ROOMY)
         ),
         steps=(
             Step(

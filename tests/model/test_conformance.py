@@ -2,7 +2,8 @@
 
 import pytest
 
-from keyheat.model.resources import Cause, Direction, Refusal
+from keyheat.model.resources import Cause, Refusal
+from keyheat.words import Direction
 from tests.model.conformance import CASES, BareModel, play
 
 

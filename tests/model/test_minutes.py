@@ -10,8 +10,9 @@ from keyheat.model import limits
 from keyheat.model.keyspace import position
 from keyheat.model.meter import KEPT_SECONDS, Meter, Tally, Track
 from keyheat.model.minutes import Datapoint, Series
-from keyheat.model.resources import Cause, Direction, IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
+from keyheat.words import Capacity, Direction
 
 T0 = 1_800_000_000  # a full hour
 TABLE = (("TableName", "orders"),)
@@ -20,9 +21,9 @@ KEY = position(b"k")
 
 
 def model(write: float = 100, *, at_s: float = T0, index_write: float | None = None) -> TableModel:
-    index = IndexCapacity(name="by_tag", provisioned=Throughput(7, index_write))
+    index = IndexCapacity(name="by_tag", provisioned=Capacity(7, index_write))
     indexes = () if index_write is None else (index,)
-    return TableModel(TableCapacity(provisioned=Throughput(50, write), indexes=indexes), now_s=at_s)
+    return TableModel(TableCapacity(provisioned=Capacity(50, write), indexes=indexes), now_s=at_s)
 
 
 def points(
@@ -75,7 +76,7 @@ def test_back_pressure_counts_on_the_index_alone() -> None:
 
 def test_account_throttles_of_index_writes_are_listed_under_the_table() -> None:
     capacity = TableCapacity(
-        billing_mode="PAY_PER_REQUEST", account=Throughput(9, 3), indexes=(IndexCapacity(name="by_tag"),)
+        billing_mode="PAY_PER_REQUEST", account=Capacity(9, 3), indexes=(IndexCapacity(name="by_tag"),)
     )
     table = TableModel(capacity, now_s=T0)
     for _ in range(2):
@@ -88,7 +89,7 @@ def test_account_throttles_of_index_writes_are_listed_under_the_table() -> None:
 
 def test_settings_have_one_point_per_five_minutes() -> None:
     table = model(100, at_s=T0 + 30, index_write=20)
-    table.change_capacity(TableCapacity(provisioned=Throughput(50, 400)), T0 + 400)
+    table.change_capacity(TableCapacity(provisioned=Capacity(50, 400)), T0 + 400)
     series = table.minutes.series("orders", T0, T0 + 900)
     assert points(series, "ProvisionedWriteCapacityUnits") == (
         Datapoint(T0, 100.0, 1, 100.0, 100.0),
@@ -103,7 +104,7 @@ def test_settings_have_one_point_per_five_minutes() -> None:
 
 
 def test_each_billing_mode_has_its_own_settings() -> None:
-    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", max_on_demand=Throughput(None, 80))
+    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", max_on_demand=Capacity(None, 80))
     series = TableModel(capacity, now_s=T0).minutes.series("orders", T0, T0 + 300)
     assert points(series, "OnDemandMaxWriteRequestUnits") == (Datapoint(T0, 80.0, 1, 80.0, 80.0),)
     assert points(series, "OnDemandMaxReadRequestUnits") is None

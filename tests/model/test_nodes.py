@@ -12,8 +12,9 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.model.bucket import Bucket, TokenBucket
 from keyheat.model.keyspace import position
 from keyheat.model.nodes import Caller, NodeBucket, provisioned_bucket
-from keyheat.model.resources import TableCapacity, Throughput
+from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
+from keyheat.words import Capacity
 
 CHUNK, NODES = DEFAULT.node_chunk_units, DEFAULT.nodes
 
@@ -53,7 +54,7 @@ def test_nobody_in_particular_finds_the_node_with_the_most_tokens() -> None:
 @pytest.mark.parametrize("connections", [1, 4, 40])
 def test_a_steady_load_below_the_capacity_is_never_refused(rate: float, connections: int) -> None:
     caller = Caller()
-    model = TableModel(TableCapacity(provisioned=Throughput(1, rate)), now_s=0.0, caller=caller)
+    model = TableModel(TableCapacity(provisioned=Capacity(1, rate)), now_s=0.0, caller=caller)
     for number in range(6_000):
         caller.connection = number % connections
         assert model.admit_write(position(b"one"), 1.0, number / (0.9 * rate)) is None

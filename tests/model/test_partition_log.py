@@ -10,15 +10,16 @@ from keyheat import runfiles
 from keyheat.model import partition_log
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.keyspace import position
-from keyheat.model.resources import Cause, IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.runs.partition_file import known_of, partitions_table
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.simulate import simulate
+from keyheat.words import Capacity
 from tests.rehearsal import SCENARIOS
 
 START_S = 1_800_000_000.0
-CAPACITY = TableCapacity(provisioned=Throughput(9_000, 2_000))
+CAPACITY = TableCapacity(provisioned=Capacity(9_000, 2_000))
 
 
 def loaded(seconds, *, capacity=CAPACITY, behaviour=None, entries=False, units=10.0):
@@ -68,9 +69,9 @@ def test_asking_twice_gives_the_same():
 
 
 def test_a_split_gives_two_new_numbers_and_loses_nothing():
-    keys = TableCapacity(provisioned=Throughput(3_000, 4_000), warm=Throughput(1, 1))
+    keys = TableCapacity(provisioned=Capacity(3_000, 4_000), warm=Capacity(1, 1))
     model, counted = loaded(60, capacity=keys, behaviour=Behaviour(split_heat_s=(2.0, 3.0)))
-    model.change_capacity(TableCapacity(provisioned=Throughput(3_000, 20_000)), START_S + 60)
+    model.change_capacity(TableCapacity(provisioned=Capacity(3_000, 20_000)), START_S + 60)
     rows = table_of(model, 61).to_pylist()
     parents = {row["partition"]: row["parent"] for row in rows if row["parent"] is not None}
     assert parents
@@ -88,8 +89,8 @@ def test_a_partition_that_was_never_asked_is_there():
 
 
 def test_refusals_of_an_index_that_holds_back_are_its_partitions():
-    index = IndexCapacity(name="by_tag", provisioned=Throughput(10, 2_000))
-    capacity = TableCapacity(provisioned=Throughput(9_000, 9_000), indexes=(index,))
+    index = IndexCapacity(name="by_tag", provisioned=Capacity(10, 2_000))
+    capacity = TableCapacity(provisioned=Capacity(9_000, 9_000), indexes=(index,))
     model, _ = loaded(20, capacity=capacity, entries=True, units=50.0)
     refused = sum(
         row["refused"].get(Cause.KEY_RANGE.value, 0)

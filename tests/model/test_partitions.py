@@ -12,7 +12,7 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.keyspace import collection, even_boundaries, middle, point, position
 from keyheat.model.partitions import PartitionKind, Partitions, provisioned_partitions, warm_partitions
-from keyheat.model.resources import Direction, Throughput
+from keyheat.words import Capacity, Direction
 
 WRITE = Direction.WRITE
 IMPATIENT = Behaviour(split_heat_s=(1.0, 3.0))
@@ -43,14 +43,14 @@ def make(count: int, behaviour: Behaviour = DEFAULT, *, has_lsi: bool = False, s
 def test_a_new_provisioned_table_has_partitions_for_its_setting(
     read: float | None, write: float | None, count: int
 ) -> None:
-    assert provisioned_partitions(Throughput(read, write)) == count
+    assert provisioned_partitions(Capacity(read, write)) == count
 
 
 @pytest.mark.parametrize(
     ("read", "write", "count"), [(12_000, 4_000, 4), (1, 1, 1), (12_001, 1, 5), (40_000, 40_000, 40)]
 )
 def test_warm_throughput_takes_partitions_for_the_larger_side(read: float, write: float, count: int) -> None:
-    assert warm_partitions(Throughput(read, write)) == count
+    assert warm_partitions(Capacity(read, write)) == count
 
 
 @given(count=st.integers(1, 2_000))

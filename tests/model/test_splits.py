@@ -6,8 +6,9 @@ from random import Random
 import pytest
 
 from keyheat.model.keyspace import position
-from keyheat.model.resources import Cause, TableCapacity, Throughput
+from keyheat.model.resources import Cause, TableCapacity
 from keyheat.model.table import TableModel
+from keyheat.words import Capacity
 
 T0 = 1_800_000_020.0
 SCALE = 0.01  # a partition writes 10 units per second
@@ -116,7 +117,7 @@ def test_every_refusal_of_a_cold_on_demand_table_is_a_key_range_refusal() -> Non
 
 def test_a_partition_may_use_whatever_the_table_has_left() -> None:
     # 400 units over 4 partitions, one of them asked for 150: nothing throttles since capacity adapts at once.
-    capacity = TableCapacity(provisioned=Throughput(1, 400), warm=Throughput(1, 4_000))
+    capacity = TableCapacity(provisioned=Capacity(1, 400), warm=Capacity(1, 4_000))
     model = TableModel(capacity, now_s=T0)
     keys = [bytes([64 * part]) + bytes(7) for part in range(4)]
     for second in range(400):

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model.keyspace import position
-from keyheat.model.resources import Cause, Direction, IndexCapacity, Refusal, TableCapacity, Throughput
+from keyheat.model.resources import Cause, IndexCapacity, Refusal, TableCapacity
 from keyheat.model.table import IndexWrite, Op, TableModel
+from keyheat.words import Capacity, Direction
 
 T0 = 1_800_000_000.0
 GSI = "by_tag"
 
-throughputs = st.builds(Throughput, st.integers(1, 3_000), st.integers(1, 3_000))
+throughputs = st.builds(Capacity, st.integers(1, 3_000), st.integers(1, 3_000))
 indexes = st.lists(st.builds(IndexCapacity, name=st.just(GSI), provisioned=throughputs), max_size=1)
 capacities = st.one_of(
     st.builds(TableCapacity, provisioned=throughputs, indexes=indexes.map(tuple), has_lsi=st.booleans()),
@@ -158,9 +159,7 @@ def test_more_capacity_on_the_same_partitions_never_throttles_more(
 ) -> None:
     served = [0, 0]
     models = [
-        TableModel(
-            TableCapacity(provisioned=Throughput(1, rate), warm=Throughput(1, 5_000)), now_s=T0, scale=0.1
-        )
+        TableModel(TableCapacity(provisioned=Capacity(1, rate), warm=Capacity(1, 5_000)), now_s=T0, scale=0.1)
         for rate in (low, low * factor)
     ]
     assert models[0].partition_count() == models[1].partition_count()
@@ -178,9 +177,9 @@ def test_more_capacity_on_the_same_partitions_never_throttles_more(
 def test_raising_the_capacity_of_a_table_never_throttles_more(gaps: list[float], keys: list[int]) -> None:
     served = [0, 0]
     models = [
-        TableModel(TableCapacity(provisioned=Throughput(1, 1_000)), now_s=T0, scale=0.01) for _ in range(2)
+        TableModel(TableCapacity(provisioned=Capacity(1, 1_000)), now_s=T0, scale=0.01) for _ in range(2)
     ]
-    models[1].change_capacity(TableCapacity(provisioned=Throughput(1, 7_300)), T0)
+    models[1].change_capacity(TableCapacity(provisioned=Capacity(1, 7_300)), T0)
     now_s = T0
     for gap_s, key in zip(gaps, keys, strict=False):
         now_s += gap_s
@@ -191,7 +190,7 @@ def test_raising_the_capacity_of_a_table_never_throttles_more(gaps: list[float],
 
 def test_the_same_seed_makes_the_same_decisions() -> None:
     def rows(seed: int) -> list[dict[str, Any]]:
-        model = TableModel(TableCapacity(provisioned=Throughput(1, 20_000)), now_s=T0, scale=0.001, seed=seed)
+        model = TableModel(TableCapacity(provisioned=Capacity(1, 20_000)), now_s=T0, scale=0.001, seed=seed)
         rng = Random(7)
         for n in range(8_000):
             model.admit_write(position(b"one", rng.randbytes(8)), 1.0, T0 + n / 5)
@@ -203,14 +202,14 @@ def test_the_same_seed_makes_the_same_decisions() -> None:
 
 def test_scale_multiplies_every_rate() -> None:
     for scale in (0.1, 1.0, 3.0):
-        model = TableModel(TableCapacity(provisioned=Throughput(1, 10_000)), now_s=T0, scale=scale)
+        model = TableModel(TableCapacity(provisioned=Capacity(1, 10_000)), now_s=T0, scale=scale)
         assert (
             sum(model.admit_write(position(b"hot"), 1.0, T0) is None for _ in range(9_000)) == 1_500 * scale
         )
 
 
 def test_an_index_that_the_table_does_not_have_is_an_error() -> None:
-    model = TableModel(TableCapacity(provisioned=Throughput(1, 1)), now_s=T0)
+    model = TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0)
     with pytest.raises(KeyError):
         model.admit_read(position(b"k"), 1.0, T0, index="absent")
     with pytest.raises(KeyError):
@@ -218,26 +217,26 @@ def test_an_index_that_the_table_does_not_have_is_an_error() -> None:
 
 
 def test_partitions_outlive_a_decrease_and_a_change_of_mode() -> None:
-    model = TableModel(TableCapacity(provisioned=Throughput(100, 10_000)), now_s=T0)
+    model = TableModel(TableCapacity(provisioned=Capacity(100, 10_000)), now_s=T0)
     assert model.partition_count() == 11
     assert model.warm_throughput() == (100, 10_000)
-    model.change_capacity(TableCapacity(provisioned=Throughput(10, 10)), T0 + 60)
+    model.change_capacity(TableCapacity(provisioned=Capacity(10, 10)), T0 + 60)
     assert model.partition_count() == 11
     model.change_capacity(TableCapacity(billing_mode="PAY_PER_REQUEST"), T0 + 120)
     assert model.partition_count() == 11
     assert model.warm_throughput() == (12_000, 10_000)
-    model.change_capacity(TableCapacity(provisioned=Throughput(2, 2)), T0 + 180)
+    model.change_capacity(TableCapacity(provisioned=Capacity(2, 2)), T0 + 180)
     assert model.warm_throughput() == (12_000, 10_000)
 
 
 def test_a_table_of_one_unit_reports_one_unit_warm() -> None:
-    assert TableModel(TableCapacity(provisioned=Throughput(1, 1)), now_s=T0).warm_throughput() == (1, 1)
+    assert TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0).warm_throughput() == (1, 1)
 
 
 def test_indexes_come_and_go() -> None:
-    index = IndexCapacity(name=GSI, provisioned=Throughput(10, 10))
-    plain = TableCapacity(provisioned=Throughput(10, 100))
-    indexed = TableCapacity(provisioned=Throughput(10, 100), indexes=(index,))
+    index = IndexCapacity(name=GSI, provisioned=Capacity(10, 10))
+    plain = TableCapacity(provisioned=Capacity(10, 100))
+    indexed = TableCapacity(provisioned=Capacity(10, 100), indexes=(index,))
     model = TableModel(plain, now_s=T0)
     model.change_capacity(indexed, T0 + 60)
     write = IndexWrite(GSI, position(b"t"), 2.0)
@@ -255,15 +254,15 @@ def test_indexes_come_and_go() -> None:
 
 
 def test_a_new_account_quota_applies_from_now_on() -> None:
-    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", account=Throughput(10, 10))
+    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", account=Capacity(10, 10))
     model = TableModel(capacity, now_s=T0)
     assert [model.admit_write(position(b"k"), 1.0, T0) is None for _ in range(11)].count(True) == 10
-    more = TableCapacity(billing_mode="PAY_PER_REQUEST", account=Throughput(20, 20))
+    more = TableCapacity(billing_mode="PAY_PER_REQUEST", account=Capacity(20, 20))
     model.change_capacity(more, T0 + 1)
     assert [model.admit_write(position(b"k"), 1.0, T0 + 5) is None for _ in range(30)].count(True) == 20
 
 
 def test_stored_data_splits_a_partition() -> None:
-    model = TableModel(TableCapacity(provisioned=Throughput(1, 1)), now_s=T0)
+    model = TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0)
     model.grown(position(b"k"), 11 * 2**30, T0)
     assert model.partition_count() == 2

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.model.resources import Throughput
 from keyheat.scenario.changes import applied
 from keyheat.scenario.scenario import FORMAT, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.rules import broken_rules
 from keyheat.scenario.spec.timeline import ChangeSpec, requests_of
 from keyheat.simulator.capacity import capacity_of
+from keyheat.words import Capacity
 
 INDEX = {"name": "by-day", "partition_key": "day", "provisioned": {"read": 50, "write": 200}}
 LOCAL = {"name": "by-size", "partition_key": "pk", "sort_key": "size", "local": True}
@@ -212,11 +212,11 @@ def test_what_a_step_does_not_name_stays() -> None:
     (raised,), (switched,), back = (steps for _at_s, steps in requests_of(scenario.timeline))
     capacity = applied(capacity, [raised])
     assert (capacity.provisioned, capacity.indexes[0].provisioned) == (
-        Throughput(100, 900),
-        Throughput(50, 200),
+        Capacity(100, 900),
+        Capacity(50, 200),
     )
     capacity = applied(capacity, [switched])
     assert capacity.on_demand
     assert (capacity.provisioned, capacity.indexes[0].provisioned) == (None, None)
     capacity = applied(capacity, back)
-    assert (capacity.billing_mode, capacity.provisioned) == ("PROVISIONED", Throughput(5, 5))
+    assert (capacity.billing_mode, capacity.provisioned) == ("PROVISIONED", Capacity(5, 5))

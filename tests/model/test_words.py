@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.model import limits
-from keyheat.model.resources import Cause, Direction, Refusal, Throughput, highest, parse_reason
+from keyheat.model.resources import Cause, Refusal, highest, parse_reason
+from keyheat.words import Capacity, Direction
 
 
 @pytest.mark.parametrize("index", [None, "by_tag"])
@@ -38,12 +39,12 @@ def test_an_unknown_reason_stays_unknown(reason: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "result"),
     [
-        (Throughput(1, 9), Throughput(5, 2), Throughput(5, 9)),
-        (Throughput(None, 9), Throughput(5, None), Throughput(5, 9)),
-        (Throughput(), Throughput(), Throughput()),
+        (Capacity(1, 9), Capacity(5, 2), Capacity(5, 9)),
+        (Capacity(None, 9), Capacity(5, None), Capacity(5, 9)),
+        (Capacity(), Capacity(), Capacity()),
     ],
 )
-def test_the_higher_rate_of_each_direction(one: Throughput, other: Throughput, result: Throughput) -> None:
+def test_the_higher_rate_of_each_direction(one: Capacity, other: Capacity, result: Capacity) -> None:
     assert highest(one, other) == result
 
 

@@ -8,9 +8,10 @@ from keyheat.pages.charts.capacity import second_chart
 from keyheat.pages.charts.figures import Chart
 from keyheat.pages.run.changes import marked, said_of
 from keyheat.pages.run.load import Run, load_run
-from keyheat.pages.run.record import Resource, read_record
+from keyheat.pages.run.record import read_record
 from keyheat.pages.run.timeline import by_second
 from keyheat.runs.manifest import CapacityChange
+from keyheat.words import Resource
 
 TABLE, READS, INDEX = Resource(None, "write"), Resource(None, "read"), Resource("by-day", "write")
 

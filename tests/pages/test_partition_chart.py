@@ -11,8 +11,8 @@ from keyheat.pages.charts.partitions import partition_chart
 from keyheat.pages.run.load import load_run
 from keyheat.pages.run.page import render
 from keyheat.pages.run.partitions import leaves, read_ones, resources_of
-from keyheat.pages.run.record import Resource
 from keyheat.runfiles import PARTITIONS_SCHEMA
+from keyheat.words import Resource
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 WRITES = Resource(None, "write")

@@ -1,9 +1,9 @@
 import pytest
 
 from keyheat.pages.run.facts import Facts
-from keyheat.pages.run.record import Resource
 from keyheat.pages.run.sentences import verdict_sentence
 from keyheat.runs.formats import HotKey, Verdict
+from keyheat.words import Resource
 
 KEY = HotKey(key="sha256:1f3a", share=0.9, throttles=2460, units_per_s=1803.0)
 

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from keyheat.pages.run.load import Run, load_run
-from keyheat.pages.run.record import Resource, read_record
+from keyheat.pages.run.record import read_record
 from keyheat.pages.run.timeline import by_client_minute, by_minute, by_second
 from keyheat.runs.formats import Diagnosis, Evidence
+from keyheat.words import Resource
 
 TABLE = Resource(None, "write")
 DIAGNOSIS = {

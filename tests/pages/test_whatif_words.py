@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from keyheat.model.resources import Cause, Direction
+from keyheat.model.resources import Cause
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import FORMAT, scenario_from_dict
 from keyheat.simulator.outcome import Left, Outcome
 from keyheat.simulator.search import Search
 from keyheat.simulator.trials import Candidate
 from keyheat.terminal.whatif import notes_of, sentence_of, whatif_json
+from keyheat.words import Direction
 
 WRITE, READ = Direction.WRITE, Direction.READ
 SCENARIO = scenario_from_dict(

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.model.resources import Direction
 from keyheat.plan import expected as module
 from keyheat.plan.expected import expected
 from keyheat.plan.sent import Asked, Expected, Side
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
+from keyheat.words import Direction
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 W, R = Direction.WRITE, Direction.READ

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.model.resources import Direction, Throughput
 from keyheat.plan.expected import expected
 from keyheat.plan.foretold import Foretold, foretold, provisioned_per_s, spent_at
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, unknown_quotas
 from keyheat.plan.sent import Side
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.words import Capacity, Direction
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 SHIPPED = sorted(path.stem for path in SCENARIOS.glob("*.toml"))
@@ -103,7 +103,7 @@ def test_the_quota_of_a_table_counts_its_indexes() -> None:
         owner.pop("provisioned")
     raw["table"]["billing_mode"] = "PAY_PER_REQUEST"
     scenario = scenario_from_dict(raw, "on-demand")
-    quotas = Quotas(table=Throughput(40_000, 5_000), account=Throughput(), source="account")
+    quotas = Quotas(table=Capacity(40_000, 5_000), account=Capacity(), source="account")
     account = told(scenario, quotas)[-1]
     assert (account.constraint, account.limit_per_s) == ("account", 5_000)
     assert account.asked_per_s == pytest.approx(2 * 2_940)

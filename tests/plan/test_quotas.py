@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.model.resources import Throughput
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, over_quota, quotas_of, unknown_quotas
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.words import Capacity
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 ANSWER = {
@@ -27,7 +27,7 @@ def scenario(name: str, **table: Any) -> Scenario:
 
 def test_an_answer_of_aws_is_read() -> None:
     found = quotas_of(ANSWER)
-    assert (found.table, found.account) == (Throughput(40_000, 3_000), Throughput(80_000, 5_000))
+    assert (found.table, found.account) == (Capacity(40_000, 3_000), Capacity(80_000, 5_000))
     assert (found.source, found.problem) == ("account", None)
 
 
@@ -76,5 +76,5 @@ def test_maxima_and_warm_throughput_are_bound_by_the_quota_of_a_table() -> None:
 
 def test_nothing_is_held_against_a_quota_that_nobody_knows() -> None:
     assert over_quota(load_scenario(SCENARIOS / "country-index.toml"), unknown_quotas("no answer")) == ()
-    half = Quotas(table=Throughput(None, 3_000), account=Throughput(), source="account")
+    half = Quotas(table=Capacity(None, 3_000), account=Capacity(), source="account")
     assert len(over_quota(load_scenario(SCENARIOS / "country-index.toml"), half)) == 1

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from keyheat.model.resources import Throughput
 from keyheat.runs.observed import TooManyShards, all_shards, created_s, estimated, is_open, splits
+from keyheat.words import Capacity
 
 NOON_MS = 1_795_176_000_000  # 2026-11-20T12:00:00Z
 
@@ -20,21 +20,21 @@ def at(minute: int, tail: str = "a") -> str:
     return f"shardId-{NOON_MS + minute * 60_000:020d}-{tail}"
 
 
-NOTHING = Throughput(None, None)
-ESTIMATES: list[tuple[str, Throughput, Throughput, float, int | None, str]] = [
-    ("a new on-demand table", Throughput(12_000, 4_000), NOTHING, 1.0, 4, "warm throughput is 12,000 reads"),
-    ("reads need more than writes", Throughput(30_000, 4_000), NOTHING, 1.0, 10, "30,000 reads/s"),
-    ("a small table", NOTHING, Throughput(5, 5), 1.0, 1, "what is provisioned is 5 reads/s"),
-    ("more is provisioned", Throughput(3_000, 1_000), Throughput(10, 2_001), 1.0, 3, "what is provisioned"),
-    ("a tenth of every limit", Throughput(1_200, 400), NOTHING, 0.1, 4, "one partition serves 300 reads/s"),
-    ("only writes are known", Throughput(None, 1_500), NOTHING, 1.0, 2, "serves 1,000 writes/s"),
+NOTHING = Capacity(None, None)
+ESTIMATES: list[tuple[str, Capacity, Capacity, float, int | None, str]] = [
+    ("a new on-demand table", Capacity(12_000, 4_000), NOTHING, 1.0, 4, "warm throughput is 12,000 reads"),
+    ("reads need more than writes", Capacity(30_000, 4_000), NOTHING, 1.0, 10, "30,000 reads/s"),
+    ("a small table", NOTHING, Capacity(5, 5), 1.0, 1, "what is provisioned is 5 reads/s"),
+    ("more is provisioned", Capacity(3_000, 1_000), Capacity(10, 2_001), 1.0, 3, "what is provisioned"),
+    ("a tenth of every limit", Capacity(1_200, 400), NOTHING, 0.1, 4, "one partition serves 300 reads/s"),
+    ("only writes are known", Capacity(None, 1_500), NOTHING, 1.0, 2, "serves 1,000 writes/s"),
     ("nothing is known", NOTHING, NOTHING, 1.0, None, ""),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("_story", "warm", "provisioned", "scale", "count", "because"), ESTIMATES)
 def test_estimate(
-    _story: str, warm: Throughput, provisioned: Throughput, scale: float, count: int | None, because: str
+    _story: str, warm: Capacity, provisioned: Capacity, scale: float, count: int | None, because: str
 ) -> None:
     found = estimated(warm, provisioned, scale)
     assert (found and found.count) == count

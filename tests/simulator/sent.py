@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from keyheat.model.resources import Direction
 from keyheat.model.table import IndexWrite, Op, TableCapacity, TableModel
 from keyheat.simulator.flow import Answer, Flow
 from keyheat.simulator.shares import Shares
 from keyheat.simulator.wave import Wave
+from keyheat.words import Direction
 
 T0 = 1_800_000_000.0
 WRITE, READ = Direction.WRITE, Direction.READ

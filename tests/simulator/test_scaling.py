@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from keyheat.model.behaviour import DEFAULT
-from keyheat.model.resources import Direction, Throughput
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import AUTO_SCALING, TIMELINE
 from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict
@@ -15,6 +14,7 @@ from keyheat.scenario.spec.scaling import ScalingSpec
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.scaling import Scaler, wanted
 from keyheat.simulator.timeline import Timeline
+from keyheat.words import Capacity, Direction
 
 START_S = 1_790_000_000.0 // 86_400 * 86_400  # 00:00 UTC
 SPEC = ScalingSpec(min=50, max=1_000)
@@ -229,7 +229,7 @@ def test_an_index_is_scaled_by_itself() -> None:
         played.model.resource("by-day").write.meter.accepted(35.0, now_s)
     (event,) = played.timeline.log
     assert (event.index, event.what, event.after) == ("by-day", "provisioned.write", 50)
-    assert played.model.capacity.parts["by-day"].provisioned == Throughput(5, 50)
+    assert played.model.capacity.parts["by-day"].provisioned == Capacity(5, 50)
     assert played.write == 100
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.model.resources import Cause, Direction
+from keyheat.model.resources import Cause
 from keyheat.plan.monthly import monthly
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import FORMAT, Scenario, load_scenario, scenario_from_dict
@@ -15,6 +15,7 @@ from keyheat.simulator.search import SPREADS_ITSELF, Search, smallest_capacity, 
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.traffic.loadtests import LOADTESTS
 from keyheat.simulator.trials import Measure
+from keyheat.words import Direction
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 WRITE, READ = Direction.WRITE, Direction.READ

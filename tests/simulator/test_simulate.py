@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.model.resources import Cause, Throughput
+from keyheat.model.resources import Cause
 from keyheat.scenario.keys import HotKey, Uniform
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.capacity import capacity_of
@@ -14,6 +14,7 @@ from keyheat.simulator.flow import Answer, Flow, IndexFlow
 from keyheat.simulator.keyuses import WINDOWS_KEPT, digest_of
 from keyheat.simulator.masses import even_masses, masses_of
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation, simulate
+from keyheat.words import Capacity
 from tests.simulator.sent import READ, WRITE
 
 HOT = masses_of(HotKey(0.8, 100))
@@ -165,9 +166,9 @@ def test_the_capacity_of_a_scenarios_table() -> None:
     local = {"name": "near", "partition_key": "pk", "sort_key": "at", "local": True}
     own = scenario(1, sort_key="sk", indexes=[INDEX, local]).table
     found = capacity_of(own)
-    assert found.provisioned == Throughput(1_000, 4_000)
+    assert found.provisioned == Capacity(1_000, 4_000)
     assert [index.name for index in found.indexes] == ["tag"]
-    assert found.indexes[0].provisioned == Throughput(10, 200)
+    assert found.indexes[0].provisioned == Capacity(10, 200)
     assert found.has_lsi
     assert capacity_of(scenario(1).companions[0]).on_demand
 

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
-from keyheat.model.resources import Cause, IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.scenario.keys import HotKey, Uniform, Zipf
 from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses, even_masses, masses_of
 from keyheat.simulator.wave import Wave
+from keyheat.words import Capacity
 from tests.simulator.sent import (
     READ,
     T0,
@@ -39,7 +40,7 @@ SIZES = ((1.0, 0.5), (2.0, 0.3), (4.0, 0.15), (12.0, 0.05))
 
 
 def provisioned(read: float, write: float, **more: object) -> TableCapacity:
-    return TableCapacity(provisioned=Throughput(read, write), **more)  # type: ignore[arg-type]
+    return TableCapacity(provisioned=Capacity(read, write), **more)  # type: ignore[arg-type]
 
 
 def on_demand(**more: object) -> TableCapacity:
@@ -47,7 +48,7 @@ def on_demand(**more: object) -> TableCapacity:
 
 
 def index(name: str, write: float) -> IndexCapacity:
-    return IndexCapacity(name=name, provisioned=Throughput(1_000, write))
+    return IndexCapacity(name=name, provisioned=Capacity(1_000, write))
 
 
 def puts(requests: float, keys: Masses, **more: object) -> Flow:
@@ -67,19 +68,19 @@ CASES = {
     "zipf": (on_demand(), (puts(600, ZIPF, poisson=True),), 120),
     "a table that is too small, and splits": (provisioned(1_000, 2_000), (puts(320, EVEN),), 420),
     "a table after its burst": (
-        provisioned(1_000, 500, warm=Throughput(None, 4_000)), (puts(250, EVEN),), 180,
+        provisioned(1_000, 500, warm=Capacity(None, 4_000)), (puts(250, EVEN),), 180,
     ),
-    "an on-demand maximum": (on_demand(max_on_demand=Throughput(None, 2_000)), (puts(400, EVEN),), 60),
+    "an on-demand maximum": (on_demand(max_on_demand=Capacity(None, 2_000)), (puts(400, EVEN),), 60),
     "the account's quota, reads and writes apart": (
-        on_demand(account=Throughput(3_000, 2_000)), (puts(400, EVEN), gets(400, EVEN)), 60,
+        on_demand(account=Capacity(3_000, 2_000)), (puts(400, EVEN), gets(400, EVEN)), 60,
     ),
     "a quota that the table's reads share with an index's": (
-        on_demand(account=Throughput(2_000, 2_000), indexes=(IndexCapacity(name="i"),)),
+        on_demand(account=Capacity(2_000, 2_000), indexes=(IndexCapacity(name="i"),)),
         (gets(200, EVEN), gets(400, EVEN, index="i", units=0.5, eventual=True)),
         60,
     ),
     "a quota that writes share with their entries": (
-        on_demand(account=Throughput(3_000, 3_000), indexes=(IndexCapacity(name="i"),)),
+        on_demand(account=Capacity(3_000, 3_000), indexes=(IndexCapacity(name="i"),)),
         (puts(400, EVEN, index_writes=entry("i", EVEN)),),
         60,
     ),
@@ -105,7 +106,7 @@ CASES = {
         provisioned(1_000, 4_000), (puts(200, HALF_HOT), puts(60, HALF_HOT, units=4.0)), 60,
     ),
     "items of many sizes, over the maximum": (
-        on_demand(max_on_demand=Throughput(None, 2_000)), (puts(150, EVEN, units=2.3, sizes=SIZES),), 60,
+        on_demand(max_on_demand=Capacity(None, 2_000)), (puts(150, EVEN, units=2.3, sizes=SIZES),), 60,
     ),
     "items of many sizes on a hot key": (on_demand(), (puts(150, HOT, units=2.3, sizes=SIZES),), 60),
     "batches": (on_demand(), (puts(24, ZIPF, items=25),), 60),
@@ -137,16 +138,16 @@ def set_ups(draw: st.DrawFn) -> tuple[TableCapacity, tuple[Flow, ...]]:
     indexes: tuple[IndexCapacity, ...] = ()
     writes = draw(st.floats(0.3, 3.0)) * units * SCALE
     if draw(st.booleans()):
-        indexes = (IndexCapacity(name="i", provisioned=Throughput(1_000, draw(st.floats(0.2, 1.2)) * units)),)
+        indexes = (IndexCapacity(name="i", provisioned=Capacity(1_000, draw(st.floats(0.2, 1.2)) * units)),)
     kind = draw(st.sampled_from(["provisioned", "on demand", "maximum", "account"]))
     if kind == "provisioned":
         capacity = provisioned(units, units, indexes=indexes)
     else:
-        quota = Throughput(None, units * draw(st.floats(0.3, 1.2)))
+        quota = Capacity(None, units * draw(st.floats(0.3, 1.2)))
         capacity = on_demand(
-            warm=Throughput(12_000, max(4_000.0, units)),
+            warm=Capacity(12_000, max(4_000.0, units)),
             max_on_demand=quota if kind == "maximum" else None,
-            account=quota if kind == "account" else Throughput(),
+            account=quota if kind == "account" else Capacity(),
             indexes=tuple(replace(one, provisioned=None) for one in indexes),
         )
     size = draw(st.sampled_from([1.0, 2.0, 3.0]))
@@ -297,7 +298,7 @@ def test_an_index_keeps_up_for_as_long_as_its_buffer_lasts() -> None:
 
 
 def test_an_indexs_maximum_is_not_taken_for_the_quota_that_it_shares() -> None:
-    capped = IndexCapacity(name="i", max_on_demand=Throughput(100, 100))
+    capped = IndexCapacity(name="i", max_on_demand=Capacity(100, 100))
     reads = (gets(500, EVEN), gets(400, EVEN, index="i"))
     _waves, answers = in_waves(on_demand(indexes=(capped,)), always(*reads), seconds=10)
     table, index_reads = answers[-1]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from keyheat.model.keyspace import key_point
-from keyheat.model.resources import Direction
 from keyheat.testing.recorded import Row, less, requests_in, sent_steadily, throttled_in
+from keyheat.words import Direction
 
 HASHES = {name: f"{key_point(name.encode()):016x}" for name in ("a", "b")}
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from math import ceil
 from typing import Final
 
-from keyheat.runs.formats import Direction
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.scaling import AutoScalingSpec, ScalingSpec
 from keyheat.scenario.spec.table import CapacityPair, IndexSpec, TableSpec
 from keyheat.scenario.spec.timeline import ChangeSpec
+from keyheat.words import Direction
 
 Owner = TableSpec | IndexSpec
 Own = dict[str, object]

@@ -6,10 +6,10 @@ from math import ceil, prod
 from keyheat.analysis.advising.demand import Demand
 from keyheat.analysis.labelling.heat import Heat
 from keyheat.analysis.thresholds import Recommend
-from keyheat.analysis.words import whose
 from keyheat.numbers import units
 from keyheat.plan.forecast import shards_needed
-from keyheat.runs.formats import Constraint, Direction, HotKey
+from keyheat.runs.formats import HotKey
+from keyheat.words import Constraint, Direction, whose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from keyheat.analysis.timeline import Track
 from keyheat.numbers import units, whole
-from keyheat.runs.formats import Direction, Label
+from keyheat.runs.formats import Label
+from keyheat.words import Direction
 
 
 @dataclass(frozen=True, slots=True)

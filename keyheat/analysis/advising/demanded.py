@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from keyheat.analysis.advising.demand import refused
 from keyheat.analysis.labelling.heat import Heat
 from keyheat.analysis.timeline import Timeline, Track
-from keyheat.model import resources
-from keyheat.runs.formats import Direction
 from keyheat.simulator.flow import Answer, Flow, IndexFlow
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
+from keyheat.words import READ, WRITE, Direction
 
-OPERATIONS: dict[Direction, str] = {"read": "Query", "write": "PutItem"}
+OPERATIONS: dict[Direction, str] = {READ: "Query", WRITE: "PutItem"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def _flow(track: Track, keys: Masses, entries: tuple[IndexFlow, ...], second: in
         return None
     return Flow(
         operation=OPERATIONS[track.direction],
-        direction=resources.Direction(track.direction),
+        direction=track.direction,
         requests=requests,
         units=units,
         keys=keys,
@@ -91,7 +90,7 @@ def _entries(arranged: Timeline, track: Track) -> tuple[IndexFlow, ...]:
     if track.index is not None or track.direction != "write" or not own:
         return ()
     found = []
-    for index in arranged.indexes("write"):
+    for index in arranged.indexes(WRITE):
         units = sum((index.consumed or {}).values()) / own
         if index.index is not None and units > 0:
             found.append(IndexFlow(index=index.index, units=units, keys=even_masses()))

@@ -12,13 +12,13 @@ from typing import Final
 from keyheat.analysis.advising.advised import OF_UNITS, on_demand, with_units
 from keyheat.analysis.advising.cases import Case
 from keyheat.analysis.advising.rerun import Rerun
-from keyheat.model.resources import Direction as Side
 from keyheat.plan.monthly import consumed_month, provisioned_month
 from keyheat.plan.prices import Prices
 from keyheat.runs.formats import Bill, Foreseen, Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.altered import eventually_consistent, in_shards
 from keyheat.simulator.outcome import Outcome
+from keyheat.words import Direction
 
 HARDLY: Final = 0.001
 """A throttle share that an application with retries does not notice."""
@@ -123,7 +123,7 @@ def _changed(case: Case, advice: Recommendation, rerun: Rerun) -> Rerun:
     """The run with the advice taken."""
     index = None if case.resource == "table" else case.resource
     if advice.action in _IN_SHARDS:
-        return rerun.altered(in_shards(advice.shards or 1, Side(case.direction), index))
+        return rerun.altered(in_shards(advice.shards or 1, Direction(case.direction), index))
     if advice.action == "read_eventually_consistent":
         return rerun.altered(eventually_consistent)
     if advice.action == "on_demand":

@@ -27,9 +27,10 @@ from keyheat.plan.monthly import provisioned_month
 from keyheat.plan.prices import MONTH_S, Prices, consumed_dollars
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
 from keyheat.runs.client import second_counts
-from keyheat.runs.formats import Constraint, Diagnosis, Direction, read_diagnosis
+from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.scenario.scenario import Scenario
+from keyheat.words import Constraint, Direction
 
 Kind = Literal["fixed", "not_fixed", "moved", "not_shown", "invalid"]
 Limit = tuple[Constraint, str, Direction]

@@ -11,13 +11,14 @@ from keyheat.analysis.labelling.heat import Heat
 from keyheat.analysis.timeline import Timeline
 from keyheat.plan.prices import Prices
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Capacity, Evidence, IndexFacts, Label, TableFacts
+from keyheat.runs.formats import Evidence, IndexFacts, Label, TableFacts
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.altered import Altered, Change
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import Outcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
+from keyheat.words import Capacity
 
 MOST_S: Final = 3_600
 """Seconds of a run that are simulated: the simulator plays so many in a few, and waits are short."""

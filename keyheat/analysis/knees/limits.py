@@ -7,27 +7,25 @@ shards, keys and sizes are those of the load test, second by second (`keyheat.pl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from keyheat.model.resources import Direction
 from keyheat.plan.expected import expected
 from keyheat.plan.given import ON_DEMAND, Given, given_to
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas
 from keyheat.plan.sent import Asked, Expected
-from keyheat.runs.formats import Direction as Side
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.spread import ASKS_FOR_SHARDS
+from keyheat.words import Direction, KnownConstraint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
     """One limit, and what is asked of it in the busiest second."""
 
-    constraint: Literal["partition", "table", "max_on_demand", "account"]
+    constraint: KnownConstraint
     resource: str  # "table", or the name of an index
-    direction: Side
+    direction: Direction
     asked_per_s: float  # units
     limit_per_s: float
     key_per_s: float | None = None  # of a partition: what its most used key asks for; None: none is known
@@ -71,7 +69,7 @@ def _of_side(asked: Asked, given: Given, sent: Expected, scale: float) -> Iterat
         yield Use(
             constraint="partition",
             resource=resource,
-            direction=direction.value,
+            direction=direction,
             asked_per_s=hottest.asked_per_s,
             limit_per_s=hottest.ceiling_per_s,
             key_per_s=hottest.key_per_s or None,
@@ -85,7 +83,7 @@ def _of_side(asked: Asked, given: Given, sent: Expected, scale: float) -> Iterat
             yield Use(
                 constraint=constraint,  # type: ignore[arg-type]  # one of the two
                 resource=resource,
-                direction=direction.value,
+                direction=direction,
                 asked_per_s=peak,
                 limit_per_s=limit * scale,
             )
@@ -104,7 +102,7 @@ def _of_account(scenario: Scenario, sent: Expected, quotas: Quotas, scale: float
             yield Use(
                 constraint="account",
                 resource="table",
-                direction=direction.value,
+                direction=direction,
                 asked_per_s=float(np.sum(mine, axis=0).max()),
                 limit_per_s=quota * scale,
             )

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from math import ceil, log, log2, sqrt
 from typing import Final, Literal
 
-from keyheat.runs.formats import Confidence, Constraint, Direction, Grade
+from keyheat.runs.formats import Confidence
+from keyheat.words import Constraint, Direction, Grade
 
 State = Literal["carried", "limited", "generator", "undecided"]
 

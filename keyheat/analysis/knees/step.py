@@ -20,20 +20,19 @@ from keyheat.analysis.labels import label
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import DEFAULT
-from keyheat.model.resources import Direction as Side
-from keyheat.runs.formats import Diagnosis, Direction, GeneratorFacts, SecondCount, TableFacts, Verdict
+from keyheat.runs.formats import Diagnosis, GeneratorFacts, SecondCount, TableFacts, Verdict
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.folder import keys_of
 from keyheat.simulator.outcome import STEADY, Outcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.spread import spread_traffic
+from keyheat.words import WRITES_FIRST, Direction
 
 SHARE_MOST: Final = 0.001
 """A step is carried where no larger share of the attempts is throttled: retries hide it."""
 ABOVE: Final = 0.02
 """By how much the second half of a loaded step may consume more than is provisioned: nobody sends evenly."""
-SIDES: Final[tuple[Direction, ...]] = ("write", "read")
 
 
 def seconds_for(precision: float) -> float:
@@ -57,7 +56,7 @@ def simulated_step(
     )
     evidence = evidence_of(simulation)
     keys = Keys.model_validate(keys_of(simulation))
-    heats = [heat(keys, direction, simulation.ended_s - simulation.started_s) for direction in SIDES]
+    heats = [heat(keys, direction, simulation.ended_s - simulation.started_s) for direction in WRITES_FIRST]
     labels = with_growth(label(evidence, numbers), evidence, heats, numbers)
     healthy = GeneratorFacts(bound=False)
     judged = verdict(labels, evidence, client=None, generator=healthy, numbers=numbers)
@@ -72,7 +71,7 @@ def _of_outcome(scenario: Scenario, seed: int, outcome: Outcome, judged: Verdict
         generator_bound=False,
         attempts_per_s=sum(outcome.attempts.values()) / outcome.seconds,
         throttled_per_s=sum(outcome.throttled.values()) / outcome.seconds,
-        units_per_s={side.value: outcome.consumed_per_s(side) for side in Side},
+        units_per_s={side: outcome.consumed_per_s(side) for side in Direction},
     )
 
 
@@ -96,7 +95,8 @@ def loaded_step(
         attempts_per_s=sum(row.attempts for row in own) / lasted_s,
         throttled_per_s=sum(row.throttled for row in own) / lasted_s,
         units_per_s={
-            side: sum(row.consumed for row in rows if row.direction == side) / lasted_s for side in SIDES
+            side: sum(row.consumed for row in rows if row.direction == side) / lasted_s
+            for side in WRITES_FIRST
         },
         on_burst=beyond_provisioned(rows, manifest.table, manifest.scale),
         folder=str(folder),
@@ -169,7 +169,7 @@ def beyond_provisioned(
     half_s = first + (last - first) // 2
     found = []
     for index, pair in ((None, table.provisioned), *((one.name, one.provisioned) for one in table.indexes)):
-        for side in SIDES:
+        for side in WRITES_FIRST:
             rate = pair.of(side) if pair is not None else None
             if not rate:
                 continue

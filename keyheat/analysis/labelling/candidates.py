@@ -16,8 +16,8 @@ from keyheat.analysis.labelling.opinions import Opinion, decided, undecided
 from keyheat.analysis.labelling.seconds import Second, by_seconds, smoothed
 from keyheat.analysis.labelling.spans import Span, spans
 from keyheat.analysis.timeline import Track
-from keyheat.runs.formats import Constraint, Grade
 from keyheat.runs.metrics import CAUSE_OF_CONSTRAINT, cause_events, constraint_of
+from keyheat.words import WRITE, Constraint, Grade
 
 DENIED: Final = 0.5  # factor: the cause's own metric says that there were none
 
@@ -172,7 +172,7 @@ def _of_unasked_index(inference: Inference, cell: int) -> bool:
     track = inference.track
     if track.index is not None or track.direction != "write" or not track.known_zero(track.events, cell):
         return False
-    return any(index.events is None for index in inference.timeline.indexes("write"))
+    return any(index.events is None for index in inference.timeline.indexes(WRITE))
 
 
 def _opinion(inference: Inference, cell: int) -> Opinion:

@@ -6,7 +6,8 @@ from typing import Final
 
 from keyheat.analysis.words import sentence
 from keyheat.runs.capabilities import WHOSE_UNITS
-from keyheat.runs.formats import Direction, Evidence, Verdict
+from keyheat.runs.formats import Evidence, Verdict
+from keyheat.words import WRITES_FIRST, Direction
 
 NO_CAPACITY_MODEL: Final = "no-capacity-model"
 NOT_KNOWN: Final = "capacity-model-unknown"
@@ -19,7 +20,6 @@ SAYS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """The verdicts that rest on the endpoint alone, by rule, each in a sentence."""
-DIRECTIONS: Final[tuple[Direction, ...]] = ("write", "read")
 
 
 def units_hold(evidence: Evidence, direction: Direction) -> bool:
@@ -35,7 +35,7 @@ def unreliable(evidence: Evidence) -> str | None:
         return None
     wrong = {
         name: finding
-        for direction in DIRECTIONS
+        for direction in WRITES_FIRST
         for name, finding in endpoint.wrong_units(direction, indexes=indexes).items()
     }
     if not wrong:

@@ -7,8 +7,9 @@ from itertools import groupby
 from statistics import median_high
 from typing import Final
 
-from keyheat.runs.formats import Direction, HotKey
+from keyheat.runs.formats import HotKey
 from keyheat.runs.manifest import Keys, KeyWindow
+from keyheat.words import Direction
 
 LEADS: Final = 0.5  # share of the units of a window's top keys from which its first key leads alone
 # A key must lead this many windows in a row before the heat is said to have been on it.

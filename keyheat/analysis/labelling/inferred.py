@@ -26,6 +26,7 @@ from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import Timeline, Track
 from keyheat.evidence.facts import partition_ceiling
 from keyheat.model.behaviour import DEFAULT
+from keyheat.words import WRITE
 
 NO_CLOUDWATCH: Final = 0.95  # factor: nothing but the client's own record, and others may use the table too
 MAYBE_INDEX: Final = 0.8  # factor: a write may have been refused for an index that nobody asked about
@@ -189,7 +190,7 @@ def _full_indexes(
         rate, capacity = index.consumed_per_s(cell), index.provisioned.at(cell)
         return rate is not None and bool(capacity) and rate >= least * (capacity or 0.0)
 
-    unknown = (index for index in timeline.indexes("write") if index.events is None)
+    unknown = (index for index in timeline.indexes(WRITE) if index.events is None)
     return tuple(index.resource for index in unknown if any(full(index, cell) for cell in cells))
 
 
@@ -231,7 +232,7 @@ def _throttled(timeline: Timeline, track: Track) -> Mapping[int, Sequence[tuple[
     """The client's throttled seconds by cell. A write that an index refused is the table's to the client."""
     rows = track.reasons
     if track.index is not None and track.direction == "write" and not rows:
-        table = timeline.track(None, "write")
+        table = timeline.track(None, WRITE)
         rows = table.reasons if table else {}
     found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for second, reasons in sorted(rows.items()):

@@ -8,8 +8,9 @@ from typing import Final, Literal
 from keyheat.analysis.labelling.heat import Heat, heat
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT
 from keyheat.runs import metrics
-from keyheat.runs.formats import Contributors, Direction, Evidence
+from keyheat.runs.formats import Contributors, Evidence
 from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
+from keyheat.words import READ, WRITE, Direction
 
 FEWEST: Final = 20  # throttles, below which their keys are a matter of chance
 ONE_SHARE: Final = 0.5  # of all throttles: from here on one key explains them
@@ -21,7 +22,7 @@ Times = Mapping[datetime, float]
 """Values by the start of their period."""
 Counted = Literal["accessed", "throttled"]
 Spread = Literal["one_key", "few_keys", "even"]
-WEIGHTS: Final[dict[Direction, float]] = {"read": 1.0, "write": float(INSIGHT_WRITE_WEIGHT)}
+WEIGHTS: Final[dict[Direction, float]] = {READ: 1.0, WRITE: float(INSIGHT_WRITE_WEIGHT)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _rule(evidence: Evidence, index: str | None, counts: Counted) -> Contributor
 
 def _direction(evidence: Evidence, metric: Callable[[Direction], str]) -> Direction | None:
     """The direction that nearly all of the table's traffic has; None where it has both, or nobody knows."""
-    sums = {direction: _sum(evidence, metric(direction)) for direction in metrics.DIRECTIONS}
+    sums = {direction: _sum(evidence, metric(direction)) for direction in Direction}
     total = sum(found or 0.0 for found in sums.values())
     clear = (direction for direction, found in sums.items() if found and found >= CLEAR_SHARE * total)
     return next(clear, None)

@@ -6,7 +6,7 @@ from typing import Final
 from keyheat.analysis.labelling.rules import RULES
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.words import LIMITS
-from keyheat.runs.formats import Constraint
+from keyheat.words import Constraint
 
 UNDETERMINED: Final = 0.0
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.runs.formats import Constraint, Grade
+from keyheat.words import Constraint, Grade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

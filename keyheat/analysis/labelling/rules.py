@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from keyheat.analysis.labelling.rule import CAUSES, LIMITS_SET, MINUTES, REASONS, SECONDS, Rule, a_rule
-from keyheat.runs.formats import Constraint
+from keyheat.words import Constraint
 
 _BY_CAUSE: Final[tuple[tuple[str, Constraint, str, str], ...]] = (
     ("key-range", "partition", "KeyRangeThroughputExceeded", "KeyRangeThroughputThrottleEvents"),

@@ -15,7 +15,7 @@ from keyheat.analysis.labelling.opinions import Opinion, opinion_of, undecided
 from keyheat.analysis.labelling.rules import RULES
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.numbers import of_provisioned, some, units, whole
-from keyheat.runs.formats import Constraint, Direction
+from keyheat.words import Constraint, Direction
 
 RUN: Final = 8  # throttled seconds of one constraint on end that stand by themselves
 AROUND_S: Final = 30  # seconds on both sides whose throttles say what dominated in shorter ones

@@ -11,7 +11,8 @@ from typing import Final
 from keyheat.analysis.labelling.held import LOWER
 from keyheat.analysis.timeline import Timeline, Track
 from keyheat.numbers import clock, span, units, whole
-from keyheat.runs.formats import Direction, Label
+from keyheat.runs.formats import Label
+from keyheat.words import Direction
 
 Whose = tuple[str, Direction]
 

@@ -9,11 +9,10 @@ from keyheat.analysis.labelling.checks import error_share, throttle_share
 from keyheat.analysis.labelling.endpoint import unreliable, without_a_model
 from keyheat.analysis.thresholds import Failures, Thresholds
 from keyheat.analysis.timeline import Timeline, timeline
-from keyheat.analysis.words import whose
 from keyheat.numbers import UNITS, percent, some, whole
-from keyheat.runs import metrics
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Constraint, Direction, Evidence, GeneratorFacts, Label, Verdict
+from keyheat.runs.formats import Evidence, GeneratorFacts, Label, Verdict
+from keyheat.words import Constraint, Direction, whose
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled: both sides say so, or one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
@@ -160,7 +159,7 @@ def _share_by_units(throttles: int, throttled: Set[Direction], evidence: Evidenc
     tables = [track for track in arranged.tracks if track.index is None]
     if any(track.consumed is None for track in tables if track.direction in throttled):
         return None
-    units = sum(_units(arranged, direction) for direction in metrics.DIRECTIONS)
+    units = sum(_units(arranged, direction) for direction in Direction)
     return throttles / (throttles + units / LARGE_UNITS) if units else None
 
 
@@ -203,7 +202,7 @@ def _cloudwatch_says(arranged: Timeline, evidence: Evidence) -> str | None:
             or not all(cell in track.consumed for cell in cells)
         ):
             return None
-    consumed = " and ".join(f"{whole(_units(arranged, d))} {UNITS[d]}" for d in metrics.DIRECTIONS)
+    consumed = " and ".join(f"{whole(_units(arranged, d))} {UNITS[d]}" for d in Direction)
     known = some(len(cells), arranged.tracks[0].cell_name)
     return f"CloudWatch published the whole time, {known}: the table consumed {consumed}."
 

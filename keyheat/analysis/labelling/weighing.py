@@ -13,7 +13,7 @@ from keyheat.analysis.timeline import Track
 from keyheat.analysis.words import LIMITS
 from keyheat.numbers import some
 from keyheat.runs import metrics
-from keyheat.runs.formats import Constraint
+from keyheat.words import Constraint
 
 NOTABLE: Final = 0.2  # share of CloudWatch's counts from which another cause is worth a word
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from keyheat.plan.prices import Prices, consumed_dollars, per_million, provisioned_dollars
-from keyheat.runs.formats import Direction, IndexFacts, TableFacts
+from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import Manifest
+from keyheat.words import WRITE, WRITES_FIRST, Direction
 
 STILL_S = 2.0  # a throttle this close to the end of a run: the throttling had not ended
 
@@ -79,12 +80,12 @@ def measure(manifest: Manifest, seconds: pa.Table, prices: Prices) -> Measured:
     last_s = float(pc.max(second).as_py() + 1) if len(seconds) else started_s
     ended_s = manifest.ended_at.timestamp() if manifest.ended_at else last_s
     duration_s = max(1.0, ended_s - started_s)
-    write, read = (_traffic(seconds, direction, duration_s) for direction in ("write", "read"))
+    write, read = (_traffic(seconds, direction, duration_s) for direction in WRITES_FIRST)
     beside = sum(units for name, units in manifest.counted.items() if _written_beside(name))
     on_demand = consumed_dollars(prices.on_demand, write_units=write.units + beside)
     endpoint, indexes = manifest.endpoint, bool(manifest.table.indexes)
-    counted = endpoint is None or not endpoint.wrong_units("write", indexes=indexes)
-    paid_per_s = _provisioned(manifest.table, "write") * manifest.scale  # of what a rehearsal admits
+    counted = endpoint is None or not endpoint.wrong_units(WRITE, indexes=indexes)
+    paid_per_s = _provisioned(manifest.table, WRITE) * manifest.scale  # of what a rehearsal admits
     reserved = provisioned_dollars(prices.provisioned, duration_s, write_per_s=paid_per_s)
     return Measured(
         duration_s=duration_s,

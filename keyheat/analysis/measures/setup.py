@@ -14,9 +14,10 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from keyheat.addresses import in_aws
-from keyheat.runs.formats import Capacity, IndexFacts, TableFacts
+from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import Machine, Manifest
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from keyheat.words import Capacity
 
 AWS: Final = "aws"
 GIB: Final = 1 << 30

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from keyheat.runs.formats import Direction
+from keyheat.words import WRITES_FIRST, Direction
 
 Numbers = NDArray[np.float64]
-DIRECTIONS: Final[tuple[Direction, ...]] = ("write", "read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +30,7 @@ def sides_of(rows: pa.Table) -> dict[Direction, Side] | None:
     if not len(attempted):
         return None
     first, last = pc.min(attempted).as_py(), pc.max(attempted).as_py()
-    return {side: _side(rows.filter(pc.equal(rows["direction"], side)), first, last) for side in DIRECTIONS}
+    return {side: _side(rows.filter(pc.equal(rows["direction"], side)), first, last) for side in WRITES_FIRST}
 
 
 def _side(rows: pa.Table, first: int, last: int) -> Side:

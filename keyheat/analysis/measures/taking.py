@@ -25,11 +25,11 @@ from keyheat import runfiles
 from keyheat.analysis.measures.catalogue import Absence
 from keyheat.analysis.measures.sides import Numbers, Side, sides_of, throttled_seconds
 from keyheat.runfiles import FileProblem
-from keyheat.runs.formats import Direction
 from keyheat.runs.latency import US_PER_MS, accepted_latencies
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.search import smallest_shards
+from keyheat.words import READ, WRITE, Direction
 
 Measured = float | Absence
 
@@ -106,7 +106,7 @@ def mean_units(run: Run, side: Direction) -> Measured:
 
 def write_amplification(run: Run) -> Measured:
     """Write units of the table and its indexes over those of the table; 1 without indexes."""
-    one = _counted(run, "write")
+    one = _counted(run, WRITE)
     if isinstance(one, str):
         return one
     if not one.own_units.any():
@@ -223,14 +223,14 @@ def recovery_s(run: Run) -> Measured:
 
 
 TAKEN: Final[dict[str, Callable[[Run], Measured]]] = {
-    "units_per_operation.write": partial(exact_units, side="write"),
-    "units_per_operation.read": partial(exact_units, side="read"),
+    "units_per_operation.write": partial(exact_units, side=WRITE),
+    "units_per_operation.read": partial(exact_units, side=READ),
     "write_amplification": write_amplification,
     "shards_needed": shards_needed,
-    "mean_units_per_operation.write": partial(mean_units, side="write"),
-    "mean_units_per_operation.read": partial(mean_units, side="read"),
-    "accepted_units_per_s.write": partial(accepted_units_per_s, side="write"),
-    "accepted_units_per_s.read": partial(accepted_units_per_s, side="read"),
+    "mean_units_per_operation.write": partial(mean_units, side=WRITE),
+    "mean_units_per_operation.read": partial(mean_units, side=READ),
+    "accepted_units_per_s.write": partial(accepted_units_per_s, side=WRITE),
+    "accepted_units_per_s.read": partial(accepted_units_per_s, side=READ),
     "knee_units_per_s": knee_units_per_s,
     "throttle_share": throttle_share,
     "p50_ms": partial(percentile_ms, percentile=50),

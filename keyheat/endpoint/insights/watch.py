@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from keyheat.endpoint.insights.rules import DEFAULT_MODE, Kind, Mode, Rule, kinds, rule_name
 from keyheat.endpoint.schema import KeySchema
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT
-from keyheat.model.resources import Direction, Refusal
+from keyheat.model.resources import Refusal
+from keyheat.words import Direction
 
 IndexUse = tuple[str, bytes, float]
 """Name of a global index, stored key of the entry, write units."""

@@ -38,9 +38,10 @@ from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.tables.throttles import cancellation_code
 from keyheat.endpoint.wire.shapes import check_shape
 from keyheat.model.limits import TRANSACT_BYTES
-from keyheat.model.resources import Direction, Refusal
+from keyheat.model.resources import Refusal
 from keyheat.model.table import Op
 from keyheat.model.units import item_bytes, read_units
+from keyheat.words import Direction
 
 Answer = dict[str, Any]
 AskedOp = tuple[Table, Op, bytes, Bill | None]

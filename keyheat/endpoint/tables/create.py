@@ -15,8 +15,9 @@ from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.tables.history import limit_exceeded
 from keyheat.endpoint.tables.tags import parse_tags
 from keyheat.model import limits
-from keyheat.model.resources import TableCapacity, Throughput
+from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
+from keyheat.words import Capacity
 
 
 def create_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
@@ -95,5 +96,5 @@ def provisioned_total(capacities: Iterable[TableCapacity]) -> tuple[float, float
     return sum(pair.read or 0 for pair in pairs), sum(pair.write or 0 for pair in pairs)
 
 
-def _provisioned_parts(capacity: TableCapacity) -> list[Throughput | None]:
+def _provisioned_parts(capacity: TableCapacity) -> list[Capacity | None]:
     return [capacity.provisioned, *(index.provisioned for index in capacity.indexes)]

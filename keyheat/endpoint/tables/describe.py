@@ -9,7 +9,8 @@ from keyheat.endpoint.schema import IndexSchema, KeySchema
 from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.tables.keyschema import used_attributes
 from keyheat.endpoint.tables.throughput import UNLIMITED
-from keyheat.model.resources import IndexCapacity, Throughput
+from keyheat.model.resources import IndexCapacity
+from keyheat.words import Capacity
 
 Body = dict[str, Any]
 
@@ -139,7 +140,7 @@ def key_schema(keys: KeySchema) -> list[Body]:
     return elements
 
 
-def _provisioned(table: Table, index: str | None, units: Throughput | None, now_s: float) -> Body:
+def _provisioned(table: Table, index: str | None, units: Capacity | None, now_s: float) -> Body:
     history = table.history.of(index)
     body: Body = {
         "NumberOfDecreasesToday": len(history.decreases_today(now_s)),
@@ -163,7 +164,7 @@ def _billing_mode(table: Table) -> Body | None:
     return {"BillingMode": mode, "LastUpdateToPayPerRequestDateTime": round(table.created_s, 3)}
 
 
-def _max_on_demand(units: Throughput | None) -> Body | None:
+def _max_on_demand(units: Capacity | None) -> Body | None:
     if units is None:
         return None
     return {

@@ -12,7 +12,8 @@ from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.tables.indexupdates import IndexUpdates
 from keyheat.endpoint.tables.throughput import index_capacity, max_on_demand, provisioned, raised_warm
-from keyheat.model.resources import BillingMode, IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import BillingMode, IndexCapacity, TableCapacity
+from keyheat.words import Capacity
 
 Given = Mapping[str, Any]
 CURRENT_WARM = ("current WarmThroughput, decreasing WarmThroughput is not supported",) * 2
@@ -49,8 +50,8 @@ def _updated_index(
 
 
 def _reprovisioned(
-    request: Given, mode: BillingMode, before: Throughput | None, *, index: str | None = None
-) -> Throughput | None:
+    request: Given, mode: BillingMode, before: Capacity | None, *, index: str | None = None
+) -> Capacity | None:
     """Provisioned throughput after the update; a change that changes nothing is refused."""
     if request.get("ProvisionedThroughput") is None and mode == "PROVISIONED" and before is not None:
         return before
@@ -71,8 +72,8 @@ def _reprovisioned(
 
 
 def _rewarmed(
-    table: Table, request: Given, before: Throughput | None, *, index: str | None = None
-) -> Throughput | None:
+    table: Table, request: Given, before: Capacity | None, *, index: str | None = None
+) -> Capacity | None:
     given = request.get("WarmThroughput")
     if given is None:
         return before

@@ -9,7 +9,8 @@ The member that holds the reasons is spelt `ThrottlingReasons` in two of the exc
 from typing import Protocol
 
 from keyheat.endpoint.errors import AVAILABILITY, ServiceError
-from keyheat.model.resources import Cause, Direction, Refusal
+from keyheat.model.resources import Cause, Refusal
+from keyheat.words import Direction
 
 TABLE_EXCEEDED = (
     "The level of configured provisioned throughput for the table was exceeded. "

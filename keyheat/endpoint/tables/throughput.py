@@ -10,7 +10,8 @@ from typing import Any
 from keyheat.endpoint.schema import TableSchema
 from keyheat.endpoint.tables.keyschema import invalid
 from keyheat.model import limits
-from keyheat.model.resources import BillingMode, IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import BillingMode, IndexCapacity, TableCapacity
+from keyheat.words import Capacity
 
 Given = Mapping[str, Any]
 MOST_WARM_UNITS = (
@@ -43,12 +44,12 @@ def index_capacity(request: Given, mode: BillingMode) -> IndexCapacity:
     )
 
 
-def provisioned(request: Given, mode: BillingMode, *, index: str | None = None) -> Throughput | None:
+def provisioned(request: Given, mode: BillingMode, *, index: str | None = None) -> Capacity | None:
     """Provisioned units per second: stated in provisioned mode, and only there."""
     given = request.get("ProvisionedThroughput")
     if mode == "PROVISIONED":
         if given is not None:
-            return Throughput(given["ReadCapacityUnits"], given["WriteCapacityUnits"])
+            return Capacity(given["ReadCapacityUnits"], given["WriteCapacityUnits"])
         if index is not None:
             raise invalid(f"ProvisionedThroughput is not specified for index: {index}")
         raise invalid(
@@ -67,17 +68,17 @@ def provisioned(request: Given, mode: BillingMode, *, index: str | None = None) 
     )
 
 
-def max_on_demand(request: Given, mode: BillingMode, before: Throughput | None = None) -> Throughput | None:
+def max_on_demand(request: Given, mode: BillingMode, before: Capacity | None = None) -> Capacity | None:
     """The self-imposed on-demand maximum; a side that is not named stays as `before`."""
     given = request.get("OnDemandThroughput")
     if given is None:
         return before if mode == "PAY_PER_REQUEST" else None
     if mode == "PROVISIONED":
         raise invalid("OnDemandThroughput cannot be specified when BillingMode is PROVISIONED")
-    old = before or Throughput(None, None)
+    old = before or Capacity(None, None)
     read = _maximum("MaxReadRequestUnits", given.get("MaxReadRequestUnits"), old.read)
     write = _maximum("MaxWriteRequestUnits", given.get("MaxWriteRequestUnits"), old.write)
-    return None if read is None and write is None else Throughput(read, write)
+    return None if read is None and write is None else Capacity(read, write)
 
 
 def _maximum(member: str, given: int | None, before: float | None) -> float | None:
@@ -88,7 +89,7 @@ def _maximum(member: str, given: int | None, before: float | None) -> float | No
     return None if given == UNLIMITED else given
 
 
-def warm(request: Given, mode: BillingMode, *, index: str | None = None) -> Throughput | None:
+def warm(request: Given, mode: BillingMode, *, index: str | None = None) -> Capacity | None:
     """Pre-warmed units per second of a new table or index: never below what it starts with anyway."""
     given = request.get("WarmThroughput")
     if given is None:
@@ -107,7 +108,7 @@ def warm(request: Given, mode: BillingMode, *, index: str | None = None) -> Thro
 
 def raised_warm(
     given: Given, floor: tuple[float, float], floors: tuple[str, str], *, index: str | None
-) -> Throughput:
+) -> Capacity:
     """Warm throughput as a request states it; a side not stated is at its floor.
 
     Raises ValidationException where a side is below its `floor`, which `floors` names.
@@ -126,4 +127,4 @@ def raised_warm(
                 f"{MOST_WARM_UNITS}, the most that the local endpoint can hold"
             )
         asked.append(least if units is None else units)
-    return Throughput(*asked)
+    return Capacity(*asked)

@@ -10,8 +10,8 @@ from keyheat.load.around.shards import StreamShards
 from keyheat.load.tables.errors import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
-from keyheat.model.resources import Throughput
 from keyheat.runs.observed import estimated
+from keyheat.words import Capacity
 
 PATIENCE_S: Final = 5.0  # an answer that nobody needs is not waited for any longer
 ATTEMPTS: Final = 3
@@ -86,7 +86,7 @@ class Around:
 
 def _estimate(facts: Mapping[str, Any], scale: float) -> dict[str, Any]:
     pairs = (facts.get("warm"), facts.get("provisioned"))
-    warm, provisioned = (Throughput(**(pair or {"read": None, "write": None})) for pair in pairs)
+    warm, provisioned = (Capacity(**(pair or {"read": None, "write": None})) for pair in pairs)
     found = estimated(warm, provisioned, scale)
     return {} if found is None else {"estimated": found.count, "because": found.because}
 

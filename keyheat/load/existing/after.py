@@ -5,7 +5,8 @@ It is a stage of its own, after the metrics are collected, so that no minute of 
 
 from keyheat.load.run.options import Plan
 from keyheat.load.run.progress import Progress
-from keyheat.load.run.stages import SUCCEEDED, Stages
+from keyheat.load.run.stages import Stages
+from keyheat.words import DONE
 
 
 def clean_up(plan: Plan, stages: Stages, progress: Progress) -> None:
@@ -21,5 +22,5 @@ def clean_up(plan: Plan, stages: Stages, progress: Progress) -> None:
         return
     progress.phase("cleaning", f"keyheat: deleting the items of this run from table {table}")
     where = () if plan.target is None else ("--endpoint-url", plan.target.url)
-    if stages.run("clean", "--yes", *where, str(stages.folder)) != SUCCEEDED:
+    if stages.run("clean", "--yes", *where, str(stages.folder)) != DONE:
         progress.say(f"items of this run are still on table {table}. To go on: keyheat clean {stages.folder}")

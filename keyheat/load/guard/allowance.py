@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from keyheat.load.guard.budget import Caps
 from keyheat.load.record.consumed import Consumed
-from keyheat.load.record.record import Direction
+from keyheat.words import DirectionName
 
 ROUNDING = 1e-9
 
@@ -63,7 +63,7 @@ class Allowance:
             "read": self.caps.share_of(Consumed(read_units=1.0)),
         }
 
-    def hold(self, operation: str, direction: Direction, units: float) -> Reservation | None:
+    def hold(self, operation: str, direction: DirectionName, units: float) -> Reservation | None:
         """Set aside what a request is taken to cost; None: the budget has no room for it."""
         if self._unlimited:
             return FREE

@@ -28,8 +28,8 @@ from gevent import monkey
 
 from keyheat.load.guard.signals import PASSED_ON, STDERR, heard, let_go
 from keyheat.runs.underway import forget_underway
+from keyheat.words import INTERRUPTED
 
-INTERRUPTED: Final = 130
 CTRL_C: Final = (signal.SIGINT, PASSED_ON)
 TOLD_WITHIN_S: Final = 0.2  # what is sent to workers is on its way by then, and killed children are gone
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from keyheat import runfiles
 from keyheat.load.record.latency import write_log
-from keyheat.load.record.record import Direction, Record
+from keyheat.load.record.record import Record
 from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from keyheat.load.record.sketch import HotKey, KeyHeat, hottest
 from keyheat.load.record.verdict import Verdict
 from keyheat.runfiles import time_of as time_of
 from keyheat.scenario.keynames import digest_of
+from keyheat.words import WRITES_FIRST
 
 TOP_KEYS = 20
-DIRECTIONS: tuple[Direction, ...] = ("write", "read")
 
 
 def versions() -> dict[str, str]:
@@ -81,7 +81,7 @@ def totals_of(record: Record) -> dict[str, Any]:
         "accepted": int(counts[ACCEPTED]),
         "throttled": int(counts[THROTTLED]),
         "errors": int(counts[ERRORS]),
-        "consumed_units": {direction: record.seconds.consumed_units(direction) for direction in DIRECTIONS},
+        "consumed_units": {direction: record.seconds.consumed_units(direction) for direction in WRITES_FIRST},
         "by_reason": record.throttles.by_reason(),
         "errors_by_kind": dict(record.errors_by_kind),
     }
@@ -89,7 +89,7 @@ def totals_of(record: Record) -> dict[str, Any]:
 
 def keys_of(record: Record) -> dict[str, Any]:
     """The content of `keys.json`: the hottest keys of the run and of each window."""
-    heats = [(direction, record.heat[direction]) for direction in DIRECTIONS]
+    heats = [(direction, record.heat[direction]) for direction in WRITES_FIRST]
     return {
         "k": TOP_KEYS,
         "overall": {side: _overall(heat, heat.sketch.top(TOP_KEYS)) for side, heat in heats},

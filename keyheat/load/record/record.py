@@ -7,7 +7,7 @@ keys to a sketch. A worker cuts its record off every second and sends the piece 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from keyheat.load.record.consumed import Consumed
 from keyheat.load.record.health import Health
@@ -16,8 +16,7 @@ from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, TH
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.record.throttles import ThrottleRows
 from keyheat.scenario.keynames import digest_number
-
-Direction = Literal["read", "write"]
+from keyheat.words import DirectionName
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class Attempt:
     """One request as the client saw it: what it was, and when it was to start, started and ended."""
 
     operation: str
-    direction: Direction
+    direction: DirectionName
     key: str
     sent_s: float  # epoch seconds
     late_us: int  # actual start minus intended start
@@ -41,7 +40,7 @@ class Record:
     seconds: Seconds = field(default_factory=Seconds)
     throttles: ThrottleRows = field(default_factory=ThrottleRows)
     latencies: dict[str, Latency] = field(default_factory=dict)  # by "PutItem.accepted" ...
-    heat: dict[Direction, KeyHeat] = field(default_factory=lambda: {"read": KeyHeat(), "write": KeyHeat()})
+    heat: dict[str, KeyHeat] = field(default_factory=lambda: {"read": KeyHeat(), "write": KeyHeat()})
     errors_by_kind: Counter[str] = field(default_factory=Counter)
     counted: dict[str, float] = field(default_factory=dict)  # what users count: "reads.missing" ...
     health: Health = field(default_factory=Health)

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from keyheat.load.run.progress import Progress
-from keyheat.load.run.stages import BROKEN, INTERRUPTED, INVALID, SUCCEEDED, Stages
+from keyheat.load.run.stages import Stages
 from keyheat.runfiles import DIAGNOSIS
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID
 
 PHASES = (
     ("collecting", "collecting what CloudWatch says of the run's minutes", "collect", "--run"),
@@ -38,7 +39,7 @@ def follow_up(
             collected()
     if codes["analyze"] == BROKEN and not stages.made(DIAGNOSIS):
         codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
-    if codes["report"] == SUCCEEDED:
+    if codes["report"] == DONE:
         page = f"{folder}/report.html"
         progress.phase("done", f"keyheat: the report is {page}", report=page)
-    return next((codes[verb] for verb in ("analyze", "collect", "report") if codes[verb]), SUCCEEDED)
+    return next((codes[verb] for verb in ("analyze", "collect", "report") if codes[verb]), DONE)

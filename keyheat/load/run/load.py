@@ -19,7 +19,7 @@ from keyheat.load.pace.pace import Pace, Timetable
 from keyheat.load.pace.retries import SdkRetries
 from keyheat.load.pace.schedule import Schedule, even, exponential
 from keyheat.load.pace.traced import TracePace, TraceSchedule
-from keyheat.load.record.record import Direction, Record
+from keyheat.load.record.record import Record
 from keyheat.load.record.silence import Silence
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.transport.answer import Transport
@@ -37,6 +37,7 @@ from keyheat.scenario.shape import Shape
 from keyheat.scenario.spec.load import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
+from keyheat.words import DirectionName
 
 USERS_PER_WORKER = 1_000_000  # room for user numbers, so that no two workers have one in common
 
@@ -151,7 +152,7 @@ class Load:
             return TracePace(self.loop, timetable, clock=self.clock)
         return OpenPace(self.loop, clock=self.clock)
 
-    def cost_of(self, direction: Direction, units: float, table: str | None) -> float:
+    def cost_of(self, direction: DirectionName, units: float, table: str | None) -> float:
         """What a request counts for in what the load's target is in: nothing where that is something else."""
         if self.unit == "requests":
             return 1.0
@@ -161,7 +162,7 @@ class Load:
 
 def empty_record(order: Order) -> Record:
     """A record of nothing yet, which names keys as the order says."""
-    directions: tuple[Direction, ...] = ("read", "write")
+    directions: tuple[DirectionName, ...] = ("read", "write")
     return Record(heat={direction: KeyHeat(show_keys=order.show_keys) for direction in directions})
 
 

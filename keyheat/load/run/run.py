@@ -28,13 +28,13 @@ from keyheat.load.run.load import Load, Order, empty_record, start_load
 from keyheat.load.run.options import Plan
 from keyheat.load.run.progress import Progress
 from keyheat.load.run.pulse import beat, fold, watch_lag
-from keyheat.load.run.stages import BROKEN, CANNOT_WRITE, INTERRUPTED, INVALID, SUCCEEDED
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
 from keyheat.load.tables.errors import Refused
 from keyheat.load.transport.target import Target
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.stop import Stop
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long
 
@@ -177,11 +177,11 @@ class Run:
             ended_s = min(self.ground.clock(), max(stopped_s, self.record.seconds.last() + 1))
             stopped = self._stopped(ended_s)
             self._write(ended_s, "interrupted" if interrupted else "stopped" if stopped else "finished")
-            code = self._follow_up() if self.plan.report else SUCCEEDED
-            code = code or (BROKEN if stopped else SUCCEEDED)
+            code = self._follow_up() if self.plan.report else DONE
+            code = code or (BROKEN if stopped else DONE)
         except FileProblem as problem:
             self.progress.say(str(problem))
-            code = CANNOT_WRITE if isinstance(problem, CannotWrite) else INVALID
+            code = WRONG_USE if isinstance(problem, CannotWrite) else INVALID
         finally:
             self.beside.kill()
             self.ground.leave()

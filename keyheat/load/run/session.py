@@ -15,6 +15,7 @@ from signal import SIGHUP, SIGINT
 from typing import Any
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
+from locust.argument_parser import get_empty_argument_parser, parse_locustfile_paths
 from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.endpoint.process import EndpointError
@@ -26,31 +27,58 @@ from keyheat.load.guard.signals import heard
 from keyheat.load.guard.spending import Spending
 from keyheat.load.probe.before import with_endpoint
 from keyheat.load.run.flags import add_options
-from keyheat.load.run.options import InputError, Plan, check_options, take_numbers
+from keyheat.load.run.options import (
+    InputError,
+    Plan,
+    check_options,
+    several,
+    take_numbers,
+    without_tasks,
+)
 from keyheat.load.run.preflight import preflight
 from keyheat.load.run.progress import Progress, tell
 from keyheat.load.run.run import Run
-from keyheat.load.run.stages import INTERRUPTED, INVALID
 from keyheat.load.run.workers import PIECE, Worker
 from keyheat.load.tables.errors import Refused, TableError
 from keyheat.load.transport.target import TargetError
 from keyheat.load.web.callers import callers_of, keep_out
 from keyheat.load.web.page import LivePage, serve
-from keyheat.masking import masked
+from keyheat.masking import masked, speak_plainly
 from keyheat.runfiles import FileProblem
+from keyheat.words import INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
-INVALID_INPUT, REFUSED = 2, 4
 STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
 
 
 def listen(events: Any) -> None:
-    """Register for Locust's events. Nothing else happens before they fire."""
+    """Register for Locust's events. Nothing else happens before they fire, but in `locust -f FILE,FILE`."""
+    if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main__"):
+        _one_load_test(sys.argv[1:])
     events.init_command_line_parser.add_listener(add_options)
     events.init.add_listener(_on_init)
 
 
+def _one_load_test(arguments: list[str]) -> None:
+    """End Locust where it has been given several load tests and no scenario.
+
+    It would read them all before it fires an event, and end with two users of one name.
+    """
+    parser = get_empty_argument_parser(add_help=False)
+    add_options(parser)
+    for flag in ("--worker", "-h", "--help"):
+        parser.add_argument(flag, action="store_true")
+    said, _others = parser.parse_known_args(arguments)
+    files = [file.strip() for file in said.locustfile.split(",")]
+    if said.scenario or said.worker or (len(files) == 1 and not Path(files[0]).is_dir()):
+        return
+    if len(found := parse_locustfile_paths(files)) > 1:
+        tell(f"keyheat: {several(found)}")
+        sys.exit(WRONG_USE)
+
+
 def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
+    speak_plainly()
     side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
     side(environment, runner)
 
@@ -84,6 +112,10 @@ def _master_side(environment: Any, runner: Any) -> None:
     session = switch.leaving = Session(environment, plan, switch.arm)
     if environment.web_ui is not None:
         session.page = LivePage(environment)
+        if all(hasattr(user, "needs_sort_key") for user in environment.user_classes):  # all are users of ours
+            session.page.goes_to = environment.host = (
+                plan.target.url if plan.target else "an endpoint of its own"
+            )
         keep_out(callers_of(plan, options, Progress(plan.progress).say), environment.web_ui)
         serve(session.page, environment.web_ui, session.spent)
     if options.headless:  # Locust's own limit would start to count before there is a table
@@ -116,6 +148,7 @@ def _plan_or_exit(environment: Any) -> Plan:
                 *(user.lacks for user in environment.user_classes if hasattr(user, "lacks")),
                 lambda scenario: unsuited(environment.user_classes, scenario.table),
             ],
+            idle=without_tasks(environment.user_classes, environment.parsed_options),
         )
         return with_endpoint(consented(preflight(checked, environment.user_classes)))
     except KeyboardInterrupt:
@@ -124,7 +157,7 @@ def _plan_or_exit(environment: Any) -> Plan:
     except (InputError, TableError) as error:
         for line in getattr(error, "errors", [str(error)]):
             tell(f"keyheat: {masked(line)}")
-        sys.exit(REFUSED if isinstance(error, Refused) else INVALID_INPUT)
+        sys.exit(REFUSED if isinstance(error, Refused) else WRONG_USE)
 
 
 class Session:
@@ -165,7 +198,7 @@ class Session:
             self._progress.say(str(error))
             if self.page is not None:
                 self.page.refuse(str(error))
-            environment.process_exit_code = REFUSED if isinstance(error, Refused) else INVALID_INPUT
+            environment.process_exit_code = REFUSED if isinstance(error, Refused) else WRONG_USE
             spawn(runner.quit if environment.parsed_options.headless else runner.stop)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
         except Exception as error:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from keyheat.runfiles import FILES
 from keyheat.shipped import ROOT
-
-SUCCEEDED, BROKEN, CANNOT_WRITE, INVALID, INTERRUPTED = 0, 1, 2, 3, 130
+from keyheat.words import INTERRUPTED
 
 
 @dataclass(slots=True)

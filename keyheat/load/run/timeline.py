@@ -19,11 +19,12 @@ from keyheat.load.tables.facts import all_active, table_facts
 from keyheat.load.tables.prepare import LOCAL_POLL_S, POLL_S
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
-from keyheat.model.resources import IndexCapacity, TableCapacity, Throughput
+from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, asked, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.table import CapacityPair
 from keyheat.scenario.spec.timeline import ChangeSpec, requests_of
+from keyheat.words import Capacity
 
 ATTEMPTS = 3  # of each request: UpdateTable asks for a state, so asking twice does no harm
 LATE_S = 1.0
@@ -196,8 +197,8 @@ def described(description: dict[str, Any]) -> TableCapacity:
     )
 
 
-def _throughput(pair: dict[str, Any] | None) -> Throughput | None:
-    return None if pair is None else Throughput(pair["read"], pair["write"])
+def _throughput(pair: dict[str, Any] | None) -> Capacity | None:
+    return None if pair is None else Capacity(pair["read"], pair["write"])
 
 
 def _warming(description: dict[str, Any]) -> bool:

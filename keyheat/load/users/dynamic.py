@@ -13,7 +13,6 @@ import gevent
 import orjson
 from botocore.exceptions import ClientError
 
-from keyheat.load.record.record import Direction
 from keyheat.load.run.load import NotSeen
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
@@ -26,6 +25,7 @@ from keyheat.scenario.spec.sharding import ShardingSpec
 from keyheat.sharding import Knowledge, Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter
 from keyheat.sharding.state import NUMBER
 from keyheat.sharding.writer import wait_for_capacity
+from keyheat.words import DirectionName
 
 COUNTED = (
     "shards.increments", "shards.conflicts", "shards.cooling", "shards.capacity_asked",
@@ -65,7 +65,7 @@ class UserClient:
         return self._control("UpdateTable", request)
 
     def _send(
-        self, operation: str, request: Mapping[str, Any], item: Mapping[str, Any], direction: Direction
+        self, operation: str, request: Mapping[str, Any], item: Mapping[str, Any], direction: DirectionName
     ) -> Mapping[str, Any]:
         (key, *_others) = (value["S"] for value in item.values() if "S" in value)
         answer = self._user.send(

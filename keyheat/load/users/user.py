@@ -10,7 +10,7 @@ from gevent import GreenletExit
 from keyheat.load.guard.allowance import FREE, Reservation
 from keyheat.load.pace.retries import ATTEMPTS, BACKOFF_S, GIVEN_UP, Call, SdkRetries, given_up
 from keyheat.load.record.consumed import Consumed
-from keyheat.load.record.record import Attempt, Direction
+from keyheat.load.record.record import Attempt
 from keyheat.load.run import session
 from keyheat.load.run.load import Load
 from keyheat.load.transport.answer import Answer
@@ -20,6 +20,7 @@ from keyheat.load.users.outcomes import Note, consumed, note_single
 from keyheat.model.units import write_units
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
+from keyheat.words import DirectionName
 
 session.listen(locust.events)  # Locust knows a locustfile's listeners only from what importing it registers
 
@@ -110,7 +111,7 @@ class TableUser(locust.User):
         body: bytes,
         *,
         key: str,
-        direction: Direction,
+        direction: DirectionName,
         units: float,
         table: str | None = None,
         note: Note | None = None,
@@ -139,7 +140,7 @@ class TableUser(locust.User):
         return answer
 
     def send_aside(
-        self, operation: str, body: bytes, *, key: str, direction: Direction, units: float
+        self, operation: str, body: bytes, *, key: str, direction: DirectionName, units: float
     ) -> Answer:
         """Send one request that is no part of the load: a report, say, which comes at a time of its own."""
         if self.load.stopping:
@@ -218,7 +219,7 @@ class _Request(NamedTuple):
     operation: str
     body: bytes
     key: str
-    direction: Direction
+    direction: DirectionName
     units: float
     table: str | None
     note: Note | None

@@ -9,6 +9,7 @@ import numpy as np
 from keyheat.load.record.seconds import ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds
 from keyheat.load.record.throttles import ThrottleRows
 from keyheat.model.resources import Cause, parse_reason
+from keyheat.words import Direction, Resource
 
 SHOWN_S = 300
 TAIL = 50_000  # rows, the newest, in which the hottest throttled key is looked for
@@ -97,14 +98,6 @@ def hottest_throttled(rows: ThrottleRows, since_s: float, refused: Refused) -> t
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
-    """The table (None) or an index, in one direction."""
-
-    index: str | None
-    direction: str
-
-
-@dataclass(frozen=True, slots=True)
 class Series:
     """What one resource did in each of the seconds shown."""
 
@@ -117,7 +110,7 @@ def series(seconds: Seconds, start: int, end: int) -> dict[Resource, Series]:
     found: dict[Resource, Series] = {}
     for place, second in enumerate(range(start, end)):
         for row, counts in seconds.of_second(second):
-            resource = Resource(row.resource, row.direction)
+            resource = Resource(row.resource, Direction(row.direction))
             one = found.get(resource)
             if one is None:
                 one = found[resource] = Series([0.0] * (end - start), [0] * (end - start))

@@ -8,12 +8,11 @@ from typing import Any
 from keyheat.load.record.record import Record
 from keyheat.load.record.verdict import Verdict
 from keyheat.load.web.counts import TOP_KEYS, UNITS, beside, hot_keys, rates
-from keyheat.load.web.recent import SHOWN_S, Refused, Resource, Tally, Totals, hottest_throttled, series
+from keyheat.load.web.recent import SHOWN_S, Refused, Tally, Totals, hottest_throttled, series
 from keyheat.load.web.sentence import RECENT_S, HotKey, Sentence, ended, quiet, throttling, unlimited
 from keyheat.runs.capabilities import Known
 from keyheat.scenario.keynames import digest_number
-
-DIRECTIONS = ("write", "read")
+from keyheat.words import WRITES_FIRST, Resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +111,7 @@ class View:
         order = [
             Resource(index, direction)
             for index in (None, *(one["name"] for one in self.subject.table["indexes"]))
-            for direction in DIRECTIONS
+            for direction in WRITES_FIRST
         ]
         return [
             {
@@ -170,7 +169,7 @@ class View:
         if found is None:
             return None
         number, share = found
-        heat = record.heat.get(refused.direction)  # type: ignore[call-overload]
+        heat = record.heat.get(refused.direction)
         if heat is not None and heat.show_keys:
             for name, *_ in heat.sketch.top(TOP_KEYS):
                 if digest_number(name) == number:
@@ -182,7 +181,7 @@ class View:
         if not self.tally.total:
             return None
         refused = self.tally.total.most_common(1)[0][0]
-        heat = record.heat.get(refused.direction)  # type: ignore[call-overload]
+        heat = record.heat.get(refused.direction)
         top = heat.sketch.top_throttled(1) if heat is not None else []
         throttled = sum(n for one, n in self.tally.total.items() if one.direction == refused.direction)
         return HotKey(top[0].name, top[0].throttles / throttled) if top else None

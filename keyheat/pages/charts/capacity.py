@@ -24,7 +24,7 @@ from keyheat.pages.constraints import NAMES, SHOWN
 from keyheat.pages.run.downsample import Floats, width_for
 from keyheat.pages.run.timeline import Timeline
 from keyheat.pages.style import LIGHT, PATTERNS, colour_of, pattern
-from keyheat.runs.formats import Constraint
+from keyheat.words import Constraint
 
 MARKS: dict[str, Mark] = {"": "bar", "/": "stripe", "x": "cross", ".": "dots", "-": "level"}
 FAR_ABOVE = (

@@ -22,8 +22,8 @@ from keyheat.pages.run.downsample import Floats, joined_up
 from keyheat.pages.run.load import Run
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
-from keyheat.runs.formats import Direction
 from keyheat.runs.manifest import KeyWindow
+from keyheat.words import Direction
 
 ROWS = 12
 MOST_ROWS = 360  # of the table below it

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from keyheat.analysis.words import key_name, whose
+from keyheat.analysis.words import key_name
 from keyheat.numbers import UNITS, measured, percent, rate, some, whole
 from keyheat.pages.charts.figures import (  # fmt: skip
     Chart,
@@ -20,7 +20,7 @@ from keyheat.pages.charts.figures import (  # fmt: skip
 from keyheat.pages.run.load import Run
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
-from keyheat.runs.formats import Direction
+from keyheat.words import Direction, whose
 
 SHOWN = "key_shown"
 """The one column with values of keys, where the run recorded them."""

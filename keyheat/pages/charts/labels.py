@@ -14,7 +14,8 @@ from keyheat.pages.constraints import NAMES
 from keyheat.pages.moments import saying
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import colour_of, pattern
-from keyheat.runs.formats import Constraint, Direction, Label
+from keyheat.runs.formats import Label
+from keyheat.words import Constraint, Direction
 
 SAID = 4
 MOST_ROWS = 200  # of the table below it; a file that is saved has them all

@@ -19,10 +19,9 @@ from keyheat.pages.charts.heat import HEAT
 from keyheat.pages.moments import saying
 from keyheat.pages.run.downsample import joined_up
 from keyheat.pages.run.partitions import One, chain_of, leaves, of_index, overlaid, read_ones, splits_of
-from keyheat.pages.run.record import Resource
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
-from keyheat.runs.formats import Direction
+from keyheat.words import Direction, Resource
 
 MOST_ROWS, MOST_COLUMNS, NAMED_ROWS = 96, 720, 32
 REFUSED = [[0.0, LIGHT["account"]], [0.4, LIGHT["max_on_demand"]], [1.0, LIGHT["partition"]]]

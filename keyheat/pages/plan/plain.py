@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from keyheat.model.resources import Throughput
 from keyheat.pages.plan.words import warnings_of
 from keyheat.plan.bill import Bill
 from keyheat.plan.forecast import Demand
@@ -11,6 +10,7 @@ from keyheat.plan.foretold import Foretold
 from keyheat.plan.planned import Planned
 from keyheat.plan.quotas import Quotas
 from keyheat.plan.sent import Expected, HottestPartition
+from keyheat.words import Capacity
 
 
 def plan_json(plan: Planned) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _quotas(quotas: Quotas) -> dict[str, Any]:
     }
 
 
-def _pair(pair: Throughput) -> dict[str, float | None]:
+def _pair(pair: Capacity) -> dict[str, float | None]:
     return {"write": pair.write, "read": pair.read}
 
 

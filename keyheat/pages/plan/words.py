@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from keyheat.model.resources import ON_DEMAND_START, Direction, Throughput
+from keyheat.model.resources import ON_DEMAND_START
 from keyheat.numbers import rate, span, whole
 from keyheat.plan.bill import Bill
 from keyheat.plan.expected import LONGEST_S
@@ -12,6 +12,7 @@ from keyheat.plan.given import Given, given_to
 from keyheat.plan.planned import Planned
 from keyheat.plan.quotas import provisioned_of
 from keyheat.plan.sent import HottestPartition
+from keyheat.words import Capacity, Direction
 
 UNITS = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
 
@@ -173,7 +174,7 @@ def _pair(write: float, read: float) -> str:
     return f"{whole(write)} and {whole(read)} provisioned" if write or read else "none are provisioned"
 
 
-def _both(pair: Throughput) -> str:
+def _both(pair: Capacity) -> str:
     return f"{whole(pair.write)} WCU/s and {whole(pair.read)} RCU/s"
 
 

@@ -9,9 +9,9 @@ from keyheat.numbers import UNITS, whole
 from keyheat.pages.charts.figures import Chart, Swatch, iso
 from keyheat.pages.moments import saying
 from keyheat.pages.run.load import Run
-from keyheat.pages.run.record import Resource
 from keyheat.pages.style import LIGHT
 from keyheat.runs.manifest import CapacityChange
+from keyheat.words import Resource
 
 WORDS = {
     "provisioned": "provisioned for",

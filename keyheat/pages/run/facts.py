@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from keyheat.evidence.facts import partition_ceiling
 from keyheat.pages.constraints import labels_of
 from keyheat.pages.run.load import Run
-from keyheat.pages.run.record import Record, Resource, rows_of
+from keyheat.pages.run.record import Record, rows_of
 from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.runs.formats import HotKey, Label
+from keyheat.words import WRITE, Resource
 
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
 Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
@@ -92,7 +93,7 @@ def verdict_resource(run: Run, record: Record) -> Resource:
             r: pc.sum(rows_of(record.seconds, r)["consumed"]).as_py() or 0 for r in record.resources()
         }
         return max(consumed, key=lambda resource: (resource.index is None, consumed[resource]))
-    return Resource(index, "write")
+    return Resource(index, WRITE)
 
 
 def _spans(run: Run, record: Record, labels: list[Label]) -> Spans:

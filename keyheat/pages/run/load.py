@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from keyheat import runfiles
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.labelling.endpoint import DIRECTIONS
 from keyheat.analysis.timeline import Timeline, timeline
 from keyheat.pages.run.latency import Latency, read_latency
 from keyheat.runfiles import FILES, FileProblem
@@ -18,6 +17,7 @@ from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.client import moved
 from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, Totals, read_keys, read_manifest
+from keyheat.words import Direction
 
 Content = TypeVar("Content")
 
@@ -74,7 +74,7 @@ class Run:
         if source is None or endpoint is None:
             return True
         indexes = bool(source.table.indexes)
-        return not any(endpoint.wrong_units(side, indexes=indexes) for side in DIRECTIONS)
+        return not any(endpoint.wrong_units(side, indexes=indexes) for side in Direction)
 
     @property
     def health(self) -> GeneratorHealth:

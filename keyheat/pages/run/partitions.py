@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from keyheat.pages.run.downsample import Floats
-from keyheat.pages.run.record import Resource
-from keyheat.runs.formats import Direction
+from keyheat.words import WRITES_FIRST, Direction, Resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,8 +34,7 @@ def resources_of(rows: pa.Table) -> list[Resource]:
     found = []
     for index in sorted(set(rows["index"].to_pylist()), key=lambda name: name or ""):
         mine = of_index(rows, index)
-        directions: tuple[Direction, ...] = ("write", "read")
-        for direction in directions:
+        for direction in WRITES_FIRST:
             if pc.sum(mine[f"{direction}_units"]).as_py() or pc.sum(mine[f"throttled_{direction}s"]).as_py():
                 found.append(Resource(index, direction))
     return found

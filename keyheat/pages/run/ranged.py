@@ -6,7 +6,7 @@ from typing import Any
 from keyheat.numbers import UNITS
 from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.run.record import Record
-from keyheat.runs.formats import Direction
+from keyheat.words import READ, WRITE
 
 
 def whole_of(charts: Sequence[Chart], record: Record) -> tuple[float, float]:
@@ -55,7 +55,7 @@ def _is_of_keys(chart: Chart) -> bool:
 
 def _heat(chart: Chart) -> dict[str, Any]:
     assert chart.sheet is not None
-    direction: Direction = "read" if chart.sheet.name.endswith("read") else "write"
+    direction = READ if chart.sheet.name.endswith("read") else WRITE
     return {
         "sheet": chart.id,
         "name": f"Hottest key, {direction}s",

@@ -7,41 +7,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from keyheat.analysis.words import whose
 from keyheat.pages.run.load import Run
 from keyheat.runs.client import seconds_summed, throttles_counted
-from keyheat.runs.formats import Direction, Evidence
+from keyheat.runs.formats import Evidence
+from keyheat.words import Resource
 
 Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """The table (`index` is None) or a global secondary index, in one direction."""
-
-    index: str | None
-    direction: Direction
-
-    @property
-    def label_name(self) -> str:
-        """What a diagnosis calls it."""
-        return self.index or "table"
-
-    @property
-    def title(self) -> str:
-        """What a person calls it: `table, writes`."""
-        return f"{self.place.removeprefix('the ')}, {self.direction}s"
-
-    @property
-    def slug(self) -> str:
-        """What a file about it is called: `table-write`, `index-by-country-read`."""
-        whose = "table" if self.index is None else f"index-{self.index}"
-        return f"{whose}-{self.direction}"
-
-    @property
-    def place(self) -> str:
-        """What a sentence calls it, without its direction: `the table`."""
-        return whose(self.index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

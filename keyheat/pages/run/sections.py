@@ -22,7 +22,7 @@ from keyheat.pages.run.failures import failure_table
 from keyheat.pages.run.load import Run
 from keyheat.pages.run.partitions import resources_of
 from keyheat.pages.run.reasons import reason_table
-from keyheat.pages.run.record import Record, Resource
+from keyheat.pages.run.record import Record
 from keyheat.pages.run.timeline import (
     by_client_minute,
     by_minute,
@@ -30,7 +30,7 @@ from keyheat.pages.run.timeline import (
     published_resources,
     table_facts,
 )
-from keyheat.runs.formats import Direction
+from keyheat.words import READ, WRITE, Direction, Resource
 
 MOST_RESOURCES = 42  # a table and twenty indexes, reads and writes
 EVERY = 10**9  # seconds: as fine as they are
@@ -148,7 +148,7 @@ def _keys(run: Run, facts: Facts) -> Section:
 
 
 def _other(direction: Direction) -> Direction:
-    return "read" if direction == "write" else "write"
+    return READ if direction == WRITE else WRITE
 
 
 def _partitions(run: Run, facts: Facts) -> Section:

@@ -3,7 +3,8 @@
 from keyheat.analysis.labelling.endpoint import SAYS
 from keyheat.numbers import UNITS, percent, rate, some, whole
 from keyheat.pages.run.facts import Facts
-from keyheat.runs.formats import Grade, Verdict
+from keyheat.runs.formats import Verdict
+from keyheat.words import Grade
 
 GRADES: dict[Grade, str] = {
     "reason": "DynamoDB said so",

@@ -10,10 +10,11 @@ from keyheat.evidence.settings import Steps
 from keyheat.pages.constraints import labelled_at, labels_of
 from keyheat.pages.run.downsample import MOST_POINTS, Floats, joined_up, mean_rates, width_for
 from keyheat.pages.run.load import Run
-from keyheat.pages.run.record import Record, Resource, rows_of
+from keyheat.pages.run.record import Record, rows_of
 from keyheat.pages.run.sheets import Sheet
 from keyheat.runs import metrics
-from keyheat.runs.formats import Capacity, Constraint, TableFacts
+from keyheat.runs.formats import TableFacts
+from keyheat.words import Capacity, Constraint, Resource
 
 MINUTE_S = 60
 MOST_ROWS = 360  # of a table in the page

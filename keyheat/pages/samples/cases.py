@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from keyheat.runs.formats import Constraint, Grade, Recommendation
+from keyheat.runs.formats import Recommendation
+from keyheat.words import Constraint, Grade
 
 HOT = "customer-42"
 

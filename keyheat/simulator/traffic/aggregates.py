@@ -5,7 +5,7 @@ from functools import partial
 from math import ceil
 
 from keyheat.model import limits
-from keyheat.model.resources import Cause, Direction
+from keyheat.model.resources import Cause
 from keyheat.model.units import read_units
 from keyheat.simulator.flow import Answer
 from keyheat.simulator.masses import Masses, even_masses
@@ -13,6 +13,7 @@ from keyheat.simulator.traffic.puts import put
 from keyheat.simulator.traffic.setting import Setting
 from keyheat.simulator.traffic.users import LoadTest, Request, Users, one_task
 from keyheat.simulator.traffic.written import Written
+from keyheat.words import Direction
 
 REPORTS, REPORT_WITHIN_S = 5, (2.0, 10.0)
 SEGMENTS = 4  # of a scan

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from keyheat.model.resources import Direction
 from keyheat.simulator.flow import Answer
 from keyheat.simulator.masses import Masses
 from keyheat.simulator.traffic.costs import replacing_units, write_sizes
@@ -10,6 +9,7 @@ from keyheat.simulator.traffic.puts import put
 from keyheat.simulator.traffic.setting import Setting
 from keyheat.simulator.traffic.users import LoadTest, Request, Users, one_task
 from keyheat.simulator.traffic.written import Written
+from keyheat.words import Direction
 
 
 def unique(setting: Setting) -> LoadTest:

@@ -15,7 +15,7 @@ from random import Random
 
 import numpy as np
 
-from keyheat.model.resources import Cause, Direction
+from keyheat.model.resources import Cause
 from keyheat.scenario.keys import shard_keys
 from keyheat.scenario.spec.sharding import ShardingSpec
 from keyheat.simulator.flow import Answer
@@ -26,6 +26,7 @@ from keyheat.simulator.traffic.reads import query
 from keyheat.simulator.traffic.setting import Setting, on_shards
 from keyheat.simulator.traffic.shards import on_random_shards
 from keyheat.simulator.traffic.users import LoadTest, Request, Task, Users
+from keyheat.words import Direction
 
 FOLLOWED = 50  # keys, the most used ones
 NEWEST = 25  # items of a read

@@ -1,6 +1,5 @@
 """Load tests of global indexes: entries that meet on one key, that prefixes spread, that counters move."""
 
-from keyheat.model.resources import Direction
 from keyheat.scenario.keys import Uniform, calculated_suffix, shard_key
 from keyheat.simulator.flow import IndexFlow
 from keyheat.simulator.masses import Masses, even_masses, masses_of, masses_of_shares
@@ -9,6 +8,7 @@ from keyheat.simulator.traffic.puts import put
 from keyheat.simulator.traffic.reads import query
 from keyheat.simulator.traffic.setting import Setting
 from keyheat.simulator.traffic.users import LoadTest, Request, Task, Users, one_task
+from keyheat.words import Direction
 
 LIMIT = 50
 ORDERS = 10_000  # of sequence_key

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from keyheat.model import limits
-from keyheat.model.resources import Direction
 from keyheat.simulator.flow import Answer, IndexFlow
 from keyheat.simulator.masses import Masses
 from keyheat.simulator.traffic.conditions import failing_put
@@ -13,6 +12,7 @@ from keyheat.simulator.traffic.puts import CHOSEN_BY_NOBODY, delete, entries, pu
 from keyheat.simulator.traffic.reads import get, query
 from keyheat.simulator.traffic.setting import Setting
 from keyheat.simulator.traffic.users import LoadTest, Request, Task, Users
+from keyheat.words import Direction
 
 PAGE_ITEMS = 25
 TRANSACTION_ITEMS = 4  # one is changed, one deleted, two are new

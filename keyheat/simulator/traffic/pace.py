@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import NamedTuple, Protocol
 
-from keyheat.model.resources import Direction
 from keyheat.scenario.shape import Shape
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.simulator.flow import Answer
 from keyheat.simulator.traffic.rates import asked, asked_of_users
 from keyheat.simulator.traffic.users import Task, Users, shares_of
+from keyheat.words import Direction
 
 LEAST_COST = 0.05
 """Arrivals that cost next to nothing do not come more than twenty times as often as the target's number."""

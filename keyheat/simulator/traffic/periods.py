@@ -1,9 +1,9 @@
 """A table for each period: writes go to the last one's for half of the run, and then to the new one's."""
 
-from keyheat.model.resources import Direction
 from keyheat.simulator.traffic.puts import put
 from keyheat.simulator.traffic.setting import Setting
 from keyheat.simulator.traffic.users import LoadTest, Request, Task, Users
+from keyheat.words import Direction
 
 
 def rolled_over(setting: Setting) -> LoadTest:

@@ -5,7 +5,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from keyheat.model.resources import Direction
 from keyheat.scenario.sizes import FixedSize
 from keyheat.scenario.spec.table import IndexSpec
 from keyheat.simulator.flow import Answer, IndexFlow
@@ -14,6 +13,7 @@ from keyheat.simulator.traffic.costs import Sizes, entry_units, put_units, write
 from keyheat.simulator.traffic.setting import Setting
 from keyheat.simulator.traffic.users import LoadTest, Request, one_task
 from keyheat.simulator.traffic.written import Written
+from keyheat.words import Direction
 
 INDEXED_VALUES: Final = 1_000  # of an attribute that only an index is keyed by, where no load test chooses it
 CHOSEN_BY_NOBODY: Final[Mapping[str, Masses]] = MappingProxyType({})

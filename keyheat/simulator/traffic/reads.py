@@ -1,12 +1,12 @@
 """Reads: queries of collections, from all of their shards, and of single items."""
 
-from keyheat.model.resources import Direction
 from keyheat.simulator.flow import Answer
 from keyheat.simulator.masses import Masses
 from keyheat.simulator.traffic.costs import QueryCost, read_sizes
 from keyheat.simulator.traffic.setting import Setting
 from keyheat.simulator.traffic.users import Request
 from keyheat.simulator.traffic.written import Written
+from keyheat.words import Direction
 
 
 def query(

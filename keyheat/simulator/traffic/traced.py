@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from keyheat.model.resources import Direction
 from keyheat.model.units import read_units, write_units
 from keyheat.scenario.trace import Row, read_trace
 from keyheat.simulator.flow import Answer, Flow, IndexFlow
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.traffic.puts import CHOSEN_BY_NOBODY, entries
 from keyheat.simulator.traffic.setting import Setting
+from keyheat.words import Direction
 
 PAGE_ITEMS = 25  # of a query
 READS = ("GetItem", "Query")

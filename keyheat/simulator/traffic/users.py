@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from keyheat.model.resources import Direction
 from keyheat.simulator.flow import Answer, IndexFlow
 from keyheat.simulator.masses import Masses
 from keyheat.simulator.traffic.costs import Sizes
+from keyheat.words import Direction
 
 
 def nobody(_answer: Answer) -> None:

@@ -17,9 +17,10 @@ import psutil
 import pytest
 import zmq
 
-from keyheat.load.guard.kill_switch import INTERRUPTED, KillSwitch, tell_to_quit
+from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.guard.running import MASTER_SILENT_S, watch_master
 from keyheat.load.guard.signals import PASSED_ON
+from keyheat.words import INTERRUPTED
 from tests.outside import PATIENCE_S
 
 CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, PASSED_ON)

@@ -5,8 +5,8 @@ from typing import Final
 
 from keyheat.analysis.advising.advised import OF_UNITS, on_demand, with_units
 from keyheat.analysis.advising.remedies.remedy import Asked, Outcome, by_hand, raw_of, remedied
-from keyheat.analysis.words import whose
 from keyheat.numbers import span, units
+from keyheat.words import whose
 
 SCALES_AFTER_S: Final = 600.0
 """A load that is shorter has ended before auto scaling has changed anything: two minutes above the target, an

@@ -10,6 +10,7 @@ from keyheat.analysis.advising.remedies.reads import cached, copied
 from keyheat.analysis.advising.remedies.remedy import Asked, ByHand, Outcome, Remedy
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, ScenarioError
+from keyheat.words import WRITE
 
 PREFERRED: Final = (
     "shard_writes", "shard_date_key", "change_index_key", "raise_minimum", "raise_capacity",
@@ -89,7 +90,7 @@ def _asked(
         advice=advice,
         scenario=scenario,
         resource=advice.resource or verdict.resource or "table",
-        direction=advice.direction or verdict.direction or "write",
+        direction=advice.direction or verdict.direction or WRITE,
         simulated=simulated,
         target=target,
     )

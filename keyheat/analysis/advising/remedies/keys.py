@@ -5,13 +5,12 @@ from math import ceil
 from typing import Any, Final
 
 from keyheat.analysis.advising.remedies.remedy import Asked, Outcome, Remedy, by_hand, raw_of, remedied
-from keyheat.analysis.words import whose
-from keyheat.model.resources import Direction
 from keyheat.numbers import some
 from keyheat.plan.expected import expected
 from keyheat.plan.sent import Side
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.spread import ASKS_FOR_SHARDS
+from keyheat.words import Direction, whose
 
 SHARDED_TWINS: Final = {
     "audit_log": "audit_log_random",

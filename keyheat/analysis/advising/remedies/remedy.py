@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from keyheat.analysis.words import title_of
-from keyheat.runs.formats import Direction, Recommendation
+from keyheat.runs.formats import Recommendation
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.words import Direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,93 @@
+"""The words that every room shares, each said once: direction, constraint, grade, resource, exit codes."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, ClassVar, Final, Literal
+
+from annotated_types import Ge
+
+DONE, BROKEN, WRONG_USE, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+"""Exit codes: all is well; a threshold broken or the load stopped; wrong use or bad input, nothing started;
+the run says nothing, or evidence is missing; refused for safety; stopped by a signal."""
+
+
+class Direction(StrEnum):
+    """Reads and writes throttle independently of each other."""
+
+    READ = "read"
+    WRITE = "write"
+
+    @property
+    def unit(self) -> str:
+        """The capacity unit: RCU or WCU."""
+        return "RCU" if self is Direction.READ else "WCU"
+
+
+DirectionName = Literal["read", "write"]
+"""A direction as a load test and a file spell it."""
+
+READ, WRITE = Direction
+WRITES_FIRST: Final = (WRITE, READ)
+"""Both directions as they are shown: what is written costs more, and throttles sooner."""
+
+KnownConstraint = Literal["partition", "table", "max_on_demand", "account"]
+"""A limit of DynamoDB's that a request can run into."""
+
+Constraint = Literal[KnownConstraint, "undetermined", "none"]
+"""What a label says: a limit, one that the evidence does not tell, or none."""
+
+Grade = Literal["reason", "cause_metric", "inferred", "none"]
+"""How a constraint is known, the surest first."""
+
+TABLE: Final = "table"
+"""What labels call the table itself; an index goes by its name."""
+
+UnitsPerS = Annotated[float, Ge(0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """A read and a write rate in units per second; None where there is none or it is not known."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}  # of one read from a file
+
+    read: UnitsPerS | None = None
+    write: UnitsPerS | None = None
+
+    def of(self, direction: Direction) -> float | None:
+        """The rate of one direction."""
+        return self.read if direction == READ else self.write
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """The table (`index` is None) or a global secondary index, in one direction: what a limit belongs to."""
+
+    index: str | None
+    direction: Direction
+
+    @property
+    def label_name(self) -> str:
+        """What a diagnosis calls it."""
+        return self.index or TABLE
+
+    @property
+    def title(self) -> str:
+        """What a person calls it: `table, writes`."""
+        return f"{self.place.removeprefix('the ')}, {self.direction}s"
+
+    @property
+    def slug(self) -> str:
+        """What a file about it is called: `table-write`, `index-by-country-read`."""
+        owner = TABLE if self.index is None else f"index-{self.index}"
+        return f"{owner}-{self.direction}"
+
+    @property
+    def place(self) -> str:
+        """What a sentence calls it, without its direction: `the table`."""
+        return whose(self.index)
+
+
+def whose(resource: str | None) -> str:
+    """A resource in a sentence: `the table`, or `index by_country`."""
+    return "the table" if resource in (None, TABLE) else f"index {resource}"
