@@ -15,6 +15,7 @@ import click
 
 from keyheat.cli.codes import DONE, INTERRUPTED, INVALID, WRONG_USE
 from keyheat.cli.menu import Menu, Verbs
+from keyheat.extras import sentence
 from keyheat.terminal.console import err
 
 MENU: Menu = {
@@ -57,10 +58,17 @@ MENU: Menu = {
     },
 }
 
+NEEDS = {
+    **dict.fromkeys(("demo", "run", "sweep"), ("load", "report")),
+    **dict.fromkeys(("simulate", "report", "export", "compare", "runs", "serve", "fix"), ("report",)),
+    "regress": ("regress", "report"),
+}
+"""The extras without which a verb could not end, which is said before it begins."""
+
 cli = Verbs(
     MENU,
+    NEEDS,
     help="Load a DynamoDB table, label every throttle, show it: is it the partition or the table?",
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(version("keyheat"), prog_name="keyheat")(cli)
 
@@ -73,6 +81,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _show(error)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; what was written is kept", INTERRUPTED)
+    except ImportError as error:
+        if (said := sentence(error)) is None:
+            raise
+        return _complain(said, WRONG_USE)
     except Exception as error:
         code = _code_of(error)
         if code is None:

@@ -11,7 +11,7 @@ from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.analysis.words import sentence
 from keyheat.cli.codes import INTERRUPTED
 from keyheat.cli.making import NOT_STARTED, How, make_run
-from keyheat.load.guard.signals import heard, let_go
+from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.run.jobs import REPORT, Job, made
 from keyheat.regression.made import Made, run_made
 from keyheat.regression.outcome import RunMade
@@ -101,11 +101,11 @@ def terminated_as_interrupted() -> Iterator[None]:
     """SIGTERM, which schedulers send when time is over, and a closed terminal end it as Ctrl-C does."""
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:
+        if number == HUNG_UP:
             let_go()
         raise KeyboardInterrupt
 
-    ends = filter(heard, (signal.SIGTERM, signal.SIGHUP))
+    ends = filter(heard, (signal.SIGTERM, HUNG_UP))
     before = {number: signal.signal(number, interrupt) for number in ends}
     try:
         yield

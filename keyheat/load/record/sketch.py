@@ -127,9 +127,7 @@ class Sketch:
     def _top(self, by: Counts, k: int) -> list[HotKey]:
         units, throttles, consumed = self._all()
         return [
-            HotKey(
-                name, self.units.weight(name), int(self.throttles.weight(name)), self.consumed.weight(name)
-            )
+            HotKey(name, units.weight(name), int(throttles.weight(name)), consumed.weight(name))
             for name in by.top(k)
         ]
 
