@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keyheat.analysis.measures.measured import Measured, Traffic, measure
-from keyheat.numbers import NOTHING, UNITS, measured, milliseconds, percent, rate, span, whole
+from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, span, whole
 from keyheat.pages.run import counted
 from keyheat.pages.run.latency import TABLE_PERCENTILES, Latency
 from keyheat.pages.run.load import Run
@@ -174,11 +174,6 @@ def _costs(columns: Sequence[Column]) -> tuple[Row, ...]:
             ("Shards per key, in the scenario", lambda one: whole(one.shards) if sharded else NOTHING),
         ],
     )
-
-
-def dollars(amount: float | None) -> str:
-    """Dollars in three digits: $0.625, $12.3."""
-    return NOTHING if amount is None else f"${measured(amount)}"
 
 
 def _counted(columns: Sequence[Column]) -> tuple[Row, ...]:
