@@ -52,6 +52,7 @@ MENU: Menu = {
         "sweep-orphans": ("tables", "delete tables that runs left behind and whose time is over"),
     },
     "About Keyheat": {
+        "loadtests": ("loadtests", "the load tests that are shipped; copies one to edit"),
         "accuracy": ("accuracy", "how right the labels are, on random tables"),
         "schema": ("show", "the JSON Schema of a scenario's or a suite's file, for editors"),
         "completion": ("completion", "completion with the tab key, for bash, zsh and fish"),
