@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GROUND = {
-    "addresses", "answer_size", "bounded", "checked", "claims", "hosts", "masking", "numbers", "runfiles",
-    "shipped",
+    "addresses", "answer_size", "bounded", "checked", "claims", "extras", "hosts", "masking", "numbers",
+    "runfiles", "shipped",
 }  # fmt: skip
 """Modules of `keyheat` itself: what every room stands on."""
 MAY_IMPORT = {

@@ -63,7 +63,8 @@ def loadtests(context: click.Context, as_json: bool) -> int:
 @loadtests.command()
 @click.argument("name")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("."))
-def copy(name: str, folder: Path) -> int:
+@click.option("--json", "as_json", is_flag=True, help="the copies as JSON")
+def copy(name: str, folder: Path, as_json: bool) -> int:
     """Copy the load test NAME and its scenarios into FOLDER (here), to be edited. Replaces nothing."""
     copies = _copies(_named(name))
     if there := [str(folder / file) for file in copies if (folder / file).exists()]:
@@ -71,7 +72,10 @@ def copy(name: str, folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in copies.items():
         (folder / file).write_text(text, encoding="utf-8")
-        out.print(str(folder / file), markup=False, highlight=False)
+        if not as_json:
+            out.print(str(folder / file), markup=False, highlight=False)
+    if as_json:
+        print_json([str(folder / file) for file in copies])
     return DONE
 
 
