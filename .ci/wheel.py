@@ -2,7 +2,8 @@
 
     python .ci/wheel.py dist
 
-Each is made with `pip install WHEEL[extras]`; what it takes is printed, and held against its bound. Runs on every system that has Python, wherever it is started. Exit code 1: something did not work.
+Each is made with `pip install WHEEL[extras]`; what it takes is printed, and held against its bound. Runs on
+every system that has Python, wherever it is started. Exit code 1: something did not work.
 """
 
 import argparse

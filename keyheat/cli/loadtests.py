@@ -15,7 +15,7 @@ from keyheat.shipped import shipped
 from keyheat.terminal.console import out, print_json
 
 TRACE = re.compile(r'^trace = "([^"]+)"', re.MULTILINE)
-LOADTEST = re.compile(r'^loadtest = "([^"]+)"$', re.MULTILINE)
+LOADTEST = re.compile(r'^loadtest = "([^"]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
