@@ -85,11 +85,12 @@ def test_hot():
 def test_local(dynamodb_local):
     client = boto3.client("dynamodb")
     client.create_table(
-        TableName="t", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        TableName="orders", BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
     )
-    client.get_waiter("table_exists").wait(TableName="t")
-    client.put_item(TableName="t", Item={"pk": {"S": "a"}})
+    client.get_waiter("table_exists").wait(TableName="orders", WaiterConfig={"Delay": 1})
+    client.put_item(TableName="orders", Item={"pk": {"S": "a"}})
     assert dynamodb_local.requests()["PutItem"] == 1
 """
 
