@@ -193,7 +193,7 @@ def _watch_signals(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> Non
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's, where it is installed: it has none for Windows. None: Python's own, which is half as fast."""
+    """uvloop's, where it is installed: it has none for Windows. None: Python's own, which is slower."""
     try:
         import uvloop
     except ImportError:
