@@ -67,7 +67,9 @@ def built(folder: Path) -> Path:
                 shutil.copy(ROOT / name, Path(place) / name)
         making = "import sys; from setuptools.build_meta import build_sdist as make; make(sys.argv[1])"
         folder.mkdir(parents=True)
-        run([sys.executable, "-c", making, folder], place)
+        subprocess.run(
+            [sys.executable, "-c", making, folder], cwd=place, check=True, stdout=subprocess.DEVNULL
+        )
     (sdist,) = folder.glob("*.tar.gz")
     pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, sdist)
     (wheel,) = folder.glob("*.whl")
