@@ -14,6 +14,7 @@ from io import StringIO
 import click
 
 from keyheat.cli.menu import Menu, Verbs
+from keyheat.extras import sentence
 from keyheat.masking import masked, speak_plainly
 from keyheat.terminal.console import err, speak_json
 from keyheat.words import DONE, INTERRUPTED, INVALID, WRONG_USE
@@ -52,16 +53,24 @@ MENU: Menu = {
         "sweep-orphans": ("tidying", "delete tables that runs left behind and whose time is over"),
     },
     "About Keyheat": {
+        "loadtests": ("loadtests", "the load tests that are shipped; copies one to edit"),
         "accuracy": ("about", "how right the labels are, on random tables"),
         "schema": ("about", "the JSON Schema of a scenario's or a suite's file, for editors"),
         "completion": ("about", "completion with the tab key, for bash, zsh and fish"),
     },
 }
 
+NEEDS = {
+    **dict.fromkeys(("demo", "run", "sweep"), ("load", "report")),
+    **dict.fromkeys(("simulate", "report", "export", "compare", "runs", "serve", "fix"), ("report",)),
+    "regress": ("regress", "report"),
+}
+"""The extras without which a verb could not end, which is said before it begins."""
+
 cli = Verbs(
     MENU,
+    NEEDS,
     help="Load a DynamoDB table, label every throttle, show it: is it the partition or the table?",
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(version("keyheat"), prog_name="keyheat")(cli)
 
@@ -76,6 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _show(error)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; what was written is kept", INTERRUPTED)
+    except ImportError as error:
+        if (said := sentence(error)) is None:
+            raise
+        return _complain(said, WRONG_USE)
     except Exception as error:
         code = _code_of(error)
         if code is None:

@@ -15,7 +15,7 @@ from keyheat.analysis.words import sentence
 from keyheat.cli.guards import Guards, agreed, on_existing, target_of
 from keyheat.cli.options import series_place
 from keyheat.cli.run import NOT_STARTED, How, make_run
-from keyheat.load.guard.signals import heard, let_go
+from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.machine import machine
 from keyheat.load.run.jobs import REPORT, Job, made
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, refusal, scenarios_of
@@ -265,11 +265,11 @@ def terminated_as_interrupted() -> Iterator[None]:
     """SIGTERM, which schedulers send when time is over, and a closed terminal end it as Ctrl-C does."""
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:
+        if number == HUNG_UP:
             let_go()
         raise KeyboardInterrupt
 
-    ends = filter(heard, (signal.SIGTERM, signal.SIGHUP))
+    ends = filter(heard, (signal.SIGTERM, HUNG_UP))
     before = {number: signal.signal(number, interrupt) for number in ends}
     try:
         yield

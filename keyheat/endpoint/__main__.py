@@ -8,14 +8,14 @@ import asyncio
 import errno
 import logging
 import os
-import resource
 import signal
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import click
-import uvloop
 
 from keyheat.addresses import on_this_machine
 from keyheat.endpoint.items.data import DATA
@@ -62,7 +62,8 @@ def serve(options: Options) -> int:
         )
     _raise_open_files(options.max_connections)
     try:
-        return uvloop.run(_serve(options))
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(_serve(options))
     except OSError as error:
         print(_why_not_listening(error, options), file=sys.stderr)
         return WRONG_USE
@@ -71,8 +72,7 @@ def serve(options: Options) -> int:
 async def _serve(options: Options) -> int:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told_to_stop.set)
+    _watch_signals(loop, told_to_stop)
     if options.exit_with_stdin:
         _watch_stdin(loop, told_to_stop)
     housekeeping = Housekeeping()
@@ -118,7 +118,35 @@ def _watch_stdin(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
             loop.remove_reader(0)
             ended.set()
 
-    loop.add_reader(0, read)
+    def read_on() -> None:
+        while os.read(0, 4096):
+            pass
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(ended.set)
+
+    try:
+        loop.add_reader(0, read)
+    except NotImplementedError:  # Windows' loop reads no pipe that it did not open
+        threading.Thread(target=read_on, daemon=True).start()
+
+
+def _watch_signals(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+    """Set `ended` on Ctrl-C and on SIGTERM."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, ended.set)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(ended.set))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's, where it is installed: it has none for Windows. None: Python's own, which is slower."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
 
 
 def _in_url(host: str) -> str:
@@ -126,7 +154,11 @@ def _in_url(host: str) -> str:
 
 
 def _raise_open_files(connections: int) -> None:
-    """Let the process hold so many sockets, as far as the system permits."""
+    """Let the process hold so many sockets, as far as the system permits. Windows counts none."""
+    if sys.platform == "win32":
+        return
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + 64
     if soft != resource.RLIM_INFINITY and soft < wanted:

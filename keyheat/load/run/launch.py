@@ -16,7 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Final, Self
 
-from keyheat.load.guard.signals import PASSED_ON, heard, let_go
+from keyheat.extras import require
+from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, heard, let_go
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import ROOT, shipped
 from keyheat.words import INTERRUPTED
@@ -115,6 +116,7 @@ def launch(command_line: list[str], watch: Callable[[Progress], None]) -> Launch
 
     Signals that we get are passed on to the child, which keeps its files; we wait for it either way.
     """
+    require("load")
     run_id = None
     with tempfile.TemporaryFile("w+", encoding=ENCODING, errors="replace") as beside, _Passing() as passing:
         environment = {**os.environ, "PYTHONIOENCODING": ENCODING}
@@ -156,7 +158,7 @@ class _Passing:
 
     def __enter__(self) -> Self:
         # A shell has what it starts with `&` ignore SIGINT, too; who sends it to us alone means it.
-        for number in (signal.SIGINT, *filter(heard, (signal.SIGTERM, signal.SIGHUP))):
+        for number in (signal.SIGINT, *filter(heard, (signal.SIGTERM, HUNG_UP))):
             self._before[number] = signal.signal(number, self._take)
         return self
 
@@ -171,7 +173,7 @@ class _Passing:
             self._pass_on(number)
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:
+        if number == HUNG_UP:
             let_go()
         self.came.append(signal.Signals(number))
         if self._child is not None:

@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from signal import SIGHUP, SIGINT
+from signal import SIGINT
 from typing import Any
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
@@ -23,7 +23,7 @@ from keyheat.load.existing.needs import unsuited
 from keyheat.load.guard.before import consented
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.guard.running import caps_of
-from keyheat.load.guard.signals import heard
+from keyheat.load.guard.signals import HUNG_UP, heard
 from keyheat.load.guard.spending import Spending
 from keyheat.load.probe.before import with_endpoint
 from keyheat.load.run.flags import add_options
@@ -87,7 +87,7 @@ def _worker_side(environment: Any, runner: Any) -> None:
     worker, main = Worker(environment), getcurrent()
     forked = environment.parsed_options.processes  # Ctrl-C reaches our master too, and it halts us
     # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
-    for number in filter(heard, (SIGINT, SIGHUP)):
+    for number in filter(heard, (SIGINT, HUNG_UP)):
         signal_handler(number, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
     environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
     environment.events.test_stopping.add_listener(_send_no_more)
