@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import get_args
 
-from keyheat.analysis.labelling.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
+from keyheat.analysis.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
 from keyheat.analysis.words import whose
 from keyheat.pages.run.record import Resource
 from keyheat.runs.formats import Constraint, Diagnosis, Label

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.diagnosis import analyze_evidence
-from keyheat.analysis.labelling.rules import RULES
+from keyheat.analysis.rules import RULES
 from keyheat.pages.charts import labels as label_chart
 from keyheat.pages.run.rules import EXAMPLES, LEANING, families, rules_page
 from keyheat.runs.formats import Label, Verdict

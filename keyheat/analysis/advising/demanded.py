@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from keyheat.analysis.advising.demand import refused
-from keyheat.analysis.labelling.heat import Heat
+from keyheat.analysis.heat import Heat
 from keyheat.analysis.timeline import Timeline, Track
 from keyheat.model import resources
 from keyheat.runs.formats import Direction

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from keyheat import runfiles
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.labelling.endpoint import DIRECTIONS
+from keyheat.analysis.endpoint import DIRECTIONS
 from keyheat.analysis.timeline import Timeline, timeline
 from keyheat.pages.run.latency import Latency, read_latency
 from keyheat.runfiles import FILES, FileProblem

@@ -13,8 +13,7 @@ from typing import Final
 
 from rich.console import Console
 
-from keyheat.analysis.labelling.rule import Rule
-from keyheat.analysis.labelling.rules import RULES
+from keyheat.analysis.rules import RULES, Rule
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.pages.run.load import load_evidence
 from keyheat.pages.run.sentences import GRADE_MEANINGS

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.labelling.opinions import Opinion, opinion_of, undecided
-from keyheat.analysis.labelling.provisioned import LONG
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import Timeline, Track
 from keyheat.evidence.facts import QUOTAS, partition_ceiling
 from keyheat.model import limits
 from keyheat.numbers import span, units, whole
+
+from .minutes import LONG
+from .opinion import Opinion, opinion_of, undecided
 
 BURSTY: Final = 0.2  # of a limit: with less on average, bursts that reached it would have to be very short
 

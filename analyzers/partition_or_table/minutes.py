@@ -18,14 +18,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.labelling.burst import Bank
-from keyheat.analysis.labelling.held import LOWER, exact, lowered, of_whole_partitions
-from keyheat.analysis.labelling.opinions import Opinion, opinion_of, undecided
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import Track
 from keyheat.evidence.settings import Steps
 from keyheat.model import limits
 from keyheat.numbers import of_provisioned, span, units, whole
+
+from .burst import LOWER, Bank, exact, lowered, of_whole_partitions
+from .opinion import Opinion, opinion_of, undecided
 
 FEW: Final = 0.9  # of the units that one partition serves in a second: fewer can hardly have emptied one
 AS_BEFORE: Final = 1.1  # times what was served before: so little more is the same load

@@ -1,15 +1,82 @@
 """Every rule that a label can rest on: when it fires, what it rests on, what it means, and what helps.
 
-The ids are stable: a label names the rule that decided it, and docs and reports go by them.
-How sure a rule is was measured, and stands in configs/thresholds.toml.
+The ids are stable: a label names the rule that decided it, and docs and reports go by them. Which rule is
+right of a moment is decided in `analyzers/partition_or_table`; how sure each is was measured, and stands in
+configs/thresholds.toml.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from keyheat.analysis.labelling.rule import CAUSES, LIMITS_SET, MINUTES, REASONS, SECONDS, Rule, a_rule
-from keyheat.runs.formats import Constraint
+from keyheat.runs.formats import Constraint, Grade
+
+NOT_GROWN: Final = "on-demand-not-grown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule, in words that end in full stops."""
+
+    id: str
+    constraint: Constraint
+    grade: Grade
+    trigger: str  # when it fires
+    evidence: str  # what it rests on
+    meaning: str
+    mitigation: str  # what helps now
+    cure: str  # what lasts
+
+
+REASONS = "The `ThrottlingReasons` of the exceptions that the client got, counted."
+CAUSES = "The sum of the cause-specific CloudWatch metric, by minute."
+SECONDS = "The client's seconds, where they hold most of what CloudWatch says was consumed."
+MINUTES = "CloudWatch's minutes: consumed units, provisioned units, throttle events."
+LIMITS_SET = "Consumed units, the maximum that is set, and the account's quota."
+
+PARTITION = "One key range is at its ceiling, while the resource as a whole may have room."
+TABLE = "The throughput provisioned for the whole table, or for the whole index, is used up."
+MAXIMUM = "The maximum that the owner set for on-demand requests is reached."
+QUOTA = "What the account allows one table with its indexes is used up."
+
+RETRY = "Retry with jitter, or queue."
+SPREAD = "Spread the keys: shard the hot one, or choose a key with more values. More capacity does not help."
+RAISE = "Raise the provisioned capacity."
+SCALE = "Auto scaling with a lower target or a higher minimum, or on-demand mode."
+RAISE_MAXIMUM = "Raise or remove the maximum."
+RAISE_QUOTA = "Ask for a higher quota, or spread the load over more tables."
+COLLECT = "Collect the evidence that the label asks for."
+WITH_REASONS = "Keep the `ThrottlingReasons` of exceptions, or collect the cause-specific metrics."
+
+_HELP: Final[dict[Constraint, tuple[str, str, str]]] = {
+    "partition": (PARTITION, RETRY, SPREAD),
+    "table": (TABLE, RAISE, SCALE),
+    "max_on_demand": (MAXIMUM, RETRY, RAISE_MAXIMUM),
+    "account": (QUOTA, RETRY, RAISE_QUOTA),
+    "undetermined": (
+        "There were throttles, and the evidence does not decide why.", COLLECT, WITH_REASONS,
+    ),
+}  # fmt: skip
+
+
+def a_rule(
+    id: str, constraint: Constraint, grade: Grade, trigger: str, evidence: str, *, meaning: str = "",
+    mitigation: str = "", cure: str = "",
+) -> Rule:  # fmt: skip
+    """A rule with the help for its constraint, where it has no words of its own."""
+    usual = _HELP[constraint]
+    return Rule(
+        id=id,
+        constraint=constraint,
+        grade=grade,
+        trigger=trigger,
+        evidence=evidence,
+        meaning=meaning or usual[0],
+        mitigation=mitigation or usual[1],
+        cure=cure or usual[2],
+    )
+
 
 _BY_CAUSE: Final[tuple[tuple[str, Constraint, str, str], ...]] = (
     ("key-range", "partition", "KeyRangeThroughputExceeded", "KeyRangeThroughputThrottleEvents"),
@@ -163,7 +230,7 @@ _ON_DEMAND: Final = (
         "Throttled below the quota on average, where a short burst may have reached it.", LIMITS_SET,
     ),
     a_rule(
-        "on-demand-not-grown", "partition", "inferred",
+        NOT_GROWN, "partition", "inferred",
         "A `partition` label of an on-demand table at 70 % or more of its warm throughput, no key near a "
         "partition's ceiling.", "Warm throughput, and the hottest keys.",
         meaning="The keys are even, and all partitions together are too few: the table has not grown yet.",
@@ -258,7 +325,7 @@ def _all() -> Iterator[Rule]:
     inferred = (
         *_BY_SECONDS,
         *_BY_MINUTES,
-        *(rule for rule in _ON_DEMAND if rule.id != "on-demand-not-grown"),
+        *(rule for rule in _ON_DEMAND if rule.id != NOT_GROWN),
     )
     yield from _stated()
     yield from (*_BY_SECONDS, *_BY_MINUTES, *_ON_DEMAND, *_STORIES, *_LACKING)
@@ -268,7 +335,5 @@ def _all() -> Iterator[Rule]:
 RULES: Final[Mapping[str, Rule]] = MappingProxyType({rule.id: rule for rule in _all()})
 """Every rule by its id, better grades first."""
 
-MEASURED: Final = tuple(
-    rule.id for rule in (*_BY_SECONDS, *_BY_MINUTES, *_ON_DEMAND) if rule.id != "on-demand-not-grown"
-)
+MEASURED: Final = tuple(rule.id for rule in (*_BY_SECONDS, *_BY_MINUTES, *_ON_DEMAND) if rule.id != NOT_GROWN)
 """The rules whose confidence is measured one by one."""

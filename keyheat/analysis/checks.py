@@ -4,18 +4,22 @@ But a simulated run has no latencies and no items, and an endpoint without a cap
 what only those can tell is left undecided.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from keyheat.analysis.labelling.endpoint import SAYS
-from keyheat.analysis.labelling.reads import wrong_reads
-from keyheat.numbers import exact_percent
+from keyheat.analysis.endpoint import SAYS
+from keyheat.numbers import exact_percent, some
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, ThresholdResult, Verdict
 from keyheat.scenario.scenario import ThresholdsSpec
 
 SIMULATION: Final = "a simulation cannot measure it"
 NO_MODEL: Final = "this endpoint was not seen to throttle"
+WRONG: Final = {
+    "reads.missing": ("item was not found", "items were not found"),
+    "reads.duplicate": ("was found twice", "were found twice"),
+    "reads.misordered": ("came out of order", "came out of order"),
+}
 
 
 def check(
@@ -88,3 +92,30 @@ def _at_most(
         broken=decided and (measured is None or measured > allowed),
         decided=decided,
     )
+
+
+def wrong_reads(client: ClientFiles | None) -> int | None:
+    """Missing, duplicate and misordered items of all checked reads; None where no read was checked."""
+    counted = _counted(client)
+    if not counted.get("reads.checked"):
+        return None
+    return sum(round(counted.get(name, 0)) for name in WRONG)
+
+
+def with_reads(made: Verdict, client: ClientFiles | None) -> Verdict:
+    """The verdict, which begins with what was wrong about reads, if anything was."""
+    if not wrong_reads(client):
+        return made
+    counted = _counted(client)
+    found = [
+        f"{number:,} {one if number == 1 else several}"
+        for name, (one, several) in WRONG.items()
+        if (number := round(counted.get(name, 0)))
+    ]
+    checked = some(round(counted["reads.checked"]), "checked read")
+    said = f"Reads were wrong: of what {checked} should have got, {', '.join(found)}."
+    return made.model_copy(update={"because": (said, *made.because)})
+
+
+def _counted(client: ClientFiles | None) -> Mapping[str, float]:
+    return client.manifest.counted if client and client.manifest else {}

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.labelling.candidates import Candidate
-from keyheat.analysis.labelling.inferred import Inference
-from keyheat.analysis.labelling.spans import Span
 from keyheat.analysis.timeline import Track
 from keyheat.analysis.words import LIMITS
 from keyheat.numbers import some
 from keyheat.runs import metrics
 from keyheat.runs.formats import Constraint
+
+from .consumption import Consumption
+from .ladder import Candidate
+from .opinion import Span
 
 NOTABLE: Final = 0.2  # share of CloudWatch's counts from which another cause is worth a word
 
@@ -48,14 +49,14 @@ class Others:
         return place > 0 and spans[place - 1].overlaps(span.start_s, span.end_s)
 
 
-def weigh(candidate: Candidate, others: Others, inference: Inference) -> Weight:
+def weigh(candidate: Candidate, others: Others, consumption: Consumption) -> Weight:
     """Confidence and reasons of a candidate; `others` are those of the same track."""
     if candidate.opinion is not None:
         return Weight(candidate.opinion.confidence, (candidate.opinion.because,))
-    confidence = inference.numbers.confidence
+    confidence = consumption.numbers.confidence
     start = confidence.reason if candidate.grade == "reason" else confidence.cause_metric
-    heard = [_against_metrics(candidate, others, inference), _against_inference(candidate, inference)]
-    heard.append(_without_reason(candidate, inference))
+    heard = [_against_metrics(candidate, others, consumption), _against_inference(candidate, consumption)]
+    heard.append(_without_reason(candidate, consumption))
     for factor, _ in heard:
         start = min(start * factor, confidence.reason_confirmed)
     return Weight(start, tuple(because for _, because in heard if because))
@@ -66,9 +67,9 @@ def cells_of(candidate: Candidate, track: Track) -> range:
     return range(track.cell_of(candidate.span.start_s), candidate.span.end_s, track.step_s)
 
 
-def _against_metrics(candidate: Candidate, others: Others, inference: Inference) -> tuple[float, str]:
+def _against_metrics(candidate: Candidate, others: Others, consumption: Consumption) -> tuple[float, str]:
     """What the cause-specific metrics say of a span whose reasons the client saw."""
-    track, confidence = inference.track, inference.numbers.confidence
+    track, confidence = consumption.track, consumption.numbers.confidence
     if candidate.grade != "reason" or not track.causes:
         return 1.0, ""
     cells = cells_of(candidate, track)
@@ -90,26 +91,26 @@ def _against_metrics(candidate: Candidate, others: Others, inference: Inference)
     return (confidence.reason_confirmed / confidence.reason if own else 1.0), said
 
 
-def _against_inference(candidate: Candidate, inference: Inference) -> tuple[float, str]:
+def _against_inference(candidate: Candidate, consumption: Consumption) -> tuple[float, str]:
     """What consumption alone would have said of the heaviest cell of the span."""
-    track = inference.track
+    track = consumption.track
     cells = cells_of(candidate, track)
-    heaviest = max(cells, key=lambda cell: _throttles(inference, cell))
+    heaviest = max(cells, key=lambda cell: _throttles(consumption, cell))
     span = candidate.span
-    opinion = inference.opinion(heaviest, span.start_s, span.end_s)
+    opinion = consumption.opinion(heaviest, span.start_s, span.end_s)
     if opinion.constraint == "undetermined":
         return 1.0, ""
     if opinion.constraint == candidate.constraint:
         return 1.0, f"Consumption points the same way. {opinion.because}"
-    factor = inference.numbers.confidence.inferred_conflict
+    factor = consumption.numbers.confidence.inferred_conflict
     return factor, f"Conflict: consumption alone suggests {LIMITS[opinion.constraint]}. {opinion.because}"
 
 
-def _without_reason(candidate: Candidate, inference: Inference) -> tuple[float, str]:
+def _without_reason(candidate: Candidate, consumption: Consumption) -> tuple[float, str]:
     """Throttles within a span of reasons that came without one, as those of partly refused batches do."""
     if candidate.grade != "reason":
         return 1.0, ""
-    span, reasons = candidate.span, inference.track.reasons
+    span, reasons = candidate.span, consumption.track.reasons
     bare = sum(
         count
         for second in range(span.start_s, span.end_s)
@@ -119,14 +120,14 @@ def _without_reason(candidate: Candidate, inference: Inference) -> tuple[float, 
     if not bare:
         return 1.0, ""
     share = bare / (bare + span.throttles)
-    factor = 1 - share * (1 - inference.numbers.confidence.unreasoned)
+    factor = 1 - share * (1 - consumption.numbers.confidence.unreasoned)
     more = f"{some(bare, 'more throttle')} in this span came without a known reason"
     return factor, f"{more} and {'is' if bare == 1 else 'are'} not counted here."
 
 
-def _throttles(inference: Inference, cell: int) -> float:
-    own = sum(count for _, count in inference.throttled.get(cell, ()))
-    return own or (inference.track.events or {}).get(cell, 0.0)
+def _throttles(consumption: Consumption, cell: int) -> float:
+    own = sum(count for _, count in consumption.throttled.get(cell, ()))
+    return own or (consumption.track.events or {}).get(cell, 0.0)
 
 
 def metric_of(track: Track, constraint: Constraint) -> str:

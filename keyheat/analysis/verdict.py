@@ -5,8 +5,8 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.labelling.checks import error_share, throttle_share
-from keyheat.analysis.labelling.endpoint import unreliable, without_a_model
+from keyheat.analysis.checks import error_share, throttle_share
+from keyheat.analysis.endpoint import unreliable, without_a_model
 from keyheat.analysis.thresholds import Failures, Thresholds
 from keyheat.analysis.timeline import Timeline, timeline
 from keyheat.analysis.words import whose

@@ -1,17 +1,28 @@
-"""What happened around a label, where that changes what to do: capacity raised too late, lowered, a split.
+"""What happened around a label, where that changes what to do.
+
+Capacity was raised too late, or lowered; a partition was split; an on-demand table has not grown yet.
 
 Such a label keeps constraint, grade and confidence, and gets the rule and the numbers that tell the story.
+
+A new on-demand table absorbs 4,000 write and 12,000 read units/s at once and grows with its peaks. Above that
+its partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from keyheat.analysis.labelling.held import LOWER
+from keyheat.analysis.heat import Heat
+from keyheat.analysis.rules import NOT_GROWN
+from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import Timeline, Track
-from keyheat.numbers import clock, span, units, whole
-from keyheat.runs.formats import Direction, Label
+from keyheat.evidence.facts import partition_ceiling
+from keyheat.numbers import clock, percent, span, units, whole
+from keyheat.runs.formats import Direction, Evidence, Label
+
+from .burst import LOWER
 
 Whose = tuple[str, Direction]
 
@@ -24,32 +35,42 @@ GOES_ON: Final = 0.95  # of what was consumed during the label
 SEEN_LATE_S: Final = 60  # seconds after a label's end in which a split that ended it may be seen
 
 
-def with_stories(
-    labels: Sequence[Label], arranged: Timeline, splits_s: Sequence[float] = ()
-) -> tuple[Label, ...]:
-    """The labels; those with a story get its rule and one more sentence.
-
-    `splits_s`: when partitions of the table itself were seen to split, by its stream; epoch seconds.
-    """
+def with_circumstances(
+    labels: Sequence[Label],
+    arranged: Timeline,
+    evidence: Evidence,
+    heats: Sequence[Heat],
+    numbers: Thresholds,
+) -> list[Label]:
+    """The labels; those with a story get its rule and one more sentence."""
+    seen = evidence.partitions.splits if evidence.partitions else None
+    splits_s = [at.timestamp() for at in seen or () if at is not None]  # of the table itself, by its stream
     begun: defaultdict[Whose, list[float]] = defaultdict(list)
     for label in labels:
         begun[label.resource, label.direction].append(label.start.timestamp())
-    begun = defaultdict(list, {whose: sorted(starts_s) for whose, starts_s in begun.items()})
-    return tuple(_told(label, begun[label.resource, label.direction], arranged, splits_s) for label in labels)
+    starts_s = {whose: sorted(found) for whose, found in begun.items()}
+    recorded = {(t.resource, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
+    made = []
+    for label in labels:
+        whose = label.resource, label.direction
+        track = arranged.track(None if label.resource == "table" else label.resource, label.direction)
+        if track is not None:
+            label = _told(label, starts_s[whose], track, splits_s)
+            label = _not_grown(label, track, recorded[whose], heats, arranged.scale, numbers)
+        made.append(label)
+    return made
 
 
-def _told(label: Label, begun: Sequence[float], arranged: Timeline, splits_s: Sequence[float]) -> Label:
-    track = arranged.track(None if label.resource == "table" else label.resource, label.direction)
-    if track is None:
-        return label
+def _told(label: Label, begun: Sequence[float], track: Track, splits_s: Sequence[float]) -> Label:
     found = None
     if label.constraint == "table":
         found = _lowered(label, track) or _raised(label, track)
     elif label.constraint == "partition":
         found = _seen(label, begun, track, splits_s) or _split(label, begun, track)
-    if found is None:
-        return label
-    rule, because = found
+    return label if found is None else _with_rule(label, *found)
+
+
+def _with_rule(label: Label, rule: str, because: str) -> Label:
     return label.model_copy(update={"rule": rule, "because": (*label.because, because)})
 
 
@@ -137,3 +158,43 @@ def _before_and_after(label: Label, begun: Sequence[float], track: Track) -> tup
 
 def _rates(track: Track, cells: range) -> list[float]:
     return [rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None]
+
+
+def _not_grown(
+    label: Label,
+    track: Track,
+    seconds: Sequence[int],
+    heats: Sequence[Heat],
+    scale: float,
+    numbers: Thresholds,
+) -> Label:
+    """The label; with another rule where the table has not grown yet, and no key is hot."""
+    if label.constraint != "partition" or not track.on_demand or not track.warm:
+        return label
+    peak = _peak(label, track, seconds)
+    heat = next((one for one in heats if one.direction == label.direction), None)
+    hottest = heat.per_s() if heat and track.index is None else None
+    ceiling = partition_ceiling(label.direction, scale)
+    if peak is None or peak < numbers.inferred.warm_share * track.warm:
+        return label
+    if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:
+        return label
+    share = percent(peak / track.warm)
+    used = f"The load consumed {units(peak, label.direction)}, {share} of the warm throughput of "
+    keys = "it reaches every partition"
+    if hottest is not None:
+        keys = f"the hottest key asked for {units(hottest, label.direction)} only"
+    return _with_rule(
+        label, NOT_GROWN, f"{used}{whole(track.warm)}, and {keys}: the table has not grown yet."
+    )
+
+
+def _peak(label: Label, track: Track, seconds: Sequence[int]) -> float | None:
+    """The most units/s within the label's span, by second where the client kept them."""
+    start_s, end_s = label.start.timestamp(), label.end.timestamp()
+    first, after = bisect_left(seconds, start_s), bisect_left(seconds, end_s)
+    if track.seconds and first < after:
+        return max(track.seconds[second].consumed for second in seconds[first:after])
+    cells = range(track.cell_of(start_s), int(end_s), track.step_s)
+    known = (rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None)
+    return max(known, default=None)

@@ -1,16 +1,25 @@
-"""What the keys of Contributor Insights say: which are hot, and whether throttles fall on one or on many."""
+"""The hottest keys of a run, whether the heat stays on one key or moves on, and where the throttles fall.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+The client counts keys by itself; where it did not, Contributor Insights names them.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from statistics import median_high
 from typing import Final, Literal
 
-from keyheat.analysis.labelling.heat import Heat, heat
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT
 from keyheat.runs import metrics
-from keyheat.runs.formats import Contributors, Direction, Evidence
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Contributors, Direction, Evidence, HotKey
 from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
 
+LEADS: Final = 0.5  # share of the units of a window's top keys from which its first key leads alone
+# A key must lead this many windows in a row before the heat is said to have been on it.
+HELD_WINDOWS: Final = 2
 FEWEST: Final = 20  # throttles, below which their keys are a matter of chance
 ONE_SHARE: Final = 0.5  # of all throttles: from here on one key explains them
 EVEN_SHARE: Final = 0.1  # no key of an even spread has more
@@ -22,6 +31,80 @@ Times = Mapping[datetime, float]
 Counted = Literal["accessed", "throttled"]
 Spread = Literal["one_key", "few_keys", "even"]
 WEIGHTS: Final[dict[Direction, float]] = {"read": 1.0, "write": float(INSIGHT_WRITE_WEIGHT)}
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Where the demand of one direction went."""
+
+    direction: Direction
+    hottest: tuple[HotKey, ...]
+    moved_over: tuple[str, ...]  # the keys that led one after the other, where there were several
+
+    @property
+    def moves(self) -> bool:
+        """Whether one key after the other was the hot one."""
+        return len(self.moved_over) > 1
+
+    def unscaled(self, scale: float) -> "Heat":
+        """The same heat for a table at scale 1."""
+        keys = (key.model_copy(update={"units_per_s": key.units_per_s / scale}) for key in self.hottest)
+        return replace(self, hottest=tuple(keys))
+
+    def per_s(self) -> float | None:
+        """What the hottest key asked for while it was hot, units/s; None without keys."""
+        return max((key.units_per_s for key in self.hottest), default=None)
+
+
+def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]:
+    """The hot keys that the client counted, else those that Contributor Insights names."""
+    if client is None or client.keys is None:
+        return insight_heats(evidence)
+    duration_s = (evidence.window.end - evidence.window.start).total_seconds()
+    if client.manifest and client.manifest.ended_at:
+        duration_s = (client.manifest.ended_at - client.manifest.started_at).total_seconds()
+    return tuple(heat(client.keys, direction, duration_s) for direction in ("write", "read"))
+
+
+def heat(keys: Keys, direction: Direction, duration_s: float) -> Heat:
+    """The hottest keys of one direction. `duration_s`: length of the run, for keys that no window lists."""
+    windows = [window for window in keys.windows if window.direction == direction]
+    rates = _rates_while_hot(windows)
+    hottest = tuple(
+        HotKey(
+            key=use.key,
+            shown=use.shown,
+            share=use.share,
+            throttles=use.throttles,
+            direction=direction,
+            units_per_s=rates.get(use.key, use.units / max(duration_s, 1.0)),
+        )
+        for use in keys.overall.get(direction, ())
+    )
+    return Heat(direction, hottest, _leaders(windows))
+
+
+def _rates_while_hot(windows: Sequence[KeyWindow]) -> dict[str, float]:
+    """Units/s of each key: the median window of those in which it did at least half of its own best."""
+    rates: defaultdict[str, list[float]] = defaultdict(list)
+    for window in windows:
+        for top in window.top:
+            rates[top.key].append(top.units / window.seconds)
+    hot = {key: [rate for rate in found if rate >= max(found) / 2] for key, found in rates.items()}
+    return {key: median_high(found) for key, found in hot.items()}
+
+
+def _leaders(windows: Sequence[KeyWindow]) -> tuple[str, ...]:
+    """The keys that led for a while, in order of time."""
+    led = [_leader(window) for window in sorted(windows, key=lambda w: w.start)]
+    held = [key for key, run in groupby(led) if key is not None and len(list(run)) >= HELD_WINDOWS]
+    return tuple(dict.fromkeys(held))
+
+
+def _leader(window: KeyWindow) -> str | None:
+    total = sum(top.units for top in window.top)
+    first = max(window.top, key=lambda top: top.units, default=None)
+    return first.key if first is not None and total and first.units >= LEADS * total else None
 
 
 @dataclass(frozen=True, slots=True)

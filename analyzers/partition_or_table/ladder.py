@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from keyheat.analysis.labelling.inferred import Inference
-from keyheat.analysis.labelling.opinions import Opinion, decided, undecided
-from keyheat.analysis.labelling.seconds import Second, by_seconds, smoothed
-from keyheat.analysis.labelling.spans import Span, spans
 from keyheat.analysis.timeline import Track
 from keyheat.runs.formats import Constraint, Grade
 from keyheat.runs.metrics import CAUSE_OF_CONSTRAINT, cause_events, constraint_of
+
+from .consumption import Consumption
+from .opinion import Opinion, Span, decided, spans, undecided
+from .seconds import Second, by_seconds, smoothed
 
 DENIED: Final = 0.5  # factor: the cause's own metric says that there were none
 
@@ -33,18 +33,18 @@ class Candidate:
     opinion: Opinion | None = None  # of the heaviest cell, for the inferred grade
 
 
-def candidates(inference: Inference, *, explained: Callable[[int], bool]) -> tuple[Candidate, ...]:
+def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) -> tuple[Candidate, ...]:
     """All throttled spans of one track, best grade first.
 
     `explained` says whether a cell's throttles without any cause belong to another resource: writes that an
     index refused.
     """
-    track, numbers = inference.track, inference.numbers.spans
+    track, numbers = consumption.track, consumption.numbers.spans
     said = _by_reason(track, numbers.gap_s)
     covered = _cells(track, (c.span for c in said), numbers.skew_s)
     measured = _by_metric(track, covered, numbers.gap_s)
     covered |= _cells(track, (c.span for c in measured), numbers.skew_s)
-    return (*said, *measured, *_by_inference(inference, covered, explained))
+    return (*said, *measured, *_by_inference(consumption, covered, explained))
 
 
 def _by_reason(track: Track, gap_s: float) -> list[Candidate]:
@@ -86,32 +86,32 @@ def _by_metric(track: Track, covered: set[int], gap_s: float) -> list[Candidate]
 
 
 def _by_inference(
-    inference: Inference, covered: set[int], explained: Callable[[int], bool]
+    consumption: Consumption, covered: set[int], explained: Callable[[int], bool]
 ) -> list[Candidate]:
     """By second where the client's seconds speak for the resource, else by cell."""
     throttles = {
         cell: count
-        for cell, count in _unexplained(inference.track).items()
+        for cell, count in _unexplained(consumption.track).items()
         if cell not in covered and count and not explained(cell)
     }
     by_second = {
         cell: seconds
         for cell in throttles
-        if not _of_unasked_index(inference, cell) and (seconds := inference.seconds(cell))
+        if not _of_unasked_index(consumption, cell) and (seconds := consumption.seconds(cell))
     }
     seconds = [second for cell in sorted(by_second) for second in by_second[cell]]
     whole = {cell: count for cell, count in throttles.items() if cell not in by_second}
-    return [*_by_second(inference, seconds), *_by_cell(inference, whole)]
+    return [*_by_second(consumption, seconds), *_by_cell(consumption, whole)]
 
 
-def _by_second(inference: Inference, seconds: Sequence[Second]) -> list[Candidate]:
-    numbers, found = inference.numbers, []
+def _by_second(consumption: Consumption, seconds: Sequence[Second]) -> list[Candidate]:
+    numbers, found = consumption.numbers, []
     said = smoothed(seconds)
     for constraint in dict.fromkeys(second.constraint for second in said):
         own = [second for second in said if second.constraint == constraint]
         for span in spans(((s.second, s.throttles) for s in own), width_s=1, gap_s=numbers.spans.gap_s):
             within = _within(own, span)
-            opinion = inference.settled(by_seconds(within, inference.track.direction, numbers))
+            opinion = consumption.settled(by_seconds(within, consumption.track.direction, numbers))
             found.append(_inferred(span, opinion))
     return found
 
@@ -123,12 +123,12 @@ def _within(seconds: Sequence[Second], span: Span) -> Sequence[Second]:
     return seconds[first:after]
 
 
-def _by_cell(inference: Inference, throttles: Mapping[int, int]) -> list[Candidate]:
-    opinions = {cell: _unless_denied(inference, cell, _opinion(inference, cell)) for cell in throttles}
+def _by_cell(consumption: Consumption, throttles: Mapping[int, int]) -> list[Candidate]:
+    opinions = {cell: _unless_denied(consumption, cell, _opinion(consumption, cell)) for cell in throttles}
     found = []
     for constraint in dict.fromkeys(opinion.constraint for opinion in opinions.values()):
         cells = {cell: throttles[cell] for cell, held in opinions.items() if held.constraint == constraint}
-        width_s, gap_s = inference.track.step_s, inference.numbers.spans.gap_s
+        width_s, gap_s = consumption.track.step_s, consumption.numbers.spans.gap_s
         ordered = sorted(cells)
         for span in spans(cells.items(), width_s=width_s, gap_s=gap_s):
             first, after = bisect_left(ordered, span.start_s), bisect_left(ordered, span.end_s)
@@ -167,32 +167,32 @@ def _unexplained(track: Track) -> dict[int, int]:
     return dict(found)
 
 
-def _of_unasked_index(inference: Inference, cell: int) -> bool:
+def _of_unasked_index(consumption: Consumption, cell: int) -> bool:
     """Whether CloudWatch counts no throttled write on the table, and was not asked about all its indexes."""
-    track = inference.track
+    track = consumption.track
     if track.index is not None or track.direction != "write" or not track.known_zero(track.events, cell):
         return False
-    return any(index.events is None for index in inference.timeline.indexes("write"))
+    return any(index.events is None for index in consumption.timeline.indexes("write"))
 
 
-def _opinion(inference: Inference, cell: int) -> Opinion:
-    track = inference.track
+def _opinion(consumption: Consumption, cell: int) -> Opinion:
+    track = consumption.track
     seen_zero = track.known_zero(track.events, cell)
-    indexes = inference.timeline.indexes(track.direction)
+    indexes = consumption.timeline.indexes(track.direction)
     if seen_zero and track.index is None and track.direction == "write" and indexes:
         because = "CloudWatch counts no throttled write on the table itself: perhaps an index refused them."
         return undecided("undetermined-resource", because)
-    return inference.opinion(cell)
+    return consumption.opinion(cell)
 
 
-def _unless_denied(inference: Inference, cell: int, opinion: Opinion) -> Opinion:
+def _unless_denied(consumption: Consumption, cell: int, opinion: Opinion) -> Opinion:
     """The opinion; undecided where CloudWatch's metric of that very cause says zero, more than nothing."""
-    track, constraint = inference.track, opinion.constraint
+    track, constraint = consumption.track, opinion.constraint
     if track.causes.get(constraint, {}).get(cell) != 0 or not track.throttled(cell):
         return opinion
     metric = cause_events(track.direction, CAUSE_OF_CONSTRAINT[constraint])
     denied = f"But CloudWatch counts no {metric} there."
-    return decided(opinion.weaker(DENIED, denied), inference.numbers.inferred.decide_at)
+    return decided(opinion.weaker(DENIED, denied), consumption.numbers.inferred.decide_at)
 
 
 def _cells(track: Track, taken: Iterable[Span], skew_s: float) -> set[int]:

@@ -1,56 +1,58 @@
-"""The inferred grade: what consumption says of a throttled cell where no cause was stated."""
+"""The last grade: what consumption says of a throttled cell where no cause was stated.
+
+The client's seconds are asked first (seconds.py), where they speak for the resource. Else it is CloudWatch's
+minutes, held against what is provisioned (minutes.py) or against an on-demand table's limits (on_demand.py).
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.labelling import burst, on_demand, provisioned
-from keyheat.analysis.labelling.burst import Bank, Extra
-from keyheat.analysis.labelling.held import held_cells, of_whole_partitions
-from keyheat.analysis.labelling.opinions import Opinion, decided, undecided
-from keyheat.analysis.labelling.provisioned import Reading
-from keyheat.analysis.labelling.rates import Rates, rates
-from keyheat.analysis.labelling.rules import RULES
-from keyheat.analysis.labelling.seconds import (
-    CHANGED,
-    Around,
-    Second,
-    by_seconds,
-    little,
-    pinned,
-    rule_of,
-    smoothed,
-)
+from keyheat.analysis.rules import RULES
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import Timeline, Track
 from keyheat.evidence.facts import partition_ceiling
+from keyheat.evidence.settings import Steps
 from keyheat.model.behaviour import DEFAULT
+
+from . import burst, minutes, on_demand
+from .burst import Bank, Extra, held_cells, of_whole_partitions
+from .minutes import Reading
+from .opinion import Opinion, decided, undecided
+from .seconds import CHANGED, Around, Rates, Second, by_seconds, little, pinned, rates, rule_of, smoothed
 
 NO_CLOUDWATCH: Final = 0.95  # factor: nothing but the client's own record, and others may use the table too
 MAYBE_INDEX: Final = 0.8  # factor: a write may have been refused for an index that nobody asked about
 SLIGHT: Final = 0.5  # of what one partition serves in a second: so few units that none can be at its limit
 LAST_S: Final = 2**53  # later than any evidence
 
+Throttled = Mapping[int, Sequence[tuple[int, int]]]
+"""The client's throttled seconds by cell: (second, throttles)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inference:
-    """One track made ready: what was consumed by second, the burst by cell and by second, client's throttles.
+class Way:
+    """One way to read what was provisioned: one is enough, unless it was changed at an unknown moment."""
 
-    `readings` and `banks` have an entry for each way to read what was provisioned: one, or where it was
-    changed at an unknown moment, two.
-    """
+    provisioned: Steps
+    by_minute: Reading
+    banks: Mapping[int, Bank]  # by second
+    pinned: frozenset[int]  # throttled seconds at which the burst was at its lowest for minutes
+    held: frozenset[int]  # cells in which consumption was held to just what is provisioned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumption:
+    """One track made ready for opinions: what was consumed by second, of what, in each way to read that."""
 
     timeline: Timeline
     track: Track
     numbers: Thresholds
-    readings: tuple[Reading, ...]
-    banks: tuple[Mapping[int, Bank], ...]  # by second
-    pinned: tuple[frozenset[int], ...]  # throttled seconds at which the burst was at its lowest for minutes
-    held: tuple[frozenset[int], ...]  # cells in which consumption was held to just what is provisioned
+    ways: tuple[Way, ...]
     full_indexes: tuple[str, ...]  # those at what is provisioned while it throttled, their events not known
     rates: Rates
-    throttled: Mapping[int, Sequence[tuple[int, int]]]  # by cell: (second, throttles)
+    throttled: Throttled
 
     def opinion(self, cell: int, start_s: int = 0, end_s: int = LAST_S) -> Opinion:
         """What the evidence without stated causes says of one cell, or of the part within two seconds."""
@@ -63,7 +65,7 @@ class Inference:
         if on_demand_then is None and track.on_demand is False:
             because = "What was provisioned then was not published: perhaps the table was on-demand."
             return undecided("undetermined-no-provisioned", because)
-        return self.settled(provisioned.by_minutes(self.readings, cell))
+        return self.settled(minutes.by_minutes(tuple(way.by_minute for way in self.ways), cell))
 
     def seconds(self, cell: int) -> list[Second]:
         """The client's throttled seconds in a cell; none where they do not speak for the resource."""
@@ -112,8 +114,8 @@ class Inference:
 
     def _provisioned_second(self, cell: int, at: int, throttles: int) -> Second | None:
         found = [
-            (around, rule_of(around, self.numbers))
-            for way in range(len(self.readings))
+            (around, rule_of(around))
+            for way in self.ways
             if (around := self._around(way, cell, at)) is not None
         ]
         if not found:
@@ -125,26 +127,27 @@ class Inference:
         around, rule = found[0]
         return Second(at, throttles, around.rate, around.capacity, rule)
 
-    def _around(self, way: int, cell: int, at: int) -> Around | None:
-        capacity, bank = self.readings[way].provisioned.at(at), self.banks[way].get(at)
+    def _around(self, way: Way, cell: int, at: int) -> Around | None:
+        capacity = way.provisioned.at(at)
         if not capacity:
             return None
         ceiling = partition_ceiling(self.track.direction, self.timeline.scale)
         rate = self.rates.around(at, self._half_s, capacity)
         total = (self.track.consumed or {}).get(cell)
-        minute = self.readings[way].minute(cell)
+        minute = way.by_minute.minute(cell)
         steady = minute is not None and minute.at and len(self.throttled[cell]) > 0.8 * self.track.step_s
         return Around(
             rate=rate,
             capacity=capacity,
-            bank=bank,
+            bank=way.banks.get(at),
             others=self.rates.others.get(cell, 0.0),
             flat=steady or self.rates.flat(at, capacity),
-            pinned=at in self.pinned[way],
-            held=cell in self.held[way],
+            pinned=at in way.pinned,
+            held=cell in way.held,
             whole_partitions=of_whole_partitions(rate, ceiling),
-            too_few=total is not None and total < provisioned.FEW * ceiling,
+            too_few=total is not None and total < minutes.FEW * ceiling,
             slight=self.rates.most(at) < SLIGHT * ceiling,
+            inferred=self.numbers.inferred,
         )
 
     @property
@@ -152,28 +155,42 @@ class Inference:
         return self.numbers.inferred.smoothing_s // 2
 
 
-def inference(timeline: Timeline, track: Track, numbers: Thresholds) -> Inference:
+def consumption(timeline: Timeline, track: Track, numbers: Thresholds) -> Consumption:
     """Make a track ready for opinions."""
-    by_second = rates(timeline, track, numbers.inferred.client_share)
-    ways = track.provisioned.readings or (track.provisioned,)
-    extra, ceiling = _extra(timeline, track), partition_ceiling(track.direction, timeline.scale)
-    used = (track.consumed or {}).items()
-    banks = tuple(burst.banks(by_second.by_second.items(), way, step_s=1, extra=extra) for way in ways)
+    used = rates(timeline, track, numbers.inferred.client_share)
     throttled = _throttled(timeline, track)
-    return Inference(
+    return Consumption(
         timeline=timeline,
         track=track,
         numbers=numbers,
-        readings=tuple(
-            Reading(track, way, burst.banks(used, way, step_s=track.step_s, extra=extra), ceiling, numbers)
-            for way in ways
+        ways=tuple(
+            _way(timeline, track, numbers, provisioned, used, throttled)
+            for provisioned in track.provisioned.readings or (track.provisioned,)
         ),
-        banks=banks,
-        pinned=tuple(_pinned(track, throttled, held, by_second) for held in banks),
-        held=tuple(held_cells(throttled, by_second.by_second, way, ceiling) for way in ways),
         full_indexes=_full_indexes(timeline, track, throttled, numbers),
-        rates=by_second,
+        rates=used,
         throttled=throttled,
+    )
+
+
+def _way(
+    timeline: Timeline,
+    track: Track,
+    numbers: Thresholds,
+    provisioned: Steps,
+    used: Rates,
+    throttled: Throttled,
+) -> Way:
+    extra, ceiling = _extra(timeline, track), partition_ceiling(track.direction, timeline.scale)
+    by_cell = (track.consumed or {}).items()
+    banks = burst.banks(used.by_second.items(), provisioned, step_s=1, extra=extra)
+    in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra)
+    return Way(
+        provisioned=provisioned,
+        by_minute=Reading(track, provisioned, in_minutes, ceiling, numbers),
+        banks=banks,
+        pinned=_pinned(throttled, banks, used),
+        held=held_cells(throttled, used.by_second, provisioned, ceiling),
     )
 
 
@@ -201,16 +218,11 @@ def _full(indexes: Sequence[str]) -> str:
     )
 
 
-def _pinned(
-    track: Track,
-    throttled: Mapping[int, Sequence[tuple[int, int]]],
-    banks: Mapping[int, Bank],
-    by_second: Rates,
-) -> frozenset[int]:
+def _pinned(throttled: Throttled, banks: Mapping[int, Bank], used: Rates) -> frozenset[int]:
     """The throttled seconds at which, for minutes, the burst was as low as it ever was."""
     return pinned(
         [
-            (second, bank.least <= little(bank, bank.rate, by_second.others.get(cell, 0.0)))
+            (second, bank.least <= little(bank, bank.rate, used.others.get(cell, 0.0)))
             for cell, seconds in sorted(throttled.items())
             for second, _ in seconds
             if (bank := banks.get(second)) is not None
@@ -227,7 +239,7 @@ def _extra(timeline: Timeline, track: Track) -> Extra:
     )
 
 
-def _throttled(timeline: Timeline, track: Track) -> Mapping[int, Sequence[tuple[int, int]]]:
+def _throttled(timeline: Timeline, track: Track) -> Throttled:
     """The client's throttled seconds by cell. A write that an index refused is the table's to the client."""
     rows = track.reasons
     if track.index is not None and track.direction == "write" and not rows:
