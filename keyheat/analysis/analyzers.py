@@ -25,7 +25,7 @@ from reprlib import Repr
 from types import ModuleType
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.checked import mistakes
@@ -196,8 +196,10 @@ def _takes(signature: inspect.Signature, arguments: int) -> bool:
 def _answer(analyzer: Analyzer, run: Run, numbers: Thresholds) -> list[Finding]:
     """The findings of a user's analyzer. Raises `AnalyzerProblem`."""
     with _failures_of(analyzer.path):
-        given = analyzer.ask(run, numbers)
-        listed = None if isinstance(given, str) else list(islice(given, MOST_FINDINGS + 1))
+        given: object = analyzer.ask(run, numbers)
+        listed = None
+        if isinstance(given, Iterable) and not isinstance(given, str | BaseModel):
+            listed = list(islice(given, MOST_FINDINGS + 1))
     if listed is None or not all(isinstance(one, Finding) for one in listed):
         other = given if listed is None else next(one for one in listed if not isinstance(one, Finding))
         raise AnalyzerProblem(f"{analyzer.place}: analyze gave {_BRIEFLY.repr(other)}; accepted: {ACCEPTED}")

@@ -1,5 +1,6 @@
 """What verbs share: exit codes, the options that several of them have, and how a run is judged."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import isnan
 from pathlib import Path
@@ -9,12 +10,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from keyheat.claims import Claim, claim, hold
-from keyheat.cli.codes import BROKEN, DONE, INVALID
+from keyheat.cli.codes import BROKEN, DONE, INVALID, WRONG_USE
 from keyheat.load.run.jobs import new_folder
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import DIAGNOSIS, FILES, FileProblem
 from keyheat.scenario.scenario import SCENARIOS
+from keyheat.terminal.console import err
 
 if TYPE_CHECKING:
     from keyheat.runs.formats import Diagnosis
@@ -85,19 +87,37 @@ def _until_the_end(claimed: Claim) -> Path:
     return claimed.folder
 
 
-def diagnosed(folder: Path) -> "Diagnosis":
-    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
+further_analyzers = click.option(
+    "--with", "further", type=click.Path(exists=True, path_type=Path), multiple=True, metavar="FILE|FOLDER",
+    help="an analyzer of your own, or a folder of them; may be repeated (docs/analyzers.md)",
+)  # fmt: skip
+
+
+def diagnosed(folder: Path, further: Sequence[Path] = ()) -> "Diagnosis":
+    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary.
+
+    `further` are analyzers of the user's own, which are asked as well.
+    """
     from keyheat.analysis.diagnosis import analyze_run
     from keyheat.analysis.summary import keep_summary
     from keyheat.runs.formats import write_diagnosis
 
-    diagnosis = analyze_run(folder)
+    diagnosis = analyze_run(folder, further=further)
     write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
     keep_summary(folder)
     return diagnosis
 
 
+def say_problems(diagnosis: "Diagnosis") -> None:
+    """Say which of the user's analyzers said nothing, and why."""
+    for problem in diagnosis.problems:
+        err.print(problem)
+
+
 def exit_code_of(diagnosis: "Diagnosis") -> int:
+    """The code that a verb ends with; an analyzer of the user's that said nothing was used wrongly."""
+    if diagnosis.problems:
+        return WRONG_USE
     if not diagnosis.verdict.valid:
         return INVALID
     return BROKEN if any(threshold.broken for threshold in diagnosis.thresholds) else DONE

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.codes import DONE
-from keyheat.cli.common import a_file, a_folder, a_path, a_time, diagnosed, exit_code_of, in_utc
+from keyheat.cli.common import (
+    a_file,
+    a_folder,
+    a_path,
+    a_time,
+    diagnosed,
+    exit_code_of,
+    further_analyzers,
+    in_utc,
+    say_problems,
+)
 from keyheat.cli.telling import in_json
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
 from keyheat.terminal.bar import Working
@@ -125,8 +135,9 @@ def collect(
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run")
+@further_analyzers
 @in_json("the diagnosis")
-def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
+def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...], as_json: bool) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.pages.run.load import load_evidence, load_run
     from keyheat.terminal import diagnosis as terminal
@@ -135,14 +146,15 @@ def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
         raise click.UsageError("say which: a run directory, or --evidence FILE")
     if folder is not None:
         with Working("labelling throttles", bars):
-            diagnosis = diagnosed(folder)
+            diagnosis = diagnosed(folder, further)
         run = None if as_json else load_run(folder)
     else:
         assert evidence is not None
-        run = load_evidence(evidence)
+        run = load_evidence(evidence, further)
         diagnosis = run.diagnosis
     if as_json:
         print_json(diagnosis.model_dump(mode="json"))
     else:
         out.print(terminal.summary(diagnosis, run))
+    say_problems(diagnosis)
     return exit_code_of(diagnosis)

@@ -40,6 +40,7 @@ class How:
     show_keys: bool = False
     report: bool = True
     quiet: bool = False
+    further: tuple[Path, ...] = ()  # analyzers of the user's own; a load goes without
 
 
 def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
@@ -126,7 +127,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
         bar.analyzing()
         write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=how.show_keys, notes=notes)
         write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
-        diagnosis = diagnosed(job.folder)
+        diagnosis = diagnosed(job.folder, how.further)
         if how.report:
             write_report(job.folder, datetime.now(UTC))
     if not how.quiet:

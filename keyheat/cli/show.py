@@ -5,8 +5,17 @@ from pathlib import Path
 
 import click
 
-from keyheat.cli.codes import DONE, INVALID
-from keyheat.cli.common import OUT, a_file, a_folder, a_path, price_list, some_prices
+from keyheat.cli.codes import DONE, INVALID, WRONG_USE
+from keyheat.cli.common import (
+    OUT,
+    a_file,
+    a_folder,
+    a_path,
+    further_analyzers,
+    price_list,
+    say_problems,
+    some_prices,
+)
 from keyheat.cli.telling import in_json
 from keyheat.scenario.scenario import json_schema
 from keyheat.terminal.bar import Working
@@ -17,25 +26,34 @@ from keyheat.terminal.console import bars, out, print_json, shown
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run; with --out")
 @click.option("--out", "file", type=a_path, help="where the page of an evidence file goes")
+@further_analyzers
 @in_json("where the page is")
-def report(folder: Path | None, evidence: Path | None, file: Path | None, as_json: bool) -> int:
+def report(
+    folder: Path | None, evidence: Path | None, file: Path | None, further: tuple[Path, ...], as_json: bool
+) -> int:
     """Write report.html from the files of a run, or a page about an evidence file."""
     from keyheat.pages.run.page import write_evidence_report, write_report
 
-    now = datetime.now(UTC)
+    now, code = datetime.now(UTC), DONE
     if folder is not None and evidence is None and file is None:
+        if further:
+            raise click.UsageError(
+                f"--with asks anew: first keyheat analyze DIR --with ..., then report"
+            )
         with Working("drawing the report", bars):
             written = write_report(folder, now)
     elif folder is None and evidence is not None and file is not None:
         with Working("drawing the report", bars):
-            written = write_evidence_report(evidence, file, now)
+            diagnosis = write_evidence_report(evidence, file, now, further)
+        say_problems(diagnosis)
+        written, code = file, WRONG_USE if diagnosis.problems else DONE
     else:
         raise click.UsageError("say which: a run directory, or --evidence FILE --out FILE.html")
     if as_json:
         print_json({"report": str(written)})
     else:
         out.print(f"Report: {shown(written)}", markup=False)
-    return DONE
+    return code
 
 
 @click.command()

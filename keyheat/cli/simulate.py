@@ -9,8 +9,10 @@ from keyheat.cli.common import (
     a_path,
     a_scenario,
     exit_code_of,
+    further_analyzers,
     price_list,
     run_place,
+    say_problems,
     series_place,
     some_prices,
 )
@@ -36,6 +38,7 @@ from keyheat.terminal.console import out, print_json, strong
 )
 @click.option("--seed", type=click.IntRange(0), help="what chance decides  [default: the scenario's seed]")
 @click.option("--show-keys", is_flag=True, help="keys by their names instead of their digests")
+@further_analyzers
 @in_json("the diagnosis")
 @some_prices
 def simulate(
@@ -44,6 +47,7 @@ def simulate(
     settings: tuple[str, ...],
     seed: int | None,
     show_keys: bool,
+    further: tuple[Path, ...],
     as_json: bool,
     prices: Path,
 ) -> int:
@@ -56,7 +60,7 @@ def simulate(
 
     loaded = find_scenarios(scenarios)
     made = [(overridden(scenario, settings, str(path)), path) for scenario, path in loaded]
-    how = How(target=SIMULATED, show_keys=show_keys, quiet=as_json)
+    how = How(target=SIMULATED, show_keys=show_keys, quiet=as_json, further=further)
     if len(made) == 1:
         ((scenario, path),) = made
         place = run_place(folder, f"{scenario.name}-simulated")
@@ -72,4 +76,6 @@ def simulate(
     if as_json:
         told = [diagnosis.model_dump(mode="json") for diagnosis in diagnoses]
         print_json(told[0] if len(told) == 1 else told)
+    for diagnosis in diagnoses:
+        say_problems(diagnosis)
     return max(map(exit_code_of, diagnoses))
