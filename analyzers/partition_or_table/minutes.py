@@ -164,7 +164,7 @@ def _lowered_within(minutes: list[Minute]) -> Opinion | None:
 
 
 def _opinion(minute: Minute) -> Opinion:
-    return next(opinion for rule in RULES if (opinion := rule(minute)) is not None)
+    return next(opinion for rule in IN_ORDER if (opinion := rule(minute)) is not None)
 
 
 def _unknown(track: Track, cell: int) -> Opinion:
@@ -261,4 +261,11 @@ def _below(minute: Minute) -> Opinion:
     return opinion.weaker(LONG, f"An average of {span(minute.track.step_s)} shows no bursts of minutes.")
 
 
-RULES: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (_too_few, _saved, _at, _above, _below)
+IN_ORDER: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (
+    _too_few,
+    _saved,
+    _at,
+    _above,
+    _below,
+)
+"""The first that has an opinion decides."""

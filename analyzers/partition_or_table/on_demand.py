@@ -25,6 +25,7 @@ BURSTY: Final = 0.2  # of a limit: with less on average, bursts that reached it 
 class Use:
     """What a resource consumed within a second or a minute, and what it may consume at most, units/s."""
 
+    timeline: Timeline
     track: Track
     cell: int
     rate: float
@@ -62,6 +63,7 @@ def use(timeline: Timeline, track: Track, cell: int, rate: float, numbers: Thres
     own, quota = track.consumed_per_s(cell), timeline.quota.of(track.direction)
     together = sum(t.consumed_per_s(cell) or 0.0 for t in timeline.tracks if t.direction == track.direction)
     return Use(
+        timeline=timeline,
         track=track,
         cell=cell,
         rate=rate,
@@ -82,8 +84,7 @@ def by_minutes(timeline: Timeline, track: Track, cell: int, numbers: Thresholds)
             "undetermined-no-consumed", "The consumed units of the throttled time are not known."
         )
     seen = use(timeline, track, cell, rate, numbers)
-    found = next((opinion for rule in RULES if (opinion := rule(seen)) is not None), None)
-    return found or _beside_the_limit(timeline, seen) or _together(timeline, seen) or _below(seen)
+    return next(opinion for rule in IN_ORDER if (opinion := rule(seen)) is not None)
 
 
 def _at_maximum(seen: Use) -> Opinion | None:
@@ -114,17 +115,14 @@ def _at_quota(seen: Use) -> Opinion | None:
     return opinion.weaker(0.85, "The account's own quota is not known; this is the default.")
 
 
-RULES: Final[tuple[Callable[[Use], Opinion | None], ...]] = (_at_maximum, _small_maximum, _at_quota)
-
-
-def _beside_the_limit(timeline: Timeline, seen: Use) -> Opinion | None:
+def _beside_the_limit(seen: Use) -> Opinion | None:
     """A partly loaded minute beside a throttled one at the maximum or the quota."""
     track = seen.track
     for cell in (seen.cell - track.step_s, seen.cell + track.step_s):
         rate = track.consumed_per_s(cell)
         if rate is None or not track.throttled(cell):
             continue
-        near = use(timeline, track, cell, rate, seen.numbers)
+        near = use(seen.timeline, track, cell, rate, seen.numbers)
         if near.at_maximum or near.at_quota:
             rule = "on-demand-near-maximum" if near.at_maximum else "on-demand-near-quota"
             used = f"{units(seen.rate, track.direction)} were consumed on average"
@@ -133,10 +131,10 @@ def _beside_the_limit(timeline: Timeline, seen: Use) -> Opinion | None:
     return None
 
 
-def _together(timeline: Timeline, seen: Use) -> Opinion | None:
+def _together(seen: Use) -> Opinion | None:
     """The table and an index refused in the same minute: what they share is the account's quota."""
     track = seen.track
-    both = [t for t in timeline.tracks if t.direction == track.direction and t.throttled(seen.cell)]
+    both = [t for t in seen.timeline.tracks if t.direction == track.direction and t.throttled(seen.cell)]
     if len(both) < 2 or all(t.index for t in both) or not _in_reach(seen):
         return None
     used = (
@@ -175,3 +173,14 @@ def _below(seen: Use) -> Opinion:
     if seen.maximum is None and not track.maximum_asked:
         opinion = opinion.weaker(0.85, "Whether a maximum is set is not known.")
     return opinion
+
+
+IN_ORDER: Final[tuple[Callable[[Use], Opinion | None], ...]] = (
+    _at_maximum,
+    _small_maximum,
+    _at_quota,
+    _beside_the_limit,
+    _together,
+    _below,
+)
+"""The first that has an opinion decides."""

@@ -116,7 +116,7 @@ def analyzers_in(path: Path) -> Sequence[Path]:
         if not found:
             raise AnalyzerProblem(f"{path}: no Python file is in this folder; {accepted}")
         return found
-    if path.is_file() and path.suffix != ".py":
+    if not path.is_dir() and path.suffix != ".py":
         raise AnalyzerProblem(f"{path}: this is no Python file; {accepted}")
     return [path]
 

@@ -49,7 +49,7 @@ RAISE_QUOTA = "Ask for a higher quota, or spread the load over more tables."
 COLLECT = "Collect the evidence that the label asks for."
 WITH_REASONS = "Keep the `ThrottlingReasons` of exceptions, or collect the cause-specific metrics."
 
-_HELP: Final[dict[Constraint, tuple[str, str, str]]] = {
+HELP: Final[dict[Constraint, tuple[str, str, str]]] = {
     "partition": (PARTITION, RETRY, SPREAD),
     "table": (TABLE, RAISE, SCALE),
     "max_on_demand": (MAXIMUM, RETRY, RAISE_MAXIMUM),
@@ -65,7 +65,7 @@ def a_rule(
     mitigation: str = "", cure: str = "",
 ) -> Rule:  # fmt: skip
     """A rule with the help for its constraint, where it has no words of its own."""
-    usual = _HELP[constraint]
+    usual = HELP[constraint]
     return Rule(
         id=id,
         constraint=constraint,
@@ -100,7 +100,14 @@ def _stated() -> Iterator[Rule]:
         yield a_rule(f"metric-{name}", constraint, "cause_metric", trigger, CAUSES)
 
 
-_BY_SECONDS: Final = (
+STATED: Final = tuple(_stated())
+
+BY_SECONDS: Final = (
+    a_rule(
+        "seconds-too-few-units", "table", "inferred",
+        "Fewer units than one partition serves within a second: in the whole minute, or, of a small table "
+        "above what is provisioned, in each second.", SECONDS,
+    ),
     a_rule(
         "seconds-below-provisioned", "partition", "inferred",
         "Less than provisioned was consumed around the throttled seconds, with burst in hand.", SECONDS,
@@ -115,18 +122,13 @@ _BY_SECONDS: Final = (
         "although it should.", SECONDS,
     ),
     a_rule(
-        "seconds-burst-spent", "table", "inferred",
-        "Load in bursts: at each throttled second the burst was at its lowest, for minutes.", SECONDS,
-    ),
-    a_rule(
         "seconds-at-ceiling", "partition", "inferred",
         "Just what is provisioned was consumed, which is what whole partitions serve, too; "
         "by estimate there was burst left.", SECONDS,
     ),
     a_rule(
-        "seconds-too-few-units", "table", "inferred",
-        "Fewer units than one partition serves within a second: in the whole minute, or, of a small table "
-        "above what is provisioned, in each second.", SECONDS,
+        "seconds-burst-spent", "table", "inferred",
+        "Load in bursts: at each throttled second the burst was at its lowest, for minutes.", SECONDS,
     ),
     a_rule(
         "seconds-at-maximum", "max_on_demand", "inferred",
@@ -142,7 +144,11 @@ _BY_SECONDS: Final = (
     ),
 )  # fmt: skip
 
-_BY_MINUTES: Final = (
+BY_MINUTES: Final = (
+    a_rule(
+        "minutes-too-few-units", "table", "inferred",
+        "Fewer units in the whole minute than one partition serves within a second.", MINUTES,
+    ),
     a_rule(
         "minutes-below-provisioned", "partition", "inferred",
         "A minute's average is below provisioned, with burst in hand for certain: saved, or spent later.",
@@ -163,21 +169,16 @@ _BY_MINUTES: Final = (
         MINUTES,
     ),
     a_rule(
-        "minutes-burst-spent", "table", "inferred",
-        "The burst ran out within the minute, or before a minute that is only partly loaded.", MINUTES,
-    ),
-    a_rule(
         "minutes-burst-running-out", "partition", "inferred",
         "The burst ran out within the minute, but most of its throttles fit to the time before.", MINUTES,
     ),
     a_rule(
-        "minutes-burst-estimated", "partition", "inferred",
-        "A minute's average is above provisioned, with burst left by estimate only.", MINUTES,
+        "minutes-burst-spent", "table", "inferred",
+        "The burst ran out within the minute, or before a minute that is only partly loaded.", MINUTES,
     ),
     a_rule(
-        "minutes-below-estimated", "partition", "inferred",
-        "A minute's average is below provisioned, with burst in hand by estimate only: a short burst "
-        "within the minute could have met the table's limit.", MINUTES,
+        "minutes-burst-estimated", "partition", "inferred",
+        "A minute's average is above provisioned, with burst left by estimate only.", MINUTES,
     ),
     a_rule(
         "minutes-partly-loaded", "table", "inferred",
@@ -185,12 +186,13 @@ _BY_MINUTES: Final = (
         "one that got no burst.", MINUTES,
     ),
     a_rule(
-        "minutes-too-few-units", "table", "inferred",
-        "Fewer units in the whole minute than one partition serves within a second.", MINUTES,
+        "minutes-below-estimated", "partition", "inferred",
+        "A minute's average is below provisioned, with burst in hand by estimate only: a short burst "
+        "within the minute could have met the table's limit.", MINUTES,
     ),
 )  # fmt: skip
 
-_ON_DEMAND: Final = (
+ON_DEMAND: Final = (
     a_rule(
         "on-demand-at-maximum", "max_on_demand", "inferred",
         "At least 90 % of the on-demand maximum was consumed in a minute.", LIMITS_SET,
@@ -200,12 +202,12 @@ _ON_DEMAND: Final = (
         "The maximum is below what one partition serves, so that no partition can be the limit.", LIMITS_SET,
     ),
     a_rule(
-        "on-demand-near-maximum", "max_on_demand", "inferred",
-        "A partly loaded minute beside a throttled one at the maximum.", LIMITS_SET,
-    ),
-    a_rule(
         "on-demand-at-quota", "account", "inferred",
         "Table and indexes consumed at least 90 % of the account's quota in a minute.", LIMITS_SET,
+    ),
+    a_rule(
+        "on-demand-near-maximum", "max_on_demand", "inferred",
+        "A partly loaded minute beside a throttled one at the maximum.", LIMITS_SET,
     ),
     a_rule(
         "on-demand-near-quota", "account", "inferred",
@@ -217,11 +219,6 @@ _ON_DEMAND: Final = (
         LIMITS_SET,
     ),
     a_rule(
-        "on-demand-below-limits", "partition", "inferred",
-        "An on-demand table or index throttled far below its maximum and the account's quota, or with fewer "
-        "partitions than the quota takes.", LIMITS_SET,
-    ),
-    a_rule(
         "on-demand-below-maximum", "partition", "inferred",
         "Throttled below the maximum on average, where a short burst may have reached it.", LIMITS_SET,
     ),
@@ -230,15 +227,13 @@ _ON_DEMAND: Final = (
         "Throttled below the quota on average, where a short burst may have reached it.", LIMITS_SET,
     ),
     a_rule(
-        NOT_GROWN, "partition", "inferred",
-        "A `partition` label of an on-demand table at 70 % or more of its warm throughput, no key near a "
-        "partition's ceiling.", "Warm throughput, and the hottest keys.",
-        meaning="The keys are even, and all partitions together are too few: the table has not grown yet.",
-        mitigation="Ramp the load up.", cure="Pre-warm the table.",
+        "on-demand-below-limits", "partition", "inferred",
+        "An on-demand table or index throttled far below its maximum and the account's quota, or with fewer "
+        "partitions than the quota takes.", LIMITS_SET,
     ),
 )  # fmt: skip
 
-_STORIES: Final = (
+CIRCUMSTANCES: Final = (
     a_rule(
         "table-scaled-down", "table", "inferred",
         "A `table` label after the provisioned throughput was lowered within the window.",
@@ -271,11 +266,19 @@ _STORIES: Final = (
         mitigation="Nothing: it is over.",
         cure="Spread the keys, or ramp up and pre-warm before the next peak.",
     ),
+    a_rule(
+        NOT_GROWN, "partition", "inferred",
+        "A `partition` label of an on-demand table at 70 % or more of its warm throughput, no key near a "
+        "partition's ceiling.", "Warm throughput, and the hottest keys.",
+        meaning="The keys are even, and all partitions together are too few: the table has not grown yet.",
+        mitigation="Ramp the load up.", cure="Pre-warm the table.",
+    ),
 )  # fmt: skip
+"""What happened around a label that another rule made."""
 
 ELSEWHERE: Final = "Run the same scenario on the local table (`--target local`), or in AWS."
 WHAT_IT_CAN: Final = "Ask `keyheat probe URL` what the endpoint can prove, and use it for that."
-_LACKING: Final = (
+LACKING: Final = (
     a_rule(
         "no-capacity-model", "undetermined", "none",
         "Nothing was throttled, and a probe before the run saw that the endpoint never throttles.",
@@ -315,25 +318,24 @@ _LACKING: Final = (
 )  # fmt: skip
 
 
+LEANING: Final = "undetermined-"
+"""Before the id of a rule that fired without being sure enough."""
+
+
 def _leaning(rule: Rule) -> Rule:
     """The same rule where it is too weak to decide."""
     trigger = f"As `{rule.id}`, but with what is known it is not sure enough to say so."
-    return a_rule(f"undetermined-{rule.id}", "undetermined", "none", trigger, rule.evidence)
+    return a_rule(f"{LEANING}{rule.id}", "undetermined", "none", trigger, rule.evidence)
 
 
-def _all() -> Iterator[Rule]:
-    inferred = (
-        *_BY_SECONDS,
-        *_BY_MINUTES,
-        *(rule for rule in _ON_DEMAND if rule.id != NOT_GROWN),
-    )
-    yield from _stated()
-    yield from (*_BY_SECONDS, *_BY_MINUTES, *_ON_DEMAND, *_STORIES, *_LACKING)
-    yield from map(_leaning, inferred)
-
-
-RULES: Final[Mapping[str, Rule]] = MappingProxyType({rule.id: rule for rule in _all()})
-"""Every rule by its id, better grades first."""
-
-MEASURED: Final = tuple(rule.id for rule in (*_BY_SECONDS, *_BY_MINUTES, *_ON_DEMAND) if rule.id != NOT_GROWN)
+MEASURED_RULES: Final = (*BY_SECONDS, *BY_MINUTES, *ON_DEMAND)
+MEASURED: Final = tuple(rule.id for rule in MEASURED_RULES)
 """The rules whose confidence is measured one by one."""
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {
+        rule.id: rule
+        for rule in (*STATED, *MEASURED_RULES, *CIRCUMSTANCES, *LACKING, *map(_leaning, MEASURED_RULES))
+    }
+)
+"""Every rule by its id, better grades first."""

@@ -37,9 +37,7 @@ def report(
     now, code = datetime.now(UTC), DONE
     if folder is not None and evidence is None and file is None:
         if further:
-            raise click.UsageError(
-                f"--with asks anew: first keyheat analyze DIR --with ..., then report"
-            )
+            raise click.UsageError("--with asks anew: keyheat analyze DIR --with FILE, and then report")
         with Working("drawing the report", bars):
             written = write_report(folder, now)
     elif folder is None and evidence is not None and file is not None:

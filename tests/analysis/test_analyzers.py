@@ -1,4 +1,4 @@
-"""Analyzers: how they are loaded and asked, what the further ones find, and what a user's own may do wrong."""
+"""Analyzers: how they are loaded and asked, what each finds, and what a user's own may do wrong."""
 
 import json
 import re
@@ -35,32 +35,47 @@ from tests.analysis.handwritten import (
 ROOT = Path(__file__).parents[2]
 HOT = evidence(throttles=throttled(KEY_RANGE, range(10, 40)))
 GOOD = "from keyheat import Finding\n\n\ndef analyze(run):\n    return [Finding(label='seen', because=())]\n"
+ACCEPTED = "accepted: a list of keyheat.Finding, or an iterator over them"
+NONE = " has no function analyze(run)"
 BAD: list[tuple[str, str, str]] = [
     # what is wrong, the file, what is said of it after its name
     ("it does not import", "import nosuch\n", ", line 1: ModuleNotFoundError: No module named 'nosuch'"),
     ("it is no Python", "\ndef analyze(:\n", ", line 2: SyntaxError: invalid syntax (one.py, line 2)"),
-    ("it has another function", "x = 1\ndef analyse(run):\n    return []\n",
-     " has no function analyze(run); line 2 has analyse: was that meant?"),
-    ("it has functions of other names", "def rate():\n    return 1\n", " has no function analyze(run); it has rate"),
-    ("it has no function", "analyze = 3\n", " has no function analyze(run); it has no function at all"),
-    ("it takes nothing", "def analyze():\n    return []\n",
-     ", line 1: analyze() cannot be asked: it is called with the run, or with the run and the thresholds"),
-    ("it raises", "def analyze(run):\n    x = 1\n    return x / 0\n", ", line 3: ZeroDivisionError: division by zero"),
-    ("it raises as it goes on", "def analyze(run):\n    yield from ()\n    raise KeyError('x')\n", ", line 3: KeyError: 'x'"),
+    (
+        "it has another function", "x = 1\ndef analyse(run):\n    return []\n",
+        f"{NONE}; line 2 has analyse: was that meant?",
+    ),
+    ("it has functions of other names", "def rate():\n    return 1\n", f"{NONE}; it has rate"),
+    ("it has no function", "analyze = 3\n", f"{NONE}; it has no function at all"),
+    (
+        "it takes nothing", "def analyze():\n    return []\n",
+        ", line 1: analyze() cannot be asked: it is called with the run, or with the run and the thresholds",
+    ),
+    (
+        "it raises", "def analyze(run):\n    x = 1\n    return x / 0\n",
+        ", line 3: ZeroDivisionError: division by zero",
+    ),
+    (
+        "it raises as it goes on", "def analyze(run):\n    yield from ()\n    raise KeyError('x')\n",
+        ", line 3: KeyError: 'x'",
+    ),
     ("it ends the program", "import sys\ndef analyze(run):\n    sys.exit(4)\n", ", line 3: SystemExit: 4"),
-    ("it gives nothing", "def analyze(run):\n    return None\n",
-     ", line 1: analyze gave None; accepted: a list of keyheat.Finding, or an iterator over them"),
-    ("it gives words", "def analyze(run):\n    return ['hot']\n",
-     ", line 1: analyze gave 'hot'; accepted: a list of keyheat.Finding, or an iterator over them"),
-    ("it never ends",
-     "from itertools import repeat\nfrom keyheat import Finding\ndef analyze(run):\n"
-     "    return repeat(Finding(label='a', because=()))\n",
-     ", line 3: analyze gave more than 1,000 findings"),
-    ("its finding is none",
-     "from keyheat import Finding\ndef analyze(run):\n    return [Finding(label='', because='x', confidence=2)]\n",
-     ", line 3: ValidationError: String should have at least 1 character, got '' @ $.label; "
-     "Input should be a valid tuple, got 'x' @ $.because; "
-     "Input should be less than or equal to 1, got 2 @ $.confidence"),
+    ("it gives nothing", "def analyze(run):\n    pass\n", f", line 1: analyze gave None; {ACCEPTED}"),
+    ("it gives words", "def analyze(run):\n    return ['a']\n", f", line 1: analyze gave 'a'; {ACCEPTED}"),
+    (
+        "it never ends",
+        "from itertools import repeat\nfrom keyheat import Finding\ndef analyze(run):\n"
+        "    return repeat(Finding(label='a', because=()))\n",
+        ", line 3: analyze gave more than 1,000 findings",
+    ),
+    (
+        "its finding is none",
+        "from keyheat import Finding\ndef analyze(run):\n"
+        "    return [Finding(label='', because='x', confidence=2)]\n",
+        ", line 3: ValidationError: String should have at least 1 character, got '' @ $.label; "
+        "Input should be a valid tuple, got 'x' @ $.because; "
+        "Input should be less than or equal to 1, got 2 @ $.confidence",
+    ),
 ]  # fmt: skip
 
 
@@ -138,11 +153,12 @@ def test_a_folder_is_one_analyzer_or_holds_several(tmp_path: Path, numbers: Thre
 def test_a_path_that_holds_no_analyzer_is_said(tmp_path: Path, numbers: Thresholds) -> None:
     (tmp_path / "empty").mkdir()
     text = saved(tmp_path, "notes.txt", "")
-    said = answers([tmp_path / "empty", text, tmp_path / "nosuch.py"], Run(HOT), numbers).problems
-    assert said == (
-        f"{tmp_path}/empty: no Python file is in this folder; an analyzer is a Python file, or a folder of them",
-        f"{text}: this is no Python file; an analyzer is a Python file, or a folder of them",
-        f"{tmp_path}/nosuch.py: there is no such file or folder; an analyzer is a Python file, or a folder of them",
+    heard = answers([tmp_path / "empty", text, tmp_path / "nosuch.py"], Run(HOT), numbers)
+    accepted = "an analyzer is a Python file, or a folder of them"
+    assert heard.problems == (
+        f"{tmp_path}/empty: no Python file is in this folder; {accepted}",
+        f"{text}: this is no Python file; {accepted}",
+        f"{tmp_path}/nosuch.py: there is no such file or folder; {accepted}",
     )
 
 
@@ -219,22 +235,23 @@ def test_a_page_without_findings_has_no_section_for_them() -> None:
 
 def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> None:
     manifest = {"started_at": START, "table": {"name": "orders"}}
-    rows = [
-        (None, "not-ours", ("No load of ours: the evidence alone was analyzed.",)),
-        (manifest, "not-recorded", ("The generator's health was not recorded.",)),
-        ({**manifest, "generator": {"bound": True, "checks": ["CPU was full"]}}, "generator-bound", ("CPU was full.",)),
-        ({**manifest, "generator": {"bound": False, "checks": ["it kept up"]}}, "kept-up", ("It kept up.",)),
-    ]  # fmt: skip
+    bound, well = {"bound": True, "checks": ["CPU was full"]}, {"bound": False, "checks": ["it kept up"]}
+    rows: list[tuple[Any, str, str]] = [
+        (None, "not-ours", "No load of ours: the evidence alone was analyzed."),
+        (manifest, "not-recorded", "The generator's health was not recorded."),
+        ({**manifest, "generator": bound}, "generator-bound", "CPU was full."),
+        ({**manifest, "generator": well}, "kept-up", "It kept up."),
+    ]
     for content, label, because in rows:
         client = ClientFiles(manifest=Manifest.model_validate(content)) if content else None
         (found,) = found_by("was_it_the_generator", numbers, found=HOT, client=client)
-        assert (found.label, found.because) == (label, because)
+        assert (found.label, found.because) == (label, (because,))
 
 
 def test_an_index_that_refuses_writes_holds_its_table_back(numbers: Thresholds) -> None:
     (found,) = found_by(
         "index_pressure", numbers, indexes=2,
-        series=(events(500, index="by_0"), consumed(90, index="by_0"), provisioned(100, index="by_0"), events(0)),
+        series=(events(500, index="by_0"), consumed(90, index="by_0"), provisioned(100, "by_0"), events(0)),
     )  # fmt: skip
     assert (found.label, found.resource, found.direction) == ("back_pressure", "by_0", "write")
     assert found.because == (
