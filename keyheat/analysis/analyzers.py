@@ -79,12 +79,10 @@ def generator_of(run: Run, numbers: Thresholds) -> GeneratorFacts:
 
 def further_findings(run: Run, numbers: Thresholds) -> tuple[Finding, ...]:
     """What the other analyzers that ship find."""
-    names = (_name(path) for path in _within(shipped("analyzers")))
     return tuple(
-        found.model_copy(update={"analyzer": name})
-        for name in names
-        if name not in PLACED
-        for found in our_own(name).ask(run, numbers)
+        found.model_copy(update={"analyzer": one.name})
+        for one in _further()
+        for found in one.ask(run, numbers)
     )
 
 
@@ -127,6 +125,13 @@ def our_own(name: str) -> Analyzer:
     folder = shipped("analyzers")
     path = folder / name if (folder / name).is_dir() else folder / f"{name}.py"
     return _asked(_module(path, f"keyheat_analyzer_{name}"), path)
+
+
+@cache
+def _further() -> tuple[Analyzer, ...]:
+    """Those that ship and have no place of their own in a diagnosis."""
+    names = map(_name, _within(shipped("analyzers")))
+    return tuple(our_own(name) for name in names if name not in PLACED)
 
 
 def load(path: Path) -> Analyzer:
