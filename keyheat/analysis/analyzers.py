@@ -29,6 +29,7 @@ from pydantic import BaseModel, ValidationError
 
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.checked import mistakes
+from keyheat.masking import masked
 from keyheat.runs.formats import Finding, GeneratorFacts, Label
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
@@ -222,7 +223,7 @@ def _failures_of(path: Path) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         line = _line_of(error, path)
         said = "; ".join(mistakes(error)) if isinstance(error, ValidationError) else str(error)
-        words = f"{type(error).__name__}: {said[:MOST_LETTERS]}" if said else type(error).__name__
+        words = f"{type(error).__name__}: {masked(said)[:MOST_LETTERS]}" if said else type(error).__name__
         raise AnalyzerProblem(f"{line}: {words}") from error
 
 

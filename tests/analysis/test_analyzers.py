@@ -135,6 +135,14 @@ def test_a_line_is_that_of_the_users_own_code_and_not_of_a_library(
     assert problem.startswith(f"{path}, line 5: JSONDecodeError: ")
 
 
+def test_what_an_error_says_is_kept_without_what_lets_somebody_in(
+    tmp_path: Path, numbers: Thresholds
+) -> None:
+    text = "def analyze(run):\n    raise OSError('https://me:pass@host/ is not there')\n"
+    (problem,) = answers([saved(tmp_path, "one.py", text)], Run(HOT), numbers).problems
+    assert problem == f"{tmp_path}/one.py, line 2: OSError: https://host/ is not there"
+
+
 def test_a_folder_is_one_analyzer_or_holds_several(tmp_path: Path, numbers: Thresholds) -> None:
     saved(tmp_path, "whole/__init__.py", "from keyheat import Finding\nfrom .words import WORD\n\n\n"
           "def analyze(run, numbers):\n    share = numbers.noise.share\n"
