@@ -24,7 +24,7 @@ help:
 	@echo "make soak      20 minutes at 3,000/s with a fault every few seconds: nothing leaks, hangs or is lost"
 	@echo "make accuracy  docs/accuracy.md: how often labels are right, on random tables (a few minutes)"
 	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
-	@echo "make rules     docs/rules.md: every labelling rule with an example"
+	@echo "make rules     docs/rules.md and docs/examples/*.txt: every labelling rule, and what its example says"
 	@echo "make lock      bring both lock files up to date with pyproject.toml"
 	@echo "make schema    write configs/*.schema.json from the code"
 
@@ -82,7 +82,7 @@ fidelity: dev
 	$(BIN)/python -m tests.calibration.fidelity --write
 
 rules: install
-	$(BIN)/python -m keyheat.pages.run.rules > docs/rules.md
+	$(BIN)/python docs/rules.py
 
 LOCK := $(BIN)/uv pip compile pyproject.toml --extra all --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-emit-index-url --no-annotate --quiet --output-file

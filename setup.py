@@ -6,9 +6,13 @@ them in either place.
 
 from setuptools import find_packages, setup
 
-SHIPPED = ("configs", "loadtests", "reports")
+SHIPPED = ("analyzers", "configs", "loadtests", "reports")
+FOLDERS = [f"analyzers.{name}" for name in find_packages("analyzers")]
 
 setup(
-    packages=[*find_packages(include=["keyheat", "keyheat.*"]), *(f"keyheat.{name}" for name in SHIPPED)],
+    packages=[
+        *find_packages(include=["keyheat", "keyheat.*"]),
+        *(f"keyheat.{name}" for name in (*SHIPPED, *FOLDERS)),
+    ],
     package_dir={f"keyheat.{name}": name for name in SHIPPED},
 )

@@ -1,13 +1,15 @@
 """Keyheat: load testing and throttle detection for Amazon DynamoDB. Is it the partition, or the table?
 
-What a test of one's own uses: `keyheat.assert_no_hot_partition(...)`, and the other names in `__all__`. They
-are loaded when they are asked for, since no part of the program needs them.
+What tests and analyzers of one's own use: `keyheat.assert_no_hot_partition(...)`, `keyheat.Finding`, and the
+other names in `__all__`. They are loaded when they are asked for, since no part of the program needs them.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from keyheat.runs.formats import Finding as Finding
+    from keyheat.runs.run import Run as Run
     from keyheat.testing.checks import assert_headroom as assert_headroom
     from keyheat.testing.checks import assert_label as assert_label
     from keyheat.testing.checks import assert_no_hot_partition as assert_no_hot_partition
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckFailed",
+    "Finding",
     "LocalDynamoDB",
+    "Run",
     "__version__",
     "assert_headroom",
     "assert_label",
@@ -29,7 +33,12 @@ __all__ = [
     "assert_units_per_operation",
 ]
 
-_MODULE_OF = {"CheckFailed": "failing", "LocalDynamoDB": "local"}
+_MODULE_OF = {
+    "CheckFailed": "testing.failing",
+    "Finding": "runs.formats",
+    "LocalDynamoDB": "testing.local",
+    "Run": "runs.run",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -39,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
         return version("keyheat")
     if name in __all__:
-        return getattr(import_module(f"keyheat.testing.{_MODULE_OF.get(name, 'checks')}"), name)
+        return getattr(import_module(f"keyheat.{_MODULE_OF.get(name, 'testing.checks')}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

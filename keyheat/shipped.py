@@ -1,4 +1,4 @@
-"""What Keyheat ships beside its code for a person to read and copy: load tests, scenarios, page templates."""
+"""What Keyheat ships beside its code to read and copy: load tests, analyzers, scenarios, page templates."""
 
 from pathlib import Path
 from typing import Final
@@ -9,6 +9,6 @@ ROOT: Final = PACKAGE.parent
 
 
 def shipped(name: str) -> Path:
-    """The folder `configs`, `loadtests` or `reports`: in an installed package, beside one in a checkout."""
+    """One of these folders, such as `configs`: in an installed package, beside one in a checkout."""
     installed = PACKAGE / name
     return installed if installed.is_dir() else ROOT / name

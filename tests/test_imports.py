@@ -91,6 +91,18 @@ def test_a_load_test_imports_what_sends_and_what_it_sends() -> None:
         assert rooms(source) <= {"load", "sharding", "scenario", "model"}, path
 
 
+def test_an_analyzer_imports_what_it_asks_and_nothing_that_shows_or_sends() -> None:
+    """They are loaded by their path: nothing imports them by name."""
+    found = sorted((ROOT / "analyzers").rglob("*.py"))
+    assert found
+    for path in found:
+        source = path.read_text(encoding="utf-8")
+        assert rooms(source) <= {"model", "runs", "evidence", "analysis"} | GROUND, path
+        assert not roots(source) & PATCHES_SOCKETS, path
+    for path in (ROOT / "keyheat").rglob("*.py"):
+        assert "analyzers" not in roots(path.read_text(encoding="utf-8")), path
+
+
 def test_only_evidence_talks_to_cloudwatch() -> None:
     with_boto3 = {
         path.relative_to(ROOT).as_posix()

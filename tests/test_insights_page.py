@@ -13,7 +13,7 @@ import boto3
 import pytest
 
 from keyheat.analysis.diagnosis import analyze_evidence
-from keyheat.analysis.labelling.insights import key_spread
+from keyheat.analysis.heat import key_spread
 from keyheat.cli.main import main
 from keyheat.endpoint.items.data import DATA
 from keyheat.endpoint.server import build_router

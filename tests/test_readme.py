@@ -62,6 +62,7 @@ TESTED = {*MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO, SIMULATED, WHAT_I
 # Pages whose commands have a test of their own, beside what the page is about.
 TESTED_ELSEWHERE = {
     "accuracy.md": "test_accuracy_page.py",
+    "analyzers.md": "test_analyzers_page.py",
     "contributor-insights.md": "test_insights_page.py",
     "dynamic-sharding.md": "test_dynamic_page.py",
     "endpoints.md": "test_probe_page.py",

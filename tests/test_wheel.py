@@ -30,6 +30,7 @@ ROOT = Path(__file__).parents[1]
 BUILT_FROM = (
     "keyheat",
     "loadtests",
+    "analyzers",
     "configs",
     "reports",
     "pyproject.toml",

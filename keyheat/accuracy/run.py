@@ -14,11 +14,11 @@ from keyheat.accuracy.draw import Drawn, draw
 from keyheat.accuracy.grades import BEST, Best
 from keyheat.accuracy.score import Answered, Judged
 from keyheat.accuracy.truth import Record, TrueSpan, Whose
-from keyheat.analysis.labelling.growth import with_growth
-from keyheat.analysis.labels import label
+from keyheat.analysis.analyzers import labels_of as labels_in
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.formats import Evidence, Label
+from keyheat.runs.run import Run
 from keyheat.simulator.simulate import SIMULATED_START_S, simulate
 
 NOTHING = Record()
@@ -64,8 +64,7 @@ def play(drawn: Drawn) -> Played:
 
 def labels_of(played: Played, best: Best, numbers: Thresholds) -> tuple[Label, ...]:
     """The labels that the analyzer gives to what is left of the evidence."""
-    evidence = played.left(best)
-    return with_growth(label(evidence, numbers), evidence, (), numbers)
+    return labels_in(Run(played.left(best)), numbers)
 
 
 def judge(played: Played, numbers: Thresholds) -> Outcome:

@@ -5,14 +5,11 @@ from pathlib import Path
 
 from keyheat import runfiles
 from keyheat.analysis.advising.advice import advise
-from keyheat.analysis.labelling.checks import check
-from keyheat.analysis.labelling.growth import with_growth
-from keyheat.analysis.labelling.heat import Heat, heat
-from keyheat.analysis.labelling.insights import insight_heats
-from keyheat.analysis.labelling.reads import with_reads
-from keyheat.analysis.labelling.verdict import verdict, with_company
-from keyheat.analysis.labels import label
+from keyheat.analysis.analyzers import answers, further_findings, generator_of, labels_of
+from keyheat.analysis.checks import check, with_reads
+from keyheat.analysis.heat import Heat, heats_of
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
+from keyheat.analysis.verdict import verdict, with_company
 from keyheat.analysis.words import sentence
 from keyheat.evidence.evidence import run_window
 from keyheat.runfiles import FileProblem
@@ -21,19 +18,21 @@ from keyheat.runs.formats import (
     Coverage,
     Diagnosis,
     Evidence,
-    GeneratorFacts,
     Recommendation,
     read_evidence,
 )
+from keyheat.runs.run import Run
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.words import WRITES_FIRST
 
 
-def analyze_run(run_dir: Path, *, numbers: Thresholds | None = None) -> Diagnosis:
+def analyze_run(
+    run_dir: Path, *, numbers: Thresholds | None = None, further: Sequence[Path] = ()
+) -> Diagnosis:
     """The diagnosis of a run directory, from the files that are there; `coverage.missing` lists the others.
 
-    Without `evidence.json` the client's records alone are the evidence. Raises `FileProblem` where neither it
-    nor the manifest can be read, or where the labelling numbers are wrong.
+    `further` are analyzers of the user's own: what they find stands in `findings`, what is wrong with them in
+    `problems`. Without `evidence.json` the client's records alone are the evidence. Raises `FileProblem`
+    where neither it nor the manifest can be read, or where the labelling numbers are wrong.
     """
     client = read_client_files(run_dir)
     missing: tuple[str, ...] = ()
@@ -49,26 +48,46 @@ def analyze_run(run_dir: Path, *, numbers: Thresholds | None = None) -> Diagnosi
         p99_ms=client.p99_ms,
         missing=tuple(line.replace(f"{run_dir}/", "") for line in (*missing, *client.missing, *wrong)),
     )
-    return diagnose(evidence, client=client, thresholds=numbers or load_thresholds(), scenario=scenario)
+    return diagnose(
+        evidence,
+        client=client,
+        thresholds=numbers or load_thresholds(),
+        scenario=scenario,
+        directory=run_dir,
+        further=further,
+    )
 
 
-def analyze_evidence(path: Path, *, numbers: Thresholds | None = None) -> Diagnosis:
+def analyze_evidence(
+    path: Path, *, numbers: Thresholds | None = None, further: Sequence[Path] = ()
+) -> Diagnosis:
     """The diagnosis of an evidence file alone. Raises `FileProblem`."""
-    return diagnosed(read_evidence(path), numbers=numbers)
+    return diagnosed(read_evidence(path), numbers=numbers, further=further)
 
 
-def diagnosed(evidence: Evidence, *, numbers: Thresholds | None = None) -> Diagnosis:
+def diagnosed(
+    evidence: Evidence, *, numbers: Thresholds | None = None, further: Sequence[Path] = ()
+) -> Diagnosis:
     """The diagnosis of evidence alone, whoever sent the load."""
-    return diagnose(evidence, client=None, thresholds=numbers or load_thresholds(), scenario=None)
+    thresholds = numbers or load_thresholds()
+    return diagnose(evidence, client=None, thresholds=thresholds, scenario=None, further=further)
 
 
 def diagnose(
-    evidence: Evidence, *, client: ClientFiles | None, thresholds: Thresholds, scenario: Scenario | None
+    evidence: Evidence,
+    *,
+    client: ClientFiles | None,
+    thresholds: Thresholds,
+    scenario: Scenario | None,
+    directory: Path | None = None,
+    further: Sequence[Path] = (),
 ) -> Diagnosis:
-    """Label, judge and advise. `client` is None where the load was not ours."""
+    """Ask the analyzers, judge and advise. `client` is None where the load was not ours."""
+    run = Run(evidence, directory, client)
     heats = heats_of(evidence, client)
-    labels = with_growth(label(evidence, thresholds), evidence, heats, thresholds)
-    generator = _generator(client)
+    labels = labels_of(run, thresholds)
+    generator = generator_of(run, thresholds)
+    told = answers(further, run, thresholds)
     judged = verdict(labels, evidence, client=client, generator=generator, numbers=thresholds)
     judged = with_company(with_reads(judged, client), client)
     advised: tuple[Recommendation, ...] = ()
@@ -82,6 +101,8 @@ def diagnose(
         generator=generator,
         coverage=_coverage(evidence, client),
         thresholds=check(scenario.thresholds, judged, evidence, client) if scenario else (),
+        findings=(*further_findings(run, thresholds), *told.findings),
+        problems=told.problems,
     )
 
 
@@ -115,28 +136,9 @@ def _scenario(client: ClientFiles) -> tuple[Scenario | None, tuple[str, ...]]:
         return None, (f"the scenario and its thresholds: {error}",)
 
 
-def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]:
-    """The hot keys that the client counted, else those that Contributor Insights names."""
-    if client is None or client.keys is None:
-        return insight_heats(evidence)
-    duration_s = (evidence.window.end - evidence.window.start).total_seconds()
-    if client.manifest and client.manifest.ended_at:
-        duration_s = (client.manifest.ended_at - client.manifest.started_at).total_seconds()
-    return tuple(heat(client.keys, direction, duration_s) for direction in WRITES_FIRST)
-
-
 def _first(direction: str | None, heats: Sequence[Heat]) -> list[Heat]:
     """The heat of the verdict's direction before that of the other."""
     return sorted(heats, key=lambda one: one.direction != direction)
-
-
-def _generator(client: ClientFiles | None) -> GeneratorFacts:
-    if client is None:
-        return GeneratorFacts(bound=False, checks=("No load of ours: the evidence alone was analyzed.",))
-    found = client.manifest.generator if client.manifest else None
-    if found is None:
-        return GeneratorFacts(bound=False, checks=("The generator's health was not recorded.",))
-    return GeneratorFacts(bound=found.bound, checks=tuple(map(sentence, found.checks)))
 
 
 def _coverage(evidence: Evidence, client: ClientFiles | None) -> Coverage:

@@ -13,7 +13,7 @@ from typing import Final
 
 from keyheat.analysis.advising import capacity_advice
 from keyheat.analysis.advising.cases import Case, meeting_chance
-from keyheat.analysis.labelling.growth import RULE as NOT_GROWN
+from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.words import key_name
 from keyheat.numbers import percent, some, units, whole
 from keyheat.runs.formats import HotKey, Recommendation

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from keyheat.analysis.labelling.rules import MEASURED
+from keyheat.analysis.rules import MEASURED
 from keyheat.checked import checked_toml
 from keyheat.shipped import shipped
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from keyheat.analysis.labelling.endpoint import units_hold
+from keyheat.analysis.endpoint import units_hold
 from keyheat.evidence.settings import LARGEST, Steps, steps
 from keyheat.model import limits
 from keyheat.model.resources import Cause, parse_reason

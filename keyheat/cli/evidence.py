@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.options import a_file, a_folder, a_path, a_time, in_json, in_utc
-from keyheat.cli.run import diagnosed, exit_code_of
+from keyheat.cli.options import a_file, a_folder, a_path, a_time, further_analyzers, in_json, in_utc
+from keyheat.cli.run import diagnosed, exit_code_of, say_problems
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
 from keyheat.terminal.bar import Working
 from keyheat.terminal.console import answer, bars, err, in_words, print_json, shown
@@ -123,8 +123,9 @@ def collect(
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run")
+@further_analyzers
 @in_json("the diagnosis")
-def analyze(folder: Path | None, evidence: Path | None) -> int:
+def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...]) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.pages.run.load import load_evidence, load_run
     from keyheat.terminal import diagnosis as terminal
@@ -133,11 +134,12 @@ def analyze(folder: Path | None, evidence: Path | None) -> int:
         raise click.UsageError("say which: a run directory, or --evidence FILE")
     if folder is not None:
         with Working("labelling throttles", bars):
-            diagnosis = diagnosed(folder)
+            diagnosis = diagnosed(folder, further)
         run = load_run(folder) if in_words() else None
     else:
         assert evidence is not None
-        run = load_evidence(evidence)
+        run = load_evidence(evidence, further)
         diagnosis = run.diagnosis
     answer(lambda: diagnosis.model_dump(mode="json"), lambda: terminal.summary(diagnosis, run))
+    say_problems(diagnosis)
     return exit_code_of(diagnosis)

@@ -213,7 +213,7 @@ class Start:
 
     def limit_of(self, remedy: "Remedy") -> "Limit":
         """The limit that a remedy is for."""
-        from keyheat.analysis.labelling.verdict import groups
+        from keyheat.analysis.verdict import groups
 
         about = remedy.resource, remedy.direction
         found = groups(self.diagnosis.labels)
@@ -261,9 +261,9 @@ def _manifest(folder: Path) -> "Manifest | None":
 def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
     """The demand that the evidence shows, on the simulator: nobody else can send it again."""
     from keyheat.analysis.advising.rerun import rerun_of
-    from keyheat.analysis.diagnosis import heats_of
-    from keyheat.analysis.labelling.verdict import groups
+    from keyheat.analysis.heat import heats_of
     from keyheat.analysis.timeline import timeline
+    from keyheat.analysis.verdict import groups
     from keyheat.plan.prices import load_prices
     from keyheat.runs.client import read_client_files
     from keyheat.runs.formats import read_evidence

@@ -12,6 +12,7 @@ from keyheat.cli.options import (
     a_path,
     a_scenario,
     changed,
+    further_analyzers,
     in_json,
     price_list,
     run_place,
@@ -19,7 +20,7 @@ from keyheat.cli.options import (
     series_place,
     some_prices,
 )
-from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated, tell_runs
+from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, say_problems, simulated, tell_runs
 from keyheat.endpoint.options import Options, endpoint_options
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
 from keyheat.runfiles import SIMULATED
@@ -207,6 +208,7 @@ def _series(jobs: Sequence[Job], how: How) -> list[int]:
 @changed
 @click.option("--seed", type=click.IntRange(0), help="what chance decides  [default: the scenario's seed]")
 @click.option("--show-keys", is_flag=True, help="keys by their names instead of their digests")
+@further_analyzers
 @in_json("the runs and what came out")
 @some_prices
 def simulate(
@@ -215,6 +217,7 @@ def simulate(
     settings: tuple[str, ...],
     seed: int | None,
     show_keys: bool,
+    further: tuple[Path, ...],
     prices: Path,
 ) -> int:
     """Load as SCENARIO says (a file, or a name in configs/scenarios) on a virtual clock, analyze, report.
@@ -225,18 +228,21 @@ def simulate(
     from keyheat.pages.series.side_by_side import write_comparison
 
     made = find_scenarios(scenarios, settings)
-    how, page = How(target=SIMULATED, show_keys=show_keys), None
+    how, page = How(target=SIMULATED, show_keys=show_keys, further=further), None
     if len(made) == 1:
         ((scenario, path),) = made
         jobs = [Job(scenario, path, run_place(folder, f"{scenario.name}-simulated"))]
-        codes = [exit_code_of(simulated(jobs[0], how, seed=seed))]
+        diagnoses = [simulated(jobs[0], how, seed=seed)]
     else:
         listed = price_list(prices)
         folder = series_place(folder, "simulated")
         jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in made]
-        codes = [exit_code_of(simulated(job, how, seed=seed)) for job in jobs]
+        diagnoses = [simulated(job, how, seed=seed) for job in jobs]
         page = folder / INDEX
         write_comparison(page, [job.folder for job in jobs], listed, datetime.now(UTC))
         out.print(strong("\nSide by side: ", page))
+    codes = [exit_code_of(diagnosis) for diagnosis in diagnoses]
     tell_runs(jobs, codes, max(codes), page=page and str(page))
+    for diagnosis in diagnoses:
+        say_problems(diagnosis)
     return max(codes)

@@ -109,6 +109,12 @@ def _until_the_end(claimed: Claim) -> Path:
     return claimed.folder
 
 
+further_analyzers = click.option(
+    "--with", "further", type=click.Path(exists=True, path_type=Path), multiple=True, metavar="FILE|FOLDER",
+    help="an analyzer of your own, or a folder of them; may be repeated (docs/analyzers.md)",
+)  # fmt: skip
+
+
 def price_list(path: Path) -> Prices:
     try:
         return load_prices(path)

@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
 
-from keyheat.cli.options import OUT, a_file, a_folder, a_path, in_json, price_list, some_prices
+from keyheat.cli.options import (
+    OUT,
+    a_file,
+    a_folder,
+    a_path,
+    further_analyzers,
+    in_json,
+    price_list,
+    some_prices,
+)
+from keyheat.cli.run import say_problems
 from keyheat.numbers import some
 from keyheat.terminal.bar import Working
 from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown, strong
-from keyheat.words import DONE, INVALID
+from keyheat.words import DONE, INVALID, WRONG_USE
 
 if TYPE_CHECKING:
     from keyheat.pages.runs.history import Recall
@@ -24,22 +34,27 @@ if TYPE_CHECKING:
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run; with --out")
 @click.option("--out", "file", type=a_path, help="where the page of an evidence file goes")
+@further_analyzers
 @in_json("where the page is")
-def report(folder: Path | None, evidence: Path | None, file: Path | None) -> int:
+def report(folder: Path | None, evidence: Path | None, file: Path | None, further: tuple[Path, ...]) -> int:
     """Write report.html from the files of a run, or a page about an evidence file."""
     from keyheat.pages.run.page import write_evidence_report, write_report
 
-    now = datetime.now(UTC)
+    now, code = datetime.now(UTC), DONE
     if folder is not None and evidence is None and file is None:
+        if further:
+            raise click.UsageError("--with asks anew: keyheat analyze DIR --with FILE, and then report")
         with Working("drawing the report", bars):
             written = write_report(folder, now)
     elif folder is None and evidence is not None and file is not None:
         with Working("drawing the report", bars):
-            written = write_evidence_report(evidence, file, now)
+            diagnosis = write_evidence_report(evidence, file, now, further)
+        say_problems(diagnosis)
+        written, code = file, WRONG_USE if diagnosis.problems else DONE
     else:
         raise click.UsageError("say which: a run directory, or --evidence FILE --out FILE.html")
     answer(lambda: {"report": str(written)}, lambda: f"Report: {shown(written)}")
-    return DONE
+    return code
 
 
 @click.command()

@@ -42,6 +42,7 @@ class How:
     show_keys: bool = False
     report: bool = True
     quiet: bool = False
+    further: tuple[Path, ...] = ()  # analyzers of the user's own; a load goes without
 
 
 def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
@@ -95,19 +96,31 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     return code
 
 
-def diagnosed(folder: Path) -> "Diagnosis":
-    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
+def diagnosed(folder: Path, further: Sequence[Path] = ()) -> "Diagnosis":
+    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary.
+
+    `further` are analyzers of the user's own, which are asked as well.
+    """
     from keyheat.analysis.diagnosis import analyze_run
     from keyheat.analysis.summary import keep_summary
     from keyheat.runs.formats import write_diagnosis
 
-    diagnosis = analyze_run(folder)
+    diagnosis = analyze_run(folder, further=further)
     write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
     keep_summary(folder)
     return diagnosis
 
 
+def say_problems(diagnosis: "Diagnosis") -> None:
+    """Say which of the user's analyzers said nothing, and why."""
+    for problem in diagnosis.problems:
+        err.print(problem)
+
+
 def exit_code_of(diagnosis: "Diagnosis") -> int:
+    """The code that a verb ends with; an analyzer of the user's that said nothing was used wrongly."""
+    if diagnosis.problems:
+        return WRONG_USE
     if not diagnosis.verdict.valid:
         return INVALID
     return BROKEN if any(threshold.broken for threshold in diagnosis.thresholds) else DONE
@@ -171,7 +184,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
         bar.analyzing()
         write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=how.show_keys, notes=notes)
         write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
-        diagnosis = diagnosed(job.folder)
+        diagnosis = diagnosed(job.folder, how.further)
         if how.report:
             write_report(job.folder, datetime.now(UTC))
     if not how.quiet:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import get_args
 
-from keyheat.analysis.labelling.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
+from keyheat.analysis.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
 from keyheat.runs.formats import Diagnosis, Label
 from keyheat.words import Constraint, Resource, whose
 

@@ -2,8 +2,10 @@
 
 evidence.json, version 1     2026-11   first
 diagnosis.json, version 1    2026-11   first
+                             2026-11   `findings` and `problems` of further analyzers; absent: there were none
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -172,6 +174,29 @@ class Label(_Part):
     rule: str | None = None
 
 
+Measure = tuple[Annotated[float, Field(allow_inf_nan=False)], str]
+"""A number and its unit: `(0.31, "share")`, `(1_200, "WCU/s")`."""
+
+
+class Finding(_Part):
+    """What an analyzer says of a run: a word, sentences with the numbers behind it, and how sure it is.
+
+    What it is about (a resource, a direction, a span of time) is left out where it is about the whole run.
+    """
+
+    label: Annotated[str, Field(min_length=1)]
+    because: tuple[str, ...]
+    numbers: Mapping[str, Measure] = {}
+    confidence: Confidence = 1.0
+    resource: str | None = None  # "table", or the name of an index
+    direction: Direction | None = None
+    start: Time | None = None
+    end: Time | None = None
+    grade: Grade | None = None  # who says so, where that is known
+    rule: str | None = None  # the stable id of the rule that decided, where there are several
+    analyzer: str = ""  # whose it is: put there by Keyheat
+
+
 class Verdict(_Part):
     """The run in one label; `valid` is False where the run says nothing about the table."""
 
@@ -262,6 +287,8 @@ class Diagnosis(_Part):
     generator: GeneratorFacts
     coverage: Coverage
     thresholds: tuple[ThresholdResult, ...] = ()
+    findings: tuple[Finding, ...] = ()  # of analyzers whose answers have no place above
+    problems: tuple[str, ...] = ()  # analyzers that could not say anything, with file and line
 
 
 def read_evidence(path: Path) -> Evidence:
@@ -287,7 +314,11 @@ def write_evidence(path: Path, evidence: Evidence) -> None:
 
 def write_diagnosis(path: Path, diagnosis: Diagnosis) -> None:
     """Write a diagnosis whole or not at all. Raises `FileProblem`."""
-    runfiles.write_json(path, runfiles.DIAGNOSIS, diagnosis.model_dump(mode="json", exclude={"format"}))
+    content = diagnosis.model_dump(mode="json", exclude={"format"})
+    for name in ("findings", "problems"):  # older programs know neither
+        if not content[name]:
+            del content[name]
+    runfiles.write_json(path, runfiles.DIAGNOSIS, content)
 
 
 def _read(path: Path, format_name: str, model: type[Model]) -> Model:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence
 
 
@@ -12,3 +13,5 @@ class Run:
 
     evidence: Evidence
     directory: Path | None = None
+    client: ClientFiles | None = None
+    """What the load generator wrote of itself; None where somebody else sent the load."""

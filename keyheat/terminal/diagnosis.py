@@ -13,11 +13,12 @@ from keyheat.numbers import clock, moment, percent, some, whole
 from keyheat.pages.constraints import NAMES, SHORT
 from keyheat.pages.moments import crosses_midnight
 from keyheat.pages.run.facts import facts_of
+from keyheat.pages.run.findings import about, numbers
 from keyheat.pages.run.load import Run
 from keyheat.pages.run.outlook import outlook
 from keyheat.pages.run.record import read_record
 from keyheat.pages.run.sentences import GRADES, expectation, is_as_expected, sureness, verdict_sentence
-from keyheat.runs.formats import Diagnosis, Label, Verdict
+from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
 from keyheat.runs.stop import Stop
 from keyheat.scenario.scenario import Scenario
 
@@ -30,6 +31,7 @@ COLOURS = {
     "none": "green",
 }
 MOST_LABELS = 20
+MOST_FINDINGS = 20
 
 
 def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, stopped: Stop | None = None) -> Text:
@@ -92,6 +94,7 @@ def summary(diagnosis: Diagnosis, run: Run | None = None) -> RenderableType:
         *as_expected,
         *_block("Why", verdict.because),
         *_labels(diagnosis.labels),
+        *_findings(diagnosis.findings),
         *_advice("What to do now", "mitigation", diagnosis),
         *_advice("What to do for good", "cure", diagnosis),
         *_block("Broken thresholds", broken, "red"),
@@ -137,6 +140,18 @@ def _block(heading: str, lines: Sequence[str], style: str = "") -> list[Renderab
 
 def _heading(text: str) -> Text:
     return Text(f"\n{text}", style="bold")
+
+
+def _findings(findings: Sequence[Finding]) -> list[RenderableType]:
+    """What other analyzers found: whose finding, what about, and below it why, with the numbers."""
+    parts: list[RenderableType] = []
+    for one in findings[:MOST_FINDINGS]:
+        head = f"{one.analyzer}: {one.label} ({about(one)}; {percent(one.confidence)} sure)"
+        parts.append(Paragraph(head, "  - ", "    ", "bold"))
+        parts += [Paragraph(line, "    ", "    ") for line in (*one.because, numbers(one)) if line]
+    more = len(findings) - MOST_FINDINGS
+    rest = [Text(f"  and {some(more, 'more finding')}")] if more > 0 else []
+    return [_heading("What else was found"), *parts, *rest] if parts else []
 
 
 def _advice(heading: str, kind: str, diagnosis: Diagnosis) -> list[RenderableType]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from keyheat.analysis.advising.cases import Case, meeting_chance
 from keyheat.analysis.advising.demand import Demand
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.labelling.heat import Heat, heat
+from keyheat.analysis.heat import Heat, heat
 from keyheat.analysis.recommendations import recommend
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.words import TITLES

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.labelling.checks import check
-from keyheat.analysis.labelling.reads import with_reads
+from keyheat.analysis.checks import check, with_reads
 from keyheat.analysis.thresholds import DEFAULT, load_thresholds
 from keyheat.runfiles import FileProblem
 from keyheat.runs.client import ClientFiles

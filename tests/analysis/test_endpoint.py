@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.labelling.checks import check
-from keyheat.analysis.labelling.endpoint import SAYS
+from keyheat.analysis.checks import check
+from keyheat.analysis.endpoint import SAYS
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.capabilities import Capabilities, Finding, not_probed
 from keyheat.runs.client import ClientFiles

@@ -10,7 +10,7 @@ from keyheat.analysis.advising.cases import Case
 from keyheat.analysis.advising.foreseen import with_outlooks
 from keyheat.analysis.advising.rerun import Rerun
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.labelling.heat import Heat
+from keyheat.analysis.heat import Heat
 from keyheat.analysis.recommendations import recommend
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.pages.run.outlook import outlook

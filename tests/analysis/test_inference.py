@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.labelling.endpoint import SAYS
-from keyheat.analysis.labelling.rules import MEASURED, RULES
+from keyheat.analysis.endpoint import SAYS
+from keyheat.analysis.rules import MEASURED, NOT_GROWN, RULES
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.formats import Evidence
 from tests.analysis.handwritten import (
@@ -399,7 +399,7 @@ def test_in_a_lost_minute_the_client_speaks_as_far_as_in_the_others(
 
 def test_every_rule_is_in_the_table_documented_and_tested() -> None:
     page = (ROOT / "docs" / "rules.md").read_text()
-    documented = set(re.findall(r"^\| \[`([a-z-]+)`\]\(#\1\) \|", page, re.MULTILINE))
+    documented = set(re.findall(r'^\| <a id="([a-z-]+)"></a>`\1` \|', page, re.MULTILINE))
     leaning = {f"undetermined-{rule}" for rule in MEASURED}
     shown = {row[2] for row in (*ONE_RULE, *SITUATIONS)} | {"on-demand-not-grown", *SAYS}
     tested = {rule.removeprefix("undetermined-") if rule in leaning else rule for rule in shown}
@@ -410,13 +410,12 @@ def test_every_rule_is_in_the_table_documented_and_tested() -> None:
 def test_every_rule_that_code_names_is_in_the_table() -> None:
     """Ids are written where they are decided: none is misspelt, and none is left that nothing decides."""
     kinds = "seconds|minutes|on-demand|undetermined|table|auto|key|no-capacity|capacity"
-    code = "".join(
-        path.read_text()
-        for path in (ROOT / "keyheat").rglob("*.py")
-        if path.name not in ("rules.py", "rule.py")
-    )
+    files = [path for room in ("keyheat", "analyzers") for path in (ROOT / room).rglob("*.py")]
+    code = "".join(path.read_text() for path in files if path.name != "rules.py")
     named = set(re.findall(rf'"((?:{kinds})-[a-z-]+)"', code))
     assert named - set(RULES) == {"key-range"}  # a part of `reason-key-range`
+    assert "label, NOT_GROWN, f" in code
+    named.add(NOT_GROWN)
     stated = {rule for rule in RULES if rule.startswith(("reason-", "metric-"))}
     leaning = {f"undetermined-{rule}" for rule in MEASURED}
     assert RULES.keys() - named == stated | leaning

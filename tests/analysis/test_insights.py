@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from keyheat.analysis.labelling.insights import insight_heats, key_spread
+from keyheat.analysis.heat import insight_heats, key_spread
 from keyheat.evidence.contributors import Found, Reader
 from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
 from keyheat.scenario.keynames import digest_of

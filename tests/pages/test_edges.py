@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from keyheat.analysis.labelling.verdict import with_company
+from keyheat.analysis.verdict import with_company
 from keyheat.pages.run.load import Run, load_run
 from keyheat.pages.run.page import render
 from keyheat.pages.samples.cases import HOT_KEY

@@ -9,8 +9,8 @@ import pytest
 
 from keyheat.pages.run.load import Run, load_evidence
 from keyheat.pages.run.page import render
-from keyheat.pages.run.rules import EXAMPLES
 
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)
 
 

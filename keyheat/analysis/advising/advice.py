@@ -6,13 +6,13 @@ from keyheat.analysis.advising.cases import Case
 from keyheat.analysis.advising.demand import demand, demand_of_all
 from keyheat.analysis.advising.foreseen import MOST_INDEXES, can_be_shown, with_outlooks
 from keyheat.analysis.advising.rerun import rerun_of
-from keyheat.analysis.labelling.endpoint import unreliable
-from keyheat.analysis.labelling.growth import RULE as NOT_GROWN
-from keyheat.analysis.labelling.heat import Heat
-from keyheat.analysis.labelling.verdict import Group, groups
+from keyheat.analysis.endpoint import unreliable
+from keyheat.analysis.heat import Heat
 from keyheat.analysis.recommendations import recommend
+from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import Timeline, Track, timeline
+from keyheat.analysis.verdict import Group, groups
 from keyheat.evidence.facts import QUOTAS, partition_ceiling
 from keyheat.plan.prices import load_prices
 from keyheat.runs.client import ClientFiles

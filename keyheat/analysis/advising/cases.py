@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from keyheat.analysis.advising.demand import Demand
-from keyheat.analysis.labelling.heat import Heat
+from keyheat.analysis.heat import Heat
 from keyheat.analysis.thresholds import Recommend
 from keyheat.numbers import units
 from keyheat.plan.forecast import shards_needed

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from keyheat.analysis.advising.demand import refused
-from keyheat.analysis.labelling.heat import Heat
+from keyheat.analysis.heat import Heat
 from keyheat.analysis.timeline import Timeline, Track
 from keyheat.simulator.flow import Answer, Flow, IndexFlow
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares

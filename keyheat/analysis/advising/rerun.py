@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from keyheat.analysis.advising.demand import refused
 from keyheat.analysis.advising.demanded import demanded
-from keyheat.analysis.labelling.checks import throttle_share
-from keyheat.analysis.labelling.heat import Heat
+from keyheat.analysis.checks import throttle_share
+from keyheat.analysis.heat import Heat
 from keyheat.analysis.timeline import Timeline
 from keyheat.plan.prices import Prices
 from keyheat.runs.client import ClientFiles

@@ -12,16 +12,16 @@ from math import ceil
 from pathlib import Path
 from typing import Final
 
+from keyheat.analysis.analyzers import labels_of
 from keyheat.analysis.knees.search import State, Step
-from keyheat.analysis.labelling.growth import with_growth
-from keyheat.analysis.labelling.heat import heat
-from keyheat.analysis.labelling.verdict import verdict
-from keyheat.analysis.labels import label
 from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.verdict import verdict
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import DEFAULT
+from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, GeneratorFacts, SecondCount, TableFacts, Verdict
 from keyheat.runs.manifest import Keys, Manifest
+from keyheat.runs.run import Run
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.folder import keys_of
 from keyheat.simulator.outcome import STEADY, Outcome, outcome_of
@@ -56,8 +56,7 @@ def simulated_step(
     )
     evidence = evidence_of(simulation)
     keys = Keys.model_validate(keys_of(simulation))
-    heats = [heat(keys, direction, simulation.ended_s - simulation.started_s) for direction in WRITES_FIRST]
-    labels = with_growth(label(evidence, numbers), evidence, heats, numbers)
+    labels = labels_of(Run(evidence, client=ClientFiles(keys=keys)), numbers)
     healthy = GeneratorFacts(bound=False)
     judged = verdict(labels, evidence, client=None, generator=healthy, numbers=numbers)
     return _of_outcome(scenario, seed, outcome_of(simulation), judged)

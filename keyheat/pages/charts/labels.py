@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from keyheat.analysis.labelling.rules import RULES
+from keyheat.analysis.rules import RULES
 from keyheat.numbers import NOTHING, percent, some, whole
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, Table, figure, iso, joined, safe, shortened, times

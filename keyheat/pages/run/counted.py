@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.labelling.reads import WRONG
+from keyheat.analysis.checks import WRONG
 from keyheat.numbers import NOTHING, measured, percent, some, whole
 from keyheat.pages.charts.figures import Table
 

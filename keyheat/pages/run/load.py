@@ -1,6 +1,6 @@
 """A run directory read into one value: what is there, and which files are not, with the reason."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -87,10 +87,13 @@ class Run:
         return (self.manifest.totals if self.manifest else None) or Totals()
 
 
-def load_evidence(path: Path) -> Run:
-    """An evidence file, wherever it came from, with its diagnosis. Raises `FileProblem`."""
+def load_evidence(path: Path, further: Sequence[Path] = ()) -> Run:
+    """An evidence file, wherever it came from, with its diagnosis. Raises `FileProblem`.
+
+    `further` are analyzers of the user's own, which are asked as well.
+    """
     evidence = read_evidence(path)
-    return Run(diagnosis=diagnosed(evidence), evidence=evidence, alone=True)
+    return Run(diagnosis=diagnosed(evidence, further=further), evidence=evidence, alone=True)
 
 
 def load_run(run_dir: Path) -> Run:

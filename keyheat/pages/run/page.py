@@ -1,5 +1,6 @@
 """The report of one run: one HTML file that needs nothing else, the same bytes from the same files."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from keyheat.pages.run.ranged import numbers_of, whole_of
 from keyheat.pages.run.record import read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.runfiles import write_atomically
+from keyheat.runs.formats import Diagnosis
 
 REPORT = "report.html"
 
@@ -51,10 +53,16 @@ def write_report(run_dir: Path, generated_at: datetime) -> Path:
     return path
 
 
-def write_evidence_report(evidence: Path, path: Path, generated_at: datetime) -> Path:
-    """Write the report of an evidence file, without the rest of a run. Raises `FileProblem`."""
-    _write(path, load_evidence(evidence), generated_at)
-    return path
+def write_evidence_report(
+    evidence: Path, path: Path, generated_at: datetime, further: Sequence[Path] = ()
+) -> Diagnosis:
+    """Write the report of an evidence file, without the rest of a run, and give its diagnosis.
+
+    `further` are analyzers of the user's own. Raises `FileProblem`.
+    """
+    run = load_evidence(evidence, further)
+    _write(path, run, generated_at)
+    return run.diagnosis
 
 
 def _write(path: Path, run: Run, generated_at: datetime) -> None:

@@ -19,6 +19,7 @@ from keyheat.pages.run.counted import counts_of
 from keyheat.pages.run.endpoint import endpoint_facts
 from keyheat.pages.run.facts import Facts
 from keyheat.pages.run.failures import failure_table
+from keyheat.pages.run.findings import finding_table
 from keyheat.pages.run.load import Run
 from keyheat.pages.run.partitions import resources_of
 from keyheat.pages.run.reasons import reason_table
@@ -54,10 +55,11 @@ def charts_of(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
     """Every chart that the files allow, the verdict's resource first."""
     capacity = _capacity(run, record, facts)
     if run.alone:  # others sent the load: nothing is known of its keys, its latencies and its generator
-        return (*capacity, _labels(run, record))
+        return (*capacity, _labels(run, record), *_findings(run))
     return (
         *capacity,
         _labels(run, record),
+        *_findings(run),
         _keys(run, facts),
         _partitions(run, facts),
         *_counted(run),
@@ -210,6 +212,16 @@ def _labels(run: Run, record: Record) -> Section:
         charts=(chart,) if chart else (), notes=() if chart else ("The diagnosis has no labels.",),
         tables=(table,) if table else (),
     )  # fmt: skip
+
+
+def _findings(run: Run) -> tuple[Section, ...]:
+    """What other analyzers found, and which of them could say nothing; no section without any."""
+    table, problems = finding_table(run.diagnosis), run.diagnosis.problems
+    if table is None and not problems:
+        return ()
+    section = _section("findings", "What else was found", "Findings", [], [])
+    wrong = tuple(f"An analyzer said nothing: {problem}" for problem in problems)
+    return (replace(section, wrong=wrong, tables=(table,) if table else ()),)
 
 
 def _section(

@@ -1,6 +1,6 @@
 """The verdict in one plain sentence, as a DBA would say it to a colleague."""
 
-from keyheat.analysis.labelling.endpoint import SAYS
+from keyheat.analysis.endpoint import SAYS
 from keyheat.numbers import UNITS, percent, rate, some, whole
 from keyheat.pages.run.facts import Facts
 from keyheat.runs.formats import Verdict

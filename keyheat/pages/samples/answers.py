@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyheat.analysis.labelling.rules import RULES
+from keyheat.analysis.rules import RULES
 from keyheat.pages.samples.cases import Case
 from keyheat.runs import formats
 

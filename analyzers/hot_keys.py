@@ -1,0 +1,39 @@
+"""Where is the heat: on one key, on a few, evenly on all, or on one key after the other?"""
+
+from collections.abc import Iterator
+
+from keyheat.analysis.heat import KeySpread, heats_of, key_spread
+from keyheat.numbers import percent, some
+from keyheat.runs.formats import Finding
+from keyheat.runs.run import Run
+
+SPREAD = {
+    "one_key": "one key has at least half of them, which speaks for a hot key",
+    "few_keys": "a few keys have most of them",
+    "even": "no key stands out, which speaks against a hot key",
+}
+
+
+def analyze(run: Run) -> Iterator[Finding]:
+    """How the throttles of each resource are spread, and a finding where the heat moves, as with a date."""
+    for index in (None, *(one.name for one in run.evidence.table.indexes)):
+        if (spread := key_spread(run.evidence, index)) is not None:
+            yield _of_spread(spread, index or "table")
+    for heat in heats_of(run.evidence, run.client):
+        if heat.moves:
+            keys = len(heat.moved_over)
+            said = f"{some(keys, 'key')} led one after the other: each was hot for a while."
+            numbers = {"keys that led": (float(keys), "")}
+            yield Finding(label="moving", because=(said,), numbers=numbers, direction=heat.direction)
+
+
+def _of_spread(spread: KeySpread, resource: str) -> Finding:
+    counted = f"{spread.total:,.0f} throttled requests that Contributor Insights counted"
+    return Finding(
+        label=spread.spread,
+        because=(
+            f"Of the {counted}, the first key has {percent(spread.top_share)}: {SPREAD[spread.spread]}.",
+        ),
+        numbers={"first key": (100 * spread.top_share, "%"), "throttled": (spread.total, "requests")},
+        resource=resource,
+    )

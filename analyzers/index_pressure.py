@@ -1,0 +1,42 @@
+"""Did an index hold back the writes to its table? A write waits until every index has taken its entry.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
+"""
+
+from collections.abc import Iterator
+
+from keyheat.analysis.timeline import Track, timeline
+from keyheat.numbers import of_provisioned, some
+from keyheat.runs.formats import Finding
+from keyheat.runs.run import Run
+from keyheat.words import WRITE
+
+
+def analyze(run: Run) -> Iterator[Finding]:
+    """A finding for each index that refused writes."""
+    if not run.evidence.table.indexes:
+        return
+    for track in timeline(run.evidence).indexes(WRITE):
+        if refused := _throttles(track):
+            yield _finding(track, refused)
+
+
+def _finding(track: Track, refused: int) -> Finding:
+    because = [f"{some(refused, 'throttled write')} to the table: index {track.index} could not keep up."]
+    busiest = max(track.consumed or (), key=lambda cell: track.consumed_per_s(cell) or 0.0, default=0)
+    rate, capacity = track.consumed_per_s(busiest), track.provisioned.at(busiest)
+    if rate and capacity and not track.on_demand:
+        because.append(f"Its busiest {track.cell_name} consumed {of_provisioned(rate, capacity, 'write')}.")
+    return Finding(
+        label="back_pressure",
+        because=tuple(because),
+        numbers={"throttled": (refused, "writes")},
+        resource=track.resource,
+        direction=WRITE,
+    )
+
+
+def _throttles(track: Track) -> int:
+    """What the client saw, else what CloudWatch counts."""
+    seen = sum(sum(reasons.values()) for reasons in track.reasons.values())
+    return seen or round(sum((track.events or {}).values()))

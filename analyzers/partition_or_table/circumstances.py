@@ -1,0 +1,201 @@
+"""What happened around a label, where that changes what to do.
+
+Capacity was raised too late, or lowered; a partition was split; an on-demand table has not grown yet.
+
+Such a label keeps constraint, grade and confidence, and gets the rule and the numbers that tell the story.
+
+A new on-demand table absorbs 4,000 write and 12,000 read units/s at once and grows with its peaks. Above that
+its partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from keyheat.analysis.heat import Heat
+from keyheat.analysis.rules import NOT_GROWN
+from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.timeline import Timeline, Track
+from keyheat.evidence.facts import partition_ceiling
+from keyheat.numbers import clock, percent, span, units, whole
+from keyheat.runs.formats import Evidence, Label
+from keyheat.words import Direction
+
+from .burst import LOWER
+
+Whose = tuple[str, Direction]
+
+BEFORE: Final = 12  # published values before a label, an hour's, that show what was lowered
+HIGHER: Final = 1.05  # times what was provisioned when the throttles began
+SOON_S: Final = 900  # seconds after a label in which a raise still answers it
+LASTED_S: Final = 150  # seconds that a partition throttles before DynamoDB splits it, at least
+AFTER: Final = 2  # cells after a label that show whether the demand goes on
+GOES_ON: Final = 0.95  # of what was consumed during the label
+SEEN_LATE_S: Final = 60  # seconds after a label's end in which a split that ended it may be seen
+
+
+def with_circumstances(
+    labels: Sequence[Label],
+    arranged: Timeline,
+    evidence: Evidence,
+    heats: Sequence[Heat],
+    numbers: Thresholds,
+) -> list[Label]:
+    """The labels; those with a story get its rule and one more sentence."""
+    seen = evidence.partitions.splits if evidence.partitions else None
+    splits_s = [at.timestamp() for at in seen or () if at is not None]  # of the table itself, by its stream
+    begun: defaultdict[Whose, list[float]] = defaultdict(list)
+    for label in labels:
+        begun[label.resource, label.direction].append(label.start.timestamp())
+    starts_s = {whose: sorted(found) for whose, found in begun.items()}
+    recorded = {(t.resource, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
+    made = []
+    for label in labels:
+        whose = label.resource, label.direction
+        track = arranged.track(None if label.resource == "table" else label.resource, label.direction)
+        if track is not None:
+            label = _told(label, starts_s[whose], track, splits_s)
+            label = _not_grown(label, track, recorded[whose], heats, arranged.scale, numbers)
+        made.append(label)
+    return made
+
+
+def _told(label: Label, begun: Sequence[float], track: Track, splits_s: Sequence[float]) -> Label:
+    found = None
+    if label.constraint == "table":
+        found = _lowered(label, track) or _raised(label, track)
+    elif label.constraint == "partition":
+        found = _seen(label, begun, track, splits_s) or _split(label, begun, track)
+    return label if found is None else _with_rule(label, *found)
+
+
+def _with_rule(label: Label, rule: str, because: str) -> Label:
+    return label.model_copy(update={"rule": rule, "because": (*label.because, because)})
+
+
+def _lowered(label: Label, track: Track) -> tuple[str, str] | None:
+    start_s, end_s = label.start.timestamp(), label.end.timestamp()
+    now = track.provisioned.at(end_s - 1)
+    if track.provisioned.readings:
+        late, early = (way.at(end_s - 1) for way in track.provisioned.readings)
+        if late is not None and early is not None and early <= LOWER * late:
+            return _lowered_from(late, early, track)
+    past = bisect_right(track.provisioned.starts_s, start_s)
+    before = max(track.provisioned.values[max(0, past - BEFORE) : past], default=None)
+    if now is None or before is None or now > LOWER * before:
+        return None
+    return _lowered_from(before, now, track)
+
+
+def _lowered_from(before: float, now: float, track: Track) -> tuple[str, str]:
+    return "table-scaled-down", (
+        f"The provisioned throughput was lowered from {whole(before)} to {units(now, track.direction)}."
+    )
+
+
+def _raised(label: Label, track: Track) -> tuple[str, str] | None:
+    start_s, end_s = label.start.timestamp(), label.end.timestamp()
+    before = track.provisioned.at(start_s)
+    first = bisect_right(track.provisioned.starts_s, start_s)
+    past = bisect_right(track.provisioned.starts_s, end_s + SOON_S)
+    later = zip(track.provisioned.starts_s[first:past], track.provisioned.values[first:past], strict=True)
+    raised = [(at, value) for at, value in later if before and value >= HIGHER * before]
+    if not raised:
+        return None
+    at, value = raised[0][0], max(value for _, value in raised)
+    return "auto-scaling-late", (
+        f"The provisioned throughput rose from {whole(before)} to {units(value, track.direction)}, seen from "
+        f"{clock(at)} on, when the throttles had been going on for up to {span(at - start_s)}."
+    )
+
+
+def _seen(
+    label: Label, begun: Sequence[float], track: Track, splits_s: Sequence[float]
+) -> tuple[str, str] | None:
+    """A split that was seen: it is why the throttles ended, where the demand went on without them."""
+    start_s, end_s = label.start.timestamp(), label.end.timestamp()
+    seen = [at_s for at_s in splits_s if start_s <= at_s < end_s + SEEN_LATE_S]
+    if track.index is not None or not seen:
+        return None
+    at = f"A partition of the table was split at {clock(seen[-1])}, as its stream shows"
+    rates = _before_and_after(label, begun, track)
+    if rates is None:
+        return label.rule or "key-range-split-seen", f"{at}."
+    mean, least = rates
+    return "key-range-split-seen", (
+        f"{at}, and the throttles ended. {units(mean, track.direction)} were consumed before, and at least "
+        f"{whole(least)} afterwards."
+    )
+
+
+def _split(label: Label, begun: Sequence[float], track: Track) -> tuple[str, str] | None:
+    length_s = (label.end - label.start).total_seconds()
+    rates = _before_and_after(label, begun, track)
+    if length_s < LASTED_S or rates is None:
+        return None
+    mean, least = rates
+    return "key-range-split", (
+        f"The throttles ended by themselves after {span(length_s)}: a split. "
+        f"{units(mean, track.direction)} were consumed before, and at least {whole(least)} afterwards."
+    )
+
+
+def _before_and_after(label: Label, begun: Sequence[float], track: Track) -> tuple[float, float] | None:
+    """The mean rate during a label and the least after it; None where it began again, or the demand ended."""
+    start_s, end_s = label.start.timestamp(), label.end.timestamp()
+    last = track.cell_of(end_s - 1)
+    over_s = last + (AFTER + 1) * track.step_s
+    if bisect_right(begun, over_s) > bisect_right(begun, start_s):
+        return None
+    during = _rates(track, range(track.cell_of(start_s) + track.step_s, last, track.step_s))
+    after = _rates(track, range(last + track.step_s, over_s, track.step_s))
+    if not during or len(after) < AFTER:
+        return None
+    mean, least = sum(during) / len(during), min(after)
+    return (mean, least) if mean and least >= GOES_ON * mean else None
+
+
+def _rates(track: Track, cells: range) -> list[float]:
+    return [rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None]
+
+
+def _not_grown(
+    label: Label,
+    track: Track,
+    seconds: Sequence[int],
+    heats: Sequence[Heat],
+    scale: float,
+    numbers: Thresholds,
+) -> Label:
+    """The label; with another rule where the table has not grown yet, and no key is hot."""
+    if label.constraint != "partition" or not track.on_demand or not track.warm:
+        return label
+    peak = _peak(label, track, seconds)
+    heat = next((one for one in heats if one.direction == label.direction), None)
+    hottest = heat.per_s() if heat and track.index is None else None
+    ceiling = partition_ceiling(label.direction, scale)
+    if peak is None or peak < numbers.inferred.warm_share * track.warm:
+        return label
+    if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:
+        return label
+    share = percent(peak / track.warm)
+    used = f"The load consumed {units(peak, label.direction)}, {share} of the warm throughput of "
+    keys = "it reaches every partition"
+    if hottest is not None:
+        keys = f"the hottest key asked for {units(hottest, label.direction)} only"
+    return _with_rule(
+        label, NOT_GROWN, f"{used}{whole(track.warm)}, and {keys}: the table has not grown yet."
+    )
+
+
+def _peak(label: Label, track: Track, seconds: Sequence[int]) -> float | None:
+    """The most units/s within the label's span, by second where the client kept them."""
+    start_s, end_s = label.start.timestamp(), label.end.timestamp()
+    first, after = bisect_left(seconds, start_s), bisect_left(seconds, end_s)
+    if track.seconds and first < after:
+        return max(track.seconds[second].consumed for second in seconds[first:after])
+    cells = range(track.cell_of(start_s), int(end_s), track.step_s)
+    known = (rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None)
+    return max(known, default=None)

@@ -1,0 +1,254 @@
+"""The last grade: what consumption says of a throttled cell where no cause was stated.
+
+The client's seconds are asked first (seconds.py), where they speak for the resource. Else it is CloudWatch's
+minutes, held against what is provisioned (minutes.py) or against an on-demand table's limits (on_demand.py).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from keyheat.analysis.rules import RULES
+from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.timeline import Timeline, Track
+from keyheat.evidence.facts import partition_ceiling
+from keyheat.evidence.settings import Steps
+from keyheat.model.behaviour import DEFAULT
+from keyheat.words import WRITE
+
+from . import burst, minutes, on_demand
+from .burst import Bank, Extra, held_cells, of_whole_partitions
+from .minutes import Reading
+from .opinion import Opinion, decided, undecided
+from .seconds import CHANGED, Around, Rates, Second, by_seconds, little, pinned, rates, rule_of, smoothed
+
+NO_CLOUDWATCH: Final = 0.95  # factor: nothing but the client's own record, and others may use the table too
+MAYBE_INDEX: Final = 0.8  # factor: a write may have been refused for an index that nobody asked about
+SLIGHT: Final = 0.5  # of what one partition serves in a second: so few units that none can be at its limit
+LAST_S: Final = 2**53  # later than any evidence
+
+Throttled = Mapping[int, Sequence[tuple[int, int]]]
+"""The client's throttled seconds by cell: (second, throttles)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way to read what was provisioned: one is enough, unless it was changed at an unknown moment."""
+
+    provisioned: Steps
+    by_minute: Reading
+    banks: Mapping[int, Bank]  # by second
+    pinned: frozenset[int]  # throttled seconds at which the burst was at its lowest for minutes
+    held: frozenset[int]  # cells in which consumption was held to just what is provisioned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumption:
+    """One track made ready for opinions: what was consumed by second, of what, in each way to read that."""
+
+    timeline: Timeline
+    track: Track
+    numbers: Thresholds
+    ways: tuple[Way, ...]
+    full_indexes: tuple[str, ...]  # those at what is provisioned while it throttled, their events not known
+    rates: Rates
+    throttled: Throttled
+
+    def opinion(self, cell: int, start_s: int = 0, end_s: int = LAST_S) -> Opinion:
+        """What the evidence without stated causes says of one cell, or of the part within two seconds."""
+        track, seconds = self.track, self.seconds(cell)
+        if seconds:
+            return self.settled(self._majority([s for s in seconds if start_s <= s.second < end_s]))
+        on_demand_then = track.on_demand_at(cell)
+        if on_demand_then:
+            return self.settled(on_demand.by_minutes(self.timeline, track, cell, self.numbers))
+        if on_demand_then is None and track.on_demand is False:
+            because = "What was provisioned then was not published: perhaps the table was on-demand."
+            return undecided("undetermined-no-provisioned", because)
+        return self.settled(minutes.by_minutes(tuple(way.by_minute for way in self.ways), cell))
+
+    def seconds(self, cell: int) -> list[Second]:
+        """The client's throttled seconds in a cell; none where they do not speak for the resource."""
+        track = self.track
+        known = [found for found in self.throttled.get(cell, ()) if found[0] in self.rates.by_second]
+        paid = track.on_demand_at(cell)
+        if not known or (not paid and self._shared(cell)):
+            return []
+        if paid is None and track.on_demand is False:
+            return []
+        look = self._on_demand_second if paid else self._provisioned_second
+        return [second for at, count in known if (second := look(cell, at, count)) is not None]
+
+    def settled(self, opinion: Opinion) -> Opinion:
+        """The opinion after what is not known is taken off; `undetermined` where too little is left."""
+        track = self.track
+        if opinion.rule.startswith("seconds") and track.consumed is None:
+            opinion = opinion.weaker(NO_CLOUDWATCH, "This rests on the client's own record alone.")
+        # A write refused for an index looks like the table's unless CloudWatch counts events there.
+        indexes = self.timeline.indexes(track.direction)
+        if track.index is None and track.direction == "write" and indexes and track.events is None:
+            if self.full_indexes and opinion.constraint == "partition":
+                return undecided("undetermined-resource", _full(self.full_indexes))
+            opinion = opinion.weaker(
+                MAYBE_INDEX, "An index may be the cause: its throttle events are not known."
+            )
+        return decided(opinion, self.numbers.inferred.decide_at)
+
+    def _shared(self, cell: int) -> bool:
+        """Whether several resources refused writes: then nobody knows whose a second's throttles are."""
+        tracks = self.timeline.tracks if self.track.direction == "write" else ()
+        return sum(t.throttled(cell) for t in tracks if t.direction == "write") > 1
+
+    def _majority(self, seconds: Sequence[Second]) -> Opinion:
+        if not seconds:
+            return undecided("undetermined-no-provisioned", "What was provisioned is not known.")
+        said = smoothed(seconds)
+        heaviest = max(said, key=lambda second: second.throttles)
+        own = [second for second in said if second.constraint == heaviest.constraint]
+        return by_seconds(own, self.track.direction, self.numbers)
+
+    def _on_demand_second(self, cell: int, at: int, throttles: int) -> Second:
+        rate = max(self.rates.around(at, self._half_s), self.rates.by_second[at])
+        use = on_demand.use(self.timeline, self.track, cell, rate, self.numbers)
+        return Second(at, throttles, rate, use.maximum or use.quota, use.rule())
+
+    def _provisioned_second(self, cell: int, at: int, throttles: int) -> Second | None:
+        found = [
+            (around, rule_of(around))
+            for way in self.ways
+            if (around := self._around(way, cell, at)) is not None
+        ]
+        if not found:
+            return None
+        found = [(a, rule) for a, rule in found if not (a.bank and a.bank.overdrawn)] or found
+        if len({RULES[rule].constraint for _, rule in found}) > 1:
+            likely = [(a, rule) for a, rule in found if rule == "seconds-at-provisioned" and a.flat]
+            found = likely if len(likely) == 1 else [(found[0][0], CHANGED)]
+        around, rule = found[0]
+        return Second(at, throttles, around.rate, around.capacity, rule)
+
+    def _around(self, way: Way, cell: int, at: int) -> Around | None:
+        capacity = way.provisioned.at(at)
+        if not capacity:
+            return None
+        ceiling = partition_ceiling(self.track.direction, self.timeline.scale)
+        rate = self.rates.around(at, self._half_s, capacity)
+        total = (self.track.consumed or {}).get(cell)
+        minute = way.by_minute.minute(cell)
+        steady = minute is not None and minute.at and len(self.throttled[cell]) > 0.8 * self.track.step_s
+        return Around(
+            rate=rate,
+            capacity=capacity,
+            bank=way.banks.get(at),
+            others=self.rates.others.get(cell, 0.0),
+            flat=steady or self.rates.flat(at, capacity),
+            pinned=at in way.pinned,
+            held=cell in way.held,
+            whole_partitions=of_whole_partitions(rate, ceiling),
+            too_few=total is not None and total < minutes.FEW * ceiling,
+            slight=self.rates.most(at) < SLIGHT * ceiling,
+            inferred=self.numbers.inferred,
+        )
+
+    @property
+    def _half_s(self) -> int:
+        return self.numbers.inferred.smoothing_s // 2
+
+
+def consumption(timeline: Timeline, track: Track, numbers: Thresholds) -> Consumption:
+    """Make a track ready for opinions."""
+    used = rates(timeline, track, numbers.inferred.client_share)
+    throttled = _throttled(timeline, track)
+    return Consumption(
+        timeline=timeline,
+        track=track,
+        numbers=numbers,
+        ways=tuple(
+            _way(timeline, track, numbers, provisioned, used, throttled)
+            for provisioned in track.provisioned.readings or (track.provisioned,)
+        ),
+        full_indexes=_full_indexes(timeline, track, throttled, numbers),
+        rates=used,
+        throttled=throttled,
+    )
+
+
+def _way(
+    timeline: Timeline,
+    track: Track,
+    numbers: Thresholds,
+    provisioned: Steps,
+    used: Rates,
+    throttled: Throttled,
+) -> Way:
+    extra, ceiling = _extra(timeline, track), partition_ceiling(track.direction, timeline.scale)
+    by_cell = (track.consumed or {}).items()
+    banks = burst.banks(used.by_second.items(), provisioned, step_s=1, extra=extra)
+    in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra)
+    return Way(
+        provisioned=provisioned,
+        by_minute=Reading(track, provisioned, in_minutes, ceiling, numbers),
+        banks=banks,
+        pinned=_pinned(throttled, banks, used),
+        held=held_cells(throttled, used.by_second, provisioned, ceiling),
+    )
+
+
+def _full_indexes(
+    timeline: Timeline, track: Track, throttled: Iterable[int], numbers: Thresholds
+) -> tuple[str, ...]:
+    """Indexes without known throttle events that used up what is provisioned in a cell that throttled."""
+    if track.index is not None or track.direction != "write":
+        return ()
+    least, cells = numbers.inferred.at_provisioned_low, tuple(throttled)
+
+    def full(index: Track, cell: int) -> bool:
+        rate, capacity = index.consumed_per_s(cell), index.provisioned.at(cell)
+        return rate is not None and bool(capacity) and rate >= least * (capacity or 0.0)
+
+    unknown = (index for index in timeline.indexes(WRITE) if index.events is None)
+    return tuple(index.resource for index in unknown if any(full(index, cell) for cell in cells))
+
+
+def _full(indexes: Sequence[str]) -> str:
+    which = f"index {indexes[0]}" if len(indexes) == 1 else f"the indexes {' and '.join(indexes)}"
+    return (
+        f"All that is provisioned for {which} was consumed, and the throttle events of the table and its "
+        "indexes are not known: perhaps an index refused the writes."
+    )
+
+
+def _pinned(throttled: Throttled, banks: Mapping[int, Bank], used: Rates) -> frozenset[int]:
+    """The throttled seconds at which, for minutes, the burst was as low as it ever was."""
+    return pinned(
+        [
+            (second, bank.least <= little(bank, bank.rate, used.others.get(cell, 0.0)))
+            for cell, seconds in sorted(throttled.items())
+            for second, _ in seconds
+            if (bank := banks.get(second)) is not None
+        ]
+    )
+
+
+def _extra(timeline: Timeline, track: Track) -> Extra:
+    """What a bucket holds beyond its 300 s, at the scale of a local table."""
+    waits = track.index is not None and track.direction == "write"
+    return Extra(
+        floor_units=DEFAULT.burst_floor_units * timeline.scale,
+        buffer_units=DEFAULT.index_buffer_units * timeline.scale if waits else 0.0,
+    )
+
+
+def _throttled(timeline: Timeline, track: Track) -> Throttled:
+    """The client's throttled seconds by cell. A write that an index refused is the table's to the client."""
+    rows = track.reasons
+    if track.index is not None and track.direction == "write" and not rows:
+        table = timeline.track(None, WRITE)
+        rows = table.reasons if table else {}
+    found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for second, reasons in sorted(rows.items()):
+        cell = track.cell_of(second)
+        if rows is track.reasons or track.throttled(cell):
+            found[cell].append((second, sum(reasons.values())))
+    return found

@@ -1,0 +1,271 @@
+"""The inferred grade for provisioned capacity, by CloudWatch's minutes (or longer periods of old windows).
+
+What throttled a minute? Its average, consumed against provisioned, and the burst in hand (burst.py) say:
+
+    consumed   burst in hand     throttled by
+    little     any               the table: one partition alone would have served more within a second
+    above      certainly left    a partition: the table was still giving more than is provisioned
+    above      run out           the table, from then on
+    equal      none              the table
+    equal      left              a partition, that holds the load to the same rate by chance (but see held.py)
+    below      none, before      the table: a minute that is only partly loaded
+    below      saved up          a partition: the table had room all the time
+
+A minute's average hides what happened within it, so the client's seconds are asked first (seconds.py).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.timeline import Track
+from keyheat.evidence.settings import Steps
+from keyheat.model import limits
+from keyheat.numbers import of_provisioned, span, units, whole
+
+from .burst import LOWER, Bank, exact, lowered, of_whole_partitions
+from .opinion import Opinion, opinion_of, undecided
+
+FEW: Final = 0.9  # of the units that one partition serves in a second: fewer can hardly have emptied one
+AS_BEFORE: Final = 1.1  # times what was served before: so little more is the same load
+LONG: Final = 0.7  # factor: minutes at the table's limit show in no average of an hour
+MOMENT: Final = 0.9  # factor: the moment of a change is not known
+UNSEEN: Final = 0.6  # factor: nothing shows what the burst was before the first known minute
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One resource by minutes, with what was provisioned read in one way."""
+
+    track: Track
+    provisioned: Steps
+    banks: Mapping[int, Bank]
+    ceiling: float  # of one partition, units/s
+    numbers: Thresholds
+
+    def minute(self, cell: int) -> "Minute | None":
+        """One cell; None where consumption or capacity is not known."""
+        rate, capacity, bank = (
+            self.track.consumed_per_s(cell), self.provisioned.at(cell), self.banks.get(cell)
+        )  # fmt: skip
+        if rate is None or not capacity or bank is None:
+            return None
+        return Minute(self, cell, rate, capacity, bank)
+
+
+@dataclass(frozen=True, slots=True)
+class Minute:
+    """One cell with what is known of it."""
+
+    reading: Reading
+    cell: int
+    rate: float  # consumed units/s, in the mean
+    capacity: float  # provisioned units/s
+    bank: Bank
+
+    @property
+    def numbers(self) -> Thresholds:
+        return self.reading.numbers
+
+    @property
+    def track(self) -> Track:
+        return self.reading.track
+
+    @property
+    def share(self) -> float:
+        return self.rate / self.capacity
+
+    @property
+    def at(self) -> bool:
+        """Whether what is provisioned was consumed, no more and no less."""
+        inferred = self.numbers.inferred
+        return inferred.at_provisioned_low <= self.share <= inferred.at_provisioned_high
+
+    @property
+    def used(self) -> float:
+        return self.rate * self.track.step_s
+
+    @property
+    def saved(self) -> bool:
+        """Whether burst was certainly in hand before and after, and so all the time if the load was even."""
+        least = min(self.bank.least, self.bank.least_after)
+        return least > self.numbers.inferred.burst_saved_share * self.bank.depth
+
+    @property
+    def spent_after(self) -> bool:
+        return self.bank.spent_after(self.numbers.inferred.burst_spent_share)
+
+    @property
+    def whole_partitions(self) -> bool:
+        """Whether the rate is what a number of partitions serves at their ceiling."""
+        return of_whole_partitions(self.rate, self.reading.ceiling)
+
+    @property
+    def held(self) -> bool:
+        """Whether it was held to what is provisioned, minute after minute, whatever burst was saved."""
+        if self.at and lowered(self.reading.provisioned, self.cell):
+            return True
+        if self.whole_partitions or not exact(self.rate, self.capacity):
+            return False
+        beside = (self.near(-1), self.near(1))
+        return any(minute is not None and exact(minute.rate, minute.capacity) for minute in beside)
+
+    @property
+    def beside_held(self) -> bool:
+        """Whether the minute before or after shows that no burst came."""
+        return any(minute is not None and minute.held for minute in (self.near(-1), self.near(1)))
+
+    @property
+    def events(self) -> float:
+        return (self.track.events or {}).get(self.cell, 0.0)
+
+    def near(self, way: int) -> "Minute | None":
+        """The cell before (-1) or after (+1), where it throttled, too."""
+        cell = self.cell + way * self.track.step_s
+        return self.reading.minute(cell) if self.track.throttled(cell) else None
+
+    def says(self, rule: str, because: str) -> Opinion:
+        """An opinion with this cell's numbers in front."""
+        used = f"On average, {of_provisioned(self.rate, self.capacity, self.track.direction)} were consumed"
+        return opinion_of(rule, f"{used}{because}", self.numbers)
+
+
+def by_minutes(readings: tuple[Reading, ...], cell: int) -> Opinion:
+    """What a minute's average (or that of a longer period) says of one cell."""
+    minutes = [minute for reading in readings if (minute := reading.minute(cell)) is not None]
+    if not minutes:
+        return _unknown(readings[0].track, cell)
+    if (found := _lowered_within(minutes)) is not None:
+        return found
+    possible = [minute for minute in minutes if not minute.bank.overdrawn] or minutes
+    opinions = [_opinion(minute) for minute in possible]
+    if len({opinion.constraint for opinion in opinions}) == 1:
+        return min(opinions, key=lambda opinion: opinion.confidence)
+    at = [opinion for minute, opinion in zip(possible, opinions, strict=True) if minute.at]
+    return at[0] if len(at) == 1 else _changed(possible)
+
+
+def _lowered_within(minutes: list[Minute]) -> Opinion | None:
+    """The capacity was lowered at some moment of these five minutes, and a load that was served is not."""
+    late, early = minutes[0], minutes[-1]
+    before = late.reading.minute(late.cell - late.track.step_s)
+    if early.capacity > LOWER * late.capacity or before is None or before.events:
+        return None
+    if late.rate + late.events / late.track.step_s > AS_BEFORE * before.rate or late.rate < early.capacity:
+        return None
+    served = units(before.rate, late.track.direction)
+    opinion = early.says(
+        "minutes-burst-spent",
+        f". Within these five minutes that was lowered from {whole(late.capacity)}; just before, {served} "
+        "were served without a throttle.",
+    )
+    return opinion.weaker(MOMENT, "When it was lowered is not known.")
+
+
+def _opinion(minute: Minute) -> Opinion:
+    return next(opinion for rule in IN_ORDER if (opinion := rule(minute)) is not None)
+
+
+def _unknown(track: Track, cell: int) -> Opinion:
+    used = track.consumed_per_s(cell)
+    if used is None:
+        return undecided(
+            "undetermined-no-consumed", "The consumed units of the throttled time are not known."
+        )
+    return undecided(
+        "undetermined-no-provisioned",
+        f"{units(used, track.direction)} were consumed, but what is provisioned is not known.",
+    )
+
+
+def _changed(minutes: list[Minute]) -> Opinion:
+    rates = " or ".join(whole(minute.capacity) for minute in minutes)
+    return undecided(
+        "undetermined-capacity-changed",
+        f"{units(minutes[0].rate, minutes[0].track.direction)} were consumed, and {rates} were provisioned: "
+        "that was changed within these five minutes, and nobody knows when.",
+    )
+
+
+def _too_few(minute: Minute) -> Opinion | None:
+    if minute.used >= FEW * minute.reading.ceiling:
+        return None
+    few = f": {whole(minute.used)} units in all, fewer than one partition serves within a second"
+    return minute.says("minutes-too-few-units", f"{few}.")
+
+
+def _saved(minute: Minute) -> Opinion | None:
+    if not minute.saved or minute.held or minute.beside_held:
+        return None
+    rule = "minutes-below-provisioned" if minute.share < 1 else "minutes-burst-in-hand"
+    least = min(minute.bank.least, minute.bank.least_after)
+    return minute.says(rule, f", with {least:,.0f} units of burst in hand at least.")
+
+
+def _at(minute: Minute) -> Opinion | None:
+    if not minute.at:
+        return None
+    if minute.spent_after:
+        return minute.says("minutes-at-provisioned", ", and the burst was spent.")
+    if minute.whole_partitions and not minute.held:
+        held = ". Burst is left by estimate, and whole partitions serve just as much"
+        opinion = minute.says("minutes-at-ceiling", f"{held}.")
+        first = minute.reading.minute(minute.cell - minute.track.step_s) is None
+        return opinion.weaker(UNSEEN, "What burst there was before is not known.") if first else opinion
+    return minute.says("minutes-at-provisioned", ".")
+
+
+def _above(minute: Minute) -> Opinion | None:
+    if minute.share < 1:
+        return None
+    after = minute.near(1)
+    spent = after is not None and after.at and (after.held or not after.whole_partitions)
+    ran_out = minute.spent_after or spent
+    if not ran_out:
+        left = f"{minute.bank.likely_after:,.0f} units of it left by estimate"
+        return minute.says("minutes-burst-estimated", f": the table was still giving burst, {left}.")
+    if _while_burst_lasted(minute) > 0.5 * minute.events:
+        return minute.says(
+            "minutes-burst-running-out", ": the burst ran out, and most throttles came before."
+        )
+    return minute.says("minutes-burst-spent", f": the burst was spent within the {minute.track.cell_name}.")
+
+
+def _while_burst_lasted(minute: Minute) -> float:
+    """Throttles that fit to the part of the minute in which there was burst, as in the minute before."""
+    before = minute.near(-1)
+    if before is None or before.rate <= minute.capacity:
+        return 0.0
+    part = (minute.rate - minute.capacity) / (before.rate - minute.capacity)
+    return min(1.0, part) * before.events
+
+
+def _below(minute: Minute) -> Opinion:
+    if minute.bank.spent_before(minute.numbers.inferred.burst_spent_share):
+        partly = ", after the burst was spent: a partly loaded period at the table's limit"
+        return minute.says("minutes-burst-spent", f"{partly}.")
+    before = minute.near(-1)
+    if before is not None and before.at and _opinion(before).constraint == "table":
+        rest = f"after a {minute.track.cell_name} at provisioned: the rest of a load at the table's limit"
+        return minute.says("minutes-partly-loaded", f", {rest}.")
+    after = minute.near(1)
+    if after is not None and after.held:
+        begins = "the beginning of a load at the table's limit"
+        before_it = f"before a {minute.track.cell_name} at provisioned"
+        return minute.says("minutes-partly-loaded", f", {before_it}: {begins}.")
+    left = f", with {minute.bank.likely_after:,.0f} units of burst in hand by estimate"
+    opinion = minute.says("minutes-below-estimated", f"{left}.")
+    if minute.track.step_s <= limits.BURST_S:
+        return opinion
+    return opinion.weaker(LONG, f"An average of {span(minute.track.step_s)} shows no bursts of minutes.")
+
+
+IN_ORDER: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (
+    _too_few,
+    _saved,
+    _at,
+    _above,
+    _below,
+)
+"""The first that has an opinion decides."""

@@ -1,0 +1,186 @@
+"""The inferred grade for on-demand capacity: consumed against the limits that such a table has.
+
+An on-demand table has no provisioned throughput. What is left to throttle it: the maximum that its owner set,
+the quota of the account for one table with its indexes, and its partitions. None of them can be saved up for
+longer than a second, so that a minute's average shows them only where the load filled the minute.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.timeline import Timeline, Track
+from keyheat.evidence.facts import QUOTAS, partition_ceiling
+from keyheat.model import limits
+from keyheat.numbers import span, units, whole
+
+from .minutes import LONG
+from .opinion import Opinion, opinion_of, undecided
+
+BURSTY: Final = 0.2  # of a limit: with less on average, bursts that reached it would have to be very short
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What a resource consumed within a second or a minute, and what it may consume at most, units/s."""
+
+    timeline: Timeline
+    track: Track
+    cell: int
+    rate: float
+    total: float  # of the table and all its indexes
+    maximum: float | None
+    quota: float
+    quota_known: bool
+    ceiling: float  # of one partition
+    numbers: Thresholds
+
+    @property
+    def at_maximum(self) -> bool:
+        return self.maximum is not None and self.rate >= self.numbers.inferred.at_limit * self.maximum
+
+    @property
+    def at_quota(self) -> bool:
+        return self.total >= self.numbers.inferred.at_limit * self.quota
+
+    @property
+    def of_maximum(self) -> str:
+        return f"{whole(self.rate)} of the {units(self.maximum or 0.0, self.track.direction)}"
+
+    def rule(self) -> str:
+        """The rule that says what was the limit in a throttled second."""
+        if self.at_maximum:
+            return "seconds-at-maximum"
+        return "seconds-at-quota" if self.at_quota else "seconds-below-limits"
+
+    def says(self, rule: str, because: str) -> Opinion:
+        return opinion_of(rule, because, self.numbers)
+
+
+def use(timeline: Timeline, track: Track, cell: int, rate: float, numbers: Thresholds) -> Use:
+    """The use of one resource at a rate within a cell; the others of its table are in proportion."""
+    own, quota = track.consumed_per_s(cell), timeline.quota.of(track.direction)
+    together = sum(t.consumed_per_s(cell) or 0.0 for t in timeline.tracks if t.direction == track.direction)
+    return Use(
+        timeline=timeline,
+        track=track,
+        cell=cell,
+        rate=rate,
+        total=rate * max(1.0, together / own) if own else max(rate, together),
+        maximum=track.maximum.at(cell),
+        quota=quota or QUOTAS[track.direction] * timeline.scale,
+        quota_known=bool(quota),
+        ceiling=partition_ceiling(track.direction, timeline.scale),
+        numbers=numbers,
+    )
+
+
+def by_minutes(timeline: Timeline, track: Track, cell: int, numbers: Thresholds) -> Opinion:
+    """What a minute's average says of one cell."""
+    rate = track.consumed_per_s(cell)
+    if rate is None:
+        return undecided(
+            "undetermined-no-consumed", "The consumed units of the throttled time are not known."
+        )
+    seen = use(timeline, track, cell, rate, numbers)
+    return next(opinion for rule in IN_ORDER if (opinion := rule(seen)) is not None)
+
+
+def _at_maximum(seen: Use) -> Opinion | None:
+    if not seen.at_maximum:
+        return None
+    return seen.says("on-demand-at-maximum", f"{seen.of_maximum} set as the on-demand maximum were consumed.")
+
+
+def _small_maximum(seen: Use) -> Opinion | None:
+    if not seen.maximum or seen.maximum >= seen.ceiling:
+        return None
+    why = f"a maximum below the {units(seen.ceiling, seen.track.direction)} that one partition serves"
+    return seen.says(
+        "on-demand-small-maximum",
+        f"{seen.of_maximum} set as the on-demand maximum were consumed on average: {why}.",
+    )
+
+
+def _at_quota(seen: Use) -> Opinion | None:
+    if not seen.at_quota:
+        return None
+    allowed = (
+        f"the {units(seen.quota, seen.track.direction)} that the account allows one table with its indexes"
+    )
+    opinion = seen.says("on-demand-at-quota", f"{whole(seen.total)} of {allowed} were consumed.")
+    if seen.quota_known:
+        return opinion
+    return opinion.weaker(0.85, "The account's own quota is not known; this is the default.")
+
+
+def _beside_the_limit(seen: Use) -> Opinion | None:
+    """A partly loaded minute beside a throttled one at the maximum or the quota."""
+    track = seen.track
+    for cell in (seen.cell - track.step_s, seen.cell + track.step_s):
+        rate = track.consumed_per_s(cell)
+        if rate is None or not track.throttled(cell):
+            continue
+        near = use(seen.timeline, track, cell, rate, seen.numbers)
+        if near.at_maximum or near.at_quota:
+            rule = "on-demand-near-maximum" if near.at_maximum else "on-demand-near-quota"
+            used = f"{units(seen.rate, track.direction)} were consumed on average"
+            beside = f"beside a throttled {track.cell_name} with {units(rate, track.direction)}, at the limit"
+            return seen.says(rule, f"{used}, {beside}.")
+    return None
+
+
+def _together(seen: Use) -> Opinion | None:
+    """The table and an index refused in the same minute: what they share is the account's quota."""
+    track = seen.track
+    both = [t for t in seen.timeline.tracks if t.direction == track.direction and t.throttled(seen.cell)]
+    if len(both) < 2 or all(t.index for t in both) or not _in_reach(seen):
+        return None
+    used = (
+        f"{whole(seen.total)} of the account's {units(seen.quota, track.direction)} were consumed on average"
+    )
+    return seen.says(
+        "on-demand-together", f"{used}, and {len(both)} resources that share it throttled in one minute."
+    )
+
+
+def _in_reach(seen: Use) -> bool:
+    """Whether a short burst may have reached the quota: enough partitions, and enough consumed."""
+    served = seen.track.warm is None or seen.track.warm >= seen.numbers.inferred.at_limit * seen.quota
+    return served and seen.total >= BURSTY * seen.quota
+
+
+def _below(seen: Use) -> Opinion:
+    """Below every limit on average: a partition, unless a short burst may have reached a limit."""
+    track = seen.track
+    used = f"The on-demand {'table' if track.index is None else 'index'} consumed "
+    used += f"{units(seen.rate, track.direction)} on average"
+    if seen.maximum and seen.rate >= BURSTY * seen.maximum:
+        short = f"short bursts may have reached its maximum of {units(seen.maximum, track.direction)}"
+        return seen.says("on-demand-below-maximum", f"{used}; {short}.")
+    if _in_reach(seen):
+        short = f"short bursts may have reached the account's quota of {units(seen.quota, track.direction)}"
+        return seen.says("on-demand-below-quota", f"{used}; {short}.")
+    cap = (
+        f"far below its maximum of {units(seen.maximum, track.direction)}"
+        if seen.maximum
+        else "with no maximum set"
+    )
+    opinion = seen.says("on-demand-below-limits", f"{used}, {cap} and below the account's quota.")
+    if seen.maximum and track.step_s > limits.BURST_S:
+        opinion = opinion.weaker(LONG, f"An average of {span(track.step_s)} shows no bursts of minutes.")
+    if seen.maximum is None and not track.maximum_asked:
+        opinion = opinion.weaker(0.85, "Whether a maximum is set is not known.")
+    return opinion
+
+
+IN_ORDER: Final[tuple[Callable[[Use], Opinion | None], ...]] = (
+    _at_maximum,
+    _small_maximum,
+    _at_quota,
+    _beside_the_limit,
+    _together,
+    _below,
+)
+"""The first that has an opinion decides."""

@@ -1,0 +1,18 @@
+"""Was the load generator the limit? Then the run tells about the generator, and nothing about the table."""
+
+from keyheat.analysis.words import sentence
+from keyheat.runs.formats import Finding
+from keyheat.runs.run import Run
+
+BOUND = "generator-bound"
+
+
+def analyze(run: Run) -> list[Finding]:
+    """One finding, with what was checked to know."""
+    if run.client is None:
+        return [Finding(label="not-ours", because=("No load of ours: the evidence alone was analyzed.",))]
+    health = run.client.manifest.generator if run.client.manifest else None
+    if health is None:
+        return [Finding(label="not-recorded", because=("The generator's health was not recorded.",))]
+    label = BOUND if health.bound else "kept-up"
+    return [Finding(label=label, because=tuple(map(sentence, health.checks)))]

@@ -1,0 +1,121 @@
+"""A scenario's thresholds held against what was measured. What was not measured has not been met.
+
+But a simulated run has no latencies and no items, and an endpoint without a capacity model no throttles:
+what only those can tell is left undecided.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from keyheat.analysis.endpoint import SAYS
+from keyheat.numbers import exact_percent, some
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Evidence, ThresholdResult, Verdict
+from keyheat.scenario.scenario import ThresholdsSpec
+
+SIMULATION: Final = "a simulation cannot measure it"
+NO_MODEL: Final = "this endpoint was not seen to throttle"
+WRONG: Final = {
+    "reads.missing": ("item was not found", "items were not found"),
+    "reads.duplicate": ("was found twice", "were found twice"),
+    "reads.misordered": ("came out of order", "came out of order"),
+}
+
+
+def check(
+    spec: ThresholdsSpec, verdict: Verdict, evidence: Evidence, client: ClientFiles | None
+) -> tuple[ThresholdResult, ...]:
+    """One result for each threshold that the scenario states."""
+    return tuple(_results(spec, verdict, evidence, client))
+
+
+def _results(
+    spec: ThresholdsSpec, verdict: Verdict, evidence: Evidence, client: ClientFiles | None
+) -> Iterator[ThresholdResult]:
+    unlimited = verdict.rule in SAYS
+    if spec.throttle_share_max is not None:
+        share = None if unlimited else throttle_share(evidence, client)
+        open_by = NO_MODEL if unlimited else None
+        yield _at_most("throttle_share_max", spec.throttle_share_max, share, exact_percent, open_by=open_by)
+    if spec.error_share_max is not None:
+        yield _at_most("error_share_max", spec.error_share_max, error_share(client), exact_percent)
+    open_by = SIMULATION if client and client.manifest and client.manifest.simulated else None
+    if spec.p99_ms_max is not None:
+        p99_ms = client.p99_ms if client else None
+        yield _at_most("p99_ms_max", spec.p99_ms_max, p99_ms, "{:,.1f} ms".format, open_by=open_by)
+    if spec.wrong_reads_max is not None:
+        wrong = wrong_reads(client)
+        yield _at_most("wrong_reads_max", spec.wrong_reads_max, wrong, "{:,.0f}".format, open_by=open_by)
+    if spec.constraint is not None:
+        yield ThresholdResult(
+            name="constraint",
+            allowed=spec.constraint,
+            measured=NO_MODEL if unlimited else verdict.constraint,
+            broken=not unlimited and verdict.constraint != spec.constraint,
+            decided=not unlimited,
+        )
+
+
+def throttle_share(evidence: Evidence, client: ClientFiles | None) -> float | None:
+    """Throttled attempts per attempt of the client; None where it kept no count."""
+    totals = client.manifest.totals if client and client.manifest else None
+    if totals is not None:
+        return totals.throttled / totals.attempts if totals.attempts else None
+    rows = [row for row in evidence.seconds or () if row.index is None]
+    attempts = sum(row.attempts for row in rows)
+    return sum(row.throttled for row in rows) / attempts if attempts else None
+
+
+def error_share(client: ClientFiles | None) -> float | None:
+    """Attempts that failed for another reason than a throttle, per attempt; None where nobody counted."""
+    totals = client.manifest.totals if client and client.manifest else None
+    return totals.errors / totals.attempts if totals and totals.attempts else None
+
+
+def _at_most(
+    name: str,
+    allowed: float,
+    measured: float | None,
+    form: Callable[[float], str],
+    *,
+    open_by: str | None = None,
+) -> ThresholdResult:
+    """A threshold that is not measured is broken, unless `open_by` says why nobody could measure it."""
+    said, decided = (
+        "not measured" if measured is None else form(measured),
+        measured is not None or not open_by,
+    )
+    return ThresholdResult(
+        name=name,
+        allowed=f"at most {form(allowed)}",
+        measured=said if decided else str(open_by),
+        broken=decided and (measured is None or measured > allowed),
+        decided=decided,
+    )
+
+
+def wrong_reads(client: ClientFiles | None) -> int | None:
+    """Missing, duplicate and misordered items of all checked reads; None where no read was checked."""
+    counted = _counted(client)
+    if not counted.get("reads.checked"):
+        return None
+    return sum(round(counted.get(name, 0)) for name in WRONG)
+
+
+def with_reads(made: Verdict, client: ClientFiles | None) -> Verdict:
+    """The verdict, which begins with what was wrong about reads, if anything was."""
+    if not wrong_reads(client):
+        return made
+    counted = _counted(client)
+    found = [
+        f"{number:,} {one if number == 1 else several}"
+        for name, (one, several) in WRONG.items()
+        if (number := round(counted.get(name, 0)))
+    ]
+    checked = some(round(counted["reads.checked"]), "checked read")
+    said = f"Reads were wrong: of what {checked} should have got, {', '.join(found)}."
+    return made.model_copy(update={"because": (said, *made.because)})
+
+
+def _counted(client: ClientFiles | None) -> Mapping[str, float]:
+    return client.manifest.counted if client and client.manifest else {}

@@ -1,0 +1,242 @@
+"""The hottest keys of a run, whether the heat stays on one key or moves on, and where the throttles fall.
+
+The client counts keys by itself; where it did not, Contributor Insights names them.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+from statistics import median_high
+from typing import Final, Literal
+
+from keyheat.model.limits import INSIGHT_WRITE_WEIGHT
+from keyheat.runs import metrics
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Contributors, Evidence, HotKey
+from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
+from keyheat.words import READ, WRITE, WRITES_FIRST, Direction
+
+LEADS: Final = 0.5  # share of the units of a window's top keys from which its first key leads alone
+# A key must lead this many windows in a row before the heat is said to have been on it.
+HELD_WINDOWS: Final = 2
+FEWEST: Final = 20  # throttles, below which their keys are a matter of chance
+ONE_SHARE: Final = 0.5  # of all throttles: from here on one key explains them
+EVEN_SHARE: Final = 0.1  # no key of an even spread has more
+EVEN_LISTED: Final = 0.5  # and the keys that the report lists, 25 at most, do not make up half of it
+CLEAR_SHARE: Final = 0.9  # of the traffic in one direction: from here on a key's is taken to be in it
+
+Times = Mapping[datetime, float]
+"""Values by the start of their period."""
+Counted = Literal["accessed", "throttled"]
+Spread = Literal["one_key", "few_keys", "even"]
+WEIGHTS: Final[dict[Direction, float]] = {READ: 1.0, WRITE: float(INSIGHT_WRITE_WEIGHT)}
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Where the demand of one direction went."""
+
+    direction: Direction
+    hottest: tuple[HotKey, ...]
+    moved_over: tuple[str, ...]  # the keys that led one after the other, where there were several
+
+    @property
+    def moves(self) -> bool:
+        """Whether one key after the other was the hot one."""
+        return len(self.moved_over) > 1
+
+    def unscaled(self, scale: float) -> "Heat":
+        """The same heat for a table at scale 1."""
+        keys = (key.model_copy(update={"units_per_s": key.units_per_s / scale}) for key in self.hottest)
+        return replace(self, hottest=tuple(keys))
+
+    def per_s(self) -> float | None:
+        """What the hottest key asked for while it was hot, units/s; None without keys."""
+        return max((key.units_per_s for key in self.hottest), default=None)
+
+
+def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]:
+    """The hot keys that the client counted, else those that Contributor Insights names."""
+    if client is None or client.keys is None:
+        return insight_heats(evidence)
+    duration_s = (evidence.window.end - evidence.window.start).total_seconds()
+    if client.manifest and client.manifest.ended_at:
+        duration_s = (client.manifest.ended_at - client.manifest.started_at).total_seconds()
+    return tuple(heat(client.keys, direction, duration_s) for direction in WRITES_FIRST)
+
+
+def heat(keys: Keys, direction: Direction, duration_s: float) -> Heat:
+    """The hottest keys of one direction. `duration_s`: length of the run, for keys that no window lists."""
+    windows = [window for window in keys.windows if window.direction == direction]
+    rates = _rates_while_hot(windows)
+    hottest = tuple(
+        HotKey(
+            key=use.key,
+            shown=use.shown,
+            share=use.share,
+            throttles=use.throttles,
+            direction=direction,
+            units_per_s=rates.get(use.key, use.units / max(duration_s, 1.0)),
+        )
+        for use in keys.overall.get(direction, ())
+    )
+    return Heat(direction, hottest, _leaders(windows))
+
+
+def _rates_while_hot(windows: Sequence[KeyWindow]) -> dict[str, float]:
+    """Units/s of each key: the median window of those in which it did at least half of its own best."""
+    rates: defaultdict[str, list[float]] = defaultdict(list)
+    for window in windows:
+        for top in window.top:
+            rates[top.key].append(top.units / window.seconds)
+    hot = {key: [rate for rate in found if rate >= max(found) / 2] for key, found in rates.items()}
+    return {key: median_high(found) for key, found in hot.items()}
+
+
+def _leaders(windows: Sequence[KeyWindow]) -> tuple[str, ...]:
+    """The keys that led for a while, in order of time."""
+    led = [_leader(window) for window in sorted(windows, key=lambda w: w.start)]
+    held = [key for key, run in groupby(led) if key is not None and len(list(run)) >= HELD_WINDOWS]
+    return tuple(dict.fromkeys(held))
+
+
+def _leader(window: KeyWindow) -> str | None:
+    total = sum(top.units for top in window.top)
+    first = max(window.top, key=lambda top: top.units, default=None)
+    return first.key if first is not None and total and first.units >= LEADS * total else None
+
+
+@dataclass(frozen=True, slots=True)
+class KeySpread:
+    """How one resource's throttled requests are spread over its partition keys.
+
+    `one_key`: one key has at least half of them, which speaks for a hot key.
+    `even`: no key has a tenth, and the 25 first together not half, which speaks against one.
+    `few_keys`: neither.
+    """
+
+    spread: Spread
+    top: str  # digest of the first key
+    top_share: float
+    listed: int
+    total: float
+
+
+def key_spread(evidence: Evidence, index: str | None = None) -> KeySpread | None:
+    """The spread of the throttles of the table (None) or of an index.
+
+    None where Contributor Insights did not count them, or too few to tell. Writes refused for an index's
+    capacity are never among them.
+    """
+    counted = _rule(evidence, index, "throttled")
+    if counted is None or counted.total < FEWEST or not counted.keys:
+        return None
+    first = counted.keys[0]
+    share = min(1.0, first.value / counted.total)
+    listed = sum(key.value for key in counted.keys) / counted.total
+    spread: Spread = "few_keys"
+    if share >= ONE_SHARE:
+        spread = "one_key"
+    elif share < EVEN_SHARE and listed < EVEN_LISTED:
+        spread = "even"
+    return KeySpread(spread, first.key, share, len(counted.keys), counted.total)
+
+
+def insight_heats(evidence: Evidence) -> tuple[Heat, ...]:
+    """The heat of the table's keys, where no client's record says more; empty where it is not known.
+
+    What a key asked for is known from below: what it consumed, and one unit for each throttled request. Keys
+    have no direction in Contributor Insights, so there is a heat only where the table's own traffic has one.
+    """
+    keys = insight_keys(evidence)
+    duration_s = (evidence.window.end - evidence.window.start).total_seconds()
+    return tuple(heat(keys, direction, duration_s) for direction in keys.overall) if keys else ()
+
+
+def insight_keys(evidence: Evidence) -> Keys | None:
+    """The table's hottest keys, as a run's own record has them; None where they are not known."""
+    accessed, throttled = _rule(evidence, None, "accessed"), _rule(evidence, None, "throttled")
+    rules = [rule for rule in (accessed, throttled) if rule is not None and rule.keys]
+    direction = _direction(evidence, metrics.consumed if accessed else metrics.throttle_events)
+    if direction is None or not rules:
+        return None
+    used = _by_time(accessed, WEIGHTS[direction])
+    refused = _by_time(throttled, 1.0)
+    shown = {key.key: key.shown for rule in rules for key in rule.keys}
+    asked = {key: _added(used.get(key, {}), refused.get(key, {})) for key in shown}
+    total = _asked_in_all(evidence, accessed, throttled, direction)
+    uses = [
+        KeyUse(
+            key=key,
+            shown=shown[key],
+            units=sum(asked[key].values()),
+            consumed_units=sum(used[key].values()) if key in used else None,
+            throttles=round(sum(refused.get(key, {}).values())),
+            share=min(1.0, sum(asked[key].values()) / total) if total else 0.0,
+        )
+        for key in shown
+    ]
+    uses.sort(key=lambda use: (-use.units, use.key))
+    period_s = max(rule.period_s for rule in rules)
+    return Keys(overall={direction: tuple(uses)}, windows=_windows(asked, refused, direction, period_s))
+
+
+def _rule(evidence: Evidence, index: str | None, counts: Counted) -> Contributors | None:
+    rules = evidence.contributors or ()
+    return next((rule for rule in rules if rule.index == index and rule.counts == counts), None)
+
+
+def _direction(evidence: Evidence, metric: Callable[[Direction], str]) -> Direction | None:
+    """The direction that nearly all of the table's traffic has; None where it has both, or nobody knows."""
+    sums = {direction: _sum(evidence, metric(direction)) for direction in Direction}
+    total = sum(found or 0.0 for found in sums.values())
+    clear = (direction for direction, found in sums.items() if found and found >= CLEAR_SHARE * total)
+    return next(clear, None)
+
+
+def _asked_in_all(
+    evidence: Evidence, accessed: Contributors | None, throttled: Contributors | None, direction: Direction
+) -> float:
+    """What the whole table was asked for, known as a key's part is: units used, and one for each throttle."""
+    refused = throttled.total if throttled else 0.0
+    if accessed is not None:
+        return accessed.total / WEIGHTS[direction] + refused
+    return (_sum(evidence, metrics.consumed(direction)) or 0.0) + refused
+
+
+def _sum(evidence: Evidence, metric: str) -> float | None:
+    """A series of the table itself added up; None where it is not there."""
+    for series in evidence.series:
+        if (series.metric, series.statistic, series.index, series.operation) == (metric, "Sum", None, None):
+            return sum(value for _at, value in series.points)
+    return None
+
+
+def _by_time(rule: Contributors | None, weight: float) -> dict[str, Times]:
+    """Each key's values, over the weight, by the start of their period."""
+    return {key.key: {at: value / weight for at, value in key.points} for key in (rule.keys if rule else ())}
+
+
+def _added(one: Times, other: Times) -> Times:
+    return {at: one.get(at, 0.0) + other.get(at, 0.0) for at in sorted({*one, *other})}
+
+
+def _windows(
+    asked: Mapping[str, Times], refused: Mapping[str, Times], direction: Direction, period_s: int
+) -> tuple[KeyWindow, ...]:
+    moments = sorted({at for times in asked.values() for at in times})
+    return tuple(
+        KeyWindow(
+            start=at,
+            seconds=period_s,
+            direction=direction,
+            top=tuple(
+                KeyTop(key=key, units=times[at], throttles=round(refused.get(key, {}).get(at, 0.0)))
+                for key, times in asked.items()
+                if at in times
+            ),
+        )
+        for at in moments
+    )

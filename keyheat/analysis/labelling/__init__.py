@@ -1,1 +1,0 @@
-"""From throttled moments to labels: candidates, the grades that speak of them, the rules."""

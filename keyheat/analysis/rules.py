@@ -1,0 +1,341 @@
+"""Every rule that a label can rest on: when it fires, what it rests on, what it means, and what helps.
+
+The ids are stable: a label names the rule that decided it, and docs and reports go by them. Which rule is
+right of a moment is decided in `analyzers/partition_or_table`; how sure each is was measured, and stands in
+configs/thresholds.toml.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from keyheat.words import Constraint, Grade
+
+NOT_GROWN: Final = "on-demand-not-grown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule, in words that end in full stops."""
+
+    id: str
+    constraint: Constraint
+    grade: Grade
+    trigger: str  # when it fires
+    evidence: str  # what it rests on
+    meaning: str
+    mitigation: str  # what helps now
+    cure: str  # what lasts
+
+
+REASONS = "The `ThrottlingReasons` of the exceptions that the client got, counted."
+CAUSES = "The sum of the cause-specific CloudWatch metric, by minute."
+SECONDS = "The client's seconds, where they hold most of what CloudWatch says was consumed."
+MINUTES = "CloudWatch's minutes: consumed units, provisioned units, throttle events."
+LIMITS_SET = "Consumed units, the maximum that is set, and the account's quota."
+
+PARTITION = "One key range is at its ceiling, while the resource as a whole may have room."
+TABLE = "The throughput provisioned for the whole table, or for the whole index, is used up."
+MAXIMUM = "The maximum that the owner set for on-demand requests is reached."
+QUOTA = "What the account allows one table with its indexes is used up."
+
+RETRY = "Retry with jitter, or queue."
+SPREAD = "Spread the keys: shard the hot one, or choose a key with more values. More capacity does not help."
+RAISE = "Raise the provisioned capacity."
+SCALE = "Auto scaling with a lower target or a higher minimum, or on-demand mode."
+RAISE_MAXIMUM = "Raise or remove the maximum."
+RAISE_QUOTA = "Ask for a higher quota, or spread the load over more tables."
+COLLECT = "Collect the evidence that the label asks for."
+WITH_REASONS = "Keep the `ThrottlingReasons` of exceptions, or collect the cause-specific metrics."
+
+HELP: Final[dict[Constraint, tuple[str, str, str]]] = {
+    "partition": (PARTITION, RETRY, SPREAD),
+    "table": (TABLE, RAISE, SCALE),
+    "max_on_demand": (MAXIMUM, RETRY, RAISE_MAXIMUM),
+    "account": (QUOTA, RETRY, RAISE_QUOTA),
+    "undetermined": (
+        "There were throttles, and the evidence does not decide why.", COLLECT, WITH_REASONS,
+    ),
+}  # fmt: skip
+
+
+def a_rule(
+    id: str, constraint: Constraint, grade: Grade, trigger: str, evidence: str, *, meaning: str = "",
+    mitigation: str = "", cure: str = "",
+) -> Rule:  # fmt: skip
+    """A rule with the help for its constraint, where it has no words of its own."""
+    usual = HELP[constraint]
+    return Rule(
+        id=id,
+        constraint=constraint,
+        grade=grade,
+        trigger=trigger,
+        evidence=evidence,
+        meaning=meaning or usual[0],
+        mitigation=mitigation or usual[1],
+        cure=cure or usual[2],
+    )
+
+
+_BY_CAUSE: Final[tuple[tuple[str, Constraint, str, str], ...]] = (
+    ("key-range", "partition", "KeyRangeThroughputExceeded", "KeyRangeThroughputThrottleEvents"),
+    ("provisioned", "table", "ProvisionedThroughputExceeded", "ProvisionedThroughputThrottleEvents"),
+    (
+        "max-on-demand",
+        "max_on_demand",
+        "MaxOnDemandThroughputExceeded",
+        "MaxOnDemandThroughputThrottleEvents",
+    ),
+    ("account", "account", "AccountLimitExceeded", "AccountLimitThrottleEvents"),
+)
+
+
+def _stated() -> Iterator[Rule]:
+    """The rules of the two grades in which DynamoDB or CloudWatch names the cause."""
+    for name, constraint, reason, _ in _BY_CAUSE:
+        yield a_rule(f"reason-{name}", constraint, "reason", f"The client got a `*{reason}` reason.", REASONS)
+    for name, constraint, _, metric in _BY_CAUSE:
+        trigger = f"No reason is known of that time; `*{metric}` is above zero."
+        yield a_rule(f"metric-{name}", constraint, "cause_metric", trigger, CAUSES)
+
+
+STATED: Final = tuple(_stated())
+
+BY_SECONDS: Final = (
+    a_rule(
+        "seconds-too-few-units", "table", "inferred",
+        "Fewer units than one partition serves within a second: in the whole minute, or, of a small table "
+        "above what is provisioned, in each second.", SECONDS,
+    ),
+    a_rule(
+        "seconds-below-provisioned", "partition", "inferred",
+        "Less than provisioned was consumed around the throttled seconds, with burst in hand.", SECONDS,
+    ),
+    a_rule(
+        "seconds-burst-in-hand", "partition", "inferred",
+        "More than provisioned was consumed around the throttled seconds, with burst in hand.", SECONDS,
+    ),
+    a_rule(
+        "seconds-at-provisioned", "table", "inferred",
+        "Just what is provisioned was consumed, second after second, and no burst is certain, or none came "
+        "although it should.", SECONDS,
+    ),
+    a_rule(
+        "seconds-at-ceiling", "partition", "inferred",
+        "Just what is provisioned was consumed, which is what whole partitions serve, too; "
+        "by estimate there was burst left.", SECONDS,
+    ),
+    a_rule(
+        "seconds-burst-spent", "table", "inferred",
+        "Load in bursts: at each throttled second the burst was at its lowest, for minutes.", SECONDS,
+    ),
+    a_rule(
+        "seconds-at-maximum", "max_on_demand", "inferred",
+        "At least 90 % of the on-demand maximum was consumed in the throttled seconds.", SECONDS,
+    ),
+    a_rule(
+        "seconds-at-quota", "account", "inferred",
+        "Table and indexes consumed at least 90 % of the account's quota in the throttled seconds.", SECONDS,
+    ),
+    a_rule(
+        "seconds-below-limits", "partition", "inferred",
+        "On-demand, throttled in seconds below the maximum and below the account's quota.", SECONDS,
+    ),
+)  # fmt: skip
+
+BY_MINUTES: Final = (
+    a_rule(
+        "minutes-too-few-units", "table", "inferred",
+        "Fewer units in the whole minute than one partition serves within a second.", MINUTES,
+    ),
+    a_rule(
+        "minutes-below-provisioned", "partition", "inferred",
+        "A minute's average is below provisioned, with burst in hand for certain: saved, or spent later.",
+        MINUTES,
+    ),
+    a_rule(
+        "minutes-burst-in-hand", "partition", "inferred",
+        "A minute's average is at provisioned or above, and burst was certainly in hand.", MINUTES,
+    ),
+    a_rule(
+        "minutes-at-provisioned", "table", "inferred",
+        "A minute's average is what is provisioned, within 3 %, and no burst is certain, or none came "
+        "although it should.", MINUTES,
+    ),
+    a_rule(
+        "minutes-at-ceiling", "partition", "inferred",
+        "A minute's average is what is provisioned, and what whole partitions serve, with burst by estimate.",
+        MINUTES,
+    ),
+    a_rule(
+        "minutes-burst-running-out", "partition", "inferred",
+        "The burst ran out within the minute, but most of its throttles fit to the time before.", MINUTES,
+    ),
+    a_rule(
+        "minutes-burst-spent", "table", "inferred",
+        "The burst ran out within the minute, or before a minute that is only partly loaded.", MINUTES,
+    ),
+    a_rule(
+        "minutes-burst-estimated", "partition", "inferred",
+        "A minute's average is above provisioned, with burst left by estimate only.", MINUTES,
+    ),
+    a_rule(
+        "minutes-partly-loaded", "table", "inferred",
+        "A minute's average is below provisioned, after a throttled minute at the table's limit, or before "
+        "one that got no burst.", MINUTES,
+    ),
+    a_rule(
+        "minutes-below-estimated", "partition", "inferred",
+        "A minute's average is below provisioned, with burst in hand by estimate only: a short burst "
+        "within the minute could have met the table's limit.", MINUTES,
+    ),
+)  # fmt: skip
+
+ON_DEMAND: Final = (
+    a_rule(
+        "on-demand-at-maximum", "max_on_demand", "inferred",
+        "At least 90 % of the on-demand maximum was consumed in a minute.", LIMITS_SET,
+    ),
+    a_rule(
+        "on-demand-small-maximum", "max_on_demand", "inferred",
+        "The maximum is below what one partition serves, so that no partition can be the limit.", LIMITS_SET,
+    ),
+    a_rule(
+        "on-demand-at-quota", "account", "inferred",
+        "Table and indexes consumed at least 90 % of the account's quota in a minute.", LIMITS_SET,
+    ),
+    a_rule(
+        "on-demand-near-maximum", "max_on_demand", "inferred",
+        "A partly loaded minute beside a throttled one at the maximum.", LIMITS_SET,
+    ),
+    a_rule(
+        "on-demand-near-quota", "account", "inferred",
+        "A partly loaded minute beside a throttled one at the account's quota.", LIMITS_SET,
+    ),
+    a_rule(
+        "on-demand-together", "account", "inferred",
+        "The table and an index throttled in one minute; short bursts may have reached their shared quota.",
+        LIMITS_SET,
+    ),
+    a_rule(
+        "on-demand-below-maximum", "partition", "inferred",
+        "Throttled below the maximum on average, where a short burst may have reached it.", LIMITS_SET,
+    ),
+    a_rule(
+        "on-demand-below-quota", "partition", "inferred",
+        "Throttled below the quota on average, where a short burst may have reached it.", LIMITS_SET,
+    ),
+    a_rule(
+        "on-demand-below-limits", "partition", "inferred",
+        "An on-demand table or index throttled far below its maximum and the account's quota, or with fewer "
+        "partitions than the quota takes.", LIMITS_SET,
+    ),
+)  # fmt: skip
+
+CIRCUMSTANCES: Final = (
+    a_rule(
+        "table-scaled-down", "table", "inferred",
+        "A `table` label after the provisioned throughput was lowered within the window.",
+        "Provisioned throughput over time, beside the evidence of the label.",
+        meaning="The capacity was lowered below what the load takes.",
+        cure="A higher minimum for auto scaling, or a slower scale-in.",
+    ),
+    a_rule(
+        "auto-scaling-late", "table", "inferred",
+        "A `table` label during which, or soon after which, the provisioned throughput was raised.",
+        "Provisioned throughput over time, beside the evidence of the label.",
+        meaning="The capacity was raised, but only after the load was there: auto scaling takes minutes.",
+        mitigation="Raise the minimum before a peak that is known.",
+        cure="A lower target, scheduled scaling, or on-demand mode.",
+    ),
+    a_rule(
+        "key-range-split", "partition", "inferred",
+        "A `partition` label that ended by itself after minutes, while as much was consumed afterwards.",
+        "Consumption after the last throttle, beside the evidence of the label.",
+        meaning="The partition was most likely split: its keys are served by two now.",
+        mitigation="Nothing: it is over.",
+        cure="Spread the keys, or ramp up and pre-warm before the next peak.",
+    ),
+    a_rule(
+        "key-range-split-seen", "partition", "inferred",
+        "A `partition` label of the table that ended with a split of a partition, which its stream shows, "
+        "while as much was consumed afterwards.",
+        "The shards of the table's stream, beside the evidence of the label: one closed, and two follow it.",
+        meaning="The partition was split: its keys are served by two now.",
+        mitigation="Nothing: it is over.",
+        cure="Spread the keys, or ramp up and pre-warm before the next peak.",
+    ),
+    a_rule(
+        NOT_GROWN, "partition", "inferred",
+        "A `partition` label of an on-demand table at 70 % or more of its warm throughput, no key near a "
+        "partition's ceiling.", "Warm throughput, and the hottest keys.",
+        meaning="The keys are even, and all partitions together are too few: the table has not grown yet.",
+        mitigation="Ramp the load up.", cure="Pre-warm the table.",
+    ),
+)  # fmt: skip
+"""What happened around a label that another rule made."""
+
+ELSEWHERE: Final = "Run the same scenario on the local table (`--target local`), or in AWS."
+WHAT_IT_CAN: Final = "Ask `keyheat probe URL` what the endpoint can prove, and use it for that."
+LACKING: Final = (
+    a_rule(
+        "no-capacity-model", "undetermined", "none",
+        "Nothing was throttled, and a probe before the run saw that the endpoint never throttles.",
+        "What the probe saw: how many units the endpoint took on a table of one unit a second.",
+        meaning="The endpoint has no capacity model: that nothing was throttled says nothing about DynamoDB.",
+        mitigation=ELSEWHERE, cure=WHAT_IT_CAN,
+    ),
+    a_rule(
+        "capacity-model-unknown", "undetermined", "none",
+        "Nothing was throttled, and nobody saw the endpoint throttle: it was not probed, or could not be.",
+        "What the probe saw, if there was one.",
+        meaning="Whether the endpoint has a capacity model is not known, so that nothing was throttled says "
+        "nothing about DynamoDB.",
+        mitigation=ELSEWHERE, cure=WHAT_IT_CAN,
+    ),
+    a_rule(
+        "undetermined-no-consumed", "undetermined", "none",
+        "Throttled, and the consumed units of that time are not known.", "Throttle events alone.",
+        cure="Collect `Consumed*CapacityUnits` of the table and of each index.",
+    ),
+    a_rule(
+        "undetermined-no-provisioned", "undetermined", "none",
+        "Throttled, and what was provisioned then is not known.", "Throttle events and consumed units.",
+        cure="Collect `Provisioned*CapacityUnits`, and describe the table.",
+    ),
+    a_rule(
+        "undetermined-capacity-changed", "undetermined", "none",
+        "What was provisioned changed within five minutes, and both values fit to another limit.", MINUTES,
+    ),
+    a_rule(
+        "undetermined-resource", "undetermined", "none",
+        "Writes throttled, perhaps for an index: none on the table by CloudWatch, or an index at its limit, "
+        "and the throttle events of the indexes not known.",
+        "The client's throttles and the table's throttle events.",
+        cure="Collect `WriteThrottleEvents` of each index.",
+    ),
+)  # fmt: skip
+
+
+LEANING: Final = "undetermined-"
+"""Before the id of a rule that fired without being sure enough."""
+
+
+def _leaning(rule: Rule) -> Rule:
+    """The same rule where it is too weak to decide."""
+    trigger = f"As `{rule.id}`, but with what is known it is not sure enough to say so."
+    return a_rule(f"{LEANING}{rule.id}", "undetermined", "none", trigger, rule.evidence)
+
+
+MEASURED_RULES: Final = (*BY_SECONDS, *BY_MINUTES, *ON_DEMAND)
+MEASURED: Final = tuple(rule.id for rule in MEASURED_RULES)
+"""The rules whose confidence is measured one by one."""
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {
+        rule.id: rule
+        for rule in (*STATED, *MEASURED_RULES, *CIRCUMSTANCES, *LACKING, *map(_leaning, MEASURED_RULES))
+    }
+)
+"""Every rule by its id, better grades first."""
