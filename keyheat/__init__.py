@@ -1,13 +1,14 @@
 """Keyheat: load testing and throttle detection for Amazon DynamoDB. Is it the partition, or the table?
 
-What a test of one's own uses: `keyheat.assert_no_hot_partition(...)`, and the other names in `__all__`. They
-are loaded when they are asked for, since no part of the program needs them.
+What a test of one's own uses, `keyheat.assert_no_hot_partition(...)`, what a notebook does,
+`keyheat.load_run(...)`, and the other names in `__all__`. They are loaded when they are asked for.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from keyheat.analysis.diagnosis import load_run as load_run
     from keyheat.testing.checks import assert_headroom as assert_headroom
     from keyheat.testing.checks import assert_label as assert_label
     from keyheat.testing.checks import assert_no_hot_partition as assert_no_hot_partition
@@ -27,9 +28,14 @@ __all__ = [
     "assert_no_throttles",
     "assert_shards_suffice",
     "assert_units_per_operation",
+    "load_run",
 ]
 
-_MODULE_OF = {"CheckFailed": "failing", "LocalDynamoDB": "local"}
+_MODULE_OF = {
+    "CheckFailed": "testing.failing",
+    "LocalDynamoDB": "testing.local",
+    "load_run": "analysis.diagnosis",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -39,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
         return version("keyheat")
     if name in __all__:
-        return getattr(import_module(f"keyheat.testing.{_MODULE_OF.get(name, 'checks')}"), name)
+        return getattr(import_module(f"keyheat.{_MODULE_OF.get(name, 'testing.checks')}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
