@@ -19,7 +19,7 @@ import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
 from keyheat.runs import metrics
-from keyheat.runs.formats import Diagnosis, Evidence, Series
+from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
 from keyheat.runs.latency import US_PER_MS
 from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
 from keyheat.words import TABLE, Direction
@@ -150,12 +150,12 @@ def of_rows(name: str, rows: pa.Table) -> pd.DataFrame:
     return frame(name, found)
 
 
-def seconds_of(evidence: Evidence) -> pd.DataFrame:
+def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
     """What `evidence.json` keeps of the seconds: no operation, and not what was accepted or failed."""
     return frame("seconds", (
         {"second": row.second, "resource": row.index or TABLE, "direction": row.direction,
          "attempts": row.attempts, "throttled": row.throttled, "consumed_units": row.consumed}
-        for row in evidence.seconds or ()
+        for row in rows
     ))  # fmt: skip
 
 

@@ -135,6 +135,12 @@ class Manifest(_Part):
         return self.generator.clock_jump_s if self.generator else 0.0
 
     @property
+    def duration_s(self) -> float | None:
+        """How long the load lasted; None of one that goes on, or was killed."""
+        ended_at = self.ended_at
+        return None if ended_at is None else max(0.0, (ended_at - self.started_at).total_seconds())
+
+    @property
     def rows_ahead_s(self) -> int:
         """By how many seconds the rows of the run's files are moved to be in the service's time."""
         return round(self.clock_skew_s)

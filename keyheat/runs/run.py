@@ -41,7 +41,7 @@ class Run:
         from keyheat.runs import frames
 
         found = self._rows(runfiles.SECONDS)
-        return frames.seconds_of(self.evidence) if found is None else found
+        return frames.seconds_of(self.evidence.seconds or ()) if found is None else found
 
     @cached_property
     def throttles(self) -> "pd.DataFrame":
@@ -87,16 +87,23 @@ class Run:
         return self.manifest.rows_ahead_s if self.manifest else 0
 
     def _rows(self, format_name: str) -> "pd.DataFrame | None":
-        from keyheat.runs import frames
-
-        rows = self._read(format_name, lambda path: runfiles.read_table(path, format_name))
-        name = Path(FILES[format_name]).stem
-        return None if rows is None else frames.of_rows(name, moved(rows, self._ahead_s))
+        return self._read(format_name, lambda path: _rows(path, format_name, self._ahead_s))
 
     def _read(self, format_name: str, read: Callable[[Path], Content]) -> Content | None:
         """A file of the directory; None where it is not there. Raises `FileProblem` where it is damaged."""
         path = self.directory / FILES[format_name] if self.directory else None
         return read(path) if path is not None and path.exists() else None
+
+
+def read_seconds(folder: Path, ahead_s: int) -> "pd.DataFrame":
+    """The frame of seconds of a run directory, moved into the service's time. Raises `FileProblem`."""
+    return _rows(folder / FILES[runfiles.SECONDS], runfiles.SECONDS, ahead_s)
+
+
+def _rows(path: Path, format_name: str, ahead_s: int) -> "pd.DataFrame":
+    from keyheat.runs import frames
+
+    return frames.of_rows(path.stem, moved(runfiles.read_table(path, format_name), ahead_s))
 
 
 def place_of(path: Path) -> tuple[Path | None, Path | None]:

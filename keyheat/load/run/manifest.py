@@ -6,8 +6,8 @@ from keyheat.load.existing.adapt import noted
 from keyheat.load.record.folder import time_of, versions
 from keyheat.load.record.machine import machine
 from keyheat.load.run.options import Plan
-from keyheat.load.tables.facts import table_facts
 from keyheat.load.transport.target import Target, scale_at
+from keyheat.runs.described import table_facts
 
 
 def manifest_of(
@@ -37,7 +37,7 @@ def manifest_of(
         "started_at": time_of(started_s),
         "versions": versions(),
         "machine": machine(),
-        "table": table_facts(described),
+        "table": table_facts(described).model_dump(mode="json"),
         "processes": processes,
         "users": users,
         **noted(plan),
