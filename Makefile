@@ -1,15 +1,21 @@
-# Everything runs in .venv, which `make install` makes from the lock file. Needs Python >= 3.11 and make.
+# Everything runs in .venv. `make install` makes it from requirements.lock, for who uses Keyheat; what works on
+# it (`make test` and all below) adds requirements-dev.lock. Needs Python >= 3.11 and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+# Bytecode is written for what is imported, as it is imported: a fifth less on disk.
+PIP := $(BIN)/python -m pip install --quiet --no-compile
 
-.PHONY: help demo install test test-aws check lint types bench attacks soak accuracy fidelity rules lock schema clean
+.PHONY: help demo install dev wheel test test-aws check lint types bench attacks soak accuracy fidelity rules lock schema clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      four scenarios on the local endpoint, four reports, one index page (about 5 minutes)"
-	@echo "make install   the environment in .venv, from requirements.lock"
+	@echo "make install   the environment in .venv, from requirements.lock: all that it takes to use Keyheat"
+	@echo "make dev       the same, and what it takes to work on it, from requirements-dev.lock"
+	@echo "make wheel     build the wheel and the sdist in dist/, and try the wheel in empty environments"
 	@echo "make test      every test"
 	@echo "make test-aws  what only a real AWS account can show (off otherwise; costs a few cents)"
 	@echo "make check     ruff, mypy --strict, and every test"
@@ -19,7 +25,7 @@ help:
 	@echo "make accuracy  docs/accuracy.md: how often labels are right, on random tables (a few minutes)"
 	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
 	@echo "make rules     docs/rules.md: every labelling rule with an example"
-	@echo "make lock      bring requirements.lock up to date with pyproject.toml"
+	@echo "make lock      bring both lock files up to date with pyproject.toml"
 	@echo "make schema    write configs/*.schema.json from the code"
 
 demo: install
@@ -31,47 +37,60 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Keyheat needs Python 3.11 or later, and $(PYTHON) is older; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-test: install
+dev: $(DEV)
+
+$(DEV): $(STAMP) requirements-dev.lock
+	$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+wheel: dev
+	$(BIN)/python .ci/wheel.py dist
+
+test: dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not alone"
 	$(BIN)/python -m pytest -q -m alone
 
-test-aws: install
+test-aws: dev
 	KEYHEAT_TEST_AWS=1 $(BIN)/python -m pytest -q -rs tests/aws
 
 check: lint types test
 
-lint: install
+lint: dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: install
+types: dev
 	$(BIN)/mypy
 
-soak: install
+soak: dev
 	$(BIN)/python -m benchmarks.soak
 
-attacks: install
+attacks: dev
 	$(BIN)/python -m benchmarks.attacks
 
-bench: install
+bench: dev
 	$(BIN)/python -m benchmarks
 
 accuracy: install
 	$(BIN)/keyheat accuracy --seed 31415 --scenarios 1000 --write docs/accuracy.md
 
-fidelity: install
+fidelity: dev
 	$(BIN)/python -m tests.calibration.fidelity --write
 
 rules: install
 	$(BIN)/python -m keyheat.pages.run.rules > docs/rules.md
 
-lock: install
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
-		--no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
+LOCK := $(BIN)/uv pip compile pyproject.toml --extra all --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-emit-index-url --no-annotate --quiet --output-file
+
+# Each lock file names all that it takes, so that a package has one version in both.
+lock: dev
+	$(LOCK) requirements-dev.lock --group dev
+	$(LOCK) requirements.lock --group build --constraint requirements-dev.lock
 
 schema: install
 	$(BIN)/keyheat schema > configs/scenario.schema.json
@@ -79,4 +98,4 @@ schema: install
 	$(BIN)/keyheat schema regression > configs/regression.schema.json
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info

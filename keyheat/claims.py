@@ -3,10 +3,11 @@
 A claim is a lock that the system keeps on the folder itself. Of several who ask at once one gets it; it
 leaves no file behind, and it ends with the process that has it, whatever ends that. On a file system without
 locks only folders that are made are told apart; there it is found out after the run whose files they are.
+Windows locks no folders: there it is an empty file of the folder's name among the system's temporary ones.
 """
 
-import fcntl
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ def hold(folder: Path) -> Claim:
     while True:
         made = _made(folder)
         try:
-            place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            place = _opened(folder)
         except FileNotFoundError:
             continue  # it was somebody's, who has just taken it away again
         except OSError as error:
@@ -121,19 +122,45 @@ def _made(folder: Path) -> int:
     return 1 + missing
 
 
-def _locked(place: int) -> bool:
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # there are no locks here
-    return True
+if sys.platform == "win32":
+    import msvcrt
+    import tempfile
+    from hashlib import sha256
 
+    def _opened(folder: Path) -> int:
+        """What is locked for a folder; it names the folder, however that is written."""
+        name = sha256(os.path.normcase(folder.resolve()).encode()).hexdigest()[:32]
+        return os.open(Path(tempfile.gettempdir()) / f"keyheat-{name}.claim", os.O_RDWR | os.O_CREAT)
 
-def _is_still(folder: Path, place: int) -> bool:
-    """Whether what is open has this name: who had it before may have taken it away."""
-    try:
-        return os.path.samestat(folder.stat(), os.fstat(place))
-    except FileNotFoundError:
-        return False
+    def _locked(place: int) -> bool:
+        try:
+            msvcrt.locking(place, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _is_still(folder: Path, place: int) -> bool:
+        """Whether the folder is there: who had it before may have taken it away."""
+        return folder.is_dir()
+else:
+    import fcntl
+
+    def _opened(folder: Path) -> int:
+        """The folder itself, which is what is locked."""
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+    def _locked(place: int) -> bool:
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True  # there are no locks here
+        return True
+
+    def _is_still(folder: Path, place: int) -> bool:
+        """Whether what is open has this name: who had it before may have taken it away."""
+        try:
+            return os.path.samestat(folder.stat(), os.fstat(place))
+        except FileNotFoundError:
+            return False

@@ -6,15 +6,18 @@ a signature repeats the request with its session token, and so does the SDK wher
 may hold a password or a token. Whoever uses one has it in memory, and nowhere else.
 """
 
+import codecs
 import json
 import logging
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
+from io import TextIOWrapper
 from typing import Any, Final
-from unicodedata import category
+from unicodedata import category, name, normalize
 
 ACCOUNT: Final = "************"
 KEY: Final = "(access key)"
@@ -60,6 +63,14 @@ _MASKS: Final = (
 )
 
 
+PLAIN_SIGNS: Final = "keyheat.plain"  # what Python calls the way in which a stream puts others in their place
+_INSTEAD: Final = {
+    "→": "->", "–": "-", "—": "-", "…": "...", "×": "x", "÷": "/", "·": "-", "λ": "l", "�": "?",
+    "“": '"', "”": '"', "‘": "'", "’": "'", "≤": "<=", "≥": ">=", "░": ".", "▀": '"',
+    **dict(zip("▁▂▃▄▅▆▇", "_.-=+xX", strict=True)),
+}  # fmt: skip
+
+
 def masked(text: str) -> str:
     """The text without account ids, access keys, session tokens, and the passwords and tokens of URLs."""
     for pattern, instead in _MASKS:
@@ -72,9 +83,45 @@ def plain(text: str) -> str:
     return _each(text, lambda _sign: "\ufffd")
 
 
-def plain_json(body: bytes) -> str:
-    """The same JSON, with an escape for each such sign."""
-    return _each(body.decode(), lambda sign: json.dumps(sign)[1:-1])
+def plain_json(body: bytes, encoding: str = "utf-8") -> str:
+    """The same JSON, with an escape for each such sign, and for what an encoding has no sign for."""
+    text = _each(body.decode(), lambda sign: json.dumps(sign)[1:-1])
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
+    return text
+
+
+def speak_plainly() -> None:
+    """Have stdout and stderr show something like it for what their encoding, such as ASCII, has no sign for.
+
+    Otherwise an arrow ends the program where a terminal knows none.
+    """
+    codecs.register_error(PLAIN_SIGNS, _like_it)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            stream.reconfigure(errors=PLAIN_SIGNS)
+
+
+def _like_it(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_ascii, error.object[error.start : error.end])), error.end
+
+
+def _ascii(sign: str) -> str:
+    """What stands for a sign in ASCII: lines and blocks of charts look alike, letters lose their accents."""
+    if sign in _INSTEAD:
+        return _INSTEAD[sign]
+    match name(sign, "").split():
+        case ["BOX", "DRAWINGS", *form]:
+            return "+" if "AND" in form else "|" if form[-1] == "VERTICAL" else "-"
+        case [*_, "BLOCK"] | ["QUADRANT" | "LEFT" | "RIGHT" | "LOWER" | "UPPER" | "DARK" | "MEDIUM", *_]:
+            return "#"
+        case ["BRAILLE", *_]:
+            return "*"
+    return normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
 
 
 def _each(text: str, instead: Callable[[str], str]) -> str:
@@ -104,8 +151,8 @@ def mask_logs() -> None:
 
     A filter sees the records of its own logger alone, and not those of the loggers below it.
     """
-    for name in _sdk_modules():
-        logging.getLogger(name).addFilter(_mask_record)
+    for module in _sdk_modules():
+        logging.getLogger(module).addFilter(_mask_record)
 
 
 def _sdk_modules() -> Iterator[str]:

@@ -40,6 +40,11 @@ def exact_percent(share: float) -> str:
     return f"{share * 100:.4g} %"
 
 
+def dollars(amount: float | None) -> str:
+    """Dollars in three digits: $0.625, $12.3."""
+    return NOTHING if amount is None else f"${measured(amount)}"
+
+
 def milliseconds(value_ms: float | None) -> str:
     """A duration: 0.84 ms, 12.3 ms, 1.2 s."""
     if value_ms is None or not math.isfinite(value_ms):

@@ -2,7 +2,7 @@
 
 import json
 
-from keyheat.cli.common import diagnosed
+from keyheat.cli.run import diagnosed
 from keyheat.evidence.simulated import evidence_of
 from keyheat.load.run.jobs import Job
 from keyheat.runfiles import EVIDENCE, FILES, RUN

@@ -114,7 +114,7 @@ def test_a_table_that_is_gone_needs_no_cleaning(client: Any, url: str, verb: Ver
 
 
 def test_what_cannot_be_cleaned_is_said(client: Any, verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("keyheat.cli.clean.ATTEMPTS", 1)  # the SDK would wait between them
+    monkeypatch.setattr("keyheat.cli.tidying.ATTEMPTS", 1)  # the SDK would wait between them
     folder = run_at("http://127.0.0.1:1")
     said = verb("clean", folder)
     assert said.code == 3

@@ -40,7 +40,7 @@ def words(command: str) -> list[str]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A simulated run directory of a shipped scenario, made once: `runs("hotkey")`."""
-    from keyheat.cli.making import How, simulated
+    from keyheat.cli.run import How, simulated
     from keyheat.load.run.jobs import find_scenario
     from keyheat.scenario.overrides import overridden
 

@@ -10,7 +10,7 @@ import pytest
 
 from keyheat import runfiles
 from keyheat.claims import hold
-from keyheat.cli.making import launch
+from keyheat.cli.run import launch
 from keyheat.load.run.launch import Launched
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run

@@ -178,3 +178,14 @@ def test_the_pages_scenario_parts_are_right() -> None:
     parts = tomllib.loads("\n".join(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)))
     assert BudgetSpec.model_validate(parts["budget"]).dollars == 0.5
     assert AbortSpec.model_validate(parts["abort_on"]).over_s == 10
+
+
+def test_a_changed_scenario_is_what_is_planned_and_loaded(verb: Verb, started: list[list[str]]) -> None:
+    said = verb("run", "hotkey", "--set", "load.users=7", "--duration", "20")
+    assert said.code == 130
+    assert {"--set=load.users=7", "--set=load.duration_s=20.0"} <= set(started[0])
+    assert started[0][started[0].index("--users") + 1] == "7"
+    wrong = verb("run", "hotkey", "datekey", "--set", "load.nope=1")
+    assert wrong.code == 2
+    assert wrong.err.count("unknown field @ $.load.nope") == 2
+    assert len(started) == 1

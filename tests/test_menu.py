@@ -18,7 +18,6 @@ from keyheat.terminal.bar import Working
 
 Verb = Callable[..., Any]
 NAMES = [name for verbs in MENU.values() for name in verbs]
-JSON_ALREADY = {"queries", "schema"}  # they print nothing else
 NO_ANSWER = {"local", "completion", "serve"}  # they serve, or print what a shell reads
 HEAVY = ("pyarrow", "plotly", "boto3", "botocore", "numpy", "scipy", "flask", "pydantic", "locust")
 
@@ -46,6 +45,7 @@ def options_of(command: click.Command) -> set[str]:
 def loud() -> Iterator[None]:
     yield
     console.be_quiet(False)
+    console.speak_json(False)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,7 +59,29 @@ def test_every_verb_of_the_menu_is_there_and_says_what_it_does(name: str) -> Non
 def test_every_verb_answers_a_program_and_can_be_silent(name: str) -> None:
     for verb in leaves(verb_named(name)):
         assert "--quiet" in options_of(verb), verb.name
-        assert name in JSON_ALREADY or "--json" in options_of(verb), verb.name
+        assert "--json" in options_of(verb), verb.name
+
+
+@pytest.mark.parametrize("name", ["run", "simulate", "sweep", "plan", "whatif", "knee"])
+def test_every_verb_that_takes_a_scenario_changes_it_alike(name: str) -> None:
+    assert {"--set", "--duration"} <= options_of(verb_named(name))
+
+
+CHANGED = ["--set", "load.users=1", "--set", "keys.share=1.5"]
+
+
+@pytest.mark.parametrize(
+    "words", [["plan"], ["simulate"], ["sweep"], ["knee"], ["run"], ["whatif"]], ids=lambda words: words[0]
+)
+def test_what_is_wrong_with_a_change_is_said_before_anything_starts(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    more = ["shards"] if words == ["whatif"] else []
+    said = verb(*words, "sharded", *more, *CHANGED)
+    assert said.code == 2
+    assert "@ $.keys.share" in said.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_and_completion_load_no_stage() -> None:
@@ -93,6 +115,17 @@ def test_json_is_all_that_is_on_stdout(verb: Verb, sample: Callable[..., Path], 
     page = tmp_path / "page.html"
     said = json.loads(verb("compare", run, run, "--out", page, "--json", "-q").out)
     assert said == {"page": str(page), "valid": True}
+
+
+@pytest.mark.parametrize("names", [["hotkey"], ["hotkey", "too-small"]])
+def test_a_program_is_told_of_one_run_as_of_several(verb: Verb, tmp_path: Path, names: list[str]) -> None:
+    said = verb("simulate", *names, "--duration", "10", "--json", "--out", tmp_path / "runs")
+    told = json.loads(said.out)
+    assert (told["format"], told["exit_code"]) == ("keyheat.runs/2", said.code)
+    assert [run["scenario"] for run in told["runs"]] == names
+    assert (told["page"] is None) == (len(names) == 1)
+    assert all(run["diagnosis"]["verdict"]["constraint"] for run in told["runs"])
+    assert verb("report", told["runs"][0]["folder"]).out.startswith("Report: ")  # in words again
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -136,7 +169,8 @@ def test_the_page_about_the_terminal_has_these_commands(
     said = {command: verb(*command.split()[1:]) for command in commands}
     assert all(one.code == 0 for one in said.values())
     assert [command for command, one in said.items() if not one.out] == ["keyheat simulate hotkey --quiet"]
-    assert {"verdict", "labels"} <= json.loads(said["keyheat simulate hotkey --json"].out).keys()
+    told = json.loads(said["keyheat simulate hotkey --json"].out)
+    assert {"verdict", "labels"} <= told["runs"][0]["diagnosis"].keys()
     assert json.loads(said["keyheat plan hotkey --json"].out)
     assert "_KEYHEAT_COMPLETE" in said["keyheat completion bash"].out
 

@@ -3,14 +3,15 @@
 import json
 import os
 import signal
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import keyheat.cli.suite_runs
-from keyheat.cli.making import How
+import keyheat.cli.suite
+from keyheat.cli.run import How
 from keyheat.load.run.jobs import Job
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run as make_sample
@@ -19,7 +20,7 @@ from keyheat.regression.history.archive import fetch
 
 Verb = Callable[..., Any]
 Fake = Callable[[Job, How], int]
-REAL = keyheat.cli.suite_runs.make_run
+REAL = keyheat.cli.suite.make_run
 SUITE = """
 format = "keyheat.suite/1"
 name = "short"
@@ -76,7 +77,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
             return (left.pop(0) if len(left) > 1 else left[0])(job, how)
 
-        monkeypatch.setattr(keyheat.cli.suite_runs, "make_run", make_run)
+        monkeypatch.setattr(keyheat.cli.suite, "make_run", make_run)
 
     return replace
 
@@ -380,6 +381,19 @@ def test_an_export_that_fails_changes_no_verdict_and_hides_none(verb: Verb) -> N
     assert Path("a.md").exists()
     assert sessions()[0].verdict == "baseline"
     assert verb("regress", suite(STRICT), "--junit", "file/a.xml").code == 1
+
+
+def test_the_exit_code_is_the_same_wherever_it_is_said(verb: Verb) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # and is closed then
+        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    said = verb(
+        "regress", suite(), "--otlp", nobody, "--json", "--json-file", "told.json", "--junit", "j.xml"
+    )
+    told = json.loads(said.out)
+    assert (said.code, told["exit_code"], told["verdict"]) == (3, 3, "baseline")
+    assert any(nobody in problem for problem in told["problems"])
+    assert json.loads(Path("told.json").read_text())["exit_code"] == 3
+    assert outcome(told["folder"])["exit_code"] == 3
 
 
 def test_json_is_the_outcome_and_nothing_else(verb: Verb) -> None:

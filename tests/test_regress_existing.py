@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import keyheat.cli.suite_runs
-from keyheat.cli.common import diagnosed
-from keyheat.cli.making import How, make_run
+import keyheat.cli.suite
+from keyheat.cli.run import How, diagnosed, make_run
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.existing.adapt import look_at, on_table
 from keyheat.load.run.jobs import Job
@@ -78,7 +77,7 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
         def load(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
             return loaded(job, there, table, warm)
 
-        monkeypatch.setattr(keyheat.cli.suite_runs, "make_run", load)
+        monkeypatch.setattr(keyheat.cli.suite, "make_run", load)
         said = "".join(f', "{one}"' for one in more)
         Path("nightly.toml").write_text(SUITE.format(url=there.url, more=said))
         return verb("regress", "nightly.toml", "--table", table, *options)

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from keyheat.cli.runs import PORT
+from keyheat.cli.pages import PORT
 from keyheat.pages.runs.found import DEPTH
 from keyheat.pages.runs.trends import LEAST_EFFECT, MOST
 from tests.made_runs import summary, written

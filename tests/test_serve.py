@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from keyheat.addresses import on_this_machine
-from keyheat.cli.runs import _again, serve
+from keyheat.cli.pages import _again, serve
 from keyheat.hosts import Hosts
 from keyheat.pages.run.page import write_report
 from keyheat.pages.runs.found import Search

@@ -168,9 +168,11 @@ def test_what_a_simulation_cannot_measure_is_not_broken(
     assert ("Not decided" in (tmp_path / "report.html").read_text()) is (code == 0)
 
 
-def test_json_is_the_diagnosis_and_nothing_else(verb: Verb, tmp_path: Path) -> None:
+def test_json_has_the_diagnosis_and_is_all(verb: Verb, tmp_path: Path) -> None:
     said = verb("simulate", "hotkey", "--json", "--out", tmp_path)
-    assert json.loads(said.out)["verdict"]["constraint"] == "partition"
+    (run,) = json.loads(said.out)["runs"]
+    assert run["diagnosis"]["verdict"]["constraint"] == "partition"
+    assert run["folder"] == str(tmp_path)
 
 
 PAGE = SCENARIOS.parents[1] / "docs" / "simulate.md"

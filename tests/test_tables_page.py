@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from keyheat.cli import tables
+from keyheat.cli import tidying
 from keyheat.load.tables.orphans import Search
 
 PAGE = (Path(__file__).parents[1] / "docs" / "tables.md").read_text(encoding="utf-8")
@@ -174,7 +174,7 @@ def test_an_endpoint_that_is_not_there(verb: Verb) -> None:
 
 
 def test_many_tables_have_a_bar(verb: Verb, ddb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MANY", 2)
+    monkeypatch.setattr(tidying, "MANY", 2)
     for name in ("one", "two"):
         make(ddb, f"over-{name}")
     said = verb(*SWEEP)

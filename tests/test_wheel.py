@@ -1,23 +1,30 @@
 """The wheel: one name in site-packages, and every part of it works beside a project with names of its own.
 
-It is installed into an environment that sees this one's libraries, and no checkout.
+It is installed, without a checkout, into an environment that sees all of this one's libraries, and into one
+that has those of the base alone. What a registry gives is tried by `make wheel`.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from keyheat.cli.main import MENU
 from keyheat.runs.formats import read_diagnosis
 from tests.outside import OR_TOO_SLOW, a_readers_environment
+
+pytestmark = pytest.mark.xdist_group("wheel")  # it is built once
 
 ROOT = Path(__file__).parents[1]
 BUILT_FROM = (
@@ -57,45 +64,129 @@ for verb in sys.argv[1:]:
 """
 """One process for all of them: each would load the same libraries."""
 
+HOST_OF_THEIR_OWN = """
+def pytest_addoption(parser):
+    parser.addoption("--host", default="theirs")
+"""
+TESTS_OF_THE_BASE = """
+import importlib.util
+import boto3, keyheat, pytest
+
+def test_host(request):
+    assert request.config.getoption("--host") == "mine"
+
+def test_no_locust():
+    assert importlib.util.find_spec("locust") is None
+
+def test_hot():
+    with pytest.raises(keyheat.CheckFailed, match="partition"):
+        keyheat.assert_no_hot_partition("hotkey.toml")
+
+def test_local(dynamodb_local):
+    client = boto3.client("dynamodb")
+    client.create_table(
+        TableName="orders", BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+    )
+    client.get_waiter("table_exists").wait(TableName="orders", WaiterConfig={"Delay": 1})
+    client.put_item(TableName="orders", Item={"pk": {"S": "a"}})
+    assert dynamodb_local.requests()["PutItem"] == 1
+"""
+
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy of the sources, so that nothing is left behind in the checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    sources = folder / "sources"
-    for name in BUILT_FROM:
-        place = sources / name
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, place, ignore=shutil.ignore_patterns("__pycache__", "out"))
-        else:
-            sources.mkdir(exist_ok=True)
-            shutil.copy(ROOT / name, place)
-    command = [
-        sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
-        "--wheel-dir", folder, sources,
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+def built(what: str, sources: Path, folder: Path) -> Path:
+    """The `wheel` or the `sdist` of a folder, made there as pip makes it."""
+    folder.mkdir()
+    making = f"import sys; from setuptools.build_meta import build_{what} as make; make(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", making, folder], cwd=sources, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
-    (built,) = folder.glob("*.whl")
-    return built
+    (made,) = folder.iterdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy of the sources, so that nothing is left behind in the checkout."""
+    folder = tmp_path_factory.mktemp("sdist")
+    sources = folder / "sources"
+    sources.mkdir()
+    for name in BUILT_FROM:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__", "out"))
+        else:
+            shutil.copy(ROOT / name, sources / name)
+    return built("sdist", sources, folder / "built")
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from the sdist, as an installer without a wheel for it would."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    (sources,) = folder.iterdir()
+    return built("wheel", sources, folder / "built")
+
+
+def site_of(home: Path) -> Path:
+    """Where an environment's libraries are."""
+    return Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
+
+
+def environment(home: Path, wheel: Path, *programs: str) -> Path:
+    """An environment with the wheel in it; gives the folder of its programs."""
+    venv.create(home, symlinks=True)
+    zipfile.ZipFile(wheel).extractall(site_of(home))
+    for name in programs:
+        script = home / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec "{home}/bin/python" -m {name} "$@"\n')
+        script.chmod(0o755)
+    return home / "bin"
 
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the scripts are of an environment with the wheel in it."""
+    """Where the scripts are of an environment with the wheel and all libraries of this one."""
     home = tmp_path_factory.mktemp("installed")
-    venv.create(home, symlinks=True)
-    site = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
+    bin = environment(home, wheel, "keyheat", "locust", "pytest")
     # A path that a .pth file adds is not searched for .pth files: an editable Keyheat in it stays unseen.
-    (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    zipfile.ZipFile(wheel).extractall(site)
-    for name, module in (("keyheat", "keyheat"), ("locust", "locust"), ("pytest", "pytest")):
-        script = home / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec "{home}/bin/python" -m {module} "$@"\n')
-        script.chmod(0o755)
-    return home / "bin"
+    (site_of(home) / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return bin
+
+
+@pytest.fixture(scope="module")
+def base_programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the scripts are of an environment with the wheel, what it requires by itself, and pytest."""
+    home = tmp_path_factory.mktemp("base")
+    bin = environment(home, wheel, "keyheat", "pytest")
+    (metadata,) = site_of(home).glob("keyheat-*.dist-info")
+    for name in sorted(required([PathDistribution(metadata), distribution("pytest")])):
+        for there in tops_of(distribution(name)):
+            (site_of(home) / there.name).symlink_to(there)
+    return bin
+
+
+def required(roots: list[Distribution]) -> set[str]:
+    """The names of what distributions need here, and of what that needs."""
+    found = {found.name for found in roots[1:]}
+    waiting = list(roots)
+    while waiting:
+        for line in map(Requirement, waiting.pop().requires or ()):
+            if line.name not in found and (line.marker is None or line.marker.evaluate({"extra": ""})):
+                found.add(line.name)
+                waiting.append(distribution(line.name))
+    return found
+
+
+def tops_of(library: Distribution) -> Iterator[Path]:
+    """The files and folders of a library in site-packages."""
+    names = {file.parts[0] for file in library.files or () if file.parts[0] not in ("..", "__pycache__")}
+    yield from (Path(str(library.locate_file(name))) for name in names)
 
 
 @pytest.fixture
@@ -111,17 +202,42 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def program(programs: Path, project: Path) -> Program:
-    """Runs a program of the environment in the stranger's project."""
+    """Runs a program of the environment with everything, in the stranger's project."""
+    return runs(programs, project)
 
+
+@pytest.fixture
+def base(base_programs: Path, tmp_path: Path) -> Program:
+    """Runs a program of the environment with the base alone, in an empty folder."""
+    return runs(base_programs, tmp_path)
+
+
+def runs(programs: Path, folder: Path) -> Program:
     def run(*words: object) -> "subprocess.CompletedProcess[str]":
         path = os.pathsep.join([str(programs), os.environ["PATH"]])
         return subprocess.run(
             [programs / str(words[0]), *map(str, words[1:])],
-            cwd=project, env=a_readers_environment() | {"PATH": path, "PYTHONPATH": str(project)},
+            cwd=folder, env=a_readers_environment() | {"PATH": path, "PYTHONPATH": str(folder)},
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250,
         )  # fmt: skip
 
     return run
+
+
+def test_the_wheel_that_the_sdist_makes_has_what_the_checkout_has(sdist: Path, wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "keyheat").rglob("*.py")}
+    shipped = {
+        f"keyheat/{path.relative_to(ROOT).as_posix()}"
+        for pattern in ("loadtests/*.py", "configs/**/*.toml", "configs/**/*.json", "configs/**/*.csv")
+        for path in ROOT.glob(pattern)
+    }
+    assert len(modules) > 200
+    assert modules | shipped <= inside, sorted((modules | shipped) - inside)
+    version = re.search(r'^version = "([\d.]+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version is not None
+    assert sdist.name == f"keyheat-{version[1]}.tar.gz"
+    assert wheel.name == f"keyheat-{version[1]}-py3-none-any.whl"
 
 
 def test_the_wheel_has_one_name_and_what_is_read_at_run_time(wheel: Path) -> None:
@@ -179,3 +295,76 @@ def test_a_project_tests_its_keys_and_keeps_its_own_modules(program: Program) ->
     whose = "; ".join(f"import {name}; print({name}.WHOSE)" for name in ONCE_OURS)
     done = program("python", "-c", f"import keyheat; {whose}")
     assert done.stdout.splitlines() == [f"a stranger's {name}" for name in ONCE_OURS], done.stderr
+
+
+def test_a_shipped_load_test_is_copied_and_run(program: Program, project: Path) -> None:
+    """The copy may stand anywhere; nothing is replaced."""
+    done = program("keyheat", "loadtests", "copy", "hotkey", "mine")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (project / "mine" / "hotkey.py").exists()
+    again = program("keyheat", "loadtests", "copy", "hotkey", "mine")
+    assert again.returncode == 2
+    assert "already there, and not replaced" in again.stderr
+    words = ("--headless", "-u", 5, "-t", "3s", "--no-report", "--out", "out/copy")
+    done = program("locust", "-f", "mine/hotkey.py", "--scenario", "mine/hotkey.toml", *words)
+    assert done.returncode in OR_TOO_SLOW, done.stderr
+    scenario = project / "mine" / "hotkey.toml"
+    scenario.write_text(re.sub(r"duration_s = \d+", "duration_s = 5", scenario.read_text()))
+    done = program("keyheat", "run", "mine/hotkey.toml", "--out", "out/run")
+    assert done.returncode in OR_TOO_SLOW, done.stderr
+    assert (project / "out" / "run" / "report.html").exists()
+
+
+def test_the_base_checks_a_design_and_brings_no_locust(base: Program, tmp_path: Path) -> None:
+    """A suite with an option --host of its own is not disturbed; the endpoint runs without uvloop."""
+    (tmp_path / "conftest.py").write_text(HOST_OF_THEIR_OWN)
+    (tmp_path / "test_base.py").write_text(TESTS_OF_THE_BASE)
+    shutil.copy(ROOT / "configs" / "scenarios" / "hotkey.toml", tmp_path)
+    done = base("pytest", "-q", "-p", "no:cacheprovider", "--host", "mine")
+    assert (done.returncode, "4 passed" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("words", ["plan hotkey", "whatif hotkey shards", "queries --table t", "loadtests"])
+def test_the_base_has_verbs_that_need_no_more(base: Program, words: str) -> None:
+    done = base("keyheat", *words.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        ("run hotkey", "load"),
+        ("demo", "load"),
+        ("simulate hotkey", "report"),
+        ("serve", "report"),
+        ("regress suite.toml", "regress"),
+    ],
+)
+def test_a_verb_says_which_extra_it_needs(base: Program, tmp_path: Path, words: str, extra: str) -> None:
+    done = base("keyheat", *words.split())
+    assert done.returncode == 2
+    assert re.fullmatch(
+        rf"keyheat: this needs \w+, which is not installed: pip install 'keyheat\[{extra}\]'",
+        " ".join(done.stderr.split()),
+    )
+    assert list(tmp_path.iterdir()) == [], "nothing was started"
+    assert base("keyheat", words.split()[0], "--help").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"), [("keyheat.load.users.user", "load"), ("keyheat.pages.charts.heat", "report")]
+)
+def test_an_import_says_which_extra_it_needs(base: Program, module: str, extra: str) -> None:
+    done = base("python", "-c", f"import {module}")
+    assert done.stderr.splitlines()[-1].endswith(f"pip install 'keyheat[{extra}]'")
+
+
+def test_what_is_public_is_listed_and_there(base: Program) -> None:
+    done = base(
+        "python",
+        "-c",
+        "import keyheat; [getattr(keyheat, name) for name in dir(keyheat)]; print(*dir(keyheat))",
+    )
+    assert done.returncode == 0, done.stderr
+    assert {"__version__", "assert_no_hot_partition", "LocalDynamoDB"} <= set(done.stdout.split())

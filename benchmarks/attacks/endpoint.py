@@ -8,8 +8,8 @@ from urllib.request import urlopen
 
 import psutil
 
+from keyheat.endpoint.options import Bounds
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.endpoint.wire.http import Bounds
 
 CONNECTIONS = 60
 MB = 10**6

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.common import a_file, a_folder, a_path, a_time, diagnosed, exit_code_of, in_utc
-from keyheat.cli.telling import in_json
+from keyheat.cli.options import a_file, a_folder, a_path, a_time, in_json, in_utc
+from keyheat.cli.run import diagnosed, exit_code_of
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
 from keyheat.terminal.bar import Working
-from keyheat.terminal.console import bars, err, out, print_json, shown
+from keyheat.terminal.console import answer, bars, err, in_words, print_json, shown
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ an_index = click.option(
 @an_index
 @click.option("--start", type=a_time, help="of the window, UTC: an old one needs longer periods")
 @click.option("--end", type=a_time, help="with --start: print the whole request, with its times")
+@in_json("the queries, which are printed so in any case,")
 def queries(table: str, indexes: tuple[str, ...], start: datetime | None, end: datetime | None) -> int:
     """The GetMetricData queries as JSON, for somebody who runs the AWS CLI in our place."""
     from keyheat.evidence.asked import check_start, window_of
@@ -89,7 +90,6 @@ def collect(
     described: Path | None,
     show_keys: bool,
     file: Path | None,
-    as_json: bool,
 ) -> int:
     """What the metrics say of a run, or of any table: waits until its minutes are published."""
     from keyheat.cli.guards import at_known_endpoint
@@ -113,12 +113,10 @@ def collect(
     if not (any(one.points for one in found.series) or found.throttles or found.seconds):
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))
     write_evidence(file, found)
-    if as_json:
-        print_json({"evidence": str(file), "missing": list(found.missing)})
-        return DONE
-    out.print(f"Evidence: {shown(file)}", markup=False)
-    for line in found.missing:
-        err.print(f"  missing: {line}", markup=False)
+    missing = list(found.missing)
+    answer(lambda: {"evidence": str(file), "missing": missing}, lambda: f"Evidence: {shown(file)}")
+    for line in missing if in_words() else ():
+        err.print(f"  missing: {line}")
     return DONE
 
 
@@ -126,7 +124,7 @@ def collect(
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run")
 @in_json("the diagnosis")
-def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
+def analyze(folder: Path | None, evidence: Path | None) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.pages.run.load import load_evidence, load_run
     from keyheat.terminal import diagnosis as terminal
@@ -136,13 +134,10 @@ def analyze(folder: Path | None, evidence: Path | None, as_json: bool) -> int:
     if folder is not None:
         with Working("labelling throttles", bars):
             diagnosis = diagnosed(folder)
-        run = None if as_json else load_run(folder)
+        run = load_run(folder) if in_words() else None
     else:
         assert evidence is not None
         run = load_evidence(evidence)
         diagnosis = run.diagnosis
-    if as_json:
-        print_json(diagnosis.model_dump(mode="json"))
-    else:
-        out.print(terminal.summary(diagnosis, run))
+    answer(lambda: diagnosis.model_dump(mode="json"), lambda: terminal.summary(diagnosis, run))
     return exit_code_of(diagnosis)

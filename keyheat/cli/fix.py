@@ -1,30 +1,33 @@
 """The verb fix: the recommended cure of a diagnosed run, tried beside the run as it was."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.common import a_folder, a_path, exit_code_of, price_list, series_place, some_prices
+from keyheat.addresses import endpoint_of
 from keyheat.cli.guards import Guards, agreed, at_known_endpoint, guarded
 from keyheat.cli.load import no_collect
-from keyheat.cli.making import NOT_STARTED, How, make_run, simulated
-from keyheat.cli.telling import in_json
+from keyheat.cli.options import a_folder, a_path, in_json, price_list, series_place, some_prices
+from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
 from keyheat.load.run.jobs import Job, made
-from keyheat.runfiles import SIMULATED, write_json
-from keyheat.scenario.derived import with_own_tables, write_scenario
-from keyheat.scenario.scenario import Scenario
-from keyheat.terminal.console import out, print_json, shown, strong
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, write_json
+from keyheat.runs.formats import Diagnosis, read_diagnosis
+from keyheat.scenario.derived import with_own_tables, with_trace_of, write_scenario
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.terminal.console import answer, out, shown, strong
 from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.analysis.advising.proof import Limit
     from keyheat.analysis.advising.remedies import Remedy
-    from keyheat.cli.fixing import Start
     from keyheat.plan.prices import Prices
+    from keyheat.runs.manifest import Manifest
+    from keyheat.simulator.flow import Traffic
 
 BEFORE, AFTER, FIXED = "before", "after", "fixed.json"
 EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
@@ -63,7 +66,6 @@ def fix(
     action: str | None,
     place: Path | None,
     quick: bool,
-    as_json: bool,
     guards: Guards,
     prices: Path,
 ) -> int:
@@ -72,7 +74,6 @@ def fix(
     Exit code 1: it is not fixed, or another limit throttles now. 2: no rerun can show what is recommended.
     3: a run is invalid, or the original throttles no more.
     """
-    from keyheat.cli.fixing import start_of
 
     if guards.table is not None:
         raise click.UsageError("both sides have tables of their own: no --table")
@@ -84,9 +85,8 @@ def fix(
     jobs = [turn.job for turn in turns]
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
     write_scenario(place / FIXED, remedy.scenario)
-    if not as_json:
-        _announce(scenario, remedy, place)
-    how = How(target=target, options=(*options, "--prices", str(prices)), quick=quick, quiet=as_json)
+    _announce(scenario, remedy, place)
+    how = How(target=target, options=(*options, "--prices", str(prices)), quick=quick)
     for number, turn in enumerate(turns, start=1):
         write_scenario(turn.job.path, turn.job.scenario)
         sent = start.sent if turn.side == BEFORE else start.sent_with(remedy)
@@ -97,7 +97,7 @@ def fix(
         if code in NOT_STARTED or not made(turn.job):
             return code or INVALID
     made_of = Made(scenario, remedy, start.limit_of(remedy), target, place)
-    return _told(made_of, turns, listed, as_json=as_json)
+    return _told(made_of, turns, listed)
 
 
 def _remedy(start: "Start", action: str | None) -> "Remedy":
@@ -135,9 +135,9 @@ def _announce(scenario: Scenario, remedy: "Remedy", place: Path) -> None:
     """What is tried, and in which fields it differs."""
     from keyheat.scenario.differences import changes
 
-    out.print(f"Trying {remedy.says}: {shown(place / FIXED)}", markup=False)
+    out.print(f"Trying {remedy.says}: {shown(place / FIXED)}")
     for change in changes(scenario, remedy.scenario):
-        out.print(f"  {change.words}", markup=False)
+        out.print(f"  {change.words}")
     out.print()
 
 
@@ -152,7 +152,7 @@ class Made:
     place: Path
 
 
-def _told(tried_: Made, turns: Sequence[Turn], prices: "Prices", *, as_json: bool) -> int:
+def _told(tried_: Made, turns: Sequence[Turn], prices: "Prices") -> int:
     """Hold both sides against each other, write the page, say what came out; gives the exit code."""
     from keyheat.analysis.advising.proof import once_dollars, proof_of, tried
     from keyheat.pages.fix.page import NAME, write_fix
@@ -182,9 +182,106 @@ def _told(tried_: Made, turns: Sequence[Turn], prices: "Prices", *, as_json: boo
         FORMAT,
         {name: value for name, value in content.items() if name != "format"},
     )
-    if as_json:
-        print_json(content)
-    else:
-        out.print(fix_text(found))
-        out.print(strong("\nBefore and after: ", page))
+    answer(lambda: content, lambda: fix_text(found))
+    out.print(strong("\nBefore and after: ", page))
     return EXIT_CODES[found.proof.kind]
+
+
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A run that was throttled. `sent` makes its demand again, where no scenario says what was sent."""
+
+    scenario: Scenario
+    diagnosis: Diagnosis
+    target: str
+    sent: "Callable[[], Traffic] | None" = None
+
+    def sent_with(self, remedy: "Remedy") -> "Callable[[], Traffic] | None":
+        """The demand with the remedy taken, where no scenario says it: hot keys are divided on their way."""
+        from keyheat.simulator.altered import Altered, in_shards
+        from keyheat.words import Direction
+
+        shards = remedy.scenario.keys.shards
+        if self.sent is None or shards == 1:
+            return self.sent
+        index = None if remedy.resource == "table" else remedy.resource
+        change = in_shards(shards, Direction(remedy.direction), index)
+        return lambda sent=self.sent: Altered(sent(), change)  # type: ignore[misc]
+
+    def limit_of(self, remedy: "Remedy") -> "Limit":
+        """The limit that a remedy is for."""
+        from keyheat.analysis.labelling.verdict import groups
+
+        about = remedy.resource, remedy.direction
+        found = groups(self.diagnosis.labels)
+        of = next((one for one in found if (one.resource, one.direction) == about), None)
+        return (of.constraint if of else self.diagnosis.verdict.constraint, *about)
+
+
+def start_of(folder: Path, target: str | None) -> Start:
+    """What is to be fixed, on the target that is said, or that of the run.
+
+    Raises `FileProblem` where the run says nothing, `UnknownEndpoint` where its file alone says whom to load,
+    and `ValueError` where there is nothing to fix or where it cannot be run again there.
+    """
+    diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
+    if not diagnosis.verdict.valid:
+        raise FileProblem(f"{folder} says nothing about its table, so nothing is known to fix: run it again")
+    if diagnosis.verdict.constraint == "none":
+        raise ValueError(f"{folder} was not throttled: there is nothing to fix")
+    manifest = _manifest(folder)
+    if manifest is None or manifest.scenario is None:
+        return _of_evidence(folder, diagnosis, target)
+    path = Path(manifest.scenario_path or "")
+    scenario = scenario_from_dict(dict(manifest.scenario), f"{folder}/{FILES[RUN]}")
+    return Start(
+        scenario=with_trace_of(scenario, path.parent),
+        diagnosis=diagnosis,
+        target=target or _target_in(folder, manifest.target or LOCAL),
+    )
+
+
+def _target_in(folder: Path, named: str) -> str:
+    """The target that a run's file names."""
+    if named in (LOCAL, SIMULATED, "aws"):
+        return named
+    return endpoint_of(named, None, file=f"{folder}/{FILES[RUN]}", option="--target") or LOCAL
+
+
+def _manifest(folder: Path) -> "Manifest | None":
+    """The manifest; None for a table that others load, of which there is only evidence."""
+    from keyheat.runs.manifest import read_manifest
+
+    return read_manifest(folder) if (folder / FILES[RUN]).exists() else None
+
+
+def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
+    """The demand that the evidence shows, on the simulator: nobody else can send it again."""
+    from keyheat.analysis.advising.rerun import rerun_of
+    from keyheat.analysis.diagnosis import heats_of
+    from keyheat.analysis.labelling.verdict import groups
+    from keyheat.analysis.timeline import timeline
+    from keyheat.plan.prices import load_prices
+    from keyheat.runs.client import read_client_files
+    from keyheat.runs.formats import read_evidence
+
+    if target not in (None, SIMULATED):
+        raise ValueError(
+            f"{folder} has no scenario, only evidence of what somebody sent: that can be sent again with "
+            f"--target simulated, and not to {target}"
+        )
+    evidence = read_evidence(folder / FILES[EVIDENCE])
+    client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
+    rerun = rerun_of(
+        evidence, timeline(evidence), groups(diagnosis.labels)[0].heaviest, client=client, scenario=None,
+        heats=heats_of(evidence, client), prices=load_prices(),
+    )  # fmt: skip
+    if rerun is None:
+        raise ValueError(
+            f"{folder} has no scenario, and its evidence does not say what the table has: without it "
+            "the demand cannot be simulated; collect it with --describe-json"
+        )
+    return Start(scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic))

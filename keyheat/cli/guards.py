@@ -9,7 +9,7 @@ from typing import IO, Any, TypeVar
 import click
 
 from keyheat.addresses import UnknownEndpoint
-from keyheat.cli.common import price_list
+from keyheat.cli.options import price_list
 from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from keyheat.load.run.jobs import Job
@@ -64,7 +64,7 @@ class Refusal(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """A line for each reason."""
         for line in self.message.splitlines():
-            err.print(f"keyheat: {line}", markup=False)
+            err.print(f"keyheat: {line}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,7 @@ def at_known_endpoint(
         ask = person()
         if ask is None:
             raise Refusal(str(unknown)) from unknown
-        err.print(f"keyheat: {unknown}", markup=False)
+        err.print(f"keyheat: {unknown}")
         if not agrees(ask):
             raise Refusal("nothing was asked there") from unknown
         return act(unknown.url)
@@ -176,7 +176,7 @@ def _ask(plans: Sequence[Planned], undertakings: Sequence[Undertaking]) -> None:
         raise Refusal(NEEDS_YES)
     for plan in plans:
         err.print(plan_text(plan))
-    err.print(f"\n{announced(undertakings)}\n", markup=False)
+    err.print(f"\n{announced(undertakings)}\n")
     if not agrees(functools.partial(err.input, markup=False)):
         raise Refusal(DECLINED)
 

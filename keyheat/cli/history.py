@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from keyheat.cli.common import a_path
-from keyheat.cli.telling import in_json
+from keyheat.cli.options import a_path, in_json
 from keyheat.numbers import some
-from keyheat.terminal.console import err, out, print_json, shown
+from keyheat.terminal.console import answer, err, in_words, shown
 from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
@@ -55,10 +54,10 @@ def verb(name: str, what: str) -> Callable[[Callable[..., int]], click.Command]:
 @verb(FIRST, "the sessions")
 @click.option("--suite", metavar="NAME", help="only sessions of this suite")
 @click.option("--last", type=click.IntRange(1), default=LAST_LISTED, show_default=True, help="how many")
-def list_sessions(file: Path, as_json: bool, suite: str | None, last: int) -> int:
+def list_sessions(file: Path, suite: str | None, last: int) -> int:
     """List sessions, the newest first. One whose process is gone is lost: its runs are kept."""
     if not file.exists():
-        return _none(file, as_json=as_json)
+        return _none(file)
     from keyheat.regression.history import Maker
     from keyheat.terminal.history import Listed, list_text
 
@@ -80,12 +79,10 @@ def list_sessions(file: Path, as_json: bool, suite: str | None, last: int) -> in
     for fault in damage:
         err.print(f"keyheat: {fault}")
     code = INVALID if damage else DONE
-    if as_json:
-        print_json(_json(file, sessions=listed))
-    elif found:
-        out.print(list_text(listed))
-    elif not damage:
-        return _none(file, as_json=False)
+    if not found and not damage:
+        return _none(file)
+    if found or not in_words():
+        answer(lambda: _json(file, sessions=listed), lambda: list_text(listed))
     return code
 
 
@@ -101,63 +98,53 @@ def _last_good(kept: "History", suite: str, damage: list[str]) -> "Session | Non
         return None
 
 
-def _none(file: Path, *, as_json: bool) -> int:
-    if as_json:
-        print_json(_json(file, sessions=[]))
-    else:
-        out.print(f"{shown(file)} has no sessions yet. The first one: keyheat regress SUITE", markup=False)
+def _none(file: Path) -> int:
+    answer(
+        lambda: _json(file, sessions=[]),
+        lambda: f"{shown(file)} has no sessions yet. The first one: keyheat regress SUITE",
+    )
     return DONE
 
 
 @verb("show", "the session")
 @click.argument("session")
-def show(file: Path, as_json: bool, session: str) -> int:
+def show(file: Path, session: str) -> int:
     """Show SESSION, by its number or the name it is pinned by: its runs, and what the gates found."""
     from keyheat.terminal.history import session_text
 
     with _opened(file) as kept:
         found = _named(kept, session)
         runs, findings, pins = kept.runs(found, side=None), kept.findings(found), kept.pins()
-    if as_json:
-        told = [
-            {
-                "case": run.case, "repetition": run.repetition + 1, "side": run.side, "at": run.at,
-                "folder": run.folder_url, "summary": run.summary.model_dump(mode="json"),
-            }
-            for run in runs
-        ]  # fmt: skip
-        print_json(_json(file, session=found, runs=told, findings=findings))
-    else:
-        out.print(session_text(found, runs, findings, pins))
+    answer(
+        lambda: _json(file, session=found, runs=list(map(_run_json, runs)), findings=findings),
+        lambda: session_text(found, runs, findings, pins),
+    )
     return DONE
 
 
 @verb("pin", "the pin")
 @click.argument("name")
 @click.argument("session")
-def pin(file: Path, as_json: bool, name: str, session: str) -> int:
+def pin(file: Path, name: str, session: str) -> int:
     """Give SESSION a NAME: keyheat regress --baseline NAME holds a suite against it, and it is not pruned."""
     with _opened(file) as kept:
         found = _named(kept, session)
         before = kept.pin(name, found)
     moved = f"; it was session {before.id}" if before is not None and before != found else ""
-    if as_json:
-        print_json(_json(file, pin=name, session=found.id, before=None if before is None else before.id))
-    else:
-        out.print(f"{name} is session {found.id} of {found.suite}{moved}", markup=False)
+    answer(
+        lambda: _json(file, pin=name, session=found.id, before=None if before is None else before.id),
+        lambda: f"{name} is session {found.id} of {found.suite}{moved}",
+    )
     return DONE
 
 
 @verb("unpin", "the name")
 @click.argument("name")
-def unpin(file: Path, as_json: bool, name: str) -> int:
+def unpin(file: Path, name: str) -> int:
     """Take NAME away. Its session stays until it is pruned."""
     with _opened(file) as kept:
         kept.unpin(name)
-    if as_json:
-        print_json(_json(file, unpinned=name))
-    else:
-        out.print(f"{name} is no session any more", markup=False)
+    answer(lambda: _json(file, unpinned=name), lambda: f"{name} is no session any more")
     return DONE
 
 
@@ -166,7 +153,7 @@ def unpin(file: Path, as_json: bool, name: str) -> int:
 @click.option("--case", metavar="NAME", help="only this case")
 @click.option("--measure", metavar="NAME", help="only this measure, such as p99_ms")
 @click.option("--last", type=click.IntRange(1), default=LAST_DRAWN, show_default=True, help="of so many")
-def trend(file: Path, as_json: bool, suite: str, case: str | None, measure: str | None, last: int) -> int:
+def trend(file: Path, suite: str, case: str | None, measure: str | None, last: int) -> int:
     """Draw how the measures of SUITE went from session to session, with regressions and changes marked.
 
     A change is where a measure moved to another level and stayed there.
@@ -176,19 +163,17 @@ def trend(file: Path, as_json: bool, suite: str, case: str | None, measure: str 
 
     with _opened(file) as kept:
         trends = trends_of(kept, suite, last, case, measure)
-    if as_json:
-        print_json(_json(file, suite=suite, trends=[_trend_json(one) for one in trends]))
-    elif len(trends) == 1:
-        out.print(trend_text(trends[0]))
-    else:
-        out.print(trends_text(trends))
+    answer(
+        lambda: _json(file, suite=suite, trends=[_trend_json(one) for one in trends]),
+        lambda: trend_text(trends[0]) if len(trends) == 1 else trends_text(trends),
+    )
     return DONE
 
 
 @verb("export", "the files")
 @click.argument("suite")
 @click.option("--otava", "folder", type=a_path, required=True, metavar="DIR", help="where the files go")
-def export(file: Path, as_json: bool, suite: str, folder: Path) -> int:
+def export(file: Path, suite: str, folder: Path) -> int:
     """Write the series of SUITE for another program: for Apache Otava, CSV files and their configuration."""
     from keyheat.analysis.measures.catalogue import MEASURES
     from keyheat.regression.otava import write_otava
@@ -199,17 +184,17 @@ def export(file: Path, as_json: bool, suite: str, folder: Path) -> int:
     if not series:
         raise click.UsageError(f"suite {suite!r} has no measures in {file}; keyheat history lists sessions")
     written = write_otava(folder, suite, series)
-    if as_json:
-        print_json(_json(file, files=[str(path) for path in written]))
-    else:
-        out.print(f"{len(series)} series of {suite}: {shown(written[0])}", markup=False)
+    answer(
+        lambda: _json(file, files=[str(path) for path in written]),
+        lambda: f"{len(series)} series of {suite}: {shown(written[0])}",
+    )
     return DONE
 
 
 @verb("prune", "what was taken out")
 @click.option("--keep", type=click.IntRange(1), required=True, metavar="N", help="how many of each suite")
 @click.option("--delete-runs", is_flag=True, help="delete run directories that nothing refers to then")
-def prune(file: Path, as_json: bool, keep: int, delete_runs: bool) -> int:
+def prune(file: Path, keep: int, delete_runs: bool) -> int:
     """Take out old sessions of each suite; those that are pinned or running stay, and the last good one."""
     from keyheat.masking import masked
     from keyheat.regression.history.archive import remove
@@ -226,26 +211,23 @@ def prune(file: Path, as_json: bool, keep: int, delete_runs: bool) -> int:
             problems.append(str(problem))
     deleted = [masked(url) for url in pruned.unreferred if url not in left]
     stay = [masked(url) for url in left]
-    if as_json:
-        print_json(_json(file, sessions=pruned.sessions, deleted=deleted, left=stay, problems=problems))
-    else:
-        _say_pruned(len(pruned.sessions), len(deleted), stay, delete_runs=delete_runs)
+    answer(
+        lambda: _json(file, sessions=pruned.sessions, deleted=deleted, left=stay, problems=problems),
+        lambda: _pruned_text(len(pruned.sessions), len(deleted), stay, delete_runs=delete_runs),
+    )
     for why in problems:
-        err.print(f"keyheat: {why}", markup=False)
+        err.print(f"keyheat: {why}")
     return DONE
 
 
-def _say_pruned(sessions: int, deleted: int, left: list[str], *, delete_runs: bool) -> None:
+def _pruned_text(sessions: int, deleted: int, left: list[str], *, delete_runs: bool) -> str:
     runs = f", and {some(deleted, 'run directory', 'run directories')} deleted" if delete_runs else ""
-    out.print(f"{some(sessions, 'session')} taken out{runs}", markup=False)
-    if left:
-        out.print("Nothing in the history refers to these any more:")
-    for url in left:
-        out.print(f"  {url}", markup=False)
+    rest = ["Nothing in the history refers to these any more:", *(f"  {url}" for url in left)] if left else []
+    return "\n".join((f"{some(sessions, 'session')} taken out{runs}", *rest))
 
 
 @verb("check", "what is wrong with the file")
-def check(file: Path, as_json: bool) -> int:
+def check(file: Path) -> int:
     """Read all of the file, and say what is wrong with it. Exit code 3: something is."""
     from keyheat.regression.history import Damaged
 
@@ -256,27 +238,28 @@ def check(file: Path, as_json: bool) -> int:
             runs = sum(map(kept.count, sessions))
     except Damaged as problem:
         faults, sessions, runs = (str(problem),), (), 0
-    if as_json:
-        print_json(_json(file, whole=not faults, faults=faults, sessions=len(sessions), runs=runs))
-    elif not faults:
-        held = f"{some(len(sessions), 'session')}, {some(runs, 'run')}"
-        out.print(f"{shown(file)} is whole: {held}", markup=False)
+    held = f"{some(len(sessions), 'session')}, {some(runs, 'run')}"
+    if not faults or not in_words():
+        answer(
+            lambda: _json(file, whole=not faults, faults=faults, sessions=len(sessions), runs=runs),
+            lambda: f"{shown(file)} is whole: {held}",
+        )
     for fault in faults:
-        err.print(f"keyheat: {fault}", markup=False)
+        err.print(f"keyheat: {fault}")
     return INVALID if faults else DONE
 
 
 @verb("lose", "the session")
 @click.argument("session", type=int)
-def lose(file: Path, as_json: bool, session: int) -> int:
+def lose(file: Path, session: int) -> int:
     """Say that SESSION will not go on: its process, on a machine that cannot be seen from here, is gone."""
     with _opened(file) as kept:
         kept.lose(session)
         found = kept.session(session)
-    if as_json:
-        print_json(_json(file, session=found))
-    else:
-        out.print(f"session {session} of {found.suite} is lost; its runs are kept", markup=False)
+    answer(
+        lambda: _json(file, session=found),
+        lambda: f"session {session} of {found.suite} is lost; its runs are kept",
+    )
     return DONE
 
 
@@ -284,15 +267,12 @@ def lose(file: Path, as_json: bool, session: int) -> int:
 @in_json("where it is")
 @click.argument("url")
 @click.argument("folder", metavar="DIR", type=a_path)
-def fetch(as_json: bool, url: str, folder: Path) -> int:
+def fetch(url: str, folder: Path) -> int:
     """Copy an archived run directory from URL to DIR, every file as it was."""
     from keyheat.regression.history.archive import fetch as fetched
 
     fetched(url, folder)
-    if as_json:
-        print_json({"format": FORMAT, "folder": str(folder)})
-    else:
-        out.print(f"Fetched: {shown(folder)}", markup=False)
+    answer(lambda: {"format": FORMAT, "folder": str(folder)}, lambda: f"Fetched: {shown(folder)}")
     return DONE
 
 
@@ -317,6 +297,13 @@ def _named(kept: "History", session: str) -> "Session":
 
 def _json(file: Path, **content: Any) -> dict[str, Any]:
     return {"format": FORMAT, "history": str(file), **content}
+
+
+def _run_json(run: Any) -> dict[str, Any]:
+    return {
+        "case": run.case, "repetition": run.repetition + 1, "side": run.side, "at": run.at,
+        "folder": run.folder_url, "summary": run.summary.model_dump(mode="json"),
+    }  # fmt: skip
 
 
 def _trend_json(trend: Any) -> dict[str, Any]:

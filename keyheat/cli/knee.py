@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 import click
 
-from keyheat.cli.common import Within, a_path, a_scenario, series_place, some_prices
 from keyheat.cli.guards import Guards, agreed, guarded
-from keyheat.cli.making import NOT_STARTED, How, make_run
-from keyheat.cli.telling import in_json
+from keyheat.cli.options import a_path, a_scenario, in_json, series_place, some_prices, some_settings
+from keyheat.cli.run import NOT_STARTED, How, make_run
+from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import Job, find_scenario, made
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
 from keyheat.scenario.derived import with_demand, with_own_tables, with_trace_of, write_scenario
-from keyheat.terminal.console import bars, out, print_json, strong
+from keyheat.terminal.console import answer, bars, out, strong
 from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ a_demand = Within(0, MOST, min_open=True)
 
 @click.command()
 @click.argument("scenario", type=a_scenario)
+@some_settings
 @click.option(
     "--target", default=SIMULATED, show_default=True, help="simulated, local, aws, or the URL of an endpoint"
 )
@@ -50,7 +51,9 @@ a_demand = Within(0, MOST, min_open=True)
     show_default=True,
     help="how near what is carried and what is not have to be",
 )
-@click.option("--step", "step_s", type=Within(10, 3_600), metavar="S", help="seconds of a step")
+@click.option(
+    "--step", "--duration", "step_s", type=Within(10, 3_600), metavar="S", help="seconds of each step's load"
+)
 @click.option(
     "--out", "folder", type=a_path, help="where page and runs go  [default: reports/out/NAME-knee-TIME]"
 )
@@ -59,13 +62,13 @@ a_demand = Within(0, MOST, min_open=True)
 @some_prices
 def knee(
     scenario: str,
+    settings: tuple[str, ...],
     target: str,
     start: float | None,
     most: float | None,
     precision: float,
     step_s: float | None,
     folder: Path | None,
-    as_json: bool,
     guards: Guards,
     prices: Path,
 ) -> int:
@@ -81,12 +84,12 @@ def knee(
     from keyheat.pages.knee.words import Found
     from keyheat.terminal.knee import FORMAT, knee_json, knee_text
 
-    loaded, path = find_scenario(scenario)
+    loaded, path = find_scenario(scenario, settings)
     within = _range(loaded, start, most, precision)
     step_s = step_s or seconds_for(precision)
     folder = series_place(folder, f"{loaded.name}-knee")
     steps = _steps(loaded, path, target, folder, step_s, within, guards, prices)
-    bars.print(f"{loaded.name}: at most {within.most_steps} steps of {step_s:g} s, {target}", markup=False)
+    bars.print(f"{loaded.name}: at most {within.most_steps} steps of {step_s:g} s, {target}")
     try:
         with steps:
             found_knee = search(steps.measure, within)
@@ -101,11 +104,8 @@ def knee(
     content = knee_json(found)
     write_json(folder / "knee.json", FORMAT, {name: content[name] for name in content if name != "format"})
     page = write_knee(folder / NAME, found, datetime.now(UTC))
-    if as_json:
-        print_json({**content, "page": str(page)})
-    else:
-        out.print(knee_text(found))
-        out.print(strong("The page: ", page))
+    answer(lambda: {**content, "page": str(page)}, lambda: knee_text(found))
+    out.print(strong("The page: ", page))
     return DONE if found_knee.state in ("carried", "limited") else INVALID
 
 

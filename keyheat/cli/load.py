@@ -1,4 +1,4 @@
-"""Verbs that send load: demo, run, sweep; and local, which stands there to be loaded."""
+"""Verbs that load a table, or simulate it: demo, run, sweep, simulate; and local, a table to be loaded."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -6,20 +6,23 @@ from pathlib import Path
 
 import click
 
-from keyheat.cli.common import (
+from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.options import (
     OUT,
     a_path,
     a_scenario,
+    changed,
+    in_json,
     price_list,
     run_place,
     same_place,
     series_place,
     some_prices,
 )
-from keyheat.cli.guards import Guards, agreed, guarded
-from keyheat.cli.making import NOT_STARTED, How, make_run
-from keyheat.cli.telling import in_json, tell_runs
+from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated, tell_runs
+from keyheat.endpoint.options import Options, endpoint_options
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
+from keyheat.runfiles import SIMULATED
 from keyheat.scenario.derived import shard_counts, with_shards
 from keyheat.terminal.console import out, strong
 from keyheat.words import INTERRUPTED, INVALID
@@ -42,7 +45,7 @@ no_collect = click.option(
 @click.command()
 @click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
 @in_json("the runs and what came out")
-def demo(folder: Path, as_json: bool) -> int:
+def demo(folder: Path) -> int:
     """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
     from keyheat.pages.series.index import Entry, write_index
 
@@ -50,20 +53,19 @@ def demo(folder: Path, as_json: bool) -> int:
     jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
     for job in jobs:
         clear(job.folder)
-    codes = _series(jobs, How(show_keys=True, quiet=as_json))
+    codes = _series(jobs, How(show_keys=True))
     if codes[-1] == INTERRUPTED:
         return INTERRUPTED
     entries = [Entry.of_run(folder / name) for name in DEMO]
     index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
-    if as_json:
-        tell_runs(jobs, codes, max(codes), page=str(index))
-    else:
-        out.print(strong("\nAll four side by side: ", index))
+    tell_runs(jobs, codes, max(codes), page=str(index))
+    out.print(strong("\nAll four side by side: ", index))
     return max(codes)
 
 
 @click.command()
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
+@changed
 @click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
 @click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
 @click.option("--transport", type=click.Choice(["signed", "boto3"]), default="signed", show_default=True)
@@ -85,13 +87,13 @@ def demo(folder: Path, as_json: bool) -> int:
 @some_prices
 def run(
     scenarios: tuple[str, ...],
+    settings: tuple[str, ...],
     target: str,
     folder: Path | None,
     transport: str,
     retries: str,
     throttled_keys: bool,
     quick: bool,
-    as_json: bool,
     guards: Guards,
     prices: Path,
 ) -> int:
@@ -102,7 +104,7 @@ def run(
     from keyheat.pages.series.index import INDEX
     from keyheat.pages.series.side_by_side import write_comparison
 
-    loaded = find_scenarios(scenarios)
+    loaded = find_scenarios(scenarios, settings)
     if throttled_keys and quick:
         raise click.UsageError(
             "say either --throttled-keys or --no-collect: collecting is what reads the keys"
@@ -112,24 +114,23 @@ def run(
     listed, several = price_list(prices), len(loaded) > 1
     if several:
         folder = series_place(folder, "compare")
-        jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in loaded]
+        jobs = [Job(scenario, path, folder / scenario.name, settings) for scenario, path in loaded]
     else:
-        jobs = [Job(*loaded[0], run_place(folder, loaded[0][0].name))]
+        jobs = [Job(*loaded[0], run_place(folder, loaded[0][0].name), settings)]
     options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
-    codes = _series(jobs, How(target=target, options=tuple(options), quick=quick, quiet=as_json))
+    codes = _series(jobs, How(target=target, options=tuple(options), quick=quick))
     code, page = codes[-1] if codes[-1] in NOT_STARTED else max(codes), None
     if several and (runs := [job.folder for job in jobs if made(job)]):
         page = jobs[0].folder.parent / INDEX
         write_comparison(page, runs, listed, datetime.now(UTC))
-        if not as_json:
-            out.print(strong("\nSide by side: ", page))
-    if as_json:
-        tell_runs(jobs, codes, code, page=page and str(page))
+        out.print(strong("\nSide by side: ", page))
+    tell_runs(jobs, codes, code, page=page and str(page))
     return code
 
 
 @click.command()
 @click.argument("scenario", type=a_scenario)
+@changed
 @click.option("--shards", "counts", default="1,2,4,8,16", show_default=True, callback=_counts)
 @click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
 @click.option(
@@ -141,11 +142,11 @@ def run(
 @some_prices
 def sweep(
     scenario: str,
+    settings: tuple[str, ...],
     counts: tuple[int, ...],
     target: str,
     folder: Path | None,
     quick: bool,
-    as_json: bool,
     guards: Guards,
     prices: Path,
 ) -> int:
@@ -153,14 +154,14 @@ def sweep(
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.pages.series.sweep import NAME, write_sweep
 
-    loaded, path = find_scenario(scenario)
+    loaded, path = find_scenario(scenario, settings)
     listed, margin = price_list(prices), load_thresholds().recommend.shard_margin
     folder = series_place(folder, f"{loaded.name}-sweep")
     derived = [Job(with_shards(loaded, count), path, folder) for count in counts]
     options = agreed(derived, target, guards, prices=prices)
     jobs = shard_jobs(loaded, counts, folder)
     options += ["--prices", str(prices)]
-    how = How(target=target, options=tuple(options), quick=quick, quiet=as_json)
+    how = How(target=target, options=tuple(options), quick=quick)
     codes = _series(list(jobs.values()), how)
     # A threshold that some number of shards holds, holds.
     best = INVALID if INVALID in codes else min(codes)
@@ -169,21 +170,22 @@ def sweep(
     answer = None
     if runs:
         answer = write_sweep(folder / NAME, loaded, runs, listed, datetime.now(UTC), margin=margin)
-        if not as_json:
-            out.print(strong(f"\n{answer.sentence}\nThe whole sweep: ", folder / NAME))
-    if as_json:
-        said = {"page": str(folder / NAME), "sentence": answer.sentence} if answer else {}
-        tell_runs(list(jobs.values()), codes, code, **said)
+        out.print(strong(f"\n{answer.sentence}\nThe whole sweep: ", folder / NAME))
+    said = {"page": str(folder / NAME), "sentence": answer.sentence} if answer else {}
+    tell_runs(list(jobs.values()), codes, code, **said)
     return code
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def local(options: tuple[str, ...]) -> int:
-    """The local endpoint alone, for any DynamoDB client; `keyheat local --help` lists its options."""
-    from keyheat.endpoint.__main__ import main as serve
+@click.command()
+@endpoint_options
+def local(options: Options) -> int:
+    """The local endpoint alone, for any DynamoDB client: it throttles as DynamoDB does.
 
-    return serve(options, prog="keyheat local")
+    It prints one line when it answers (ready http://127.0.0.1:8000) and serves until SIGTERM or Ctrl-C.
+    """
+    from keyheat.endpoint.__main__ import serve
+
+    return serve(options)
 
 
 def _series(jobs: Sequence[Job], how: How) -> list[int]:
@@ -195,3 +197,46 @@ def _series(jobs: Sequence[Job], how: How) -> list[int]:
         if codes[-1] in NOT_STARTED:
             break
     return codes
+
+
+@click.command()
+@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
+@click.option(
+    "--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-simulated-TIME]"
+)
+@changed
+@click.option("--seed", type=click.IntRange(0), help="what chance decides  [default: the scenario's seed]")
+@click.option("--show-keys", is_flag=True, help="keys by their names instead of their digests")
+@in_json("the runs and what came out")
+@some_prices
+def simulate(
+    scenarios: tuple[str, ...],
+    folder: Path | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    show_keys: bool,
+    prices: Path,
+) -> int:
+    """Load as SCENARIO says (a file, or a name in configs/scenarios) on a virtual clock, analyze, report.
+
+    Minutes take a second or so. Several scenarios end in one page, each in a folder of its own in --out.
+    """
+    from keyheat.pages.series.index import INDEX
+    from keyheat.pages.series.side_by_side import write_comparison
+
+    made = find_scenarios(scenarios, settings)
+    how, page = How(target=SIMULATED, show_keys=show_keys), None
+    if len(made) == 1:
+        ((scenario, path),) = made
+        jobs = [Job(scenario, path, run_place(folder, f"{scenario.name}-simulated"))]
+        codes = [exit_code_of(simulated(jobs[0], how, seed=seed))]
+    else:
+        listed = price_list(prices)
+        folder = series_place(folder, "simulated")
+        jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in made]
+        codes = [exit_code_of(simulated(job, how, seed=seed)) for job in jobs]
+        page = folder / INDEX
+        write_comparison(page, [job.folder for job in jobs], listed, datetime.now(UTC))
+        out.print(strong("\nSide by side: ", page))
+    tell_runs(jobs, codes, max(codes), page=page and str(page))
+    return max(codes)

@@ -5,19 +5,21 @@ from importlib import import_module
 
 import click
 
+from keyheat.extras import require
 from keyheat.terminal.console import be_quiet
 
 Menu = Mapping[str, Mapping[str, tuple[str, str]]]
 """Sections of verbs: title -> name -> (module in `keyheat.cli`, what it does in a line)."""
 QUIET = "quiet"
+HELP = ["-h", "--help"]
 
 
 class Verbs(click.Group):
     """Finds a verb in the module that the menu names; the function is called as the verb is."""
 
-    def __init__(self, menu: Menu, *, help: str | None, context_settings: dict[str, object]) -> None:
-        super().__init__(help=help, context_settings=dict(context_settings))
-        self._menu = menu
+    def __init__(self, menu: Menu, needs: Mapping[str, Sequence[str]], *, help: str | None) -> None:
+        super().__init__(help=help, context_settings={"help_option_names": HELP})
+        self._menu, self._needs = menu, needs
         self._module_of = {name: module for verbs in menu.values() for name, (module, _line) in verbs.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -47,7 +49,11 @@ class Verbs(click.Group):
             near = _near(args[0], list(self._module_of))
             hint = f" Did you mean {near}?" if near else " keyheat --help lists them."
             raise click.UsageError(f"there is no verb {args[0]!r}.{hint}", ctx)
-        return super().resolve_command(ctx, args)
+        name, verb, rest = super().resolve_command(ctx, args)
+        if not (ctx.resilient_parsing or set(HELP) & set(rest)):  # help and completion need nothing
+            for extra in self._needs.get(name or "", ()):
+                require(extra)
+        return name, verb, rest
 
 
 def _near(word: str, words: Sequence[str]) -> str:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keyheat.cli.common import a_path, some_prices
 from keyheat.cli.guards import Guards, guarded
 from keyheat.cli.load import no_collect
-from keyheat.cli.telling import in_json
+from keyheat.cli.options import a_path, in_json, some_prices
 
 if TYPE_CHECKING:
     from keyheat.regression.exports.wanted import Wanted
@@ -61,7 +60,6 @@ def regress(
     suite: str,
     history: Path | None,
     calibrate: bool,
-    as_json: bool,
     github: bool,
     guards: Guards,
     prices: Path,
@@ -71,8 +69,8 @@ def regress(
 
     Exit code 1: a gate failed, or a threshold. 3: a run says nothing about its table, so nothing is decided.
     """
-    from keyheat.cli.suite_session import Asked, Work
-    from keyheat.cli.suite_told import tell, tell_calibration
+    from keyheat.cli.outcome import tell, tell_calibration
+    from keyheat.cli.suite import Asked, Work
     from keyheat.regression.history import History
     from keyheat.regression.suites.suite import find_suite
 
@@ -84,8 +82,8 @@ def regress(
     with History.open(history) as kept:
         work = Work(suite=loaded, asked=asked, guards=guards, prices=prices, history=kept)
         if calibrate:
-            return tell_calibration(loaded, *work.made_alike(), as_json=as_json)
-        return tell(work.compared(), wanted, datetime.now(UTC), as_json=as_json, github=github)
+            return tell_calibration(loaded, *work.made_alike())
+        return tell(work.compared(), wanted, datetime.now(UTC), github=github)
 
 
 def _wanted(said: dict[str, Any], *, github: bool) -> "Wanted":

@@ -93,7 +93,10 @@ class EndpointProcess:
     def complaints(self) -> str:
         """What the endpoint has written on its stderr so far."""
         size = os.fstat(self._stderr.fileno()).st_size
-        return os.pread(self._stderr.fileno(), size, 0).decode(errors="replace")
+        if sys.platform != "win32":  # whose child writes where we read to: it is put back
+            return os.pread(self._stderr.fileno(), size, 0).decode(errors="replace")
+        self._stderr.seek(0)
+        return self._stderr.read(size).decode(errors="replace")
 
     def __enter__(self) -> Self:
         return self
@@ -127,6 +130,8 @@ class EndpointProcess:
     def _first_line(self, ends_s: float) -> str | None:
         """The first line on the child's stdout; empty where it ended without one; None: not in time."""
         assert self._child.stdout is not None
+        if sys.platform == "win32":  # waits for sockets alone, not for pipes
+            return self._child.stdout.readline().decode()
         descriptor = self._child.stdout.fileno()
         line = b""
         while not line.endswith(b"\n"):

@@ -10,12 +10,13 @@ from time import perf_counter
 
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.cloudwatch.protocols import CloudWatchPage
+from keyheat.endpoint.options import Bounds
 from keyheat.endpoint.service import Handler, Service
 from keyheat.endpoint.streams.api import STREAMS
 from keyheat.endpoint.wire.admin import Admin
 from keyheat.endpoint.wire.dynamodb import DynamoDB, operations, request_ids
 from keyheat.endpoint.wire.guard import Guard
-from keyheat.endpoint.wire.http import Bounds, Connection, Connections
+from keyheat.endpoint.wire.http import Connection, Connections
 from keyheat.endpoint.wire.router import Router
 from keyheat.hosts import Hosts
 

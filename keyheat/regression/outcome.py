@@ -109,7 +109,7 @@ class Outcome(Part):
     @computed_field(description="what the command ended with")  # type: ignore[prop-decorator]
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict]
+        return EXIT_CODES[self.verdict] or (INVALID if self.problems else DONE)
 
     @property
     def runs(self) -> tuple[RunMade, ...]:

@@ -4,6 +4,7 @@
 every mistake at once as `message @ $.path`; nothing downstream checks a field again.
 """
 
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -37,6 +38,17 @@ class ScenarioError(ValueError):
         super().__init__(
             f"{source}: {len(errors)} error{'s' if len(errors) != 1 else ''}\n  " + "\n  ".join(errors)
         )
+
+
+class NoSuchScenario(ScenarioError):
+    """Neither a file nor the name of one in configs/scenarios."""
+
+    def __init__(self, named: str) -> None:
+        names = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
+        super().__init__(named, [f"SCENARIO {named!r} is neither a file nor one of: {names}"])
+
+    def __str__(self) -> str:
+        return self.errors[0]
 
 
 class ThresholdsSpec(Part):
@@ -92,6 +104,19 @@ class Scenario(Part):
     budget: BudgetSpec = Field(BudgetSpec(), description="of a run against a target that costs")
     abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
     local: LocalSpec = LocalSpec()
+
+
+def scenario_file(named: str | PathLike[str]) -> Path:
+    """The file of a scenario that is named by its path, or by its name in configs/scenarios.
+
+    Raises `ScenarioError` with the names that there are.
+    """
+    path = Path(named)
+    if path.suffix not in (".toml", ".json") and not path.exists():
+        path = SCENARIOS / f"{fspath(named)}.toml"
+    if not path.exists():
+        raise NoSuchScenario(fspath(named))
+    return path
 
 
 def load_scenario(path: Path) -> Scenario:

@@ -18,7 +18,7 @@ class Bar:
 
     def __enter__(self) -> Self:
         if self._line is not None and not self._console.is_terminal:
-            self._console.print(self._line, markup=False)
+            self._console.print(self._line)
         self._bar.start()
         return self
 

@@ -6,7 +6,9 @@ a terminal with signs that it obeys; what is bold or has a colour is a `Text` of
 Nothing is coloured, and no bar moves, where there is no terminal or NO_COLOR is set (rich sees to it).
 """
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,19 +40,55 @@ bars = PlainConsole(stderr=True)
 """How far something is."""
 
 
+@dataclass(slots=True)
+class _Manner:
+    """How answers are given by the verb that runs."""
+
+    quiet: bool = False
+    as_json: bool = False
+
+    def take(self) -> None:
+        """Have the consoles keep to it: with JSON, nothing else is on stdout."""
+        out.quiet, bars.quiet = self.quiet or self.as_json, self.quiet
+
+
+_manner = _Manner()
+
+
 def be_quiet(quiet: bool) -> None:
     """Say nothing but problems, or everything again. JSON that was asked for is printed either way."""
-    out.quiet = bars.quiet = quiet
+    _manner.quiet = quiet
+    _manner.take()
+
+
+def speak_json(as_json: bool) -> None:
+    """Answer as JSON from now on, or in words again."""
+    _manner.as_json = as_json
+    _manner.take()
+
+
+def in_words() -> bool:
+    """Whether answers are for a person."""
+    return not _manner.as_json
+
+
+def answer(content: Callable[[], object], words: Callable[[], RenderableType]) -> None:
+    """Give a verb's answer: as JSON where that was asked for, else in words. The other one is not made."""
+    if _manner.as_json:
+        print_json(content())
+    else:
+        out.print(words())
 
 
 def print_json(content: object) -> None:
     """Print a value as JSON for another program."""
-    click.echo(plain_json(orjson.dumps(content, option=orjson.OPT_INDENT_2)))
+    body = orjson.dumps(content, option=orjson.OPT_INDENT_2)
+    print(plain_json(body, sys.stdout.encoding or "utf-8"), flush=True)
 
 
 def print_lines(lines: Iterable[str], *, to_stderr: bool) -> None:
     """Print lines for another program, which reads them as they are."""
-    click.echo(plain("\n".join(lines)), err=to_stderr)
+    print(plain("\n".join(lines)), file=sys.stderr if to_stderr else sys.stdout, flush=True)
 
 
 def confirmed(question: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Final
 
@@ -17,6 +18,7 @@ from keyheat.regression.history.trend import Trend
 from keyheat.regression.outcome import is_idle
 from keyheat.regression.words import decision, relative, value
 from keyheat.terminal.diagnosis import Paragraph
+from keyheat.terminal.picture import Strip
 from keyheat.terminal.regress import DECIDED, STYLES
 
 TICKS: Final = "▁▂▃▄▅▆▇█"
@@ -152,12 +154,11 @@ def trends_text(trends: Sequence[Trend]) -> RenderableType:
 
 def _case(case: str, trends: Sequence[Trend]) -> Iterator[RenderableType]:
     yield Text(case, style="bold")
-    table = _table(("measure", "up to the newest session", "newest"), right=(2,))
+    table = _table(("measure", "up to the newest session", "newest"), right=(2,), drawn=1)
     for trend in trends:
         if not trend.constant:
-            table.add_row(
-                trend.measure.name, _spark(trend), value(trend.values[-1], trend.measure.name)
-            )  # fmt: skip
+            newest = value(trend.values[-1], trend.measure.name)
+            table.add_row(trend.measure.name, Strip(partial(_spark, trend), NARROW), newest)
     if table.row_count:
         yield table
     yield from (Paragraph(line, "  - ", "    ", style) for trend in trends for line, style in _changes(trend))
@@ -169,12 +170,12 @@ def _case(case: str, trends: Sequence[Trend]) -> Iterator[RenderableType]:
     yield Text("")
 
 
-def _spark(trend: Trend) -> Text:
+def _spark(trend: Trend, width: int) -> Text:
     """The newest sessions, each as high as its median; noise of one percent stays low."""
     level = median(trend.values)
     low, high = min(*trend.values, CALM[0] * level), max(*trend.values, CALM[1] * level)
     text = Text()
-    for point in trend.points[-NARROW:]:
+    for point in trend.points[-width:]:
         place = round((point.median - low) / (high - low) * (len(TICKS) - 1))
         text.append(TICKS[place], style=_style(trend, point.session))
     return text
@@ -197,16 +198,21 @@ def _changes(trend: Trend) -> Iterator[tuple[str, str]]:
 def trend_text(trend: Trend) -> RenderableType:
     """One measure, a row for each session with its median as a bar, changes of the level marked."""
     better = {"higher": "more is better", "lower": "less is better", "same": ""}[trend.measure.better]
-    table = _table(("session", "started, UTC", "median", "", ""), right=(0, 2))
+    table = _table(("session", "started, UTC", "median", "", ""), right=(0, 2), drawn=3)
     most = max((abs(one) for one in trend.values), default=0.0)
     for point in trend.points:
-        bar = "█" * max(1 if point.median else 0, round(WIDTH * abs(point.median) / most) if most else 0)
+        style = _style(trend, point.session) or "cyan"
+        bar = partial(_bar, abs(point.median) / most if most else 0.0, style)
         table.add_row(
             str(point.session), f"{point.started_at:%Y-%m-%d %H:%M}", value(point.median, trend.measure.name),
-            Text(bar, style=_style(trend, point.session) or "cyan"), _mark(trend, point.session),
+            Strip(bar, WIDTH), _mark(trend, point.session),
         )  # fmt: skip
     head = f"{trend.case}: {trend.measure.name}, {trend.measure.says}{f' ({better})' if better else ''}"
     return Group(Paragraph(head, style="bold"), Text(""), table)
+
+
+def _bar(part: float, style: str, width: int) -> Text:
+    return Text("█" * max(1 if part else 0, round(width * part)), style=style)
 
 
 def _mark(trend: Trend, session: int) -> str:
@@ -229,9 +235,10 @@ def _style(trend: Trend, session: int) -> str:
     return ""
 
 
-def _table(columns: Sequence[str], right: Sequence[int] = ()) -> Table:
+def _table(columns: Sequence[str], right: Sequence[int] = (), drawn: int | None = None) -> Table:
+    """A table in which the last column gives way where there is little room, and that which is `drawn`."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    last = len(columns) - 1
+    gives_way = {drawn, len(columns) - 1}
     for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place in right else "left", no_wrap=place < last)
+        table.add_column(name, justify="right" if place in right else "left", no_wrap=place not in gives_way)
     return table

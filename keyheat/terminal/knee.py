@@ -1,6 +1,7 @@
 """A knee in a terminal, with a small chart, and for programs."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -13,6 +14,7 @@ from keyheat.numbers import UNITS, measured, percent, whole
 from keyheat.pages.constraints import limit_of
 from keyheat.pages.knee.words import Found, chip_of, limited_by, notes_of, sentence_of, whole_or_not
 from keyheat.terminal.diagnosis import COLOURS, Paragraph
+from keyheat.terminal.picture import Strip
 from keyheat.words import READ, WRITE
 
 FORMAT: Final = "keyheat.knee/1"
@@ -43,13 +45,13 @@ def _chart(found: Found) -> Table:
     side, unit = _side(found)
     for name in (f"{found.unit}/s", "accepted, throttled", f"{unit}/s", "throttled", "limited by"):
         left = name in ("accepted, throttled", "limited by")
-        table.add_column(name, justify="left" if left else "right", no_wrap=name != "limited by")
+        table.add_column(name, justify="left" if left else "right", no_wrap=not left)
     for step in found.knee.in_order:
         ends = step.demand_per_s in {
             one.demand_per_s for one in (found.knee.carried, found.knee.limited) if one is not None
         }
         table.add_row(
-            whole_or_not(step.demand_per_s), _bar(step), measured(getattr(step, side)),
+            whole_or_not(step.demand_per_s), Strip(partial(_bar, step), WIDTH), measured(getattr(step, side)),
             percent(step.throttled_share) if step.throttled_share else "none", limited_by(step),
             style="bold" if ends else "",
         )  # fmt: skip
@@ -64,11 +66,11 @@ def _side(found: Found) -> tuple[str, str]:
     return f"{side}_units_per_s", UNITS[side]
 
 
-def _bar(step: Step) -> Text:
-    throttled = round(WIDTH * step.throttled_share)
+def _bar(step: Step, width: int) -> Text:
+    throttled = round(width * step.throttled_share)
     if step.throttled_share and not throttled and step.state == "limited":
         throttled = 1
-    return Text.assemble(("█" * (WIDTH - throttled), "green"), ("░" * throttled, "red"))
+    return Text.assemble(("█" * (width - throttled), "green"), ("░" * throttled, "red"))
 
 
 def _uses(found: Found) -> list[RenderableType]:

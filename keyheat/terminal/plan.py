@@ -14,10 +14,10 @@ from keyheat.plan.given import Given, given_to
 from keyheat.plan.planned import Planned
 from keyheat.plan.sent import Asked, Expected, Operation
 from keyheat.terminal.diagnosis import Paragraph
-from keyheat.terminal.picture import picture
+from keyheat.terminal.picture import Picture
 from keyheat.words import Direction
 
-__all__ = ["picture", "plan_json", "plan_text"]
+__all__ = ["plan_json", "plan_text"]
 
 NO_SHARDS_SHARE = 0.01  # of a partition's ceiling, below which nobody asks for shards
 
@@ -32,7 +32,7 @@ def plan_text(plan: Planned) -> RenderableType:
         *verdict(plan),
         Text(""),
         Text(f"{_unit(made)} per second asked for, over the run{_extremes(made)}"),
-        Text(picture(made), no_wrap=True),
+        Picture(made),
         _two_columns(rows_of(plan)),
         *([_sides(plan, plan.sent)] if plan.sent is not None else []),
         *_bill(plan),

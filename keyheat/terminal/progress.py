@@ -98,7 +98,7 @@ class LoadBar(Bar):
         said = f"run {number} of {of}"
         self._bar.add_task(said, total=of, completed=number - 1, name="", until_s=None)
         if not self._console.is_terminal:
-            self._console.print(f"{self._name}: {said}", markup=False)
+            self._console.print(f"{self._name}: {said}")
 
     def show(self, now: LoadProgress) -> None:
         """Draw the state that the load reports."""
@@ -106,7 +106,7 @@ class LoadBar(Bar):
             self._phase = now.phase
             self._enter(PHASES.get(now.phase, now.phase), now.left_s)
         for line in now.said:
-            self._console.print(line, markup=False)
+            self._console.print(line)
         if now.phase != "loading":
             return
         said = f"{now.elapsed_s:3.0f} s  {whole(now.accepted_per_s):>6}/s accepted"
@@ -123,7 +123,7 @@ class LoadBar(Bar):
         self._bar.update(self._task, description=words, until_s=until_s)
         if not self._console.is_terminal and self._phase != "done":
             at_most = "" if left_s is None else f", about {left_s:.0f} s"
-            self._console.print(f"{self._name}: {words}{at_most}", markup=False)
+            self._console.print(f"{self._name}: {words}{at_most}")
 
 
 class CleaningBar(Bar):
@@ -151,7 +151,7 @@ class Countdown:
         if self._console.is_terminal:
             self._status.update(Text(f"{what}: {left_s:.0f} s"))
         elif self._said is None or what != self._said[0] or left_s <= self._said[1] - SAID_EVERY_S:
-            self._console.print(f"{what}: at most {left_s:.0f} s", markup=False)
+            self._console.print(f"{what}: at most {left_s:.0f} s")
             self._said = (what, left_s)
 
     def __enter__(self) -> Self:
@@ -168,7 +168,7 @@ class Countdown:
 def counted(things: Iterable[Thing], total: int, what: str, console: Console) -> Iterator[Thing]:
     """The things one by one, with a bar over them; where there is no terminal, one line at the beginning."""
     if not console.is_terminal:
-        console.print(f"{total:,} {what}", markup=False)
+        console.print(f"{total:,} {what}")
     columns = (TextColumn(what, markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with bar:

@@ -7,8 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.model.resources import Cause
-from keyheat.numbers import UNITS, exact_percent, percent, rate, some, whole
-from keyheat.pages.series.columns import dollars
+from keyheat.numbers import UNITS, dollars, exact_percent, percent, rate, some, whole
 from keyheat.plan.monthly import monthly
 from keyheat.plan.prices import Prices
 from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE

@@ -10,7 +10,13 @@ from pydantic import BaseModel
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.scenario.overrides import overridden
-from keyheat.scenario.scenario import FORMAT, Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import (
+    FORMAT,
+    Scenario,
+    load_scenario,
+    scenario_file,
+    scenario_from_dict,
+)
 from keyheat.simulator.altered import Altered, Change
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import STEADY
@@ -52,7 +58,7 @@ class Sent:
 
 
 Source = str | os.PathLike[str] | Scenario | Sent
-"""A scenario file, a scenario, or requests that a test has sent (`LocalDynamoDB.sent`)."""
+"""A scenario, its file or its name in configs/scenarios; or what a test sent (`LocalDynamoDB.sent`)."""
 
 
 class Chances(TypedDict, total=False):
@@ -122,7 +128,7 @@ def _scenario(source: Source | None, options: Options) -> tuple[Scenario, str, P
         made = scenario_from_dict(_in_python(options), "this check")
         return overridden(made, changes, "this check"), f"table {made.table.name}", Path()
     assert not isinstance(source, Sent), "handled by the caller"
-    path = Path(source)
+    path = scenario_file(source)
     scenario = overridden(load_scenario(path), changes, str(path))
     return scenario, f"scenario {scenario.name} ({path})", path.parent
 

@@ -1,12 +1,17 @@
 """Condition, update and projection expressions, as rows."""
 
+import random
 from typing import Any
 
 import orjson
 import pytest
+from moto.dynamodb import comparisons as moto
 
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.expressions.compiled import Expressions, require_expressions
+from keyheat.endpoint.expressions.parsing import condition_tree
+from keyheat.endpoint.expressions.tokens import NamesUsed
+from keyheat.endpoint.expressions.trees import Attribute, Between, Both, Call, Comparison, In, Not, Reference
 
 ITEM = {
     "pk": {"S": "a"},
@@ -89,6 +94,87 @@ def test_conditions(text: str, holds: bool) -> None:
     assert condition.test(ITEM, found.values) is holds
 
 
+def test_an_element_of_a_list_may_be_far_behind() -> None:
+    item = {"many": {"L": [{"N": "1"}] * 13}}
+    for position, there in ((12, True), (13, False)):
+        condition = Expressions({}).condition("ConditionExpression", f"attribute_exists(many[{position}])")
+        assert condition.test(item, {}) is there
+
+
+def drawn(rng: random.Random, depth: int = 0) -> str:
+    """A condition, such as anybody may write."""
+    left, right = (rng.choice(("a", "#n", ":v", "a.b[1]", "size(a)")) for _ in range(2))
+    plain = (rng.choice(("a", "#n", ":v")) for _ in range(2))
+    kinds = (
+        lambda: f"{left} {rng.choice(('=', '<>', '<', '<=', '>', '>='))} {right}",
+        lambda: "{} between {} and {}".format(left, *plain),
+        lambda: f"{left} IN ({right}, :w)",
+        lambda: rng.choice(
+            ("attribute_exists(a)", "attribute_not_exists(#n)", "begins_with(a, :v)", "contains(a.b, #n)")
+        ),
+        lambda: f"NOT ({drawn(rng, depth + 1)})",
+        lambda: f"({drawn(rng, depth + 1)}) AND {drawn(rng, depth + 1)}",
+        lambda: f"{drawn(rng, depth + 1)} OR {drawn(rng, depth + 1)}",
+        lambda: f"{drawn(rng, depth + 1)} and {drawn(rng, depth + 1)}",
+    )
+    return rng.choice(kinds if depth < 4 else kinds[:4])()
+
+
+def ours(node: Any) -> Any:
+    """A tree of ours as nested tuples."""
+    match node:
+        case Attribute(path):
+            return path
+        case Reference(name):
+            return name
+        case Both(operator, left, right) | Comparison(operator, left, right):
+            return operator, ours(left), ours(right)
+        case Not(inner):
+            return "NOT", ours(inner)
+        case Between():
+            return "BETWEEN", ours(node.tested), ours(node.low), ours(node.high)
+        case In(tested, choices):
+            return "IN", ours(tested), *map(ours, choices)
+        case Call("attribute_not_exists", (found,)):
+            return "NOT", ("attribute_exists", ours(found))
+        case Call(function, arguments):
+            return function, *map(ours, arguments)
+
+
+def theirs(node: Any) -> Any:
+    """A tree of moto's as the same tuples."""
+    if isinstance(node, moto.AttributePath):
+        return tuple(node.path)
+    if isinstance(node, moto.AttributeValue):
+        return node.value
+    if isinstance(node, moto.OpNot):
+        return "NOT", theirs(node.lhs)
+    if isinstance(node, moto.Op):
+        return node.OP, theirs(node.lhs), theirs(node.rhs)
+    if isinstance(node, moto.FuncBetween):
+        return "BETWEEN", theirs(node.attr), theirs(node.start), theirs(node.end)
+    if isinstance(node, moto.FuncIn):
+        return "IN", theirs(node.attr), *map(theirs, node.possible_values)
+    return node.FUNC, *map(theirs, node.arguments)
+
+
+def test_conditions_are_read_as_moto_reads_them() -> None:
+    """Brackets that are needless are refused by both, with the same words."""
+    rng = random.Random(1)
+    read = 0
+    for text in (drawn(rng) for _ in range(1_000)):
+        parser = moto.ConditionExpressionParser(text, NAMES, {":v": {"ref": ":v"}, ":w": {"ref": ":w"}})
+        try:
+            wanted = theirs(parser.parse())
+        except moto.InvalidConditionExpression:
+            with pytest.raises(ServiceError, match="redundant parentheses"):
+                condition_tree(text, NamesUsed(NAMES, "FilterExpression"), "FilterExpression")
+            continue
+        assert ours(condition_tree(text, NamesUsed(NAMES, "K"), "K")[0]) == wanted, text
+        read += 1
+    assert read > 900
+
+
 @pytest.mark.parametrize(
     ("text", "changed"),
     [
@@ -152,6 +238,11 @@ def test_projections(text: str, shown: dict[str, Any]) -> None:
         ("condition", "n BETWEEN :ten AND :x", "same data type for lower and upper bounds"),
         ("condition", "attribute_type(n, :x)", "Invalid attribute type name found; type: x"),
         ("condition", "((n = :ten))", "redundant parentheses"),
+        ("condition", "n = :ten s", 'Syntax error; token: "s", near: ":ten s"'),
+        ("condition", "n IN :ten", 'Syntax error; token: ":ten", near: "IN :ten"'),
+        ("condition", "n = ", 'Syntax error; token: "<EOF>", near: "="'),
+        ("condition", "contains(n)", "function: contains, number of operands: 1"),
+        ("condition", "attribute_exists(:two)", "path; operator or function: attribute_exists"),
         ("condition", "n = :ten AND " * 400 + "n = :ten", "maximum allowed size"),
         ("condition", "(" * 2000 + "n = :ten" + ")" * 2000, "ConditionExpression"),
         ("update", "SET n = n + :x", "operator or function: +, operand type: S"),

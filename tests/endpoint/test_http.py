@@ -143,6 +143,7 @@ def test_a_wrong_request_is_refused_and_the_connection_lives_on(wire: Wire, raw:
         b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -1\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n",
+        b"GET / HTTP/1.1\r\nHost: elsewhere.example\r\nhost: 127.0.0.1\r\n\r\n",
         request(more="Content-Length: 99999999999999999999999\r\n"),
         *(request(body=b"0\r\n\r\n", more=f"Transfer-Encoding: {coding}\r\n") for coding in CODINGS),
         *(chunked(size + b"\r\n{}\r\n0\r\n\r\n") for size in NO_SIZES),

@@ -104,6 +104,19 @@ def test_it_ends_when_its_parent_is_killed() -> None:
         os.close(watched)
 
 
+def test_it_runs_on_pythons_own_loop_where_uvloop_is_missing() -> None:
+    without = "import sys; sys.modules['uvloop'] = None; from keyheat.endpoint.__main__ import main"
+    command = [sys.executable, "-c", f"{without}; sys.exit(main())", "--port", "0", "--exit-with-stdin"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, text=True, **pipes) as child:
+        assert child.stdout is not None
+        address = child.stdout.readline().removeprefix("ready ").strip()
+        with urlopen(f"{address}/_keyheat/requests", timeout=PATIENCE_S) as answer:
+            assert answer.status == 200
+        _out, said = child.communicate(timeout=PATIENCE_S)  # which ends its standard input
+    assert (child.returncode, said) == (0, "")
+
+
 def test_a_taken_port_is_said_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

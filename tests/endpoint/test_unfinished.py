@@ -2,7 +2,8 @@
 
 import pytest
 
-from keyheat.endpoint.wire.http import READ_BYTES, Bounds, Connection, Connections
+from keyheat.endpoint.options import Bounds
+from keyheat.endpoint.wire.http import READ_BYTES, Connection, Connections
 from tests.endpoint.test_http import HEAD, chunked, request
 
 KB = 1024

@@ -117,6 +117,10 @@ def test_in_a_browser(
     text = scenario_file.read_text().replace("Does a short run leave whole files?", f"{hostile}?")
     scenario_file.write_text(text)
     web = Web(start_locust, scenario_file, tmp_path / "run", endpoint.url)
+    locusts = visit(web.url)
+    locusts.wait_for_selector('input[name="userCount"]', timeout=PATIENCE_S * 1000)
+    assert not locusts.is_visible('input[name="host"]')
+    assert locusts.input_value('input[name="host"]') == endpoint.url
     page = visit(f"{web.url}/keyheat")
     eventually(lambda: page.text_content("#sentence").startswith("No run yet"))
     assert not page.is_visible("#running")

@@ -3,13 +3,14 @@
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from keyheat.claims import Taken
 from keyheat.load.run.flags import add_options
-from keyheat.load.run.options import InputError, check_options, run_folder, take_numbers
+from keyheat.load.run.options import InputError, check_options, run_folder, take_numbers, without_tasks
 
 NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=UTC)
 
@@ -54,6 +55,7 @@ AWS = "https://dynamodb.eu-west-1.amazonaws.com"
         ({"host": AWS, "target": "aws"}, "not both"),
         ({"target": "nowhere"}, "not an endpoint's URL"),
         ({"scenario": "/no/such.toml"}, "/no/such.toml"),
+        ({"settings": ["keys.share=2", "x"]}, "'x' is not PATH=VALUE"),
         ({"out": "/dev/null"}, "not a folder"),
     ],
 )
@@ -71,7 +73,9 @@ def test_all_mistakes_are_said_at_once(scenario_file: Path) -> None:
 
 
 def test_several_locustfiles_need_a_word_on_the_scenario() -> None:
-    assert "--scenario PATH" in errors_of(options(), locustfiles=["hotkey.py", "too_small.py"])
+    said = errors_of(options(), locustfiles=["hotkey.py", "too_small.py"])
+    assert "2 load tests are named" in said
+    assert "--scenario SCENARIO" in said
 
 
 def test_a_load_that_needs_a_sort_key_says_so(scenario_file: Path) -> None:
@@ -150,3 +154,43 @@ def test_a_budget_of_nothing_is_refused() -> None:
     said = errors_of(options(max_dollars=0.0, max_minutes=-1.0), locustfiles=["hotkey.py"])
     assert "--max-dollars" in said
     assert "--max-minutes" in said
+
+
+def tagged(*tags: str) -> Any:
+    return SimpleNamespace(locust_tag_set=set(tags))
+
+
+WRITER = SimpleNamespace(__name__="Writer", tasks=[tagged("write"), tagged("write", "slow")])
+READER = SimpleNamespace(
+    __name__="Reader", tasks=[SimpleNamespace(tasks=[tagged("read")]), lambda _user: None]
+)
+CHOICES = {
+    "all": ({}, ""),
+    "a task of each": ({"exclude_tags": ["slow"]}, ""),
+    "nobody": (
+        {"tags": ["wirte"]},
+        "--tags wirte leaves nothing to run of Writer, Reader; tags of its tasks: read, slow, write",
+    ),
+    "readers": (
+        {"tags": ["read"]},
+        "--tags read leaves nothing to run of Writer; tags of its tasks: read, slow, write; "
+        "to run the others alone, name them: Reader",
+    ),
+    "none is left": ({"tags": ["slow"], "exclude_tags": ["write"]},
+                     "--tags slow --exclude-tags write leaves nothing to run of Writer, Reader"),
+    "without tags is not excluded": ({"exclude_tags": ["read"]}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_tags_leave_something_to_run(choice: str) -> None:
+    said, problem = CHOICES[choice]
+    found = list(without_tasks([WRITER, READER], Namespace(**said)))
+    assert len(found) == bool(problem)
+    assert "".join(found).startswith(problem)
+
+
+def test_settings_are_those_of_every_verb() -> None:
+    said = options(scenario="hotkey", settings=["load.duration_s=7", "keys.share=0.5"])
+    plan = check_options(said, locustfiles=["anything.py"], needs_sort_key=False)
+    assert (plan.scenario.load.duration_s, plan.scenario.keys.share, plan.scenario.expects) == (7, 0.5, None)

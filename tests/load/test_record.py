@@ -1,7 +1,9 @@
 """Records merge in any order and grouping, through the wire or not, and nothing is lost."""
 
+from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from keyheat.load.record.folder import keys_of
 from keyheat.load.record.record import Attempt, Record
 from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
-from keyheat.load.record.sketch import KeyHeat
+from keyheat.load.record.sketch import SKETCH_KEYS, Counts, KeyHeat
 from keyheat.runs.folder import keys_json
 from keyheat.scenario.keynames import digest_of
 
@@ -166,8 +168,31 @@ def test_a_sketch_bounds_its_memory_and_keeps_the_hot_key() -> None:
     assert (name, throttles) == (digest_of("hot"), 10_000)
     assert units == pytest.approx(20_000, abs=0.001 * heat.sketch.total_units)
     assert heat.sketch.total_units == 40_000
-    assert heat.sketch.units.num_active_items < 3_100
+    assert len(heat.sketch.units.held) <= SKETCH_KEYS
     assert len(heat.windows[10]) <= 60
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_a_sketch_is_off_by_a_thousandth_of_all_at_most(parts: int) -> None:
+    """However skewed, in whatever order, put together from however many workers."""
+    rng = np.random.default_rng(parts)
+    names = [f"k{rank}" for rank in rng.zipf(1.1, 60_000) % 30_000]
+    weights = rng.integers(1, 20, len(names)) / 2
+    sketches = [Counts() for _ in range(parts)]
+    for number, (name, weight) in enumerate(zip(names, weights, strict=True)):
+        sketches[number % parts].add(name, float(weight))
+    total = sketches[0]
+    for other in sketches[1:]:
+        total.merge(other)
+    true = Counter[str]()
+    for name, weight in zip(names, weights, strict=True):
+        true[name] += weight
+    off = total.total / 1_000
+    assert total.total == sum(weights)
+    assert len(true) > SKETCH_KEYS >= len(total.held)
+    assert {name for name, weight in true.items() if weight > off} <= set(total.held)
+    assert all(true[name] <= total.weight(name) <= true[name] + off for name in total.held)
+    assert total.top(3) == [name for name, _ in true.most_common(3)]
 
 
 def test_a_run_of_days_has_longer_windows() -> None:

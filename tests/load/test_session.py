@@ -150,6 +150,10 @@ BAD_INPUT = {
     ),
     "no credentials": ({}, ("--host", AWS), ["no AWS credentials found"]),
     "a target that does not answer": ({}, ("--target", "http://127.0.0.1:1"), ["http://127.0.0.1:1"]),
+    "tags of no task": (
+        {"share": "1.5"}, ("--tags", "nosuch"),
+        ["$.keys.share", "--tags nosuch leaves nothing to run of HotKeyUser; tags of its tasks: none"],
+    ),
     "a transport that is none": ({}, ("--transport", "pigeon"), ["pigeon"]),
 }  # fmt: skip
 
@@ -170,6 +174,26 @@ def test_bad_input_is_said_before_anything_starts(
     assert all(words in err for words in said), err
     assert "Traceback" not in err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("named", ["", "hotkey.py,{tests}/datekey.py"])
+def test_one_load_test_is_to_be_chosen(run_locust: Locust, named: str) -> None:
+    """Those of one folder have users of the same names, of which Locust says that they are duplicates."""
+    tests = Path(__file__).parents[2] / "loadtests"
+    code, _out, err = run_locust(named.format(tests=tests), "--headless")
+    assert code == 2
+    assert "load tests are named, and a scenario is made for one: choose one with -f FILE" in err
+    assert "datekey.py, " in err
+    assert "hotkey.py" in err
+    assert "Duplicate" not in err
+
+
+def test_our_options_have_a_help_of_their_own(run_locust: Locust) -> None:
+    code, out, _err = run_locust("hotkey.py", "--keyheat-help")
+    assert code == 0
+    assert "Keyheat's guards:" in out
+    assert "--scenario SCENARIO" in out
+    assert "--run-time" not in out
 
 
 def test_a_folder_with_another_run_is_left_alone(

@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +15,17 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-import keyheat
+from keyheat.cli.main import main
 from keyheat.load.run.progress import Progress, tell
-from keyheat.masking import plain, plain_json
+from keyheat.masking import plain, plain_json, speak_plainly
+from keyheat.plan.forecast import forecast
+from keyheat.plan.prices import load_prices
+from keyheat.scenario.scenario import SCENARIOS, load_scenario
 from keyheat.terminal.bar import NAMED, SAID, Bar, Working
 from keyheat.terminal.console import PlainConsole, print_json
+from keyheat.terminal.picture import Picture, Strip
 from keyheat.terminal.progress import Countdown, LoadBar
+from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 EVIL = "\x1b]8;;http://evil\x07[/x][link=http://evil]a[/link]\x1b[2J\x9b2J\u202egnp\ud800\r:boom:"
@@ -118,7 +125,7 @@ def test_json_of_others_is_plain(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_click_quotes_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
-    assert keyheat.main(["analyze", "no\x1b[2J\u202ehere", "[/x]"]) == 2
+    assert main(["analyze", "no\x1b[2J\u202ehere", "[/x]"]) == 2
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert "\u202e" not in said
@@ -133,11 +140,12 @@ def test_a_question_is_plain(capsys: pytest.CaptureFixture[str], monkeypatch: py
 
 
 PRINTS = re.compile(r"\bprint\(|click\.(?:echo|secho|confirm|prompt)\(|(?<!Plain)Console\(")
-MAY = {"keyheat/terminal/console.py", "keyheat/load/run/progress.py", "keyheat/cli/completion.py"}
+MAY = {"keyheat/terminal/console.py", "keyheat/load/run/flags.py", "keyheat/cli/about.py"}
 
 
 def test_nothing_is_printed_past_the_console() -> None:
-    folders = ("commands", "reports/terminal", "generator", "loadtests", "sharding", "assertions")
+    inside = ("cli", "terminal", "load", "sharding", "testing")
+    folders = ("loadtests", *(f"keyheat/{room}" for room in inside))
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     bare = {
         path.relative_to(ROOT).as_posix()
@@ -145,4 +153,72 @@ def test_nothing_is_printed_past_the_console() -> None:
         for line in path.read_text().splitlines()
         if PRINTS.search(re.sub(r"\b(?:out|err|bars|console|_console)\.print\(", "", line))
     }
-    assert bare <= MAY
+    assert bare == MAY
+
+
+SIGNS = {
+    "→ – × … · λ": "-> - x ... - l",
+    "╭─╮│├┼┤╰╯": "+-+|+++++",
+    "▁▂▃▄▅▆▇█░": "_.-=+xX#.",
+    "▖▗▘▝▐▌": "######",
+    "é “x” ⠋ 日": 'e "x" * ?',
+}
+
+
+@pytest.mark.parametrize(("encoding", "told"), [("ascii", SIGNS), ("cp437", {"→ é █": "-> é █"})])
+def test_a_terminal_that_knows_few_signs_is_shown_something_like_them(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, told: dict[str, str]
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding))
+    speak_plainly()
+    for sign in told:
+        print(sign)
+    sys.stdout.flush()
+    assert raw.getvalue().decode(encoding).splitlines() == list(told.values())
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_json_is_the_same_in_every_encoding(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding))
+    content = {"change": "20 → 40", "name": "Größe 😀"}
+    print_json(content)
+    assert json.loads(raw.getvalue().decode(encoding)) == content
+
+
+ANSWERS = {
+    "plan": (["plan", "hotkey"], "####"),
+    "whatif": (["whatif", "hotkey", "shards", "--most", "2"], "1 x query"),
+    "knee": (["knee", "hotkey", "--precision", "0.5", "--out", "knee"], "###"),
+    "a mistake": (["plan", "größ"], "is neither a file nor one of"),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_every_answer_comes_in_plain_signs(tmp_path: Path, answer: str) -> None:
+    words, expected = ANSWERS[answer]
+    said = subprocess.run(
+        [sys.executable, "-m", "keyheat", *words],
+        cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_S,
+    ).stdout.decode("ascii")  # fmt: skip
+    assert "codec" not in said
+    assert expected in said
+
+
+@pytest.mark.parametrize("columns", [40, 60, 120])
+def test_charts_are_as_wide_as_the_terminal_at_most(columns: int) -> None:
+    made = forecast(load_scenario(SCENARIOS / "hotkey.toml"), load_prices(), margin=1.0)
+    bar = Table(box=None)
+    bar.add_column("value", no_wrap=True)
+    bar.add_column("", overflow="fold")
+    bar.add_row("123,456", Strip(lambda width: Text("█" * width), 50))
+    written = io.StringIO()
+    console = PlainConsole(file=written, width=columns)
+    console.print(Picture(made))
+    console.print(bar)
+    lines = written.getvalue().splitlines()
+    assert max(map(len, lines)) <= columns
+    assert max(line.count("█") for line in lines) >= min(columns, 76) - 12
+    assert "123,456" in written.getvalue()

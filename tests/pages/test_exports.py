@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from keyheat.cli.export import export
+from keyheat.cli.pages import export
 from keyheat.pages.run.exports import KeysNotRecorded, sheets_of, write_exports
 from keyheat.pages.run.load import load_run
 from keyheat.pages.run.packing import packed

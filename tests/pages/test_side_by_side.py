@@ -5,8 +5,9 @@ import re
 
 import pytest
 
+from keyheat.numbers import dollars
 from keyheat.pages.charts.multiples import multiples
-from keyheat.pages.series.columns import Column, dollars, groups_of
+from keyheat.pages.series.columns import Column, groups_of
 from keyheat.pages.series.side_by_side import answer_of, render, write_comparison
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import CannotWrite

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.analysis.summary import RunSummary, read_summary
-from keyheat.cli.making import How, make_run
+from keyheat.cli.run import How, make_run
 from keyheat.load.run.jobs import Job, find_scenario
 from keyheat.regression.finding import Gate
 from keyheat.regression.foreseen import foreseen

@@ -193,3 +193,11 @@ def test_no_check_replaces_sockets_or_asks_the_network() -> None:
         *(sys.modules[name] for name in sys.modules if name.startswith("keyheat.testing")),
     ):
         assert not {"locust", "gevent", "boto3"} & vars(module).keys()
+
+
+def test_a_scenario_has_the_name_that_the_command_line_knows() -> None:
+    with pytest.raises(keyheat.CheckFailed):
+        keyheat.assert_no_hot_partition("hotkey")
+    keyheat.assert_no_hot_partition("sharded", set=["load.duration_s=20"])
+    with pytest.raises(ValueError, match=r"'hotky' is neither a file nor one of: .*hotkey"):
+        keyheat.assert_no_hot_partition("hotky")

@@ -10,8 +10,10 @@ from typing import Any
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.expressions.conditions import Condition, Values, attributes_of, compiled
 from keyheat.endpoint.expressions.operands import Check, checks_of
-from keyheat.endpoint.expressions.parsing import NamesUsed, References, condition_tree, update_tree
+from keyheat.endpoint.expressions.parsing import condition_tree, update_actions
 from keyheat.endpoint.expressions.projections import Projection, parsed_projection
+from keyheat.endpoint.expressions.tokens import NamesUsed
+from keyheat.endpoint.expressions.trees import Tree
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.store.values import Item, check_value, serialization_error
 
@@ -27,7 +29,7 @@ class ParsedCondition:
     """A condition ready to test, its tree, and the names, values and attributes it uses."""
 
     test: Condition
-    tree: Any
+    tree: Tree
     names: frozenset[str]
     values: frozenset[str]
     checks: tuple[Check, ...]
@@ -37,11 +39,10 @@ class ParsedCondition:
 @lru_cache(KEPT)
 def parsed_condition(kind: str, text: str, names: Names) -> ParsedCondition:
     """A condition, filter or key condition expression. Raises ValidationException."""
-    known, references = NamesUsed(dict(names), kind), References()
-    tree = condition_tree(text, known, references, kind)
-    checks = checks_of(tree, kind)
+    known = NamesUsed(dict(names), kind)
+    tree, values = condition_tree(text, known, kind)
     return ParsedCondition(
-        compiled(tree), tree, frozenset(known.used), frozenset(references), checks, attributes_of(tree)
+        compiled(tree), tree, frozenset(known.used), values, checks_of(tree, kind), attributes_of(tree)
     )
 
 
@@ -49,7 +50,7 @@ def parsed_condition(kind: str, text: str, names: Names) -> ParsedCondition:
 def parsed_update(text: str, names: Names) -> tuple[Update, frozenset[str]]:
     """An update expression and the names it uses. Raises ValidationException."""
     known = NamesUsed(dict(names), "UpdateExpression")
-    return compiled_update(update_tree(text), known), frozenset(known.used)
+    return compiled_update(*update_actions(text, known)), frozenset(known.used)
 
 
 @lru_cache(KEPT)

@@ -1,67 +1,101 @@
-"""Condition, filter and key condition expressions: parsed by moto, once, and then evaluated on plain items.
+"""Condition, filter and key condition expressions as functions of plain items.
 
-moto's parser knows the grammar. Its own evaluation builds a tree of objects of every item it looks at and
-compares values of different types as Python does, so a parsed expression is turned into functions here.
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
+Values are compared as DynamoDB compares them, not as Python does: one of another type is never equal, nor
+less. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
 
 import operator
 from collections.abc import Callable
 from typing import Any
 
-from moto.dynamodb import comparisons as moto
-
-from keyheat.endpoint.expressions.paths import Path, value_at
+from keyheat.endpoint.expressions.paths import value_at
+from keyheat.endpoint.expressions.trees import (
+    Attribute,
+    Between,
+    Both,
+    Call,
+    Comparison,
+    In,
+    Not,
+    Operand,
+    Path,
+    Reference,
+    Tree,
+)
 from keyheat.endpoint.store.numbers import order_bytes
 from keyheat.endpoint.store.values import Item, Value, decoded, type_of
 
 Values = dict[str, Value]
-Operand = Callable[[Item, Values], Value | None]
+Found = Callable[[Item, Values], Value | None]
 Condition = Callable[[Item, Values], bool]
 
 ORDERED = {"S", "N", "B"}
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-REFERENCE = "ref"
-"""Type of the stand-in that moto's parser is given for a value: its content is the value's name."""
 
 
-def compiled(tree: Any) -> Condition:
+def compiled(tree: Tree) -> Condition:
     """The function that a parsed expression stands for."""
-    return BUILDERS[type(tree)](tree)
+    match tree:
+        case Both(joined, left, right):
+            return _both(joined, compiled(left), compiled(right))
+        case Not(inner):
+            return _not(compiled(inner))
+        case Comparison("=", left, right):
+            return _equal(operand(left), operand(right))
+        case Comparison("<>", left, right):
+            return _not_equal(operand(left), operand(right))
+        case Comparison(sign, left, right):
+            return _ordered(COMPARE[sign], operand(left), operand(right))
+        case Between(tested, low, high):
+            return _between(operand(tested), operand(low), operand(high))
+        case In(tested, choices):
+            return _in(operand(tested), [operand(choice) for choice in choices])
+        case Call(function, arguments):
+            return FUNCTIONS[function](*map(operand, arguments))
 
 
-def operand(node: Any) -> Operand:
+def operand(node: Operand) -> Found:
     """The function that gives an operand's value: of a path, a named value, or `size(path)`."""
-    if isinstance(node, moto.AttributePath):
-        return _attribute(tuple(node.path))
-    if isinstance(node, moto.AttributeValue):
-        name = node.value
-        return lambda item, values: values[name]
-    return _size(operand(node.attr))
+    match node:
+        case Attribute(path):
+            return _attribute(path)
+        case Reference(name):
+            return lambda item, values: values[name]
+        case Call("size", (measured,)):
+            return _size(operand(measured))
+    raise AssertionError("no other operand is parsed")
 
 
-def attributes_of(tree: Any) -> frozenset[str]:
+def attributes_of(tree: Tree | Operand) -> frozenset[str]:
     """The attributes at the top of the item that a parsed expression looks at."""
-    if isinstance(tree, moto.AttributePath):
-        return frozenset((str(tree.path[0]),))
-    parts = (
-        tree.arguments
-        if isinstance(tree, moto.Func)
-        else (getattr(tree, "lhs", None), getattr(tree, "rhs", None))
-    )
-    return frozenset().union(*(attributes_of(part) for part in parts if part is not None))
+    match tree:
+        case Attribute(path):
+            return frozenset((str(path[0]),))
+        case Reference():
+            return frozenset()
+        case Not(inner):
+            return attributes_of(inner)
+        case Between(tested, low, high):
+            parts: tuple[Tree | Operand, ...] = (tested, low, high)
+        case In(tested, choices):
+            parts = (tested, *choices)
+        case Call(_, arguments):
+            parts = arguments
+        case _:
+            parts = (tree.left, tree.right)
+    return frozenset().union(*map(attributes_of, parts))
 
 
-def _attribute(path: Path) -> Operand:
+def _attribute(path: Path) -> Found:
     if len(path) == 1:
         name = str(path[0])
         return lambda item, values: item.get(name)
     return lambda item, values: value_at(item, path)
 
 
-def _size(measured: Operand) -> Operand:
+def _size(measured: Found) -> Found:
     def size(item: Item, values: Values) -> Value | None:
         value = measured(item, values)
         length = None if value is None else _length(value)
@@ -90,24 +124,17 @@ def sort_value(value: Value) -> Any:
     raise AssertionError("a checked value has one type")
 
 
-def _and(tree: Any) -> Condition:
-    left, right = compiled(tree.lhs), compiled(tree.rhs)
-    return lambda item, values: left(item, values) and right(item, values)
-
-
-def _or(tree: Any) -> Condition:
-    left, right = compiled(tree.lhs), compiled(tree.rhs)
+def _both(joined: str, left: Condition, right: Condition) -> Condition:
+    if joined == "AND":
+        return lambda item, values: left(item, values) and right(item, values)
     return lambda item, values: left(item, values) or right(item, values)
 
 
-def _not(tree: Any) -> Condition:
-    inner = compiled(tree.lhs)
+def _not(inner: Condition) -> Condition:
     return lambda item, values: not inner(item, values)
 
 
-def _equal(tree: Any) -> Condition:
-    left, right = operand(tree.lhs), operand(tree.rhs)
-
+def _equal(left: Found, right: Found) -> Condition:
     def equal(item: Item, values: Values) -> bool:
         value = left(item, values)
         return value is not None and value == right(item, values)
@@ -115,14 +142,11 @@ def _equal(tree: Any) -> Condition:
     return equal
 
 
-def _not_equal(tree: Any) -> Condition:
-    left, right = operand(tree.lhs), operand(tree.rhs)
+def _not_equal(left: Found, right: Found) -> Condition:
     return lambda item, values: left(item, values) != right(item, values)
 
 
-def _ordered(tree: Any) -> Condition:
-    left, right, holds = operand(tree.lhs), operand(tree.rhs), COMPARE[tree.OP]
-
+def _ordered(holds: Callable[[Any, Any], bool], left: Found, right: Found) -> Condition:
     def ordered(item: Item, values: Values) -> bool:
         one, other = left(item, values), right(item, values)
         return _comparable(one, other) and holds(sort_value(one), sort_value(other))  # type: ignore[arg-type]
@@ -137,9 +161,7 @@ def _comparable(one: Value | None, other: Value | None) -> bool:
     return kind in ORDERED and kind in other
 
 
-def _between(tree: Any) -> Condition:
-    tested, low, high = operand(tree.attr), operand(tree.start), operand(tree.end)
-
+def _between(tested: Found, low: Found, high: Found) -> Condition:
     def between(item: Item, values: Values) -> bool:
         value, least, most = tested(item, values), low(item, values), high(item, values)
         if value is None or not (_comparable(value, least) and _comparable(value, most)):
@@ -151,9 +173,7 @@ def _between(tree: Any) -> Condition:
     return between
 
 
-def _in(tree: Any) -> Condition:
-    tested, choices = operand(tree.attr), [operand(choice) for choice in tree.possible_values]
-
+def _in(tested: Found, choices: list[Found]) -> Condition:
     def is_in(item: Item, values: Values) -> bool:
         value = tested(item, values)
         return value is not None and any(value == choice(item, values) for choice in choices)
@@ -161,14 +181,15 @@ def _in(tree: Any) -> Condition:
     return is_in
 
 
-def _exists(tree: Any) -> Condition:
-    found = operand(tree.attr)
+def _exists(found: Found) -> Condition:
     return lambda item, values: found(item, values) is not None
 
 
-def _has_type(tree: Any) -> Condition:
-    found, wanted = operand(tree.attr), operand(tree.type)
+def _missing(found: Found) -> Condition:
+    return lambda item, values: found(item, values) is None
 
+
+def _has_type(found: Found, wanted: Found) -> Condition:
     def has_type(item: Item, values: Values) -> bool:
         value, kind = found(item, values), wanted(item, values)
         return value is not None and kind is not None and type_of(value) == kind.get("S")
@@ -176,9 +197,7 @@ def _has_type(tree: Any) -> Condition:
     return has_type
 
 
-def _begins_with(tree: Any) -> Condition:
-    found, wanted = operand(tree.attr), operand(tree.substr)
-
+def _begins_with(found: Found, wanted: Found) -> Condition:
     def begins_with(item: Item, values: Values) -> bool:
         value, prefix = found(item, values), wanted(item, values)
         if value is None or prefix is None:
@@ -190,9 +209,7 @@ def _begins_with(tree: Any) -> Condition:
     return begins_with
 
 
-def _contains(tree: Any) -> Condition:
-    found, wanted = operand(tree.attr), operand(tree.operand)
-
+def _contains(found: Found, wanted: Found) -> Condition:
     def contains(item: Item, values: Values) -> bool:
         value, part = found(item, values), wanted(item, values)
         return value is not None and part is not None and _is_part(value, part)
@@ -214,20 +231,10 @@ def _is_part(value: Value, part: Value) -> bool:
     return kind == "B" and decoded(part_content) in decoded(content)
 
 
-BUILDERS: dict[type, Callable[[Any], Condition]] = {
-    moto.OpAnd: _and,
-    moto.OpOr: _or,
-    moto.OpNot: _not,
-    moto.OpEqual: _equal,
-    moto.OpNotEqual: _not_equal,
-    moto.OpLessThan: _ordered,
-    moto.OpLessThanOrEqual: _ordered,
-    moto.OpGreaterThan: _ordered,
-    moto.OpGreaterThanOrEqual: _ordered,
-    moto.FuncBetween: _between,
-    moto.FuncIn: _in,
-    moto.FuncAttrExists: _exists,
-    moto.FuncAttrType: _has_type,
-    moto.FuncBeginsWith: _begins_with,
-    moto.FuncContains: _contains,
+FUNCTIONS: dict[str, Callable[..., Condition]] = {
+    "attribute_exists": _exists,
+    "attribute_not_exists": _missing,
+    "attribute_type": _has_type,
+    "begins_with": _begins_with,
+    "contains": _contains,
 }

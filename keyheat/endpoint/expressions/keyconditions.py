@@ -4,13 +4,21 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyCondit
 """
 
 from collections.abc import Iterator
-from typing import Any
-
-from moto.dynamodb import comparisons as moto
 
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions.conditions import Values
 from keyheat.endpoint.expressions.operands import wrong_operand
+from keyheat.endpoint.expressions.trees import (
+    Attribute,
+    Between,
+    Both,
+    Call,
+    Comparison,
+    Not,
+    Operand,
+    Reference,
+    Tree,
+)
 from keyheat.endpoint.schema import KeyAttribute, KeySchema
 from keyheat.endpoint.store.itemkeys import EMPTY, WORDS, after, partition_prefix, sort_bytes
 from keyheat.endpoint.store.values import INVALID, Value
@@ -19,15 +27,17 @@ KIND = "KeyConditionExpression"
 NOT_SUPPORTED = "Query key condition not supported"
 Range = tuple[bytes, bytes]
 """Stored keys from the first on and below the second."""
+OnKey = Comparison | Between | Call
+"""What can be asked of a key."""
 
 
-def key_range(tree: Any, keys: KeySchema, values: Values) -> Range:
+def key_range(tree: Tree, keys: KeySchema, values: Values) -> Range:
     """The stored keys that a parsed key condition names. Raises ValidationException."""
     conditions = _by_attribute(tree)
     partition = conditions.pop(keys.partition.name, None)
     if partition is None:
         raise validation_error(f"Query condition missed key schema element: {keys.partition.name}")
-    if not isinstance(partition, moto.OpEqual):
+    if not (isinstance(partition, Comparison) and partition.operator == "="):
         raise validation_error(NOT_SUPPORTED)
     (wanted,) = _operands(partition, keys.partition, values)
     prefix = partition_prefix(wanted)
@@ -43,8 +53,8 @@ def key_range(tree: Any, keys: KeySchema, values: Values) -> Range:
     return _sort_range(prefix, conditions[keys.sort.name], keys.sort, values)
 
 
-def _by_attribute(tree: Any) -> dict[str, Any]:
-    conditions: dict[str, Any] = {}
+def _by_attribute(tree: Tree) -> dict[str, OnKey]:
+    conditions: dict[str, OnKey] = {}
     for condition in _conjuncts(tree):
         name = _attribute(condition)
         if name in conditions:
@@ -55,30 +65,41 @@ def _by_attribute(tree: Any) -> dict[str, Any]:
     return conditions
 
 
-def _conjuncts(tree: Any) -> Iterator[Any]:
-    if isinstance(tree, moto.OpAnd):
-        yield from _conjuncts(tree.lhs)
-        yield from _conjuncts(tree.rhs)
-    elif isinstance(tree, moto.OpOr):
-        raise _invalid_operator("OR")
-    elif isinstance(tree, moto.OpNot):
-        inner = tree.lhs
-        raise _invalid_operator("attribute_not_exists" if isinstance(inner, moto.FuncAttrExists) else "NOT")
-    elif isinstance(tree, moto.OpNotEqual):
-        raise _invalid_operator("<>")
-    elif isinstance(tree, (moto.Op, moto.FuncBetween, moto.FuncBeginsWith)):
-        yield tree
-    else:
-        raise _invalid_operator(tree.FUNC)
+def _conjuncts(tree: Tree) -> Iterator[OnKey]:
+    match tree:
+        case Both("AND", left, right):
+            yield from _conjuncts(left)
+            yield from _conjuncts(right)
+        case Both(operator) | Comparison("<>" as operator):
+            raise _invalid_operator(operator)
+        case Not():
+            raise _invalid_operator("NOT")
+        case Comparison() | Between() | Call("begins_with"):
+            yield tree
+        case Call(function):
+            raise _invalid_operator(function)
+        case _:
+            raise _invalid_operator("IN")
 
 
 def _invalid_operator(operator: str) -> Exception:
     return validation_error(f"Invalid operator used in {KIND}: {operator}")
 
 
-def _attribute(condition: Any) -> str:
-    node = condition.lhs if isinstance(condition, moto.Op) else condition.attr
-    if not isinstance(node, moto.AttributePath):
+def _parts(condition: OnKey) -> tuple[Operand, ...]:
+    """What is asked about, and what it is held against."""
+    match condition:
+        case Comparison(_, left, right):
+            return left, right
+        case Between(tested, low, high):
+            return tested, low, high
+        case Call(_, arguments):
+            return arguments
+
+
+def _attribute(condition: OnKey) -> str:
+    node = _parts(condition)[0]
+    if not isinstance(node, Attribute):
         raise validation_error(f"Invalid condition in {KIND}: No key attribute specified")
     if len(node.path) > 1:
         raise validation_error(
@@ -87,20 +108,14 @@ def _attribute(condition: Any) -> str:
     return str(node.path[0])
 
 
-def _operands(condition: Any, attribute: KeyAttribute, values: Values) -> list[Value]:
-    if isinstance(condition, moto.FuncBetween):
-        nodes = [condition.start, condition.end]
-    elif isinstance(condition, moto.FuncBeginsWith):
-        nodes = [condition.substr]
-    else:
-        nodes = [condition.rhs]
-    return [_operand(node, attribute, values) for node in nodes]
+def _operands(condition: OnKey, attribute: KeyAttribute, values: Values) -> list[Value]:
+    return [_operand(node, attribute, values) for node in _parts(condition)[1:]]
 
 
-def _operand(node: Any, attribute: KeyAttribute, values: Values) -> Value:
-    if not isinstance(node, moto.AttributeValue):
+def _operand(node: Operand, attribute: KeyAttribute, values: Values) -> Value:
+    if not isinstance(node, Reference):
         raise validation_error(f"Invalid condition in {KIND}: Multiple attribute names used in one condition")
-    value = values[node.value]
+    value = values[node.name]
     content = value.get(attribute.type)
     if content is None:
         raise validation_error(INVALID + "Condition parameter type does not match schema type")
@@ -109,15 +124,15 @@ def _operand(node: Any, attribute: KeyAttribute, values: Values) -> Value:
     return value
 
 
-def _sort_range(prefix: bytes, condition: Any, sort: KeyAttribute, values: Values) -> Range:
+def _sort_range(prefix: bytes, condition: OnKey, sort: KeyAttribute, values: Values) -> Range:
     operands = _operands(condition, sort, values)
-    if isinstance(condition, moto.FuncBeginsWith):
+    if isinstance(condition, Call):
         if sort.type == "N":
             raise wrong_operand(KIND, "begins_with", operands[0])
         start = prefix + sort_bytes(operands[0], end=False)
         return start, after(start)
     bounds = [prefix + sort_bytes(operand) for operand in operands]
-    if isinstance(condition, moto.FuncBetween):
+    if isinstance(condition, Between):
         return bounds[0], after(bounds[1])
     return {
         "=": (bounds[0], after(bounds[0])),
@@ -125,4 +140,4 @@ def _sort_range(prefix: bytes, condition: Any, sort: KeyAttribute, values: Value
         "<=": (prefix, after(bounds[0])),
         ">": (after(bounds[0]), after(prefix)),
         ">=": (bounds[0], after(prefix)),
-    }[condition.OP]
+    }[condition.operator]

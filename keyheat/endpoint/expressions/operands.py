@@ -4,12 +4,10 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Ope
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
-
-from moto.dynamodb import comparisons as moto
 
 from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.expressions.conditions import ORDERED, Values, sort_value
+from keyheat.endpoint.expressions.conditions import COMPARE, ORDERED, Values, sort_value
+from keyheat.endpoint.expressions.trees import Between, Both, Call, Comparison, Not, Operand, Reference, Tree
 from keyheat.endpoint.store.values import TYPE_NAMES, Value, type_of
 
 Check = Callable[[Values], None]
@@ -18,7 +16,7 @@ SAME_TYPE = "same data type for lower and upper bounds"
 IN_ORDER = "upper bound to be greater than or equal to lower bound"
 
 
-def checks_of(tree: Any, kind: str) -> tuple[Check, ...]:
+def checks_of(tree: Tree, kind: str) -> tuple[Check, ...]:
     """What the values of a condition's tree must fulfil; `kind` names the expression in messages."""
     return tuple(_checks(tree, kind))
 
@@ -31,44 +29,45 @@ def wrong_operand(kind: str, operator: str, value: Value) -> ServiceError:
     )
 
 
-def _checks(tree: Any, kind: str) -> Iterator[Check]:
-    if isinstance(tree, (moto.OpAnd, moto.OpOr)):
-        yield from _checks(tree.lhs, kind)
-        yield from _checks(tree.rhs, kind)
-    elif isinstance(tree, moto.OpNot):
-        yield from _checks(tree.lhs, kind)
-    elif isinstance(tree, ORDERING):
-        for side in (tree.lhs, tree.rhs):
-            yield from _types(side, kind, tree.OP, ORDERED)
-    elif isinstance(tree, moto.FuncBetween):
-        for side in (tree.attr, tree.start, tree.end):
-            yield from _types(side, kind, "BETWEEN", ORDERED)
-        yield from _bounds(tree, kind)
-    elif isinstance(tree, moto.FuncBeginsWith):
-        yield from _types(tree.substr, kind, "begins_with", {"S", "B"})
-    elif isinstance(tree, moto.FuncAttrType):
-        yield from _type_name(tree, kind)
+def _checks(tree: Tree, kind: str) -> Iterator[Check]:
+    match tree:
+        case Both(_, left, right):
+            yield from _checks(left, kind)
+            yield from _checks(right, kind)
+        case Not(inner):
+            yield from _checks(inner, kind)
+        case Comparison(sign, left, right) if sign in COMPARE:
+            for side in (left, right):
+                yield from _types(side, kind, sign, ORDERED)
+        case Between(tested, low, high):
+            for side in (tested, low, high):
+                yield from _types(side, kind, "BETWEEN", ORDERED)
+            yield from _bounds(low, high, kind)
+        case Call("begins_with", (_, prefix)):
+            yield from _types(prefix, kind, "begins_with", {"S", "B"})
+        case Call("attribute_type", (_, Reference(name))):
+            yield _type_name(name, kind)
 
 
-def _types(node: Any, kind: str, operator: str, allowed: set[str]) -> Iterator[Check]:
-    if isinstance(node, moto.AttributeValue):
-        yield from typed(node.value, kind, operator, allowed)
+def _types(node: Operand, kind: str, operator: str, allowed: set[str]) -> Iterator[Check]:
+    if isinstance(node, Reference):
+        yield typed(node.name, kind, operator, allowed)
 
 
-def typed(name: str, kind: str, operator: str, allowed: set[str]) -> Iterator[Check]:
+def typed(name: str, kind: str, operator: str, allowed: set[str]) -> Check:
     """That the value of this name has one of the allowed types."""
 
     def check(values: Values) -> None:
         if type_of(values[name]) not in allowed:
             raise wrong_operand(kind, operator, values[name])
 
-    yield check
+    return check
 
 
-def _bounds(tree: Any, kind: str) -> Iterator[Check]:
-    if not (isinstance(tree.start, moto.AttributeValue) and isinstance(tree.end, moto.AttributeValue)):
+def _bounds(start: Operand, end: Operand, kind: str) -> Iterator[Check]:
+    if not (isinstance(start, Reference) and isinstance(end, Reference)):
         return
-    low, high = tree.start.value, tree.end.value
+    low, high = start.name, end.name
 
     def check(values: Values) -> None:
         least, most = values[low], values[high]
@@ -93,9 +92,7 @@ def _shown(value: Value) -> str:
     return f"{{{kind}:{content}}}"
 
 
-def _type_name(tree: Any, kind: str) -> Iterator[Check]:
-    name = tree.type.value
-
+def _type_name(name: str, kind: str) -> Check:
     def check(values: Values) -> None:
         value = values[name]
         if "S" not in value:
@@ -106,7 +103,4 @@ def _type_name(tree: Any, kind: str) -> Iterator[Check]:
                 f"valid types: {{{','.join(sorted(TYPE_NAMES))}}}"
             )
 
-    yield check
-
-
-ORDERING = (moto.OpLessThan, moto.OpLessThanOrEqual, moto.OpGreaterThan, moto.OpGreaterThanOrEqual)
+    return check

@@ -1,146 +1,221 @@
-"""Expression text to trees, by moto's parsers, with DynamoDB's words for what does not parse.
+"""Expression text to trees, with DynamoDB's words for what does not parse.
 
 Everything here depends on the text and the attribute names alone, never on values, so its results are kept.
+Conditions are read with a stack of what is still open, so that 300 operators need no 300 levels of calls.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
 
-import re
-from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
-
-from moto.dynamodb.comparisons import ConditionExpressionParser
-from moto.dynamodb.exceptions import MockValidationException
-from moto.dynamodb.parsing import expressions as moto_expressions
-from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.expressions.conditions import REFERENCE
-from keyheat.model.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS, NESTING_LEVELS
+from keyheat.endpoint.expressions.tokens import END, NamesUsed, Tokens, measured, syntax_error
+from keyheat.endpoint.expressions.trees import (
+    Action,
+    Attribute,
+    Between,
+    Both,
+    Call,
+    Comparison,
+    In,
+    Not,
+    Operand,
+    Reference,
+    Sum,
+    Tree,
+)
 
-Tree = TypeVar("Tree")
-update_parser: Any = vars(moto_expressions)["UpdateExpressionParser"]
-"""moto declares that this module has no types."""
-NOT_TREES = (ValueError, KeyError, IndexError, AssertionError, TypeError, AttributeError, RecursionError)
-"""What moto's parsers raise besides their own exceptions for text that is no expression."""
-CONDITION_FUNCTIONS = {
-    "attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size",
+COMPARISONS = ("=", "<>", "<=", ">=", "<", ">")
+BINDS = {"OR": 1, "AND": 2, "NOT": 3}
+"""How tightly; a bracket that is open binds not at all."""
+ARGUMENTS = {
+    "attribute_exists": 1, "attribute_not_exists": 1, "attribute_type": 2, "begins_with": 2, "contains": 2,
+    "size": 1,
 }  # fmt: skip
-UPDATE_FUNCTIONS = {"if_not_exists", "list_append"}
-KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
-_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
-_PATH = re.compile(r"[#:]?\w+(?:\s*(?:\.\s*#?\w+|\[\s*\w+\s*\]))*")
-_COMPARISON = re.compile(r"<>|<=|>=|[=<>]")
+"""The functions of a condition, and how many arguments each takes."""
+IN_UPDATES = ("if_not_exists", "list_append")
 
 
-class NamesUsed(dict[str, str]):
-    """ExpressionAttributeNames that remember which were asked for."""
+def condition_tree(text: str, names: NamesUsed, kind: str) -> tuple[Tree, frozenset[str]]:
+    """The tree of a condition, filter or key condition, and the values it names. Raises ServiceError."""
+    tokens = Tokens(measured(text, kind), names, kind)
+    return _Condition(tokens).read(), frozenset(tokens.values)
 
-    def __init__(self, names: Mapping[str, str], kind: str) -> None:
-        super().__init__(names)
-        self.used: set[str] = set()
-        self._kind = kind
 
-    def __getitem__(self, placeholder: str) -> str:
-        self.used.add(placeholder)
-        return super().__getitem__(placeholder)
+def update_actions(text: str, names: NamesUsed) -> tuple[tuple[Action, ...], frozenset[str]]:
+    """What an update expression does, in order, and the values it names. Raises ServiceError."""
+    tokens = Tokens(measured(text, "UpdateExpression"), names, "UpdateExpression")
+    actions: list[Action] = []
+    clauses: list[str] = []
+    while tokens.next != END:
+        clause = tokens.keyword
+        if clause not in ("SET", "REMOVE", "ADD", "DELETE"):
+            raise tokens.unexpected()
+        if clause in clauses:
+            raise validation_error(
+                f'Invalid UpdateExpression: The "{clause}" section can only be used once '
+                "in an update expression;"
+            )
+        clauses.append(tokens.take().upper())
+        actions.append(_action(clause, tokens))
+        while tokens.took(","):
+            actions.append(_action(clause, tokens))
+    return tuple(actions), frozenset(tokens.values)
 
-    def __missing__(self, placeholder: str) -> str:
+
+def _action(clause: str, tokens: Tokens) -> Action:
+    path = tokens.path()
+    if clause == "REMOVE":
+        return Action(clause, path)
+    if clause != "SET":
+        return Action(clause, path, Reference(tokens.reference()))
+    tokens.want("=")
+    return Action(clause, path, _sum(tokens))
+
+
+def _sum(tokens: Tokens) -> Operand:
+    total = _addend(tokens)
+    while tokens.next in ("+", "-"):
+        total = Sum(tokens.take(), total, _addend(tokens))
+    return total
+
+
+def _addend(tokens: Tokens) -> Operand:
+    if tokens.at_reference():
+        return Reference(tokens.reference())
+    if tokens.calls:
+        return _update_call(tokens)
+    if not tokens.took("("):
+        return tokens.attribute()
+    inner = _sum(tokens)
+    tokens.want(")")
+    return inner
+
+
+def _update_call(tokens: Tokens) -> Call:
+    function = tokens.take()
+    if function not in IN_UPDATES:
+        raise tokens.unexpected()
+    tokens.want("(")
+    first = tokens.attribute() if function == "if_not_exists" else _addend(tokens)
+    tokens.want(",")
+    second = _addend(tokens)
+    tokens.want(")")
+    return Call(function, (first, second))
+
+
+@dataclass(slots=True)
+class _Condition:
+    """A condition that is being read: what is still open (brackets, operators), and the trees so far."""
+
+    tokens: Tokens
+    open: list[str] = field(default_factory=list)
+    trees: list[Tree] = field(default_factory=list)
+    opened_at: list[int] = field(default_factory=list)
+    closed: tuple[int, int] | None = None  # the bracket closed last: where it began, where it ended
+
+    def read(self) -> Tree:
+        """The whole condition."""
+        while True:
+            self._operand()
+            while self.tokens.next == ")" and self.opened_at:
+                self._close()
+            if self.tokens.keyword not in ("AND", "OR"):
+                break
+            operator = self.tokens.take().upper()
+            self._reduce(BINDS[operator])
+            self.open.append(operator)
+        if self.tokens.next != END or self.opened_at:
+            raise self.tokens.unexpected()
+        self._reduce(0)
+        return self.trees[0]
+
+    def _operand(self) -> None:
+        """Whatever opens, and the condition behind it."""
+        while self.tokens.next == "(" or self.tokens.keyword == "NOT":
+            if self.tokens.next == "(":
+                self.opened_at.append(self.tokens.at)
+            self.open.append(self.tokens.take().upper())
+        self.trees.append(_simple(self.tokens))
+
+    def _close(self) -> None:
+        self._reduce(0)
+        self.open.pop()
+        began, ended = self.opened_at.pop(), self.tokens.at
+        if self.closed == (began + 1, ended - 1):
+            raise validation_error(f"Invalid {self.tokens.kind}: The expression has redundant parentheses;")
+        self.closed = (began, ended)
+        self.tokens.take()
+
+    def _reduce(self, least: int) -> None:
+        """Join the trees whose operators bind at least so tightly, back to the last open bracket."""
+        while self.open and self.open[-1] != "(" and BINDS[self.open[-1]] >= least:
+            operator, right = self.open.pop(), self.trees.pop()
+            self.trees.append(Not(right) if operator == "NOT" else Both(operator, self.trees.pop(), right))
+
+
+def _simple(tokens: Tokens) -> Tree:
+    """A comparison, BETWEEN, IN, or a function that is a condition."""
+    left = _compared(tokens)
+    if tokens.next in COMPARISONS:
+        return Comparison(tokens.take(), left, _compared(tokens))
+    if tokens.took("BETWEEN"):
+        low = _compared(tokens)
+        tokens.want("AND")
+        return Between(left, low, _compared(tokens))
+    if tokens.took("IN"):
+        return In(left, _listed(tokens))
+    if isinstance(left, Call) and left.function != "size":
+        return left
+    raise tokens.unexpected()
+
+
+def _listed(tokens: Tokens) -> tuple[Operand, ...]:
+    tokens.want("(")
+    listed = [_compared(tokens)]
+    while tokens.took(","):
+        listed.append(_compared(tokens))
+    tokens.want(")")
+    return tuple(listed)
+
+
+def _compared(tokens: Tokens) -> Operand:
+    if tokens.at_reference():
+        return Reference(tokens.reference())
+    return _call(tokens) if tokens.calls else tokens.attribute()
+
+
+def _call(tokens: Tokens) -> Call:
+    function = tokens.take()
+    if function not in ARGUMENTS:
+        raise _no_function(function, tokens.kind)
+    tokens.want("(")
+    arguments = [_argument(tokens)]
+    while tokens.took(","):
+        arguments.append(_argument(tokens))
+    tokens.want(")")
+    _check_arguments(function, arguments, tokens.kind)
+    return Call(function, tuple(arguments))
+
+
+def _check_arguments(function: str, arguments: Sequence[Operand], kind: str) -> None:
+    wanted = ARGUMENTS[function]
+    if len(arguments) != wanted:
         raise validation_error(
-            f"Invalid {self._kind}: An expression attribute name used in the document path is not defined; "
-            f"attribute name: {placeholder}"
+            f"Invalid {kind}: Incorrect number of operands for operator or function; "
+            f"operator or function: {function}, number of operands: {len(arguments)}"
         )
-
-
-class References(dict[str, dict[str, str]]):
-    """Stands where moto wants ExpressionAttributeValues: gives each one's name in its place."""
-
-    def __missing__(self, name: str) -> dict[str, str]:
-        self[name] = {REFERENCE: name}
-        return self[name]
-
-
-def condition_tree(text: str, names: NamesUsed, values: References, kind: str) -> Any:
-    """The tree of a condition, filter or key condition. Raises ValidationException, naming `kind`."""
-    # moto's lexer knows no white space but the blank.
-    flat = " ".join(measured(text, kind).split())
-    return _parsed(lambda: ConditionExpressionParser(flat, names, values).parse(), flat, kind)
-
-
-def update_tree(text: str) -> Any:
-    """The tree of an update expression. Raises ValidationException."""
-    whole = measured(text, "UpdateExpression")
-    return _parsed(lambda: update_parser.make(whole), whole, "UpdateExpression")
-
-
-def is_reserved(name: str) -> bool:
-    """Whether an attribute of this name must be written as a placeholder.
-
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.html
-    """
-    return name.upper() in ReservedKeywords.get_reserved_keywords()
-
-
-def syntax_error(kind: str, detail: str = "") -> ServiceError:
-    """The text is no expression of its kind."""
-    return validation_error(f"Invalid {kind}: Syntax error;{' ' + detail if detail else ''}")
-
-
-def path_too_deep(kind: str, levels: int) -> ServiceError:
-    """A document path has more steps than values have levels."""
-    return validation_error(
-        f"Invalid {kind}: The document path has too many nesting levels; nesting levels: {levels}"
-    )
-
-
-def error_in(text: str, kind: str) -> ServiceError:
-    """What is wrong with text that did not parse: a function that there is not, or its syntax."""
-    functions = UPDATE_FUNCTIONS if kind == "UpdateExpression" else CONDITION_FUNCTIONS
-    for name in _CALLED.findall(text):
-        if name not in functions and name.upper() not in KEYWORDS:
-            return validation_error(f"Invalid {kind}: Invalid function name; function: {name}")
-    return syntax_error(kind)
-
-
-def measured(text: str, kind: str) -> str:
-    """The text of an expression within the limits of its size, whatever it says. Raises ValidationException.
-
-    All is counted before anything is parsed, since parsers go as deep as their text.
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-expression-parameters
-    """
-    if not text.strip():
-        raise validation_error(f"Invalid {kind}: The expression can not be empty;")
-    size = len(text.encode())
-    if size > EXPRESSION_BYTES:
+    if wanted == 1 and not isinstance(arguments[0], Attribute):
         raise validation_error(
-            f"Invalid {kind}: Expression size has exceeded the maximum allowed size; expression size: {size}"
+            f"Invalid {kind}: Operator or function requires a document path; operator or function: {function}"
         )
-    paths = _PATH.findall(text)
-    levels = max((1 + path.count(".") + path.count("[") for path in paths), default=0)
-    if levels > NESTING_LEVELS:
-        raise path_too_deep(kind, levels)
-    if _operators(text, paths, kind) > EXPRESSION_OPERATORS:
-        raise validation_error(
-            f"Invalid {kind}: The expression contains too many operators; "
-            f"operator count: {EXPRESSION_OPERATORS + 1}"  # it stops counting there
-        )
-    return text
+    if function == "attribute_type" and not isinstance(arguments[1], Reference):
+        raise syntax_error(kind)
 
 
-def _operators(text: str, words: list[str], kind: str) -> int:
-    """Comparisons, `AND`s and their like, sums and functions. The `=` of a SET and BETWEEN's AND are none."""
-    functions = sum(name.upper() not in KEYWORDS for name in _CALLED.findall(text))
-    if kind == "UpdateExpression":
-        return text.count("+") + text.count("-") + functions
-    named = Counter(word.upper() for word in words)
-    keywords = sum(named[keyword] for keyword in KEYWORDS) - named["BETWEEN"]
-    return len(_COMPARISON.findall(text)) + keywords + functions
+def _argument(tokens: Tokens) -> Operand:
+    return Reference(tokens.reference()) if tokens.at_reference() else tokens.attribute()
 
 
-def _parsed(parse: Callable[[], Tree], text: str, kind: str) -> Tree:
-    try:
-        return parse()
-    except MockValidationException as error:
-        message = str(error.message).replace("Invalid ConditionExpression", f"Invalid {kind}")
-        raise validation_error(message) from error
-    except NOT_TREES as error:
-        raise error_in(text, kind) from error
+def _no_function(name: str, kind: str) -> ServiceError:
+    return validation_error(f"Invalid {kind}: Invalid function name; function: {name}")

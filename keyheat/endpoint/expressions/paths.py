@@ -3,12 +3,10 @@
 from typing import Any
 
 from keyheat.endpoint.errors import validation_error
+from keyheat.endpoint.expressions.trees import Path
 from keyheat.endpoint.store.values import Item, Value
 
 NO_PATH = "The document path provided in the update expression is invalid for update"
-
-Path = tuple[str | int, ...]
-"""Attribute name first, then map keys and list positions."""
 
 
 def value_at(item: Item, path: Path) -> Value | None:

@@ -9,14 +9,15 @@ from itertools import combinations
 from typing import Any
 
 from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.parsing import (
+from keyheat.endpoint.expressions.paths import conflict, overlap, shown, value_at
+from keyheat.endpoint.expressions.tokens import (
     NamesUsed,
     is_reserved,
     measured,
     path_too_deep,
     syntax_error,
 )
-from keyheat.endpoint.expressions.paths import Path, conflict, overlap, shown, value_at
+from keyheat.endpoint.expressions.trees import Path
 from keyheat.endpoint.store.values import Item, Value
 from keyheat.model.limits import NESTING_LEVELS
 

@@ -5,19 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.options import MOST_STREAM_BYTES
 from keyheat.endpoint.store.values import INVALID
 from keyheat.endpoint.streams.stream import Stream, View, label_at
 from keyheat.endpoint.tables.catalog import Table
-
-MAX_BYTES = 512 * 1024 * 1024
-"""Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
 
 
 @dataclass(slots=True)
 class Streams:
     """Streams by ARN. `max_bytes` bounds each of them."""
 
-    max_bytes: int = MAX_BYTES
+    max_bytes: int = MOST_STREAM_BYTES
     _streams: dict[str, Stream] = field(default_factory=dict)
 
     def check_change(self, table: Table, view: View | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import httptools
 
+from keyheat.endpoint.options import Bounds
 from keyheat.endpoint.wire import responses
 from keyheat.model.nodes import Caller
 
@@ -25,26 +26,6 @@ READ_BYTES = 256 * 1024
 """What the event loop reads at once, at most."""
 HEADER_BYTES = 100
 """What holding a header takes beside its own text."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What clients can make the endpoint hold.
-
-    `body_bytes`: DynamoDB takes requests of 16 MB at most; the JSON around them needs some room.
-    `drained_bytes`: a longer body is still read to its end (and dropped), so that its sender sees the answer.
-    `unfinished_bytes`: all requests together that have begun and are not whole; fifteen of the longest fit.
-    `request_s`: from a request's first bytes to its last.
-    """
-
-    body_bytes: int = 17 * 1024 * 1024
-    drained_bytes: int = 256 * 1024 * 1024
-    head_bytes: int = 64 * 1024
-    unfinished_bytes: int = 256 * 1024 * 1024
-    connections: int = 4096
-    request_s: int = 60
-    idle_s: int = 300
-    linger_s: int = 5
 
 
 @dataclass(slots=True)
@@ -190,7 +171,10 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_head:  # what comes after a body could pass for what was signed
-            self._headers[name.lower()] = value
+            key = name.lower()
+            if key == b"host" and key in self._headers:
+                raise ValueError("two hosts: which one is meant?")  # RFC 9112, 3.2: 400
+            self._headers[key] = value
             self._head_bytes += len(name) + len(value) + HEADER_BYTES
             if self._head_bytes > self._most_head_bytes:
                 self._refusal = responses.HEAD_TOO_LARGE

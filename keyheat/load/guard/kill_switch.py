@@ -26,7 +26,7 @@ import psutil
 import zmq
 from gevent import monkey
 
-from keyheat.load.guard.signals import PASSED_ON, STDERR, heard, let_go
+from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, STDERR, heard, let_go
 from keyheat.runs.underway import forget_underway
 from keyheat.words import INTERRUPTED
 
@@ -62,16 +62,16 @@ class KillSwitch:
         """Listen to Ctrl-C, and to the terminal's end, from now on."""
         for number in CTRL_C:
             gevent.signal_handler(number, self._pressed, number)
-        if heard(signal.SIGHUP):
-            gevent.signal_handler(signal.SIGHUP, self._hung_up)
+        if heard(HUNG_UP):
+            gevent.signal_handler(HUNG_UP, self._hung_up)
 
     def arm(self) -> None:
         """The run is being ended: the next Ctrl-C leaves at once, and SIGTERM says nothing new."""
         if not self._armed:
             self._armed = True
             signal.signal(signal.SIGTERM, _nothing_new)  # SIG_IGN would be inherited by children
-            if heard(signal.SIGHUP):
-                signal.signal(signal.SIGHUP, _nobody_looks)
+            if heard(HUNG_UP):
+                signal.signal(HUNG_UP, _nobody_looks)
             for number in CTRL_C:
                 signal.signal(number, self._second)
 

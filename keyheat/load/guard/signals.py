@@ -4,6 +4,8 @@ SIGINT    Ctrl-C: to the run's own process, to who started it, or, from a termin
 SIGUSR1   from who started the run: it has got a Ctrl-C. A terminal's may have reached the run as well
 SIGTERM   a scheduler's: a first Ctrl-C, however often it comes
 SIGHUP    the terminal is closed: as SIGTERM. Where `nohup` has it ignored, it stays so
+
+Windows has neither SIGUSR1 nor SIGHUP: the nearest that it has stands in for each.
 """
 
 import os
@@ -13,7 +15,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-PASSED_ON: Final = signal.SIGUSR1
+PASSED_ON: Final[signal.Signals] = getattr(signal, "SIGUSR1", signal.SIGINT)
+HUNG_UP: Final[signal.Signals] = getattr(signal, "SIGHUP", signal.SIGTERM)
 STDOUT, STDERR = 1, 2
 
 
@@ -32,6 +35,8 @@ def let_go() -> None:
 
 
 def _nobody_at(stream: int) -> bool:
+    if not hasattr(select, "poll"):
+        return False  # where no terminal says that it is closed
     poll = _poll()()
     poll.register(stream, 0)
     return any(events & (select.POLLERR | select.POLLHUP) for _stream, events in poll.poll(0))

@@ -1,7 +1,8 @@
 """Which partition keys are hot: a sketch over the run, and the hottest keys of every few seconds.
 
-The sketch (DataSketches' frequent items) holds a few thousand keys however many there are, merges, and is off
-by at most a thousandth of all units. A window is exact while open and keeps its hottest keys when it closes.
+The sketch (frequent items, after Misra and Gries) holds a few thousand keys however many there are, merges,
+and is off by at most a thousandth of all units. A window is exact while open and keeps its hottest keys when
+it closes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,16 +10,12 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-from datasketches import frequent_items_error_type, frequent_strings_sketch
-
 from keyheat.scenario.keynames import digest_of
 
-SKETCH_LG_SIZE = 12  # 3,072 keys; error at most 3.5 / 4,096 of the total weight
+SKETCH_KEYS = 3_072
 WINDOW_S = 5
 WINDOWS_KEPT = 720  # an hour of windows; a longer run gets longer ones
 WINDOW_KEPT = 60  # keys kept of a closed window, three times what is shown, for merging with other workers
-PER_UNIT = 2  # weights are whole numbers, units come in halves
-
 SETTLED_S = 60  # how far a window lies back of which no worker sends anything more
 
 Heat = list[float]  # [units asked for, throttles, units consumed] of one key in one window
@@ -33,46 +30,87 @@ class HotKey(NamedTuple):
     consumed: float  # units that it got
 
 
-def _empty() -> frequent_strings_sketch:
-    return frequent_strings_sketch(SKETCH_LG_SIZE)
+@dataclass(slots=True)
+class Counts:
+    """Weights by name, the heaviest of however many there are.
+
+    Where there are more names than are held, what the name in the middle weighs is taken from each, and those
+    that weigh no more are dropped. `taken` sums that up: a name that is held weighed at most so much more,
+    one that is not held at most so much. More than half of the names held lose as much as is added to
+    `taken`, so that it is at most 2 / SKETCH_KEYS of the total, whatever comes in whatever order.
+    """
+
+    held: dict[str, float] = field(default_factory=dict)
+    taken: float = 0.0
+    total: float = 0.0
+
+    def add(self, name: str, weight: float) -> None:
+        """Count a weight above 0 for a name."""
+        self.held[name] = self.held.get(name, 0.0) + weight
+        self.total += weight
+        if len(self.held) > SKETCH_KEYS:
+            self._drop()
+
+    def merge(self, other: "Counts") -> None:
+        """Add all that another one holds."""
+        for name, weight in other.held.items():
+            self.held[name] = self.held.get(name, 0.0) + weight
+        self.taken += other.taken
+        self.total += other.total
+        if len(self.held) > SKETCH_KEYS:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Take so much from all that half as many as are held at most stay."""
+        weights = sorted(self.held.values(), reverse=True)
+        least = weights[SKETCH_KEYS // 2]
+        self.held = {name: weight - least for name, weight in self.held.items() if weight > least}
+        self.taken += least
+
+    def weight(self, name: str) -> float:
+        """The most that it can have had; 0 for a name that is not held."""
+        held = self.held.get(name)
+        return 0.0 if held is None else held + self.taken
+
+    def top(self, k: int) -> list[str]:
+        """The `k` heaviest names, heaviest first."""
+        return nsmallest(k, self.held, key=lambda name: (-self.held[name], name))
 
 
 @dataclass(slots=True)
 class Sketch:
     """Units and throttles per key over a whole run, in bounded memory."""
 
-    units: frequent_strings_sketch = field(default_factory=_empty)
-    throttles: frequent_strings_sketch = field(default_factory=_empty)
-    consumed: frequent_strings_sketch = field(default_factory=_empty)
+    units: Counts = field(default_factory=Counts)
+    throttles: Counts = field(default_factory=Counts)
+    consumed: Counts = field(default_factory=Counts)
 
     def add(self, name: str, heat: Heat) -> None:
         """Add what one key asked for, and what became of it."""
-        for sketch, weight in (
-            (self.units, heat[0] * PER_UNIT),
-            (self.throttles, heat[1]),
-            (self.consumed, heat[2] * PER_UNIT),
-        ):
+        for counts, weight in zip(self._all(), heat, strict=True):
             if weight:
-                sketch.update(name, int(weight))
+                counts.add(name, weight)
 
     def merge(self, other: "Sketch") -> None:
         """Add all that another one holds."""
-        self.units.merge(other.units)
-        self.throttles.merge(other.throttles)
-        self.consumed.merge(other.consumed)
+        for counts, more in zip(self._all(), other._all(), strict=True):
+            counts.merge(more)
 
-    def to_wire(self) -> list[bytes]:
+    def to_wire(self) -> list[tuple[dict[str, float], float, float]]:
         """Plain values, as they travel from a worker to the master."""
-        return [sketch.serialize() for sketch in (self.units, self.throttles, self.consumed)]
+        return [(counts.held, counts.taken, counts.total) for counts in self._all()]
 
     @classmethod
-    def from_wire(cls, wire: list[bytes]) -> "Sketch":
+    def from_wire(cls, wire: list[tuple[dict[str, float], float, float]]) -> "Sketch":
         """What `to_wire` made."""
-        return cls(*map(frequent_strings_sketch.deserialize, wire))
+        return cls(*(Counts(*counts) for counts in wire))
+
+    def _all(self) -> tuple[Counts, Counts, Counts]:
+        return self.units, self.throttles, self.consumed
 
     @property
     def total_units(self) -> float:
-        return float(self.units.total_weight) / PER_UNIT
+        return self.units.total
 
     def top(self, k: int) -> list[HotKey]:
         """The `k` keys that asked for most, most first."""
@@ -86,18 +124,12 @@ class Sketch:
         """The `k` keys that got most, most first."""
         return self._top(self.consumed, k)
 
-    def _top(self, by: frequent_strings_sketch, k: int) -> list[HotKey]:
-        found = by.get_frequent_items(frequent_items_error_type.NO_FALSE_NEGATIVES)
-        hottest = nsmallest(k, found, key=lambda item: (-item[1], item[0]))
-        return [self._key(name) for name, *_ in hottest]
-
-    def _key(self, name: str) -> HotKey:
-        return HotKey(
-            name=name,
-            units=self.units.get_estimate(name) / PER_UNIT,
-            throttles=int(self.throttles.get_estimate(name)),
-            consumed=self.consumed.get_estimate(name) / PER_UNIT,
-        )
+    def _top(self, by: Counts, k: int) -> list[HotKey]:
+        units, throttles, consumed = self._all()
+        return [
+            HotKey(name, units.weight(name), int(throttles.weight(name)), consumed.weight(name))
+            for name in by.top(k)
+        ]
 
 
 @dataclass(slots=True)

@@ -1,13 +1,40 @@
 """What a person may say on Locust's command line about what is loaded, and what is allowed."""
 
+from argparse import Action, ArgumentParser
 from typing import Any
+
+
+class ShowOurs(Action):
+    """Shows our options and ends: Locust's own --help comes before it has read the file that has them."""
+
+    def __call__(self, parser: Any, *_more: object) -> None:
+        ours = ArgumentParser(
+            prog="locust -f FILE", usage="locust -f FILE [options]", add_help=False, allow_abbrev=False,
+            description="Options of a Keyheat load test, beside those of Locust (locust --help).",
+        )  # fmt: skip
+        add_options(ours)
+        print(ours.format_help())
+        parser.exit()
 
 
 def add_options(parser: Any) -> None:
     """Add our options to Locust's parser; a word that is not said anywhere comes from the scenario."""
     group = parser.add_argument_group("Keyheat", "what is loaded, and where the answer goes")
     add = group.add_argument
-    add("--scenario", metavar="PATH", help="scenario file; default configs/scenarios/<locustfile>.toml")
+    add("--keyheat-help", action=ShowOurs, nargs=0, help="show these options alone, which --help cannot")
+    add(
+        "--scenario",
+        metavar="SCENARIO",
+        help="a file, or a name in configs/scenarios; default: the locustfile's",
+    )
+    add(
+        "--set",
+        dest="settings",
+        metavar="PATH=VALUE",
+        action="append",
+        default=[],
+        help="another value for a field of the scenario, such as keys.shards=20; may be repeated",
+    )
     add(
         "--target",
         metavar="local|aws|URL",

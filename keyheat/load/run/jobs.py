@@ -10,32 +10,32 @@ from keyheat.claims import Claim, claim_new
 from keyheat.load.run import launch
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.scenario.derived import named, with_shards, write_scenario
-from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
+from keyheat.scenario.overrides import overridden
+from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 
 REPORT = "report.html"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run to be made: a scenario, the file it is in, and the run directory."""
+    """One run to be made: a scenario, the file it is in, and the run directory.
+
+    `settings` are what makes the scenario of that in the file, as `--set` has them.
+    """
 
     scenario: Scenario
     path: Path
     folder: Path
+    settings: tuple[str, ...] = ()
 
 
-def find_scenario(name_or_path: str) -> tuple[Scenario, Path]:
-    """A scenario by its file, or by its name in configs/scenarios; its load test exists.
+def find_scenario(name_or_path: str, settings: Sequence[str] = ()) -> tuple[Scenario, Path]:
+    """A scenario by its file, or by its name in configs/scenarios, with settings made; its load test exists.
 
     Raises `ValueError` with everything that is wrong with it.
     """
-    path = Path(name_or_path)
-    if path.suffix not in (".toml", ".json") and not path.exists():
-        path = SCENARIOS / f"{name_or_path}.toml"
-    if not path.exists():
-        names = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
-        raise ValueError(f"SCENARIO {name_or_path!r} is neither a file nor one of: {names}")
-    scenario = load_scenario(path)
+    path = scenario_file(name_or_path)
+    scenario = overridden(load_scenario(path), settings, str(path))
     try:
         launch.locustfile(scenario)
     except FileNotFoundError as error:
@@ -43,13 +43,13 @@ def find_scenario(name_or_path: str) -> tuple[Scenario, Path]:
     return scenario, path
 
 
-def find_scenarios(names: Sequence[str]) -> list[tuple[Scenario, Path]]:
+def find_scenarios(names: Sequence[str], settings: Sequence[str] = ()) -> list[tuple[Scenario, Path]]:
     """Several scenarios, each of another name. Raises `ValueError` with every mistake in any of them."""
     found: list[tuple[Scenario, Path]] = []
     errors: list[str] = []
     for name in names:
         try:
-            found.append(find_scenario(name))
+            found.append(find_scenario(name, settings))
         except ValueError as error:
             errors.append(str(error))
     called = Counter(scenario.name for scenario, _path in found)

@@ -5,6 +5,7 @@ This module does not import locust, which would replace the sockets of the proce
 
 import ast
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,15 +14,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, Self
+from typing import IO, Any, Final, Self
 
-from keyheat.load.guard.signals import PASSED_ON, heard, let_go
+from keyheat.extras import require
+from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, heard, let_go
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import ROOT, shipped
 from keyheat.words import INTERRUPTED
 
 FOLDER = shipped("loadtests")
 USERS = "keyheat.load.users."
+ENCODING: Final = "utf-8"  # of what a child writes, whatever the terminal that we write to takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +116,18 @@ def launch(command_line: list[str], watch: Callable[[Progress], None]) -> Launch
 
     Signals that we get are passed on to the child, which keeps its files; we wait for it either way.
     """
+    require("load")
     run_id = None
-    with tempfile.TemporaryFile("w+") as beside, _Passing() as passing:
-        with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=beside, text=True) as child:
+    with tempfile.TemporaryFile("w+", encoding=ENCODING, errors="replace") as beside, _Passing() as passing:
+        environment = {**os.environ, "PYTHONIOENCODING": ENCODING}
+        with subprocess.Popen(
+            command_line,
+            stdout=subprocess.PIPE,
+            stderr=beside,
+            env=environment,
+            encoding=ENCODING,
+            errors="replace",
+        ) as child:
             assert child.stdout is not None
             passing.to(child)
             for progress in _read(child.stdout):
@@ -146,7 +158,7 @@ class _Passing:
 
     def __enter__(self) -> Self:
         # A shell has what it starts with `&` ignore SIGINT, too; who sends it to us alone means it.
-        for number in (signal.SIGINT, *filter(heard, (signal.SIGTERM, signal.SIGHUP))):
+        for number in (signal.SIGINT, *filter(heard, (signal.SIGTERM, HUNG_UP))):
             self._before[number] = signal.signal(number, self._take)
         return self
 
@@ -161,7 +173,7 @@ class _Passing:
             self._pass_on(number)
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:
+        if number == HUNG_UP:
             let_go()
         self.came.append(signal.Signals(number))
         if self._child is not None:
@@ -174,11 +186,22 @@ class _Passing:
 
 
 def _read(lines: IO[str]) -> Iterator[Progress]:
-    phase = "loading"
+    phase = "starting"
     for line in lines:
         if not line.endswith("\n"):
             return  # it was killed in the middle of a word
-        fields = json.loads(line)
+        if (fields := _fields(line)) is None:
+            yield Progress(phase=phase, said=[line.rstrip("\n")])
+            continue
         phase = fields.get("phase", phase)
         known = {name: fields[name] for name in Progress.__dataclass_fields__ if name in fields}
         yield Progress(**{**known, "phase": phase})
+
+
+def _fields(line: str) -> dict[str, Any] | None:
+    """What a line tells a program; None for a line that the load test itself has printed."""
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        return None
+    return fields if isinstance(fields, dict) else None

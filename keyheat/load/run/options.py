@@ -5,11 +5,12 @@ Everything is checked before anything starts, and every mistake is said at once.
 
 import os
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from keyheat.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.load.existing.scaling import AutoScaling
@@ -21,7 +22,8 @@ from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
-from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
+from keyheat.scenario.overrides import overridden
+from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.guards import BudgetSpec
 from keyheat.scenario.trace import check_trace
 
@@ -94,15 +96,16 @@ def check_options(
     needs_sort_key: bool,
     has_cache: bool = True,
     lacks: Iterable[Callable[[Scenario], Iterable[str]]] = (),
+    idle: Iterable[str] = (),
 ) -> Plan:
     """The plan that the options state. Raises `InputError` with everything that is wrong with them.
 
     `needs_sort_key`, `has_cache`: what the users of the load test need, and can; each of `lacks` says what
-    else a scenario lacks for one of them.
+    else a scenario lacks for one of them; `idle` says which of them have nothing to run (`without_tasks`).
     """
-    errors: list[str] = []
+    errors = list(idle)
     path = _scenario_path(options, locustfiles, errors)
-    scenario = _scenario(path, needs_sort_key, errors) if path else None
+    scenario = _scenario(path, options.settings, needs_sort_key, errors) if path else None
     if scenario is not None and scenario.cache is not None and not has_cache:
         errors.append(f"{path}: no user of this load test reads through a cache @ $.cache")
     if scenario is not None:
@@ -189,17 +192,62 @@ def run_folder(plan: Plan, now: datetime) -> Claim:
 
 
 def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]) -> Path | None:
-    if options.scenario:
-        return Path(options.scenario)
-    if len(locustfiles) == 1:
-        return SCENARIOS / f"{Path(locustfiles[0]).stem.replace('_', '-')}.toml"
-    errors.append("say which scenario: --scenario PATH (there is more than one locustfile)")
-    return None
-
-
-def _scenario(path: Path, needs_sort_key: bool, errors: list[str]) -> Scenario | None:
+    if not options.scenario and len(locustfiles) != 1:
+        errors.append(several(locustfiles))
+        return None
     try:
-        scenario = load_scenario(path)
+        return scenario_file(options.scenario or Path(locustfiles[0]).stem.replace("_", "-"))
+    except ScenarioError as error:
+        errors.append(str(error))
+        return None
+
+
+def several(locustfiles: Sequence[str]) -> str:
+    """What is to be said where more than one load test is named: no scenario is made for all of them."""
+    names = ", ".join(sorted(Path(file).name for file in locustfiles))
+    return (
+        f"{len(locustfiles)} load tests are named, and a scenario is made for one: choose one with -f FILE, "
+        f"or say --scenario SCENARIO for all of them together: {names}"
+    )
+
+
+def without_tasks(users: Sequence[Any], options: Namespace) -> Iterator[str]:
+    """What --tags and --exclude-tags leave nothing to run of, as Locust is going to choose tasks by them."""
+    chosen, excluded = (set(getattr(options, name, None) or ()) for name in ("tags", "exclude_tags"))
+    if not chosen and not excluded:
+        return
+    idle = [user for user in users if not any(_is_left(task, chosen, excluded) for task in user.tasks)]
+    if not idle:
+        return
+    tags = sorted({tag for user in users for tag in _tags_of(user)})
+    names, busy = (", ".join(one.__name__ for one in users if (one in idle) is of) for of in (True, False))
+    said = " ".join(
+        f"{flag} {' '.join(sorted(words))}"
+        for flag, words in (("--tags", chosen), ("--exclude-tags", excluded))
+        if words
+    )
+    others = f"; to run the others alone, name them: {busy}" if busy else ""
+    yield f"{said} leaves nothing to run of {names}; tags of its tasks: {', '.join(tags) or 'none'}{others}"
+
+
+def _is_left(task: Any, chosen: set[str], excluded: set[str]) -> bool:
+    """Whether something of a task, or of a set of tasks, is run."""
+    if hasattr(task, "tasks"):
+        return any(_is_left(one, chosen, excluded) for one in task.tasks)
+    tags: set[str] = getattr(task, "locust_tag_set", set())
+    return (not chosen or bool(tags & chosen)) and not tags & excluded
+
+
+def _tags_of(task: Any) -> set[str]:
+    inner = (_tags_of(one) for one in getattr(task, "tasks", ()))
+    return set(getattr(task, "locust_tag_set", set())).union(*inner)
+
+
+def _scenario(
+    path: Path, settings: Sequence[str], needs_sort_key: bool, errors: list[str]
+) -> Scenario | None:
+    try:
+        scenario = overridden(load_scenario(path), settings, str(path))
     except ScenarioError as error:
         errors.append(str(error))
         return None

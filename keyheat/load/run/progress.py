@@ -66,7 +66,7 @@ class Progress:
         self.signs = None
 
     def _line(self, content: dict[str, Any]) -> None:
-        _put(plain_json(orjson.dumps(content)) + "\n", sys.stdout)
+        _put(plain_json(orjson.dumps(content), "ascii") + "\n", sys.stdout)
 
 
 def tell(words: str, end: str = "\n") -> None:

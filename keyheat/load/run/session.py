@@ -11,10 +11,11 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from signal import SIGHUP, SIGINT
+from signal import SIGINT
 from typing import Any
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
+from locust.argument_parser import get_empty_argument_parser, parse_locustfile_paths
 from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.endpoint.process import EndpointError
@@ -22,11 +23,18 @@ from keyheat.load.existing.needs import unsuited
 from keyheat.load.guard.before import consented
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.guard.running import caps_of
-from keyheat.load.guard.signals import heard
+from keyheat.load.guard.signals import HUNG_UP, heard
 from keyheat.load.guard.spending import Spending
 from keyheat.load.probe.before import with_endpoint
 from keyheat.load.run.flags import add_options
-from keyheat.load.run.options import InputError, Plan, check_options, take_numbers
+from keyheat.load.run.options import (
+    InputError,
+    Plan,
+    check_options,
+    several,
+    take_numbers,
+    without_tasks,
+)
 from keyheat.load.run.preflight import preflight
 from keyheat.load.run.progress import Progress, tell
 from keyheat.load.run.run import Run
@@ -35,7 +43,7 @@ from keyheat.load.tables.errors import Refused, TableError
 from keyheat.load.transport.target import TargetError
 from keyheat.load.web.callers import callers_of, keep_out
 from keyheat.load.web.page import LivePage, serve
-from keyheat.masking import masked
+from keyheat.masking import masked, speak_plainly
 from keyheat.runfiles import FileProblem
 from keyheat.words import INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
@@ -44,12 +52,33 @@ STOP_TIMEOUT_S = 12.0
 
 
 def listen(events: Any) -> None:
-    """Register for Locust's events. Nothing else happens before they fire."""
+    """Register for Locust's events. Nothing else happens before they fire, but in `locust -f FILE,FILE`."""
+    if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main__"):
+        _one_load_test(sys.argv[1:])
     events.init_command_line_parser.add_listener(add_options)
     events.init.add_listener(_on_init)
 
 
+def _one_load_test(arguments: list[str]) -> None:
+    """End Locust where it has been given several load tests and no scenario.
+
+    It would read them all before it fires an event, and end with two users of one name.
+    """
+    parser = get_empty_argument_parser(add_help=False)
+    add_options(parser)
+    for flag in ("--worker", "-h", "--help"):
+        parser.add_argument(flag, action="store_true")
+    said, _others = parser.parse_known_args(arguments)
+    files = [file.strip() for file in said.locustfile.split(",")]
+    if said.scenario or said.worker or (len(files) == 1 and not Path(files[0]).is_dir()):
+        return
+    if len(found := parse_locustfile_paths(files)) > 1:
+        tell(f"keyheat: {several(found)}")
+        sys.exit(WRONG_USE)
+
+
 def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
+    speak_plainly()
     side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
     side(environment, runner)
 
@@ -58,7 +87,7 @@ def _worker_side(environment: Any, runner: Any) -> None:
     worker, main = Worker(environment), getcurrent()
     forked = environment.parsed_options.processes  # Ctrl-C reaches our master too, and it halts us
     # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
-    for number in filter(heard, (SIGINT, SIGHUP)):
+    for number in filter(heard, (SIGINT, HUNG_UP)):
         signal_handler(number, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
     environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
     environment.events.test_stopping.add_listener(_send_no_more)
@@ -83,6 +112,10 @@ def _master_side(environment: Any, runner: Any) -> None:
     session = switch.leaving = Session(environment, plan, switch.arm)
     if environment.web_ui is not None:
         session.page = LivePage(environment)
+        if all(hasattr(user, "needs_sort_key") for user in environment.user_classes):  # all are users of ours
+            session.page.goes_to = environment.host = (
+                plan.target.url if plan.target else "an endpoint of its own"
+            )
         keep_out(callers_of(plan, options, Progress(plan.progress).say), environment.web_ui)
         serve(session.page, environment.web_ui, session.spent)
     if options.headless:  # Locust's own limit would start to count before there is a table
@@ -115,6 +148,7 @@ def _plan_or_exit(environment: Any) -> Plan:
                 *(user.lacks for user in environment.user_classes if hasattr(user, "lacks")),
                 lambda scenario: unsuited(environment.user_classes, scenario.table),
             ],
+            idle=without_tasks(environment.user_classes, environment.parsed_options),
         )
         return with_endpoint(consented(preflight(checked, environment.user_classes)))
     except KeyboardInterrupt:

@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.tables.costs import DAY_H, dollars_per_hour
-from keyheat.load.tables.holds import live_in
+from keyheat.load.tables.lease import live_in
 from keyheat.load.tables.ownership import Standing, protections, recovery_of, why_unread
 from keyheat.load.tables.tags import EXPIRES, OWNER, RUN, expiry_of, tags_of
 from keyheat.load.tables.waiting import Patience, described, until_gone
@@ -118,8 +118,8 @@ class Search:
             return "its time is not over"
         if description["TableStatus"] != "ACTIVE":
             return f"its status is {description['TableStatus']}"
-        if holds := live_in(tags, self.now):
-            return "; ".join(hold.in_words() for hold in holds)
+        if leases := live_in(tags, self.now):
+            return "; ".join(lease.in_words() for lease in leases)
         recovery = recovery_of(self.client, description)
         return "; ".join(protections(Standing(description=description, tags=tags, recovery=recovery))) or None
 

@@ -18,8 +18,8 @@ from keyheat.load.tables import costs
 from keyheat.load.tables.checking import Allowed, check_tables, obstacles
 from keyheat.load.tables.creating import create
 from keyheat.load.tables.errors import TableError
-from keyheat.load.tables.holding import Holding
-from keyheat.load.tables.holds import Hold
+from keyheat.load.tables.held_tables import HeldTables
+from keyheat.load.tables.lease import Lease
 from keyheat.load.tables.ownership import Unread, tags_read
 from keyheat.load.tables.removal import by_hand, identity_of, made_by, remove, replaced
 from keyheat.load.tables.tags import EXPIRES, RUN, as_text, expiry_of, tags_for, user_name
@@ -62,7 +62,7 @@ class Made:
 
     spec: TableSpec
     expires: datetime
-    hold: Hold
+    lease: Lease
     active: bool = False
     identity: str | None = None
 
@@ -71,12 +71,14 @@ class Made:
 class Company:
     """Runs that were on this one's tables while it was, by table, and what is not known of that."""
 
-    others: Mapping[str, list[Hold]]
+    others: Mapping[str, list[Lease]]
     unknown: tuple[str, ...]
 
     def to_json(self) -> list[dict[str, Any]]:
         """As `run.json` keeps it."""
-        return [{"table": name, **hold.to_json()} for name, holds in self.others.items() for hold in holds]
+        return [
+            {"table": name, **lease.to_json()} for name, leases in self.others.items() for lease in leases
+        ]
 
 
 def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any]:
@@ -104,10 +106,10 @@ class RunTables:
     now_s: Callable[[], float] = time
     connect: Connect = control_client
     _made: dict[str, Made] = field(default_factory=dict)
-    _holding: Holding = field(init=False)
+    _held: HeldTables = field(init=False)
 
     def __post_init__(self) -> None:
-        self._holding = Holding(
+        self._held = HeldTables(
             run_id=self.run_id, lasts_s=self.lasts_s, local=self.target.local, share=self._allowed.share,
             sleep=self.sleep, now_s=self.now_s, say=self.say,
         )  # fmt: skip
@@ -136,15 +138,15 @@ class RunTables:
     def keep_up(self) -> None:
         """Say forever, on the tables themselves, that they are loaded. Run it in a greenlet of its own."""
         if not self.alone:
-            self._holding.keep_up(lambda: self.connect(self.target))
+            self._held.keep_up(lambda: self.connect(self.target))
 
     def company(self) -> Company:
         """Who else was on the tables so far."""
-        if not self._holding.names:
-            return Company({}, tuple(self._holding.unknown))
+        if not self._held.names:
+            return Company({}, tuple(self._held.unknown))
         try:
             with _asked(self.target, "the run's tables", self.connect) as client:
-                return Company(self._holding.met(client), tuple(self._holding.unknown))
+                return Company(self._held.met(client), tuple(self._held.unknown))
         except TableError as error:
             return Company({}, (f"whether other runs loaded the tables, too, is not known: {error}",))
 
@@ -158,11 +160,11 @@ class RunTables:
             except TableError as error:
                 self.say(f"{error}. It may be there, and cost. {self._by_hand(one)}")
             del self._made[one.spec.name]
-        if not self._holding.names:
+        if not self._held.names:
             return
         try:
             with _asked(self.target, "the run's tables", self.connect) as client:
-                self._holding.release(client)
+                self._held.release(client)
         except TableError as error:
             self.say(str(error))
 
@@ -174,7 +176,7 @@ class RunTables:
                 f"table {one.spec.name}, which this run made, is there, and costs. {self._by_hand(one)}"
                 for one in made.values()
             ),
-            *self._holding.left_behind(but=made),
+            *self._held.left_behind(but=made),
         ]
 
     @property
@@ -205,10 +207,10 @@ class RunTables:
 
         It is this run's as well where the answer was lost, and the request sent again by the SDK was refused.
         """
-        expires, hold = self._expires(spec), self._holding.hold()
-        self._made[spec.name] = Made(spec, expires, hold)
+        expires, lease = self._expires(spec), self._held.lease()
+        self._made[spec.name] = Made(spec, expires, lease)
         tags = tags_for(self.run_id, owner=user_name(), expires=expires)
-        made = create(client, spec, tags if self.alone else [*tags, hold.tag()])
+        made = create(client, spec, tags if self.alone else [*tags, lease.tag()])
         made = made or made_by(client, spec.name, self.run_id, self._patience)
         if not made:
             del self._made[spec.name]
@@ -218,17 +220,17 @@ class RunTables:
         """A table that the run asked for can be loaded from now on."""
         made.active, made.identity = True, identity_of(description)
         if not self.alone:
-            self._holding.made(made.spec.name, description.get("TableArn"), made.hold)
+            self._held.made(made.spec.name, description.get("TableArn"), made.lease)
 
     def _come_to(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
         """Say on a table that was there that this run loads it; one that is not ours stays untouched."""
         tags = tags_read(client, description)
         if isinstance(tags, Unread):
-            self._holding.cannot_know(spec.name, tags.why)
+            self._held.cannot_know(spec.name, tags.why)
         elif RUN not in tags and not self.target.local:
-            self._holding.cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
+            self._held.cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
         else:
-            self._holding.claim(client, spec.name, description["TableArn"])
+            self._held.claim(client, spec.name, description["TableArn"])
             if not self.target.local:
                 self._live_long_enough(client, spec, description["TableArn"], tags)
 
@@ -266,7 +268,7 @@ class RunTables:
         self.phase("deleting", f"keyheat: deleting table {name}, which this run made")
         why = remove(client, name, self.run_id, self._patience, now=self._now(), new=not made.active)
         if why is None:
-            self._holding.forget(name)
+            self._held.forget(name)
             self.say(f"table {name}, which this run made, is deleted")
         else:
             self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(made)}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.holds import live_in
+from keyheat.load.tables.lease import live_in
 from keyheat.load.tables.ownership import Unread, protections, standing
 from keyheat.load.tables.tags import RUN, tags_of
 from keyheat.load.tables.waiting import Patience, described, until_active, until_gone

@@ -1,1 +1,5 @@
 """The users that load tests are made of: what they write, read, and check."""
+
+from keyheat.extras import require
+
+require("load")

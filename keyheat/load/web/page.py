@@ -33,6 +33,8 @@ LINK = (
     "border-radius:99px;background:#1d5fb8;color:#fff;font:600 14px system-ui,sans-serif;"
     'text-decoration:none">Live throttles</a>'
 )
+NO_HOST = '<style>.MuiFormControl-root:has(input[name="host"]){display:none}</style>'
+"""Where the load goes is said on the command line: the page shows it, and does not ask for it."""
 TAB = {"key": "throttles", "title": "Throttles"}
 COLUMNS = [
     {"key": "limit", "title": "Limit"},
@@ -48,6 +50,7 @@ class LivePage:
 
     def __init__(self, environment: Any) -> None:
         self._environment = environment
+        self.goes_to: str | None = None  # where the load is sent; None: Locust's page has to ask
         self._run: Run | None = None
         self._view: View | None = None
         self._stopped_s: float | None = None
@@ -236,7 +239,8 @@ def _added(page: LivePage, response: Response, base: str) -> Response:
         stats = [{"key": TAB["key"], "data": _rows(page.content())}]
         response.set_data(orjson.dumps({**response.get_json(), "extended_stats": stats}))
     elif request.path == f"{base}/" and response.mimetype == "text/html":
-        response.set_data(response.get_data(as_text=True).replace("</body>", f"{LINK}</body>"))
+        ours = f"{NO_HOST if page.goes_to else ''}{LINK}"
+        response.set_data(response.get_data(as_text=True).replace("</body>", f"{ours}</body>"))
     return response
 
 

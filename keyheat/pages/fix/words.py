@@ -8,10 +8,10 @@ from typing import Final
 from keyheat.analysis.advising.proof import Limit, Proof, Tried, middle
 from keyheat.analysis.advising.remedies import Remedy
 from keyheat.analysis.measures.measured import Traffic
-from keyheat.numbers import NOTHING, UNITS, measured, milliseconds, percent, rate, some, whole
+from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, some, whole
 from keyheat.pages.constraints import limit_of
 from keyheat.pages.run.latency import TABLE_PERCENTILES
-from keyheat.pages.series.columns import SERVICE, Column, dollars
+from keyheat.pages.series.columns import SERVICE, Column
 from keyheat.scenario.differences import Change
 from keyheat.scenario.scenario import Scenario
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keyheat.analysis.measures.measured import Measured, Traffic, measure
-from keyheat.numbers import NOTHING, UNITS, measured, milliseconds, percent, rate, span, whole
-from keyheat.pages.charts.figures import shortened
+from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, span, whole
 from keyheat.pages.run import counted
 from keyheat.pages.run.latency import TABLE_PERCENTILES, Latency
 from keyheat.pages.run.load import Run
@@ -35,6 +34,8 @@ class Column:
     @classmethod
     def of_run(cls, run_dir: Path, prices: Prices, label: str | None = None) -> "Column":
         """A run directory as a column; one that cannot be read says so on its card."""
+        from keyheat.pages.charts.figures import shortened
+
         run, entry = Entry.read(run_dir)
         numbers = None
         if run is not None and run.manifest is not None and run.seconds is not None:
@@ -174,11 +175,6 @@ def _costs(columns: Sequence[Column]) -> tuple[Row, ...]:
             ("Shards per key, in the scenario", lambda one: whole(one.shards) if sharded else NOTHING),
         ],
     )
-
-
-def dollars(amount: float | None) -> str:
-    """Dollars in three digits: $0.625, $12.3."""
-    return NOTHING if amount is None else f"${measured(amount)}"
 
 
 def _counted(columns: Sequence[Column]) -> tuple[Row, ...]:

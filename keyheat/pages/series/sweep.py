@@ -6,10 +6,10 @@ from datetime import datetime
 from pathlib import Path
 
 from keyheat.analysis.knees.sweep import RISE_MOST, THROTTLED_MOST, Knee, Point, knee_of
-from keyheat.numbers import UNITS, exact_percent, measured, milliseconds, percent, rate, some, whole
+from keyheat.numbers import UNITS, dollars, exact_percent, measured, milliseconds, percent, rate, some, whole
 from keyheat.pages.run.hero import Stat
 from keyheat.pages.run.sections import Section
-from keyheat.pages.series.columns import Column, dollars
+from keyheat.pages.series.columns import Column
 from keyheat.pages.series.side_by_side import Answer, warnings_of, write_page
 from keyheat.pages.series.sweep_charts import P99, charts_of, whole_read
 from keyheat.plan.forecast import Forecast, HotKeyForecast, forecast

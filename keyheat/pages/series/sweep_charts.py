@@ -6,10 +6,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from keyheat.analysis.knees.sweep import Knee
-from keyheat.numbers import NOTHING, measured, milliseconds, percent, rate
+from keyheat.numbers import NOTHING, dollars, measured, milliseconds, percent, rate
 from keyheat.pages.charts.figures import Chart, Swatch, amounts, compact, figure, heading, joined, level
 from keyheat.pages.run.latency import TABLE_PERCENTILES, Latency
-from keyheat.pages.series.columns import Column, dollars
+from keyheat.pages.series.columns import Column
 from keyheat.pages.style import LIGHT
 from keyheat.plan.forecast import Forecast
 

@@ -29,7 +29,8 @@ def annotations(outcome: Outcome) -> tuple[str, ...]:
     if outcome.forced:
         warnings.insert(0, ("compared by force", "the setups of the two sessions differ"))
     if outcome.exit_code and not errors:
-        errors = [(f"keyheat regress {outcome.suite}", " ".join((headline(outcome), *outcome.because)))]
+        said = (headline(outcome), *outcome.because, *outcome.problems)
+        errors = [(f"keyheat regress {outcome.suite}", " ".join(said))]
     lines = [*_lines("error", errors, outcome.suite_path), *_lines("warning", warnings, outcome.suite_path)]
     if not outcome.exit_code:
         lines.append(command("notice", f"keyheat regress {outcome.suite}", headline(outcome)))

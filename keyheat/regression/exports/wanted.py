@@ -41,30 +41,30 @@ class Wanted:
         if folders:
             raise ValueError("\n".join(f"{path} is a folder; an export is a file" for path in folders))
 
-    def write(self, outcome: Outcome) -> list[str]:
-        """Make every export; gives what went wrong, in words."""
-        problems: list[str] = []
+    def write(self, outcome: Outcome) -> Outcome:
+        """Make every export; gives the outcome with what went wrong, which the exports after it tell, too."""
         for export in self._exports():
             try:
                 export(outcome)
             except (FileProblem, OSError, ValueError) as problem:
-                problems.append(str(problem))
-        return problems
+                problems = (*outcome.problems, str(problem))
+                outcome = outcome.model_copy(update={"problems": problems})
+        return outcome
 
     def _files(self) -> list[Path]:
         files = (self.summary, self.junit, self.markdown, self.prometheus, self.step_summary)
         return [path for path in files if path is not None]
 
     def _exports(self) -> Iterator[Export]:
+        if (url := self.otlp) is not None:
+            yield partial(send_otlp, url)
         writers = (
-            (self.summary, write_summary),
             (self.junit, write_junit),
             (self.markdown, write_markdown),
             (self.prometheus, write_prometheus),
             (self.step_summary, append_step_summary),
+            (self.summary, write_summary),  # last: it has the exit code, which all of the others decide
         )
         for path, write in writers:
             if path is not None:
                 yield partial(write, path)
-        if (url := self.otlp) is not None:
-            yield partial(send_otlp, url)

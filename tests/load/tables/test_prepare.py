@@ -13,7 +13,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.checking import Allowed
 from keyheat.load.tables.creating import create
 from keyheat.load.tables.errors import Refused, TableError
-from keyheat.load.tables.holding import LEASE_S
+from keyheat.load.tables.held_tables import LEASE_S
 from keyheat.load.tables.prepare import RunTables, look_at_tables, prepare_table
 from keyheat.load.tables.removal import identity_of
 from keyheat.load.tables.tags import as_text

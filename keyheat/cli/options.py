@@ -1,23 +1,21 @@
-"""What verbs share: exit codes, the options that several of them have, and how a run is judged."""
+"""What verbs share: options that several of them have, how they are read, and where runs go."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from keyheat.claims import Claim, claim, hold
+from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import new_folder
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
-from keyheat.runfiles import DIAGNOSIS, FILES, FileProblem
+from keyheat.runfiles import FileProblem
 from keyheat.scenario.scenario import SCENARIOS
-from keyheat.words import BROKEN, DONE, INVALID
-
-if TYPE_CHECKING:
-    from keyheat.runs.formats import Diagnosis
+from keyheat.terminal.console import speak_json
 
 OUT = Path("reports") / "out"
 
@@ -25,6 +23,7 @@ a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
 a_time = click.DateTime(["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ"])
+Verb = Callable[..., Any]
 
 
 class ScenarioName(click.ParamType[str]):
@@ -44,20 +43,45 @@ class ScenarioName(click.ParamType[str]):
 a_scenario = ScenarioName()
 
 
-class Within(click.FloatRange):
-    """A number in a range. `nan` is in none, though no comparison finds it outside."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number. Ends the command where it is none, or outside."""
-        number = float(super().convert(value, param, ctx))
-        if isnan(number):
-            self.fail(f"{value} is no number.", param, ctx)
-        return number
+def in_json(what: str) -> Callable[[Verb], Verb]:
+    """The option --json of a verb, which prints `what` on stdout, and nothing else there (`answer`)."""
+    return click.option(
+        "--json", is_flag=True, expose_value=False, help=f"{what} as JSON on stdout",
+        callback=lambda _context, _option, as_json: speak_json(as_json),
+    )  # fmt: skip
 
 
 some_prices = click.option(
     "--prices", type=a_file, default=PRICES, help="a price list  [default: configs/prices.toml]"
 )
+
+
+SETTINGS = "settings"
+
+
+some_settings = click.option(
+    "--set",
+    SETTINGS,
+    metavar="PATH=VALUE",
+    multiple=True,
+    is_eager=True,  # so that --duration is one more of them
+    help="another value for a field of the scenario, such as keys.shards=20; may be repeated",
+)
+
+
+def _as_settings(context: click.Context, _option: click.Parameter, duration_s: float | None) -> None:
+    """A duration is one more setting, of a field that everybody sets."""
+    if duration_s is not None:
+        context.params[SETTINGS] = (*context.params.get(SETTINGS, ()), f"load.duration_s={duration_s!r}")
+
+
+def changed(verb: Callable[..., int]) -> Callable[..., int]:
+    """Give a verb that takes a scenario the options that change it, as one argument `settings`."""
+    duration_s = click.option(
+        "--duration", type=Within(0, min_open=True), metavar="S", expose_value=False, callback=_as_settings,
+        help="seconds of load: the same as --set load.duration_s=S",
+    )  # fmt: skip
+    return some_settings(duration_s(verb))
 
 
 def run_place(asked: Path | None, name: str) -> Path:
@@ -83,24 +107,6 @@ def _until_the_end(claimed: Claim) -> Path:
     """Keep a claim for as long as the verb goes on."""
     click.get_current_context().call_on_close(claimed.release)
     return claimed.folder
-
-
-def diagnosed(folder: Path) -> "Diagnosis":
-    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
-    from keyheat.analysis.diagnosis import analyze_run
-    from keyheat.analysis.summary import keep_summary
-    from keyheat.runs.formats import write_diagnosis
-
-    diagnosis = analyze_run(folder)
-    write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
-    keep_summary(folder)
-    return diagnosis
-
-
-def exit_code_of(diagnosis: "Diagnosis") -> int:
-    if not diagnosis.verdict.valid:
-        return INVALID
-    return BROKEN if any(threshold.broken for threshold in diagnosis.thresholds) else DONE
 
 
 def price_list(path: Path) -> Prices:

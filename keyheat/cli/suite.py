@@ -1,31 +1,41 @@
-"""One session of a suite: agreed to, begun, its runs made and kept, and ended whatever happens in it."""
+"""One session of a suite: agreed to, begun, its runs made and kept one by one, and ended whatever happens."""
 
-from collections.abc import Iterator, Mapping
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
-from keyheat.analysis.summary import RunSummary
-from keyheat.cli.common import series_place
+from keyheat.analysis.summary import RunSummary, read_summary
+from keyheat.analysis.words import sentence
 from keyheat.cli.guards import Guards, agreed, on_existing, target_of
-from keyheat.cli.making import How
-from keyheat.cli.suite_runs import Keep, make_runs
+from keyheat.cli.options import series_place
+from keyheat.cli.run import NOT_STARTED, How, make_run
+from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.machine import machine
-from keyheat.load.run.jobs import Job
+from keyheat.load.run.jobs import REPORT, Job, made
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, refusal, scenarios_of
 from keyheat.regression.history import History, HistoryProblem, Session
 from keyheat.regression.history.places import place_of
 from keyheat.regression.judged import Held, outcome_of, verdict_of_code
-from keyheat.regression.made import Made
-from keyheat.regression.outcome import Outcome
+from keyheat.regression.made import Made, run_made
+from keyheat.regression.outcome import EXIT_CODES, Outcome, RunMade
 from keyheat.regression.suites.planned import Planned, planned
 from keyheat.regression.suites.suite import Case, Suite
-from keyheat.runfiles import SIMULATED
+from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED
+from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario
+from keyheat.terminal.console import bars
+from keyheat.words import INTERRUPTED
 
 LEAST_ALIKE: Final = 4  # runs of a case that say how much it differs by itself
+BOUND: Final = "The load generator was the limit"
+Keep = Callable[[Planned, RunSummary], tuple[str, str | None]]
+"""Keeps a run that was made; gives the address of its directory, and why it is not where it was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +184,95 @@ class Work:
         """Give a good session the name that was asked for; of another, say that it has not got it."""
         if self.asked.pin is None:
             return outcome
-        if outcome.exit_code:
+        if EXIT_CODES[outcome.verdict]:
             why = f"not pinned as {self.asked.pin!r}: session {outcome.session} is {outcome.verdict}"
             return outcome.model_copy(update={"problems": (*outcome.problems, why)})
         self.history.pin(self.asked.pin, session)
         return outcome.model_copy(update={"pinned": self.asked.pin})
+
+
+def make_runs(plan: Sequence[Planned], hows: Mapping[str, How], keep: Keep) -> Made:
+    """Make the runs in their order, until all are made, one cannot start, or somebody stops it.
+
+    `hows` says how, by target. After an interrupt, what was made is there.
+    """
+    all_made = Made()
+    with terminated_as_interrupted():
+        try:
+            for number, planned in enumerate(plan, start=1):
+                code = _make(planned, hows[planned.case.target], keep, (number, len(plan)), all_made)
+                if code in NOT_STARTED:
+                    all_made.code = code
+                    break
+        except KeyboardInterrupt:
+            all_made.code = INTERRUPTED
+    return all_made
+
+
+def _make(planned: Planned, how: How, keep: Keep, place: tuple[int, int], all_made: Made) -> int:
+    """Make one run, keep it, and note what came of it; gives its exit code."""
+    began_s = time.monotonic()
+    job = Job(planned.scenario, planned.write(), planned.folder)
+    code = make_run(job, how, place=place)
+    if code in NOT_STARTED:
+        return code
+    summary = read_summary(job.folder) if made(job) else None
+    took_s = time.monotonic() - began_s
+    url = job.folder.absolute().as_uri()
+    if summary is not None:
+        url, problem = keep(planned, summary)
+        all_made.summaries.append((planned, summary))
+        all_made.problems += [problem] if problem else []
+    report = job.folder / REPORT
+    all_made.runs.append(
+        run_made(
+            planned,
+            summary,
+            url=url,
+            took_s=took_s,
+            problem=_problem(planned, summary),
+            report=report.absolute().as_uri() if report.exists() else None,
+        )
+    )
+    bars.print(_line(place, all_made.runs[-1]))
+    return code
+
+
+def _line(place: tuple[int, int], run: RunMade) -> str:
+    """`2 of 15  hotkey, repetition 1: partition`"""
+    side = " (baseline)" if run.side == "before" else ""
+    came = f"{run.constraint}" if run.valid else f"NOT VALID: {run.problem}"
+    return f"{place[0]:>{len(str(place[1]))}} of {place[1]}  {run.name}{side}: {came}"
+
+
+def _problem(planned: Planned, summary: RunSummary | None) -> str | None:
+    """Why a run says nothing about its table; None where it does."""
+    if summary is None:
+        return f"It came to no diagnosis; {planned.folder} has what there is."
+    return None if summary.valid else _why(read_diagnosis(planned.folder / FILES[DIAGNOSIS]))
+
+
+def _why(diagnosis: Diagnosis) -> str:
+    """In two sentences at most. That the generator was the limit is said first, and what shows it next."""
+    because = diagnosis.verdict.because
+    if diagnosis.generator.bound:
+        because = (BOUND, *(line for line in because if not line.startswith(BOUND)))[:2]
+    return " ".join(map(sentence, because[:2])) or "Its evidence is missing."
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM, which schedulers send when time is over, and a closed terminal end it as Ctrl-C does."""
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if number == HUNG_UP:
+            let_go()
+        raise KeyboardInterrupt
+
+    ends = filter(heard, (signal.SIGTERM, HUNG_UP))
+    before = {number: signal.signal(number, interrupt) for number in ends}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

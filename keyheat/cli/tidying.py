@@ -1,22 +1,162 @@
-"""The verb sweep-orphans: tables that runs left behind are found by their tags, shown, and deleted."""
+"""Verbs that tidy up: clean, what a run wrote to somebody else's table; sweep-orphans, tables left behind."""
 
 import os
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from keyheat.cli.common import price_list, some_prices
-from keyheat.cli.telling import in_json
+from keyheat.cli.options import a_folder, in_json, price_list, some_prices
+from keyheat.endpoint.options import Within
+from keyheat.plan.prices import Prices
 from keyheat.runfiles import FileProblem
-from keyheat.terminal.console import bars, confirmed, err, out, print_json
-from keyheat.words import DONE, INVALID, REFUSED
+from keyheat.terminal.console import answer, bars, confirmed, err, in_words, out, print_json, shown
+from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
+    from keyheat.load.existing.cleaning import Cleaned
+    from keyheat.load.existing.leftovers import Leftovers
     from keyheat.load.tables.orphans import Found, Orphan, Search
+
+ATTEMPTS = 10
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=a_folder)
+@click.option("--yes", is_flag=True, help="do not ask; needed where nobody can be asked")
+@click.option(
+    "--max-units-per-s",
+    "most_per_s",
+    type=Within(min=0, min_open=True),
+    help="reads and writes together  [default: a quarter of what the table has provisioned, or 500]",
+)
+@click.option("--endpoint-url", help="where the table is, if neither on this machine nor in AWS")
+@in_json("what was deleted, and what it consumed,")
+@some_prices
+def clean(
+    folder: Path,
+    yes: bool,
+    most_per_s: float | None,
+    endpoint_url: str | None,
+    prices: Path,
+) -> int:
+    """Delete the items of the run in DIR from a table that no run of ours created, and no other item.
+
+    The whole table is read to find them. Interrupted, the same command goes on where it was.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from keyheat.cli.guards import at_known_endpoint
+    from keyheat.load.existing.leftovers import leftovers_of
+    from keyheat.load.transport.boto import make_client
+
+    left = at_known_endpoint(lambda url: leftovers_of(folder, url), endpoint_url)
+    listed = price_list(prices)
+    if not left.marked:
+        return _nothing(left.without_marks)
+    try:
+        with closing(make_client(left.target, attempts=ATTEMPTS)) as client:
+            return _clean(client, folder, left, listed, yes=yes, most_per_s=most_per_s)
+    except (ClientError, BotoCoreError) as error:
+        err.print(f"table {left.table} at {left.target.url}: {error}. {_how_to_go_on(folder)}")
+        return INVALID
+
+
+def _nothing(why: str) -> int:
+    """Say why there is nothing to clean."""
+    answer(lambda: {"deleted": 0, "finished": True, "because": why}, lambda: why)
+    return DONE
+
+
+def _clean(
+    client: Any,
+    folder: Path,
+    left: "Leftovers",
+    prices: Prices,
+    *,
+    yes: bool,
+    most_per_s: float | None,
+) -> int:
+    from keyheat.load.existing.cleaning import Cleaner, begun
+    from keyheat.load.existing.leftovers import cost_in_words, usual_pace
+    from keyheat.load.existing.pacing import UnitPace
+    from keyheat.load.tables.waiting import described
+    from keyheat.terminal.progress import CleaningBar
+
+    description = described(client, left.table)
+    if description is None:
+        return _nothing(f"nothing to clean: table {left.table} is not there any more")
+    pace = most_per_s or usual_pace(description, local=left.target.local)
+    err.print(cost_in_words(left, description, prices, pace))
+    if left.running:
+        err.print("Its run says that it is still going on: if it is, wait for its end.")
+    if not (left.target.local or yes or _agreed()):
+        err.print("keyheat: refused: say --yes to have them deleted")
+        return REFUSED
+    size_bytes = description.get("TableSizeBytes", 0)
+    cleaned = begun(folder, run_id=left.run_id, table=left.table, size_bytes=size_bytes)
+    with CleaningBar(cleaned.table, cleaned.segments, bars) as bar:
+        cleaner = Cleaner(
+            client=client,
+            description=description,
+            cleaned=cleaned,
+            pace=UnitPace(units_per_s=pace),
+            note=lambda now: bar.show(len(now.done), now.deleted),
+        )
+        try:
+            cleaner.clean(lambda now: now.save(folder))
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        else:
+            code = DONE
+    answer(lambda: _cleaned_json(cleaned), lambda: _cleaned_text(cleaned))
+    _say_rest(cleaned, folder)
+    return code
+
+
+def _agreed() -> bool:
+    """Whether somebody who can be asked says yes."""
+    from keyheat.load.guard.consent import somebody_there
+
+    return somebody_there() and confirmed("Delete them?")
+
+
+def _cleaned_json(cleaned: "Cleaned") -> dict[str, object]:
+    return {
+        "run_id": cleaned.run_id,
+        "table": cleaned.table,
+        "deleted": cleaned.deleted,
+        "left": cleaned.left,
+        "read_units": cleaned.read_units,
+        "write_units": cleaned.write_units,
+        "segments": cleaned.segments,
+        "segments_done": len(cleaned.done),
+        "finished": cleaned.finished,
+    }
+
+
+def _cleaned_text(cleaned: "Cleaned") -> str:
+    return (
+        f"{cleaned.deleted:,} items of run {cleaned.run_id} deleted from table {cleaned.table}, "
+        f"for {cleaned.read_units:,.0f} read and {cleaned.write_units:,.0f} write units"
+    )
+
+
+def _say_rest(cleaned: "Cleaned", folder: Path) -> None:
+    if cleaned.left and in_words():
+        err.print(f"{cleaned.left:,} were somebody else's by then, and are left as they are")
+    if not cleaned.finished and in_words():
+        done, of = len(cleaned.done), cleaned.segments
+        err.print(f"{done:,} of {of:,} parts of the table are done. {_how_to_go_on(folder)}")
+
+
+def _how_to_go_on(folder: Path) -> str:
+    return f"To go on: keyheat clean {shown(folder)}"
+
 
 FORMAT = "keyheat.orphans/1"
 MANY = 20  # tables from which on a bar is shown
@@ -38,7 +178,6 @@ def sweep_orphans(
     profile: str | None,
     yes: bool,
     dry_run: bool,
-    as_json: bool,
     prices: Path,
 ) -> int:
     """Find tables that runs left behind, by their tags, and delete those whose time is over.
@@ -47,12 +186,12 @@ def sweep_orphans(
     """
     search = _search(target, region, profile, prices)
     found = _found(search)
-    if not as_json:
+    if in_words():
         _show(found)
     wanted, code = _consent(found.removable, yes=yes, dry_run=dry_run)
-    failed = _delete(search, wanted, said=not as_json)
-    if as_json:
-        print_json(_json(found, wanted, failed))
+    failed = _delete(search, wanted)
+    if not in_words():
+        print_json(_orphans_json(found, wanted, failed))
     return code or (INVALID if failed or found.problems else DONE)
 
 
@@ -111,17 +250,17 @@ def _found(search: "Search") -> "Found":
 def _show(found: "Found") -> None:
     """What there is, in words: what is deleted first, then what is not and why."""
     for orphan in found.removable:
-        out.print(f"{orphan.name}: left behind, and its time is over ({_facts(orphan)})", markup=False)
+        out.print(f"{orphan.name}: left behind, and its time is over ({_facts(orphan)})")
     for orphan in found.orphans:
         if orphan.kept is not None:
-            out.print(f"{orphan.name}: not deleted, {orphan.kept} ({_facts(orphan)})", markup=False)
+            out.print(f"{orphan.name}: not deleted, {orphan.kept} ({_facts(orphan)})")
     if not found.orphans:
         out.print("No table is left behind.")
     for orphan in found.not_over:
-        out.print(f"{orphan.name}: its time is not over ({_facts(orphan)})", markup=False)
+        out.print(f"{orphan.name}: its time is not over ({_facts(orphan)})")
     for why, names in found.problems.items():
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        err.print(f"keyheat: not looked at: {', '.join(names[:NAMED])}{more}: {why}", markup=False)
+        err.print(f"keyheat: not looked at: {', '.join(names[:NAMED])}{more}: {why}")
 
 
 def _facts(orphan: "Orphan") -> str:
@@ -148,7 +287,7 @@ def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[l
     return [], REFUSED
 
 
-def _delete(search: "Search", wanted: "list[Orphan]", *, said: bool) -> dict[str, str]:
+def _delete(search: "Search", wanted: "list[Orphan]") -> dict[str, str]:
     """Delete them all, then wait until they are gone; gives what was not done, by name of the table."""
     from keyheat.load.tables.waiting import Patience
     from keyheat.terminal.progress import Countdown
@@ -161,14 +300,14 @@ def _delete(search: "Search", wanted: "list[Orphan]", *, said: bool) -> dict[str
                 continue
             if (why := search.see_gone(orphan, patience)) is not None:
                 failed[orphan.name] = why
-            elif said:
-                out.print(f"{orphan.name}: deleted", markup=False)
+            else:
+                out.print(f"{orphan.name}: deleted")
     for name, why in failed.items():
-        err.print(f"keyheat: table {name} is not deleted: {why}", markup=False)
+        err.print(f"keyheat: table {name} is not deleted: {why}")
     return failed
 
 
-def _json(found: "Found", wanted: "list[Orphan]", failed: dict[str, str]) -> dict[str, Any]:
+def _orphans_json(found: "Found", wanted: "list[Orphan]", failed: dict[str, str]) -> dict[str, Any]:
     from dataclasses import asdict
 
     from keyheat.load.tables.tags import as_text

@@ -1,19 +1,20 @@
-"""Making one run, whatever its target: the load or the simulation, then analysis, summary and report.
+"""One run made, whatever its target: the load or the simulation, then analysis, summary and report; and told.
 
 Every verb that needs a run makes it here: demo, run, sweep and simulate, and those that compare runs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keyheat.claims import hold
-from keyheat.cli.common import diagnosed, exit_code_of
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import REPORT, Job, clear, made
+from keyheat.masking import masked
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED, FileProblem
-from keyheat.terminal.console import bars, err, out, shown
+from keyheat.terminal.console import bars, err, in_words, out, print_json, shown
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from keyheat.simulator.flow import Traffic
 
 SAID = "keyheat: "  # begins what a run says to a person
+LAST_WORDS = 40  # lines of what a child said: more than a traceback has
 NOT_STARTED = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
 
 
@@ -64,6 +66,7 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     from keyheat.terminal.progress import LoadBar
 
     options = [
+        *(f"--set={setting}" for setting in job.settings),
         *(["--show-keys"] if how.show_keys else []),
         *how.options,
         *(["--no-report"] if how.quick else []),
@@ -72,6 +75,8 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=place) as bar:
         ended = launch.launch(command, bar.show)
     code, said = ended.code, ended.said
+    if ended.run_id is None:
+        return _not_begun(job, code, said)
     if code in (DONE, BROKEN) or (code == INVALID and made(job)):
         _check_is_of(ended.run_id, job.folder, said)
     if how.quick and code in (DONE, BROKEN):
@@ -79,28 +84,68 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
         if how.report:
             write_report(job.folder, datetime.now(UTC))
     if code not in (DONE, BROKEN, INVALID) or not made(job):
-        err.print(said.rstrip(), markup=False)
+        err.print(_last_words(said))
         return INVALID if code == BROKEN else code  # it broke, not a threshold
     for line in said.splitlines():
         if line.startswith(SAID):  # such as what became of its tables; the rest are the stages' own words
-            err.print(line, markup=False)
+            err.print(line)
     diagnosis, stopped = read_diagnosis(job.folder / FILES[DIAGNOSIS]), read_manifest(job.folder).stopped_by
     if not how.quiet:
         out.print(outcome(job.scenario, diagnosis, _shown(job.folder), stopped))
     return code
 
 
-def _check_is_of(run_id: str | None, folder: Path, said: str) -> None:
+def diagnosed(folder: Path) -> "Diagnosis":
+    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
+    from keyheat.analysis.diagnosis import analyze_run
+    from keyheat.analysis.summary import keep_summary
+    from keyheat.runs.formats import write_diagnosis
+
+    diagnosis = analyze_run(folder)
+    write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
+    keep_summary(folder)
+    return diagnosis
+
+
+def exit_code_of(diagnosis: "Diagnosis") -> int:
+    if not diagnosis.verdict.valid:
+        return INVALID
+    return BROKEN if any(threshold.broken for threshold in diagnosis.thresholds) else DONE
+
+
+def _not_begun(job: Job, code: int, said: str) -> int:
+    """Say why a load ended before there was a run; gives the exit code.
+
+    One that Python or Locust ends does so with 1: the load test cannot be read, or broke. No threshold did.
+    """
+    err.print(_last_words(said))
+    if code in NOT_STARTED:
+        return code
+    err.print(f"keyheat: the load test {job.scenario.loadtest} ended before it began, with exit code {code}")
+    return WRONG_USE if code == BROKEN else INVALID
+
+
+def _last_words(said: str) -> str:
+    """The end of what a child said, which may be a traceback with names and errors that others wrote."""
+    return masked("\n".join(said.rstrip().splitlines()[-LAST_WORDS:]))
+
+
+def _check_is_of(run_id: str, folder: Path, said: str) -> None:
     """Nobody is told of a run what another one came to. Raises `FileProblem` after what was `said`."""
     from keyheat.runs.manifest import read_manifest
 
-    found = read_manifest(folder).run_id
-    if found != run_id:
-        err.print(said.rstrip(), markup=False)
-        raise FileProblem(
-            f"{folder} holds the files of another run ({found}), and none of this one ({run_id}): nothing is "
-            "said of it; run it again, with another folder (--out)"
-        )
+    try:
+        found = read_manifest(folder)
+        if found.run_id != run_id:
+            raise FileProblem(
+                f"{folder} holds the files of another run ({found.run_id}), and none of this one ({run_id}): "
+                "nothing is said of it; run it again, with another folder (--out)"
+            )
+        if found.status == "running":
+            raise FileProblem(f"{folder}: the load broke in the middle of the run, which says nothing")
+    except FileProblem:
+        err.print(_last_words(said))
+        raise
 
 
 def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | None" = None) -> "Diagnosis":
@@ -132,10 +177,44 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     if not how.quiet:
         out.print(outcome(scenario, diagnosis, _shown(job.folder)))
         for line in (*notes, *undecided(diagnosis)):
-            out.print(f"{'':<13}{line}", markup=False)
+            out.print(f"{'':<13}{line}")
     return diagnosis
 
 
 def _shown(folder: Path) -> str:
     report = folder / REPORT
     return shown(report if report.exists() else folder)
+
+
+FORMAT = "keyheat.runs/2"
+
+
+def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: object) -> None:
+    """Tell a program, if one asked, of the runs that were made, in order, as one JSON value.
+
+    `codes` are their exit codes; a run that was not begun has none. `more` is added as it is.
+    """
+    if in_words():
+        return
+    runs = [_told(job, codes[place] if place < len(codes) else None) for place, job in enumerate(jobs)]
+    print_json({"format": FORMAT, "exit_code": code, "runs": runs, **more})
+
+
+def _told(job: Job, code: int | None) -> dict[str, object]:
+    from keyheat.analysis.summary import read_summary
+    from keyheat.runs.formats import read_diagnosis
+
+    there = made(job)
+    return {
+        "scenario": job.scenario.name,
+        "exit_code": code,
+        "folder": str(job.folder),
+        "report": _if_there(job.folder / REPORT),
+        "evidence": _if_there(job.folder / FILES[EVIDENCE]),
+        "summary": read_summary(job.folder).model_dump(mode="json") if there else None,
+        "diagnosis": read_diagnosis(job.folder / FILES[DIAGNOSIS]).model_dump(mode="json") if there else None,
+    }
+
+
+def _if_there(path: Path) -> str | None:
+    return str(path) if path.exists() else None

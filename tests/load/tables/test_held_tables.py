@@ -11,8 +11,8 @@ from botocore.exceptions import ClientError
 
 from keyheat.load.tables.checking import Allowed
 from keyheat.load.tables.errors import Refused
-from keyheat.load.tables.holding import LEASE_S, LOCAL_LEASE_S
-from keyheat.load.tables.holds import Hold, holds_in
+from keyheat.load.tables.held_tables import LEASE_S, LOCAL_LEASE_S
+from keyheat.load.tables.lease import Lease, leases_in
 from keyheat.load.tables.prepare import RunTables, look_at_tables
 from keyheat.load.transport.target import Target, target_at
 from tests.load.tables.conftest import ELSEWHERE, Account, ours, spec_of
@@ -53,11 +53,11 @@ class Somebody:
         self.tables.leave()
 
     def met(self) -> list[str]:
-        return [hold.run for hold in self.tables.company().others.get("made", [])]
+        return [lease.run for lease in self.tables.company().others.get("made", [])]
 
 
 def live(account: Account) -> list[str]:
-    return sorted(hold.run for hold in holds_in(account.tags("made")))
+    return sorted(lease.run for lease in leases_in(account.tags("made")))
 
 
 def at(moment_s: float) -> datetime:
@@ -160,7 +160,7 @@ def test_a_run_without_an_end_says_that_it_is_still_there() -> None:
         if sum(slept) > 3 * LEASE_S:
             raise KeyboardInterrupt
 
-    first.tables._holding.sleep = sleep
+    first.tables._held.sleep = sleep
     with pytest.raises(KeyboardInterrupt):
         first.tables.keep_up()
     with pytest.raises(Refused):
@@ -173,7 +173,7 @@ def test_a_run_whose_end_is_known_asks_for_nothing_while_it_loads() -> None:
     client = but_for(account.ddb, tag_resource=lambda **request: asked.append(request))
     first = Somebody(account, "run-1", client=client).begins()
     account.sleep(HOUR_S)
-    first.tables._holding.renew(client)
+    first.tables._held.renew(client)
     assert asked == []
 
 
@@ -207,7 +207,7 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
         return lambda _name: Empty()
 
     first = Somebody(account, "run-2", client=but_for(account.ddb, tag_resource=tag_resource))
-    first.tables._holding.now_s = lambda: account.now_s() - 5  # it came first
+    first.tables._held.now_s = lambda: account.now_s() - 5  # it came first
     first.begins()
     assert len(later) == 1
     assert "run run-2 of " in str(later[0])
@@ -215,21 +215,21 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
 
 def test_who_was_first_is_the_same_for_everybody() -> None:
     early, late = at(1_800_000_000), at(1_800_000_001)
-    holds = [Hold(run="a", since=late, until=late), Hold(run="b", since=early, until=late), Hold(run="c")]
-    for one, other in permutations(holds, 2):
+    leases = [Lease(run="a", since=late, until=late), Lease(run="b", since=early, until=late), Lease(run="c")]
+    for one, other in permutations(leases, 2):
         assert one.before(other) is not other.before(one)
-    assert Hold(run="a", since=early, until=late).before(Hold(run="b", since=early, until=late))
+    assert Lease(run="a", since=early, until=late).before(Lease(run="b", since=early, until=late))
 
 
 def test_only_times_that_overlap_are_company() -> None:
-    def hold(since_s: int, until_s: int) -> Hold:
-        return Hold(run="any", since=at(since_s), until=at(until_s))
+    def lease(since_s: int, until_s: int) -> Lease:
+        return Lease(run="any", since=at(since_s), until=at(until_s))
 
-    mine = hold(100, 200)
-    assert [one.met(mine) for one in (hold(0, 100), hold(200, 300), hold(0, 101), hold(199, 300))] == [
+    mine = lease(100, 200)
+    assert [one.met(mine) for one in (lease(0, 100), lease(200, 300), lease(0, 101), lease(199, 300))] == [
         False, False, True, True,
     ]  # fmt: skip
-    assert Hold(run="unreadable").met(mine)
+    assert Lease(run="unreadable").met(mine)
 
 
 @pytest.mark.parametrize(
@@ -237,17 +237,17 @@ def test_only_times_that_overlap_are_company() -> None:
     ["", "soon", "/ ann", "0001-01-01T00:00:00+23:59/2099-01-01T00:00:00Z ann", "a/b/c d", "2099-01-01"],
 )
 def test_a_tag_that_cannot_be_read_counts_as_somebody(value: str) -> None:
-    (hold,) = holds_in({"keyheat-live-x\x1b[2J": value, "team": "shop"})
-    assert hold.live(at(2_000_000_000))
-    assert "cannot be read" in hold.in_words()
-    assert "\x1b" not in hold.in_words()
+    (lease,) = leases_in({"keyheat-live-x\x1b[2J": value, "team": "shop"})
+    assert lease.live(at(2_000_000_000))
+    assert "cannot be read" in lease.in_words()
+    assert "\x1b" not in lease.in_words()
 
 
 def test_a_tag_is_read_as_it_was_written() -> None:
     since = at(1_800_000_000)
-    hold = Hold(run="run-1", owner="ann b", since=since, until=since + timedelta(hours=1))
-    tag = hold.tag()
-    assert holds_in({tag["Key"]: tag["Value"]}) == [hold]
+    lease = Lease(run="run-1", owner="ann b", since=since, until=since + timedelta(hours=1))
+    tag = lease.tag()
+    assert leases_in({tag["Key"]: tag["Value"]}) == [lease]
 
 
 def test_somebody_elses_table_gets_no_tag_and_the_run_says_what_it_does_not_know(account: Account) -> None:

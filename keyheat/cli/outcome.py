@@ -21,7 +21,7 @@ from keyheat.regression.outcome import EXIT_CODES, Outcome, RunMade
 from keyheat.regression.suites.suite import Suite
 from keyheat.runfiles import DIAGNOSIS, FILES, FileProblem, write_json
 from keyheat.terminal.calibration import calibration_text
-from keyheat.terminal.console import err, out, print_json, print_lines, shown
+from keyheat.terminal.console import answer, err, in_words, print_lines, shown
 from keyheat.terminal.regress import regression_text
 from keyheat.words import DONE, INVALID
 
@@ -30,7 +30,7 @@ CALIBRATION: Final = "keyheat.calibration/1"
 SEED: Final = 1  # of the splits: the same runs give the same answer
 
 
-def tell(outcome: Outcome, wanted: Wanted, now: datetime, *, as_json: bool, github: bool) -> int:
+def tell(outcome: Outcome, wanted: Wanted, now: datetime, *, github: bool) -> int:
     """Write everything that was asked for, say the rest; gives the exit code.
 
     An export that cannot be made changes no verdict; where that is good, the exit code says that something
@@ -38,25 +38,22 @@ def tell(outcome: Outcome, wanted: Wanted, now: datetime, *, as_json: bool, gith
     """
     folder = Path(outcome.folder)
     outcome, unwritten = with_reports(outcome, folder, now)
-    problems = [*outcome.problems, *unwritten]
-    problems += _attempt(lambda: write_summary(folder / SUMMARY, outcome))
-    problems += _attempt(lambda: write_regression(folder / NAME, outcome, now))
-    problems += wanted.write(outcome)
-    if as_json:
-        print_json(content(outcome))
-    else:
-        out.print(regression_text(outcome, shown(folder / NAME)))
+    unwritten += _attempt(lambda: write_regression(folder / NAME, outcome, now))
+    outcome = wanted.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
+    unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
+    outcome = outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})
+    answer(lambda: content(outcome), lambda: regression_text(outcome, shown(folder / NAME)))
     if github:
-        print_lines(annotations(outcome), to_stderr=as_json)
-    for problem in problems:
-        err.print(f"keyheat: {problem}", markup=False)
-    return outcome.exit_code or (INVALID if problems else DONE)
+        print_lines(annotations(outcome), to_stderr=not in_words())
+    for problem in outcome.problems:
+        err.print(f"keyheat: {problem}")
+    return outcome.exit_code
 
 
-def tell_calibration(suite: Suite, session: Session, made: Made, folder: Path, *, as_json: bool) -> int:
+def tell_calibration(suite: Suite, session: Session, made: Made, folder: Path) -> int:
     """Say what a suite can tell here, by its A/A runs; gives the exit code."""
     if made.code is not None:
-        err.print(f"keyheat: stopped after {len(made.runs)} runs, which are kept", markup=False)
+        err.print(f"keyheat: stopped after {len(made.runs)} runs, which are kept")
         return EXIT_CODES[verdict_of_code(made.code)]
     found = calibrate(
         suite.gates,
@@ -67,12 +64,12 @@ def tell_calibration(suite: Suite, session: Session, made: Made, folder: Path, *
     told = {"suite": suite.name, "session": str(session.id), **found.model_dump(mode="json")}
     write_json(folder / "calibration.json", CALIBRATION, told)
     took_s = (datetime.now(UTC) - session.started_at).total_seconds()
-    if as_json:
-        print_json({"format": CALIBRATION, **told})
-    else:
-        out.print(
-            calibration_text(suite.name, found, runs=len(made.runs), took_s=took_s, session=str(session.id))
-        )
+    answer(
+        lambda: {"format": CALIBRATION, **told},
+        lambda: calibration_text(
+            suite.name, found, runs=len(made.runs), took_s=took_s, session=str(session.id)
+        ),
+    )
     return INVALID if any(not run.valid for run in made.runs) else DONE
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.tables.errors import Refused
-from keyheat.load.tables.holds import Hold, holds_in, live_in, refusal
+from keyheat.load.tables.lease import Lease, leases_in, live_in, refusal
 from keyheat.load.tables.ownership import NO_ARN, why_unread
 from keyheat.load.tables.removal import LOOK_S, LOOKS
 from keyheat.load.tables.tags import as_text, tags_of, user_name
@@ -31,12 +31,12 @@ class HeldTable:
 
     name: str
     arn: str
-    hold: Hold
+    lease: Lease
     loaded: bool
 
 
 @dataclass(slots=True, kw_only=True)
-class Holding:
+class HeldTables:
     """The tables of one run, which means to load for `lasts_s` seconds; 0: nobody knows, so it renews."""
 
     run_id: str
@@ -49,27 +49,27 @@ class Holding:
     unknown: list[str] = field(default_factory=list)  # of which tables it is not known who else loads them
     _held: dict[str, HeldTable] = field(default_factory=dict)
 
-    def hold(self) -> Hold:
+    def lease(self) -> Lease:
         """What a run that comes to a table now says: until when it is over if nobody hears of it again."""
         since = self._now()
         until = since + timedelta(seconds=self.lasts_s + self._lease_s)
-        return Hold(run=self.run_id, owner=user_name(), since=since, until=until)
+        return Lease(run=self.run_id, owner=user_name(), since=since, until=until)
 
     @property
     def names(self) -> list[str]:
         """The tables that say, or may say, that this run loads them."""
         return list(self._held)
 
-    def made(self, name: str, arn: str | None, hold: Hold) -> None:
+    def made(self, name: str, arn: str | None, lease: Lease) -> None:
         """This run made the table, with its tag: nobody can have been there before."""
         if arn is None:
             self.cannot_know(name, NO_ARN)
         else:
-            self._held[name] = HeldTable(name, arn, hold, loaded=True)
+            self._held[name] = HeldTable(name, arn, lease, loaded=True)
 
     def claim(self, client: Any, name: str, arn: str) -> None:
         """Come to a table that was there. Raises `Refused` where another run is, unless it is shared."""
-        held = self._held[name] = HeldTable(name, arn, self.hold(), loaded=False)
+        held = self._held[name] = HeldTable(name, arn, self.lease(), loaded=False)
         try:
             self._tag(client, held)
             tags = self._settled(client, held)
@@ -97,15 +97,15 @@ class Holding:
         """Say on each table that is half forgotten that the run is still there."""
         now = self._now()
         for held in list(self._held.values()):
-            assert held.hold.until is not None
-            if held.hold.until - now < timedelta(seconds=self._lease_s / 2):
-                held.hold = replace(held.hold, until=now + timedelta(seconds=self._lease_s))
+            assert held.lease.until is not None
+            if held.lease.until - now < timedelta(seconds=self._lease_s / 2):
+                held.lease = replace(held.lease, until=now + timedelta(seconds=self._lease_s))
                 try:
                     self._tag(client, held)
                 except (ClientError, BotoCoreError) as error:
                     self.say(f"table {held.name} does not say any more that this run loads it: {error}")
 
-    def met(self, client: Any) -> dict[str, list[Hold]]:
+    def met(self, client: Any) -> dict[str, list[Lease]]:
         """The runs that were on a table of this one while it was, as far as tags tell; by table."""
         found = {held.name: self._met(client, held) for held in self._held.values()}
         return {name: others for name, others in found.items() if others}
@@ -130,7 +130,7 @@ class Holding:
         """What the tables still say of this run; not of those that are to be deleted."""
         return [self._still_there(held) for held in self._held.values() if held.name not in but]
 
-    def _met(self, client: Any, held: HeldTable) -> list[Hold]:
+    def _met(self, client: Any, held: HeldTable) -> list[Lease]:
         try:
             tags = tags_of(client, held.arn)
         except ClientError as error:
@@ -139,21 +139,21 @@ class Holding:
         except BotoCoreError as error:
             self.cannot_know(held.name, str(error))
             return []
-        if held.hold.key not in tags:
+        if held.lease.key not in tags:
             self.cannot_know(held.name, "its tags do not say what this run wrote there")
-        mine = replace(held.hold, until=self._now() + timedelta(seconds=1))  # this second is part of the run
-        return [one for one in holds_in(tags) if one.run != self.run_id and one.met(mine)]
+        mine = replace(held.lease, until=self._now() + timedelta(seconds=1))  # with this second
+        return [one for one in leases_in(tags) if one.run != self.run_id and one.met(mine)]
 
     def _stay(self, client: Any, held: HeldTable, tags: Mapping[str, str]) -> None:
         """Load the table, unless another run was there first."""
         others = live_in(tags, self._now(), but=self.run_id)
-        first = next((one for one in others if one.before(held.hold)), None)
+        first = next((one for one in others if one.before(held.lease)), None)
         if first is not None and not self.share:
             raise Refused(refusal(held.name, first))
         held.loaded = True
         for one in others:
             self.say(f"table {held.name} is shared: {one.in_words()}")
-        over = [one.key for one in holds_in(tags) if one.run != self.run_id]
+        over = [one.key for one in leases_in(tags) if one.run != self.run_id]
         if over and not others:
             with suppress(ClientError, BotoCoreError):  # they say nothing any more, and disturb nobody
                 client.untag_resource(ResourceArn=held.arn, TagKeys=over)
@@ -162,10 +162,10 @@ class Holding:
         now, tags = self._now(), tags_of(client, held.arn)
         others = live_in(tags, now, but=self.run_id)
         if others and held.loaded:
-            held.hold = replace(held.hold, until=now)
+            held.lease = replace(held.lease, until=now)
             self._tag(client, held)
         else:
-            over = {held.hold.key, *(one.key for one in holds_in(tags) if not others)}
+            over = {held.lease.key, *(one.key for one in leases_in(tags) if not others)}
             client.untag_resource(ResourceArn=held.arn, TagKeys=sorted(over))
 
     def _settled(self, client: Any, held: HeldTable) -> dict[str, str]:
@@ -175,18 +175,18 @@ class Holding:
             if look or not self.local:
                 self.sleep(LOOK_S)
             tags = tags_of(client, held.arn)
-            if held.hold.key in tags:
+            if held.lease.key in tags:
                 break
         return tags
 
     def _tag(self, client: Any, held: HeldTable) -> None:
-        client.tag_resource(ResourceArn=held.arn, Tags=[held.hold.tag()])
+        client.tag_resource(ResourceArn=held.arn, Tags=[held.lease.tag()])
 
     def _still_there(self, held: HeldTable) -> str:
-        assert held.hold.until is not None
+        assert held.lease.until is not None
         return (
-            f"table {held.name} says until {as_text(held.hold.until)} that this run loads it, and other runs "
-            f"are refused until then; its tag {held.hold.key} says so"
+            f"table {held.name} says until {as_text(held.lease.until)} that this run loads it, and other "
+            f"runs are refused until then; its tag {held.lease.key} says so"
         )
 
     @property

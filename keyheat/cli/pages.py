@@ -1,4 +1,4 @@
-"""Verbs over all runs: the page that lists them, and the server that shows them while runs are going on."""
+"""Verbs that write pages: report, compare, runs, and export; and serve, which shows them while runs go on."""
 
 import shlex
 import time
@@ -6,18 +6,79 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
 
-from keyheat.cli.common import OUT, a_file, a_path
-from keyheat.cli.telling import in_json
+from keyheat.cli.options import OUT, a_file, a_folder, a_path, in_json, price_list, some_prices
 from keyheat.numbers import some
-from keyheat.terminal.console import bars, err, out, print_json, shown, strong
-from keyheat.words import DONE
+from keyheat.terminal.bar import Working
+from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown, strong
+from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.pages.runs.history import Recall
+
+
+@click.command()
+@click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
+@click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run; with --out")
+@click.option("--out", "file", type=a_path, help="where the page of an evidence file goes")
+@in_json("where the page is")
+def report(folder: Path | None, evidence: Path | None, file: Path | None) -> int:
+    """Write report.html from the files of a run, or a page about an evidence file."""
+    from keyheat.pages.run.page import write_evidence_report, write_report
+
+    now = datetime.now(UTC)
+    if folder is not None and evidence is None and file is None:
+        with Working("drawing the report", bars):
+            written = write_report(folder, now)
+    elif folder is None and evidence is not None and file is not None:
+        with Working("drawing the report", bars):
+            written = write_evidence_report(evidence, file, now)
+    else:
+        raise click.UsageError("say which: a run directory, or --evidence FILE --out FILE.html")
+    answer(lambda: {"report": str(written)}, lambda: f"Report: {shown(written)}")
+    return DONE
+
+
+@click.command()
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=a_folder)
+@click.option("--out", "file", type=a_path, default=OUT / "compare.html", show_default=True)
+@in_json("where the page is, and whether every run is valid,")
+@some_prices
+def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
+    """One page over several run directories: verdicts, throughput, latency, cost and counts side by side."""
+    from keyheat.pages.series.side_by_side import write_comparison
+
+    listed = price_list(prices)
+    with Working(f"drawing {len(folders)} runs", bars):
+        valid = write_comparison(file, folders, listed, datetime.now(UTC))
+    answer(lambda: {"page": str(file), "valid": valid}, lambda: f"Side by side: {shown(file)}")
+    return DONE if valid else INVALID
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=a_folder)
+@click.option("--format", "kind", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True)
+@click.option("--out", "place", type=a_path, help="where the files go  [default: RUN/export]")
+@click.option("--show-keys", is_flag=True, help="with the values of keys, where the run recorded them")
+@in_json("which files were written, with their rows,")
+def export(folder: Path, kind: Literal["csv", "parquet"], place: Path | None, show_keys: bool) -> int:
+    """Write what each chart of a run shows as a file: second by second, units in the names of the columns."""
+    from keyheat.pages.run.exports import KeysNotRecorded, write_exports
+
+    try:
+        with Working("writing what the charts show", bars):
+            written = write_exports(folder, place or folder / "export", kind, show_keys=show_keys)
+    except KeysNotRecorded as problem:
+        raise click.UsageError(str(problem)) from problem
+    answer(
+        lambda: {"files": [{"path": str(path), "rows": rows} for path, rows in written]},
+        lambda: "\n".join(f"{shown(path)}  {some(rows, 'row')}" for path, rows in written),
+    )
+    return DONE
+
 
 PORT = 8400
 LOCAL = "127.0.0.1"
@@ -37,7 +98,7 @@ a_history = click.option(
 @a_history
 @click.option("--out", "file", type=a_path, help="where the page goes  [default: runs.html in the FOLDER]")
 @in_json("the runs with their summaries")
-def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None, as_json: bool) -> int:
+def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> int:
     """Write a page over all runs below FOLDER (reports/out) and in the history.
 
     It lists, filters and orders them, and draws the trends of every scenario, with what became worse.
@@ -56,15 +117,14 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None, as_
         folders=searched,
         history=recall.path,
     )
-    if as_json:
+    if not in_words():
         print_json(for_programs(everything.rows, everything.problems))
-    if file is not None or not as_json:
+    if file is not None or in_words():
         written = file or searched[0] / NAME
         write_runs(written, everything, datetime.now(UTC))
         for problem in everything.problems:
-            err.print(f"keyheat: {shown(problem.place)}: {problem.why}", markup=False)
-        if not as_json:
-            out.print(strong(f"{some(len(everything.rows), 'run')}: ", written))
+            err.print(f"keyheat: {shown(problem.place)}: {problem.why}")
+        out.print(strong(f"{some(len(everything.rows), 'run')}: ", written))
     return DONE
 
 
@@ -98,10 +158,10 @@ def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str,
         show_keys=show_keys or on_this_machine(host),
     )
     if not on_this_machine(host):
-        err.print(f"keyheat: anybody who reaches {host} can read these runs", markup=False)
+        err.print(f"keyheat: anybody who reaches {host} can read these runs")
     look.seen()  # a first look may take a while, and says so
     with listener:
-        out.print(f"{address_of(listener)}  (Ctrl-C ends it)", markup=False)
+        out.print(f"{address_of(listener)}  (Ctrl-C ends it)")
         answer(listener, app_of(site))
     return DONE
 

@@ -18,7 +18,7 @@ LIVE = "keyheat-live-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class Lease:
     """One run on one table; without times where its tag cannot be read, which proves that it is there."""
 
     run: str
@@ -42,12 +42,12 @@ class Hold:
         """Whether the run may still be loading the table."""
         return self.until is None or self.until > now
 
-    def met(self, other: "Hold") -> bool:
+    def met(self, other: "Lease") -> bool:
         """Whether both were there at one time."""
         starts = max(self._earliest, other._earliest)
         return self.live(starts) and other.live(starts)
 
-    def before(self, other: "Hold") -> bool:
+    def before(self, other: "Lease") -> bool:
         """Whether it was there first, so that the other one has to leave: both come to the same answer."""
         return (self._earliest, self.run) < (other._earliest, other.run)
 
@@ -69,30 +69,30 @@ class Hold:
         return self.since or datetime.min.replace(tzinfo=UTC)
 
 
-def holds_in(tags: Mapping[str, str]) -> list[Hold]:
+def leases_in(tags: Mapping[str, str]) -> list[Lease]:
     """What a table's tags say of the runs on it, whoever wrote them."""
-    return [_hold(key.removeprefix(LIVE), value) for key, value in tags.items() if key.startswith(LIVE)]
+    return [_lease(key.removeprefix(LIVE), value) for key, value in tags.items() if key.startswith(LIVE)]
 
 
-def live_in(tags: Mapping[str, str], now: datetime, *, but: str | None = None) -> list[Hold]:
+def live_in(tags: Mapping[str, str], now: datetime, *, but: str | None = None) -> list[Lease]:
     """The runs that may still be loading a table, `but` one of them."""
-    return [hold for hold in holds_in(tags) if hold.live(now) and hold.run != but]
+    return [lease for lease in leases_in(tags) if lease.live(now) and lease.run != but]
 
 
-def refusal(name: str, hold: Hold) -> str:
+def refusal(name: str, lease: Lease) -> str:
     """Why a table is not loaded while another run is on it, and what somebody may do."""
     return (
-        f"table {name} is not loaded: {hold.in_words()}. Wait for that, give the scenario's table another "
+        f"table {name} is not loaded: {lease.in_words()}. Wait for that, give the scenario's table another "
         "name, or say --share to load it beside that run, which the verdicts of both then say"
     )
 
 
-def _hold(run: str, value: str) -> Hold:
+def _lease(run: str, value: str) -> Lease:
     times, _, owner = value.partition(" ")
     since, _, until = times.partition("/")
     try:
-        return Hold(
+        return Lease(
             run=run, owner=as_value(owner or "unknown"), since=moment_of(since), until=moment_of(until)
         )
     except ValueError:
-        return Hold(run=run)
+        return Lease(run=run)

@@ -1,0 +1,139 @@
+"""Builds the sdist and the wheel, and tries the wheel as somebody gets it, in empty environments.
+
+    python .ci/wheel.py dist
+
+Each is made with `pip install WHEEL[extras]`; what it takes is printed, and held against its bound. Runs on
+every system that has Python, wherever it is started. Exit code 1: something did not work.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = (
+    "keyheat", "analyzers", "loadtests", "configs", "reports", "pyproject.toml", "setup.py", "README.md",
+    "LICENSE",
+)  # fmt: skip
+MOST_MB = {"": 360, "all": 600}
+"""What an install may take: without extras, and with all of them."""
+A_TEST = """
+import keyheat, pytest
+
+def test_host(request):
+    assert request.config.getoption("--host") == "mine"
+
+def test_even_keys():
+    keyheat.assert_no_hot_partition(
+        table={"partition_key": "pk", "provisioned": {"read": 100, "write": 2000}},
+        keys={"kind": "uniform", "keys": 1000},
+        load={"requests_per_s": 500, "item_bytes": 1000, "duration_s": 20},
+    )
+
+def test_local(dynamodb_local):
+    assert dynamodb_local.tables() == ()
+"""
+A_CONFTEST = """
+def pytest_addoption(parser):
+    parser.addoption("--host")
+"""
+
+
+def main() -> int:
+    """Build, then try the base and everything."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the sdist and the wheel go")
+    wheel = built(parser.parse_args().folder.resolve())
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        base(Path(folder) / "base", wheel)
+        everything(Path(folder) / "all", wheel)
+    return 0
+
+
+def built(folder: Path) -> Path:
+    """The wheel, made of the sdist, made of a copy of the sources; both are left in the folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        for name in filter(lambda name: (ROOT / name).exists(), SOURCES):
+            if (ROOT / name).is_dir():
+                left_out = shutil.ignore_patterns("__pycache__", "out")
+                shutil.copytree(ROOT / name, Path(place) / name, ignore=left_out)
+            else:
+                shutil.copy(ROOT / name, Path(place) / name)
+        making = "import sys; from setuptools.build_meta import build_sdist as make; make(sys.argv[1])"
+        folder.mkdir(parents=True)
+        subprocess.run(
+            [sys.executable, "-c", making, folder], cwd=place, check=True, stdout=subprocess.DEVNULL
+        )
+    (sdist,) = folder.glob("*.tar.gz")
+    pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, sdist)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def base(home: Path, wheel: Path) -> None:
+    """Checks in somebody's tests, with an option of theirs that Locust has too."""
+    programs = environment(home, wheel, "")
+    pip(programs / "python", "install", "pytest")
+    place = home / "project"
+    place.mkdir()
+    (place / "conftest.py").write_text(A_CONFTEST)
+    (place / "test_keys.py").write_text(A_TEST)
+    run([programs / "python", "-m", "pytest", "-q", "--host", "mine"], place)
+    run([programs / "keyheat", "plan", "hotkey"], place)
+    run([programs / "keyheat", "run", "hotkey"], place, code=2)  # which needs the extra `load`
+
+
+def everything(home: Path, wheel: Path) -> None:
+    """A simulated run and its page; on other systems than Windows also a real load."""
+    programs = environment(home, wheel, "all")
+    place = home / "project"
+    place.mkdir()
+    run(
+        [programs / "keyheat", "simulate", "hotkey", "--set", "load.duration_s=20", "--out", "out/one"], place
+    )
+    run([programs / "keyheat", "report", "out/one"], place)
+    run([programs / "keyheat", "loadtests", "copy", "hotkey", "mine"], place)
+    if sys.platform != "win32":
+        load = ("--headless", "-u", "5", "-t", "5s", "--scenario", "mine/hotkey.toml", "--out", "out/two")
+        run([programs / "locust", "-f", "mine/hotkey.py", *load], place, code=(0, 3))  # 3: too slow a machine
+
+
+def environment(home: Path, wheel: Path, extras: str) -> Path:
+    """An environment with the wheel and what it brings; gives the folder of its programs."""
+    venv.create(home, with_pip=True)
+    programs = home / ("Scripts" if sys.platform == "win32" else "bin")
+    bare_mb = megabytes(home)
+    pip(programs / "python", "install", "--no-compile", f"{wheel}[{extras}]" if extras else wheel)
+    took_mb = megabytes(home) - bare_mb
+    print(f"keyheat{f'[{extras}]' if extras else ''}: {took_mb:.0f} MB", flush=True)
+    if took_mb > MOST_MB[extras]:
+        raise SystemExit(f"more than {MOST_MB[extras]} MB are installed")
+    return programs
+
+
+def megabytes(home: Path) -> float:
+    """What the files of a folder take."""
+    files = (Path(folder) / name for folder, _, names in os.walk(home) for name in names)
+    return sum(file.lstat().st_size for file in files) / 1e6
+
+
+def pip(python: object, *words: object) -> None:
+    """Run pip, which asks the registry that this machine is set up with."""
+    run([python, "-m", "pip", "--quiet", *words], ROOT)
+
+
+def run(words: list[object], folder: "str | Path", code: "int | tuple[int, ...]" = 0) -> None:
+    """Run a program to its end, which must be this one."""
+    ended = subprocess.run([str(word) for word in words], cwd=folder, check=False, timeout=1_800).returncode
+    if ended not in (code if isinstance(code, tuple) else (code,)):
+        raise SystemExit(f"exit code {ended}, and not {code}: {' '.join(map(str, words))}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

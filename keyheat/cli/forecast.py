@@ -1,0 +1,229 @@
+"""Verbs that say what to expect before anything is sent: plan, whatif, probe."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from keyheat.cli.options import a_scenario, changed, in_json, price_list, some_prices
+from keyheat.endpoint.options import Within
+from keyheat.load.run.jobs import find_scenario
+from keyheat.terminal.console import answer, bars, confirmed, err, out
+from keyheat.words import BROKEN, DONE, INVALID, REFUSED
+
+if TYPE_CHECKING:
+    from keyheat.load.transport.target import Target
+    from keyheat.plan.quotas import Quotas
+    from keyheat.runs.capabilities import Capabilities
+
+LOCAL = "local"
+
+
+@click.command()
+@click.argument("scenario", type=a_scenario)
+@changed
+@in_json("the plan")
+@click.option(
+    "--target",
+    default="local",
+    show_default=True,
+    help="local, which asks nobody; aws, or the URL of an endpoint, is asked for its quotas, which is free",
+)
+@click.option("--region", help="with --target aws  [default: as the AWS SDK finds it]")
+@click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
+@click.option("--throttled-keys", is_flag=True, help="what Contributor Insights costs, too")
+@some_prices
+def plan(
+    scenario: str,
+    settings: tuple[str, ...],
+    target: str,
+    region: str | None,
+    profile: str | None,
+    throttled_keys: bool,
+    prices: Path,
+) -> int:
+    """What SCENARIO is going to ask for, throttle on and cost, before anything is sent."""
+    from keyheat.analysis.thresholds import load_thresholds
+    from keyheat.evidence.polling import most_metrics
+    from keyheat.plan.planned import planned
+    from keyheat.plan.quotas import DEFAULT_QUOTAS
+    from keyheat.terminal.plan import plan_json, plan_text
+
+    if target == LOCAL and (region or profile):
+        raise click.UsageError("--region and --profile are those of an account: say --target aws, too")
+    loaded, path = find_scenario(scenario, settings)
+    listed = price_list(prices)
+    indexes = [index.name for index in loaded.table.indexes if not index.local]
+    told = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
+    made = planned(
+        loaded,
+        listed,
+        margin=load_thresholds().recommend.shard_margin,
+        folder=path.parent,
+        metric_requests=most_metrics(indexes),
+        throttled_keys=throttled_keys,
+        quotas=told.quotas,
+        scale=told.scale,
+        region=told.region,
+    )
+    answer(lambda: plan_json(made), lambda: plan_text(made))
+    if told.through:
+        out.print(f"\n{told.through}")
+    return DONE
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a target says of itself."""
+
+    quotas: "Quotas"
+    region: str | None = None  # None: on this machine, or not configured
+    scale: float | None = None  # of its limits; None: as the scenario has it
+    through: str | None = None  # the proxy between, in words
+
+
+def _ask(target: str, region: str | None, profile: str | None) -> _Told:
+    """Ask a target. Raises `ValueError` for a target or a profile that cannot be."""
+    from keyheat.evidence.clients import boto3_clients
+    from keyheat.evidence.quotas import account_quotas, region_of
+    from keyheat.load.transport.proxy import proxy_in_words
+    from keyheat.load.transport.target import scale_at, target_at
+
+    if target == "aws":
+        clients = boto3_clients(region=region or os.environ.get("AWS_REGION"), profile=profile)
+        region = region_of(clients)
+        through = proxy_in_words(target_at(clients("dynamodb").meta.endpoint_url)) if region else None
+        return _Told(account_quotas(clients), region, 1.0, through)
+    found = target_at(target, region=region)
+    clients = boto3_clients(region=found.region, profile=profile, endpoint_url=found.url, local=found.local)
+    if found.local:
+        return _Told(account_quotas(clients), scale=scale_at(found))
+    return _Told(account_quotas(clients), found.region, 1.0, proxy_in_words(found))
+
+
+QUESTIONS = ("shards", "write-capacity", "read-capacity")
+
+
+@click.command()
+@click.argument("scenario", type=a_scenario)
+@click.argument("question", type=click.Choice(QUESTIONS))
+@changed
+@click.option(
+    "--throttle-share",
+    "share",
+    type=Within(0, 1),
+    default=0.001,
+    show_default=True,
+    help="the largest part of the attempts that may be throttled",
+)
+@click.option("--index", help="a global secondary index: its keys, or its capacity")
+@click.option(
+    "--most", type=click.IntRange(1), help="largest number tried  [default: 100 shards, 40,000 units]"
+)
+@click.option("--with-burst", "burst", is_flag=True, help="count capacity that the table has saved up")
+@in_json("the answer")
+@some_prices
+def whatif(
+    scenario: str,
+    question: str,
+    settings: tuple[str, ...],
+    share: float,
+    index: str | None,
+    most: int | None,
+    burst: bool,
+    prices: Path,
+) -> int:
+    """The smallest number of shards, or capacity, with which SCENARIO hardly throttles, and what it costs.
+
+    Every number is tried on the simulator. Exit code 1: not even the largest one is enough.
+    """
+    from keyheat.plan.forecast import forecast
+    from keyheat.simulator.search import SHARDS_MOST, Question, smallest_capacity, smallest_shards
+    from keyheat.terminal.trying import Trying
+    from keyheat.terminal.whatif import whatif_json, whatif_text
+    from keyheat.words import Direction
+
+    loaded, path = find_scenario(scenario, settings)
+    listed, asked = price_list(prices), cast(Question, question)
+    with Trying(f"{loaded.name}: {asked}", bars) as trying:
+        if asked == "shards":
+            found = smallest_shards(
+                loaded,
+                index=index,
+                share_most=share,
+                most=most or SHARDS_MOST,
+                burst=burst,
+                folder=path.parent,
+                watch=trying,
+            )
+        else:
+            found = smallest_capacity(
+                loaded,
+                Direction(asked.removesuffix("-capacity")),
+                index=index,
+                share_most=share,
+                most=most,
+                burst=burst,
+                folder=path.parent,
+                watch=trying,
+            )
+    key = forecast(loaded, listed, margin=1.0, folder=path.parent).hot_key if asked == "shards" else None
+    writes = index is None and found.direction is Direction.WRITE
+    formula = key.needed if key is not None and writes else None
+    answer(lambda: whatif_json(found, listed, formula), lambda: whatif_text(found, listed, formula))
+    return DONE if found.answer is not None else BROKEN
+
+
+@click.command()
+@click.argument("url")
+@click.option("--yes", is_flag=True, help="do not ask before a table is made on another machine")
+@in_json("what was found")
+def probe(url: str, yes: bool) -> int:
+    """What the DynamoDB endpoint at URL can do, and what a run there can and cannot prove.
+
+    It makes a small table of its own there, sends a few hundred requests to it, and deletes it. DynamoDB in
+    AWS, and an endpoint of ours, are known and not asked.
+    """
+    from keyheat.load.probe.known import known
+    from keyheat.load.probe.probe import DoesNotAnswer, capabilities_of
+    from keyheat.load.transport.target import aws_target, credentials_for, target_at
+
+    target = aws_target() if url == "aws" else target_at(url)
+    found = known(target)
+    if found is None:
+        credentials_for(target)  # which says what is wrong with them before anything is sent
+        if not (target.local or yes or _agreed(target)):
+            return REFUSED
+        try:
+            found = capabilities_of(target, _say)
+        except DoesNotAnswer as error:
+            _say(str(error))
+            return INVALID
+    _show(target, found)
+    return DONE
+
+
+def _agreed(target: "Target") -> bool:
+    """Whether somebody agrees to a table on another machine; asked on a terminal alone."""
+    from keyheat.load.guard.consent import somebody_there
+
+    if not somebody_there():
+        _say(
+            f"{target.url} is not on this machine: the probe makes a table there, sends a few hundred "
+            "requests to it and deletes it. Say --yes to go on"
+        )
+        return False
+    question = f"Make a table at {target.url}, send a few hundred requests to it, and delete it?"
+    return confirmed(question)
+
+
+def _show(target: "Target", found: "Capabilities") -> None:
+    from keyheat.pages.run.endpoint import endpoint_json, endpoint_text
+
+    answer(lambda: endpoint_json(target.url, found), lambda: endpoint_text(target.url, found))
+
+
+def _say(words: str) -> None:
+    err.print(f"keyheat: {words}")

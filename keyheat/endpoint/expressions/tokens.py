@@ -1,0 +1,188 @@
+"""The text of an expression as words and signs, read one after the other, within the limits of its size."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.expressions.reserved import RESERVED
+from keyheat.endpoint.expressions.trees import Attribute, Path
+from keyheat.model.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS, NESTING_LEVELS
+
+KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
+END = "<EOF>"
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_PATH = re.compile(r"[#:]?\w+(?:\s*(?:\.\s*#?\w+|\[\s*\w+\s*\]))*")
+_COMPARISON = re.compile(r"<>|<=|>=|[=<>]")
+# An update subtracts with a hyphen; a condition's names may have some, and begin with an underscore.
+_UPDATE_TOKEN = re.compile(r"[#:]?[A-Za-z0-9_]+|\S")
+_UPDATE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*").fullmatch
+_CONDITION_TOKEN = re.compile(r"[#:]?[A-Za-z0-9_\-]+|<>|<=|>=|\S")
+_CONDITION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*").fullmatch
+_PLACEHOLDER = re.compile(r"#[A-Za-z0-9_\-]+").fullmatch
+_REFERENCE = re.compile(r":[A-Za-z0-9_\-]+").fullmatch
+
+
+class NamesUsed(dict[str, str]):
+    """ExpressionAttributeNames that remember which were asked for."""
+
+    def __init__(self, names: Mapping[str, str], kind: str) -> None:
+        super().__init__(names)
+        self.used: set[str] = set()
+        self._kind = kind
+
+    def __getitem__(self, placeholder: str) -> str:
+        self.used.add(placeholder)
+        return super().__getitem__(placeholder)
+
+    def __missing__(self, placeholder: str) -> str:
+        raise validation_error(
+            f"Invalid {self._kind}: An expression attribute name used in the document path is not defined; "
+            f"attribute name: {placeholder}"
+        )
+
+
+class Tokens:
+    """The tokens of one expression, and how far they are read. `values` are the `:names` met so far."""
+
+    def __init__(self, text: str, names: NamesUsed, kind: str) -> None:
+        updates = kind == "UpdateExpression"
+        token = _UPDATE_TOKEN if updates else _CONDITION_TOKEN
+        self._is_name = _UPDATE_NAME if updates else _CONDITION_NAME
+        self._text, self._names, self.kind = text, names, kind
+        self._found = list(token.finditer(text))
+        self._words = [match[0] for match in self._found] + [END, END]
+        self.at = 0
+        self.values: set[str] = set()
+
+    @property
+    def next(self) -> str:
+        """The next token; `END` behind the last."""
+        return self._words[self.at]
+
+    @property
+    def keyword(self) -> str:
+        """The next token as a keyword, which may be written in small letters."""
+        return self.next.upper()
+
+    @property
+    def calls(self) -> bool:
+        """Whether the next two tokens are a function's name and its bracket."""
+        return self._words[self.at + 1] == "(" and self._is_name(self.next) is not None
+
+    def take(self) -> str:
+        """The next token, which is read."""
+        word = self.next
+        self.at = min(self.at + 1, len(self._found))
+        return word
+
+    def took(self, *words: str) -> bool:
+        """Whether the next token is one of these; then it is read."""
+        if self.keyword not in words:
+            return False
+        self.take()
+        return True
+
+    def want(self, word: str) -> None:
+        """Read this token. Raises ValidationException where it is another."""
+        if not self.took(word):
+            raise self.unexpected()
+
+    def unexpected(self) -> ServiceError:
+        """The next token has no place here."""
+        last = len(self._found) - 1
+        if last < 0:
+            return syntax_error(self.kind, f'token: "{END}"')
+        begin, end = self._found[max(0, self.at - 1)].start(), self._found[min(self.at + 1, last)].end()
+        return syntax_error(self.kind, f'token: "{self.next}", near: "{self._text[begin:end]}"')
+
+    def reference(self) -> str:
+        """The name of a value, `:name`."""
+        if not _REFERENCE(self.next):
+            raise self.unexpected()
+        self.values.add(self.next)
+        return self.take()
+
+    def at_reference(self) -> bool:
+        """Whether a value is next."""
+        return self.next.startswith(":")
+
+    def attribute(self) -> Attribute:
+        """What the item has at the document path that is next."""
+        return Attribute(self.path())
+
+    def path(self) -> Path:
+        """A document path, its placeholders replaced."""
+        steps: list[str | int] = [self._name()]
+        while self.next in (".", "["):
+            if self.take() == ".":
+                steps.append(self._name())
+            elif not (self.next.isascii() and self.next.isdecimal()):
+                raise self.unexpected()
+            else:
+                steps.append(int(self.take()))
+                self.want("]")
+        return tuple(steps)
+
+    def _name(self) -> str:
+        word = self.next
+        if _PLACEHOLDER(word):
+            return self._names[self.take()]
+        if word.upper() in KEYWORDS or not self._is_name(word):
+            raise self.unexpected()
+        if is_reserved(word):
+            raise validation_error(
+                f"Invalid {self.kind}: Attribute name is a reserved keyword; reserved keyword: {word}"
+            )
+        return self.take()
+
+
+def is_reserved(name: str) -> bool:
+    """Whether an attribute of this name must be written as a placeholder."""
+    return name.upper() in RESERVED
+
+
+def syntax_error(kind: str, detail: str = "") -> ServiceError:
+    """The text is no expression of its kind."""
+    return validation_error(f"Invalid {kind}: Syntax error;{' ' + detail if detail else ''}")
+
+
+def path_too_deep(kind: str, levels: int) -> ServiceError:
+    """A document path has more steps than values have levels."""
+    return validation_error(
+        f"Invalid {kind}: The document path has too many nesting levels; nesting levels: {levels}"
+    )
+
+
+def measured(text: str, kind: str) -> str:
+    """The text of an expression within the limits of its size, whatever it says. Raises ValidationException.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-expression-parameters
+    """
+    if not text.strip():
+        raise validation_error(f"Invalid {kind}: The expression can not be empty;")
+    size = len(text.encode())
+    if size > EXPRESSION_BYTES:
+        raise validation_error(
+            f"Invalid {kind}: Expression size has exceeded the maximum allowed size; expression size: {size}"
+        )
+    paths = _PATH.findall(text)
+    levels = max((1 + path.count(".") + path.count("[") for path in paths), default=0)
+    if levels > NESTING_LEVELS:
+        raise path_too_deep(kind, levels)
+    if _operators(text, paths, kind) > EXPRESSION_OPERATORS:
+        raise validation_error(
+            f"Invalid {kind}: The expression contains too many operators; "
+            f"operator count: {EXPRESSION_OPERATORS + 1}"  # it stops counting there
+        )
+    return text
+
+
+def _operators(text: str, words: list[str], kind: str) -> int:
+    """Comparisons, `AND`s and their like, sums and functions. The `=` of a SET and BETWEEN's AND are none."""
+    functions = sum(name.upper() not in KEYWORDS for name in _CALLED.findall(text))
+    if kind == "UpdateExpression":
+        return text.count("+") + text.count("-") + functions
+    named = Counter(word.upper() for word in words)
+    keywords = sum(named[keyword] for keyword in KEYWORDS) - named["BETWEEN"]
+    return len(_COMPARISON.findall(text)) + keywords + functions

@@ -1,0 +1,124 @@
+"""What a local endpoint may be told: its command line, and the bounds of what its clients can make it hold.
+
+Nothing of the endpoint itself is loaded here, so that help does not wait for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from math import isfinite
+from typing import Any
+
+import click
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What clients can make the endpoint hold.
+
+    `body_bytes`: DynamoDB takes requests of 16 MB at most; the JSON around them needs some room.
+    `drained_bytes`: a longer body is still read to its end (and dropped), so that its sender sees the answer.
+    `unfinished_bytes`: all requests together that have begun and are not whole; fifteen of the longest fit.
+    `request_s`: from a request's first bytes to its last.
+    """
+
+    body_bytes: int = 17 * MIB
+    drained_bytes: int = 256 * MIB
+    head_bytes: int = 64 * 1024
+    unfinished_bytes: int = 256 * MIB
+    connections: int = 4096
+    request_s: int = 60
+    idle_s: int = 300
+    linger_s: int = 5
+
+
+BOUNDS = Bounds()
+MOST_STREAM_BYTES = 512 * MIB
+"""Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What somebody said of an endpoint on its command line."""
+
+    host: str
+    allow_host: tuple[str, ...]
+    port: int
+    scale: float
+    seed: int
+    region: str
+    publish_delay_s: float
+    create_s: float
+    update_s: float
+    max_body_bytes: int
+    max_head_bytes: int
+    max_unfinished_bytes: int
+    max_connections: int
+    request_s: int
+    idle_s: int
+    max_stream_bytes: int
+    record: bool
+    exit_with_stdin: bool
+
+
+class Within(click.FloatRange):
+    """A number in a range. `nan` is in none, though no comparison finds it outside; nor is infinity."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Ends the command where it is none, or outside."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return number
+
+
+def _some(flag: str, kind: Any, default: Any, help: str, **more: Any) -> Callable[[Any], Any]:
+    return click.option(flag, type=kind, default=default, show_default=True, help=help, **more)
+
+
+WHOLE, SECONDS = click.IntRange(1, 2**31), Within(0)
+ALL = (
+    _some("--host", str, "127.0.0.1", "address to listen on; the default lets in this machine only"),
+    click.option(
+        "--allow-host", metavar="NAME", multiple=True,
+        help="a further name by which it may be called, as in a network of containers; may be repeated",
+    ),
+    _some("--port", click.IntRange(0, 65_535), 8000, "0: any free one"),
+    _some("--scale", Within(0, min_open=True), 1.0, "multiplies every rate limit"),
+    _some("--seed", int, 1, "seed of the tables' models"),
+    _some("--region", str, "us-east-1", "Region named in ARNs"),
+    _some("--publish-delay-s", SECONDS, 0.0, "from a minute's end to its metrics"),
+    _some("--create-s", SECONDS, 0.0, "seconds that CreateTable takes"),
+    _some("--update-s", SECONDS, 0.0, "seconds that UpdateTable takes"),
+    _some("--max-body-bytes", WHOLE, BOUNDS.body_bytes, "longest request body"),
+    _some("--max-head-bytes", click.IntRange(256, 2**31), BOUNDS.head_bytes, "longest request head"),
+    _some(
+        "--max-unfinished-bytes", WHOLE, BOUNDS.unfinished_bytes,
+        "of all requests together that have begun and are not whole",
+    ),
+    _some("--max-connections", WHOLE, BOUNDS.connections, "open at a time"),
+    _some("--request-s", WHOLE, BOUNDS.request_s, "a request that is not whole after this time is refused"),
+    _some("--idle-s", WHOLE, BOUNDS.idle_s, "silent connections are closed after"),
+    _some(
+        "--max-stream-bytes", WHOLE, MOST_STREAM_BYTES,
+        "of changes that one stream keeps, beyond them the oldest go",
+    ),
+    click.option(
+        "--record", is_flag=True, help="keep what each table was asked, key by key, at /_keyheat/recorded"
+    ),
+    click.option("--exit-with-stdin", is_flag=True, help="end when standard input, a pipe, ends"),
+)  # fmt: skip
+
+
+def endpoint_options(verb: Callable[..., int]) -> Callable[..., int]:
+    """Give a verb the options of an endpoint, as one argument `options`."""
+
+    @wraps(verb)
+    def with_options(**said: Any) -> int:
+        return verb(options=Options(**{part.name: said.pop(part.name) for part in fields(Options)}), **said)
+
+    for option in reversed(ALL):
+        with_options = option(with_options)
+    return with_options

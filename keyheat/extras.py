@@ -1,0 +1,31 @@
+"""What is installed only for those who need it: extras of the package, and the sentence that names one."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Final
+
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "load": ("locust", "gevent", "geventhttpclient", "msgpack", "zmq"),
+    "report": ("plotly", "jinja2", "markupsafe", "flask", "werkzeug"),
+    "regress": ("scipy", "junitparser", "prometheus_client", "fsspec"),
+    "otel": ("opentelemetry",),
+}
+"""Extra -> the modules that only those import who use it; the first is what it is for."""
+
+
+def require(extra: str) -> None:
+    """Go on only where an extra is installed. Raises `ModuleNotFoundError`, which says how it is."""
+    for module in MODULES[extra]:
+        if find_spec(module) is None:
+            raise ModuleNotFoundError(_said(module, extra), name=module)
+
+
+def sentence(error: ImportError) -> str | None:
+    """What to install for a module that is not there; None where it is no extra's."""
+    module = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, modules in MODULES.items() if module in modules), None)
+    return extra and _said(module, extra)
+
+
+def _said(module: str, extra: str) -> str:
+    return f"this needs {module}, which is not installed: pip install 'keyheat[{extra}]'"

