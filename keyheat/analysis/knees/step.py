@@ -22,7 +22,6 @@ from keyheat.analysis.thresholds import Thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import DEFAULT
 from keyheat.runs.formats import Diagnosis, GeneratorFacts, SecondCount, TableFacts, Verdict
-from keyheat.runs.frames import seconds_of
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.folder import keys_of
@@ -86,6 +85,8 @@ def loaded_step(
 ) -> Step:
     """A step that was sent to an endpoint, from the files of its run."""
     rows = sorted(seconds, key=lambda row: row.second)
+    from keyheat.runs.frames import seconds_of  # with pandas, which a simulated step does without
+
     traffic = traffic_of(manifest, seconds_of(rows))
     return step_of(
         demand_per_s=scenario.load.target_per_s,

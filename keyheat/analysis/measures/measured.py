@@ -11,16 +11,18 @@ A simulated load begins on a whole second, so that its burst is in the mean. Not
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from keyheat.plan.prices import Prices, consumed_dollars, per_million, provisioned_dollars
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import Manifest
 from keyheat.words import TABLE, WRITE, WRITES_FIRST, Direction
+
+if TYPE_CHECKING:  # it takes half a second to load; who shows a run that is measured already needs none of it
+    import pandas as pd
 
 Numbers = NDArray[np.float64]
 
@@ -117,7 +119,7 @@ class Measured:
         return self.counted[name] / self.counted[by]
 
 
-def measure(manifest: Manifest, seconds: pd.DataFrame, prices: Prices) -> Measured:
+def measure(manifest: Manifest, seconds: "pd.DataFrame", prices: Prices) -> Measured:
     """The numbers of a run from its manifest and its frame of seconds."""
     started_s = manifest.started_at.timestamp()
     last_s = seconds["second"].max().timestamp() + 1 if len(seconds) else started_s
@@ -143,7 +145,7 @@ def measure(manifest: Manifest, seconds: pd.DataFrame, prices: Prices) -> Measur
     )
 
 
-def traffic_of(manifest: Manifest, seconds: pd.DataFrame) -> dict[Direction, Traffic]:
+def traffic_of(manifest: Manifest, seconds: "pd.DataFrame") -> dict[Direction, Traffic]:
     """Both directions of a run, from its frame of seconds."""
     attempted = seconds.loc[seconds["attempts"] > 0, "second"]
     epoch_s = attempted.astype("int64")
@@ -164,17 +166,19 @@ def whole_seconds(manifest: Manifest, last: int | None) -> tuple[int, int]:
     return first, first if last is None else last  # it was killed, within the last second that is known
 
 
-def _seconds(first: int, after: int) -> pd.DatetimeIndex:
+def _seconds(first: int, after: int) -> "pd.DatetimeIndex":
     """The seconds from one epoch second up to another, as a frame's `second` has them."""
+    import pandas as pd
+
     return pd.DatetimeIndex(np.arange(first, after).astype("datetime64[s]"), tz="UTC")
 
 
-def _traffic(rows: pd.DataFrame, span: pd.DatetimeIndex, whole: pd.DatetimeIndex) -> Traffic:
+def _traffic(rows: "pd.DataFrame", span: "pd.DatetimeIndex", whole: "pd.DatetimeIndex") -> Traffic:
     own = rows[rows["resource"] == TABLE]
     counts = own.groupby("second")[["attempts", "accepted", "throttled", "consumed_units"]].sum()
     units = rows.groupby("second")["consumed_units"].sum()
 
-    def at(moments: pd.DatetimeIndex, column: "pd.Series[float]") -> Numbers:
+    def at(moments: "pd.DatetimeIndex", column: "pd.Series[float]") -> Numbers:
         return np.asarray(column.reindex(moments, fill_value=0), np.float64)
 
     def rate(column: "pd.Series[float]") -> float | None:
@@ -209,7 +213,7 @@ def throttled_seconds(traffic: Mapping[Direction, Traffic]) -> NDArray[np.int64]
     return np.flatnonzero(sum(one.by_second.throttled for one in traffic.values()))
 
 
-def _throttling(seconds: pd.DataFrame, started_s: float, ended_s: float) -> Throttling | None:
+def _throttling(seconds: "pd.DataFrame", started_s: float, ended_s: float) -> Throttling | None:
     throttled = seconds.loc[seconds["throttled"] > 0, "second"]
     if throttled.empty:
         return None
