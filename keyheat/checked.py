@@ -149,7 +149,7 @@ def path_of(location: Iterable[int | str]) -> str:
 
 
 def _message(item: Any, patterns: Mapping[str, str]) -> str:
-    if item["type"] == "extra_forbidden":
+    if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return "unknown field"
     if item["type"] == "missing":
         return "missing"

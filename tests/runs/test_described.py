@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
+from keyheat.checked import mistakes
 from keyheat.runs.described import mode_of, table_facts
+from keyheat.runs.formats import TableFacts
 from keyheat.words import Capacity
 
 TABLE: dict[str, Any] = {
@@ -51,3 +54,12 @@ def test_an_on_demand_table_has_nothing_provisioned_whether_it_says_its_mode_or_
         assert mode_of(described) == table_facts(described).billing_mode == "PAY_PER_REQUEST"
         assert table_facts(described).provisioned is None
     assert mode_of(TABLE) == "PROVISIONED"
+
+
+def test_a_capacity_from_a_file_is_checked_side_by_side() -> None:
+    with pytest.raises(ValidationError) as found:
+        TableFacts.model_validate({"name": "orders", "provisioned": {"read": -1, "writ": 3}})
+    assert mistakes(found.value) == [
+        "Input should be greater than or equal to 0, got -1 @ $.provisioned.read",
+        "unknown field @ $.provisioned.writ",
+    ]
