@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.analysis.measures.measured import traffic_of
 from keyheat.analysis.measures.setup import Setup
-from keyheat.analysis.measures.sides import sides_of
 from keyheat.analysis.measures.taking import TAKEN, Run
 from keyheat.analysis.summary import RunSummary
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import TableFacts
+from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.simulator.simulate import simulate
@@ -58,11 +59,15 @@ TAKEN_HERE: Final = {name: take for name, take in TAKEN.items() if MEASURES[name
 def summary(raw: Mapping[str, Any], seed: int) -> RunSummary:
     """The statistical measures of one simulated run, taken as those of any run are."""
     simulation = simulate(scenario_from_dict(dict(raw), raw["name"]), seed=seed)
-    manifest = Manifest(target=SIMULATED, started_at=AT, table=TableFacts(name=raw["name"]))
+    started_at, ended_at = (
+        datetime.fromtimestamp(at, UTC) for at in (simulation.started_s, simulation.ended_s)
+    )
+    table = TableFacts(name=raw["name"])
+    manifest = Manifest(target=SIMULATED, started_at=started_at, ended_at=ended_at, table=table)
     run = Run(
         manifest=manifest,
         scenario="not_simulated",
-        sides=sides_of(simulation.client.seconds_table()) or "not_sent",
+        traffic=traffic_of(manifest, of_rows("seconds", simulation.client.seconds_table())),
         accepted="not_simulated",
     )
     taken = {name: take(run) for name, take in TAKEN_HERE.items()}

@@ -1,13 +1,15 @@
 """Keyheat: load testing and throttle detection for Amazon DynamoDB. Is it the partition, or the table?
 
-What tests and analyzers of one's own use: `keyheat.assert_no_hot_partition(...)`, `keyheat.Finding`, and the
-other names in `__all__`. They are loaded when they are asked for, since no part of the program needs them.
+What tests, analyzers and notebooks of one's own use: `keyheat.assert_no_hot_partition(...)`,
+`keyheat.Finding`, `keyheat.load_run(...)`, and the other names in `__all__`. They are loaded when they are
+asked for, since no part of the program needs them.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from keyheat.analysis.diagnosis import load_run as load_run
     from keyheat.runs.formats import Finding as Finding
     from keyheat.runs.run import Run as Run
     from keyheat.testing.checks import assert_headroom as assert_headroom
@@ -31,6 +33,7 @@ __all__ = [
     "assert_no_throttles",
     "assert_shards_suffice",
     "assert_units_per_operation",
+    "load_run",
 ]
 
 _MODULE_OF = {
@@ -38,6 +41,7 @@ _MODULE_OF = {
     "Finding": "runs.formats",
     "LocalDynamoDB": "testing.local",
     "Run": "runs.run",
+    "load_run": "analysis.diagnosis",
 }
 
 

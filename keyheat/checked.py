@@ -7,7 +7,7 @@ from reprlib import Repr
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from keyheat.bounded import NotAccepted, parsed_toml, text_of
@@ -20,6 +20,19 @@ ROWS_AT_ONCE: Final = 1_000
 MORE: Final = "and_more"  # the type of an error that stands for `count` others
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class Part(BaseModel):
+    """A part of a file that is read strictly: frozen, and a field that nobody knows is a mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LenientPart(BaseModel):
+    """A part of a file that a later version may say more in: frozen, and what is not known is let be."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
 
 _BRIEFLY: Final = Repr()  # whatever the input is, a short text soon
 _BRIEFLY.maxlevel, _BRIEFLY.maxlist, _BRIEFLY.maxdict, _BRIEFLY.maxtuple = 3, 10, 10, 10
@@ -136,7 +149,7 @@ def path_of(location: Iterable[int | str]) -> str:
 
 
 def _message(item: Any, patterns: Mapping[str, str]) -> str:
-    if item["type"] == "extra_forbidden":
+    if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return "unknown field"
     if item["type"] == "missing":
         return "missing"

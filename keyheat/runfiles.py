@@ -209,18 +209,16 @@ def _bytes_of(path: Path) -> bytes:
             raise FileProblem(f"{path} has {size:,} bytes; at most {MOST_BYTES:,} are read: {SHORTER}")
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise FileProblem(f"{path} is missing{_runs_below(path)}") from error
+        # Said once, of the file that is looked for first.
+        hint = runs_below(path.parent) if path.name in (FILES[RUN], FILES[DIAGNOSIS]) else ""
+        raise FileProblem(f"{path} is missing{hint}") from error
     except OSError as error:
         raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _runs_below(missing: Path) -> str:
-    """Where the runs are, for somebody who named the folder that holds them; said once, of its `run.json`
-    or its diagnosis.
-    """
-    if missing.name not in (FILES[RUN], FILES[DIAGNOSIS]):
-        return ""
-    first = min(missing.parent.glob(f"*/{FILES[RUN]}"), default=None)
+def runs_below(folder: Path) -> str:
+    """Where the runs are, for somebody who named the folder that holds them."""
+    first = min(folder.glob(f"*/{FILES[RUN]}"), default=None)
     return f"; there are runs below it, such as {first.parent}" if first else ""
 
 

@@ -1,6 +1,8 @@
 """Imports point one way: from what is shown, back to what is measured, back to the model."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,6 +113,12 @@ def test_only_evidence_talks_to_cloudwatch() -> None:
         if "boto3" in roots(path.read_text(encoding="utf-8"))
     }
     assert with_boto3 <= {"keyheat/evidence/clients.py"}
+
+
+def test_what_sends_a_load_does_without_pandas() -> None:
+    """It takes half a second and 60 MB in every worker, and a record is columns of numbers already."""
+    program = "import keyheat.load.run.session, sys; sys.exit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
 def test_the_checker_sees_nested_imports() -> None:

@@ -14,10 +14,10 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.existing.adapt import look_at, on_table
 from keyheat.load.run.jobs import Job
 from keyheat.load.tables.creation import creation
-from keyheat.load.tables.facts import table_facts
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.runfiles import FILES, RUN
+from keyheat.runs.described import table_facts
 from keyheat.scenario.spec.table import TableSpec
 from tests.conftest import Said
 
@@ -91,7 +91,9 @@ def loaded(job: Job, target: Target, name: str, warm: float | None) -> int:
     code = make_run(replace(job, scenario=scenario), How(target="simulated", report=False, quiet=True))
     seen, path = look_at(target, name), job.folder / FILES[RUN]
     assert seen is not None
-    facts = table_facts(dict(seen.description)) | ({"warm": {"read": warm, "write": warm}} if warm else {})
+    facts = table_facts(seen.description).model_dump(mode="json") | (
+        {"warm": {"read": warm, "write": warm}} if warm else {}
+    )
     noted = {
         "existing": True,
         "target": target.url,
@@ -120,10 +122,10 @@ def test_what_really_changed_is_refused_and_nothing_else_is_told(night: Callable
     said = night("orders", "load.item_bytes=2_000")
     assert said.code == 2
     (told,) = (line.strip() for line in said.err.splitlines() if line.startswith("  too-small"))
-    assert told == "too-small: scenario load.item_bytes was 1000, is 2000"
+    assert told == "too-small: scenario load.item_bytes was 1,000, is 2,000"
     forced = night("orders", "load.item_bytes=2_000", options=("--force",))
     assert forced.code == 1
-    assert forced.says("too-small: scenario load.item_bytes was 1000, is 2000")
+    assert forced.says("too-small: scenario load.item_bytes was 1,000, is 2,000")
     assert not forced.says("partition_key was")
 
 

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import sqrt
 from typing import Final
 
 from keyheat.accuracy.grades import BEST, Best
@@ -14,7 +13,6 @@ CONSTRAINTS: Final = ("partition", "table", "max_on_demand", "account")
 NOTHING: Final = "none"  # the truth of a false alarm
 ANSWERS: Final = (*CONSTRAINTS, "undetermined", NOTHING, MISSED)
 BIN_EDGES: Final = (0.0, 0.55, 0.65, 0.75, 0.85, 0.92, 0.96, 1.0)
-SURE: Final = 1.96  # standard deviations of a 95 % interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +33,12 @@ class Share:
 
         https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Wilson_score_interval
         """
+        from scipy.stats import binomtest  # a second to load, and only a page of scores needs it
+
         if not self.whole:
             return 0.0, 1.0
-        share, size = self.part / self.whole, self.whole
-        spread = SURE * sqrt(share * (1 - share) / size + SURE**2 / (4 * size**2))
-        middle, divisor = share + SURE**2 / (2 * size), 1 + SURE**2 / size
-        return max(0.0, (middle - spread) / divisor), min(1.0, (middle + spread) / divisor)
+        found = binomtest(self.part, self.whole).proportion_ci(0.95, method="wilson")
+        return float(found.low), float(found.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

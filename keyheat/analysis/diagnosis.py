@@ -19,9 +19,10 @@ from keyheat.runs.formats import (
     Diagnosis,
     Evidence,
     Recommendation,
+    read_diagnosis,
     read_evidence,
 )
-from keyheat.runs.run import Run
+from keyheat.runs.run import Run, place_of
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 
 
@@ -58,6 +59,21 @@ def analyze_run(
     )
 
 
+def load_run(path: "Path | str") -> Run:
+    """A run directory, or an evidence file alone, as pandas frames. Raises `FileProblem`.
+
+    One that was not diagnosed yet is diagnosed now; nothing is written.
+    """
+    folder, file = place_of(Path(path))
+    if folder is None:
+        assert file is not None, "one of the two is there"
+        evidence = read_evidence(file)
+        return Run(evidence, diagnosis=diagnosed(evidence))
+    evidence = read_evidence(file) if file else _evidence_of_client(folder, read_client_files(folder))
+    diagnosis = folder / runfiles.FILES[runfiles.DIAGNOSIS]
+    return Run(evidence, folder, read_diagnosis(diagnosis) if diagnosis.exists() else analyze_run(folder))
+
+
 def analyze_evidence(
     path: Path, *, numbers: Thresholds | None = None, further: Sequence[Path] = ()
 ) -> Diagnosis:
@@ -83,7 +99,7 @@ def diagnose(
     further: Sequence[Path] = (),
 ) -> Diagnosis:
     """Ask the analyzers, judge and advise. `client` is None where the load was not ours."""
-    run = Run(evidence, directory, client)
+    run = Run(evidence, directory, client=client)
     heats = heats_of(evidence, client)
     labels = labels_of(run, thresholds)
     generator = generator_of(run, thresholds)
@@ -106,10 +122,11 @@ def diagnose(
     )
 
 
-def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem) -> Evidence:
+def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem | None = None) -> Evidence:
     """Evidence without CloudWatch, for a run whose `collect` never happened."""
     if client.manifest is None:
-        raise FileProblem("\n".join(("nothing to analyze", str(problem), *client.missing))) from problem
+        said = () if problem is None else (str(problem),)
+        raise FileProblem("\n".join(("nothing to analyze", *said, *client.missing))) from problem
     records = read_records(run_dir, client.manifest.rows_ahead_s)
     moments = [row.second for row in records.throttles or ()]
     moments += [row.second for row in records.seconds or ()]

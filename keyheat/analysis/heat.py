@@ -62,8 +62,8 @@ def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]
     if client is None or client.keys is None:
         return insight_heats(evidence)
     duration_s = (evidence.window.end - evidence.window.start).total_seconds()
-    if client.manifest and client.manifest.ended_at:
-        duration_s = (client.manifest.ended_at - client.manifest.started_at).total_seconds()
+    if client.manifest and client.manifest.duration_s is not None:
+        duration_s = client.manifest.duration_s
     return tuple(heat(client.keys, direction, duration_s) for direction in WRITES_FIRST)
 
 

@@ -180,6 +180,5 @@ def _rule(diagnosis: Diagnosis) -> str | None:
 
 def _duration_s(manifest: Manifest, diagnosis: Diagnosis) -> float:
     """How long the run lasted; of one that was killed, the minutes that its evidence speaks of."""
-    if manifest.ended_at is None:
-        return diagnosis.coverage.minutes * 60.0
-    return max(0.0, (manifest.ended_at - manifest.started_at).total_seconds())
+    lasted_s = manifest.duration_s
+    return diagnosis.coverage.minutes * 60.0 if lasted_s is None else lasted_s

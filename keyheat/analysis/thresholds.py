@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from keyheat.analysis.rules import MEASURED
-from keyheat.checked import checked_toml
+from keyheat.checked import Part, checked_toml
 from keyheat.shipped import shipped
 
 DEFAULT = shipped("configs") / "thresholds.toml"
@@ -14,32 +14,28 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Noise(_Part):
+class Noise(Part):
     """Below both numbers, throttles are a sprinkle and make no verdict."""
 
     throttles: Annotated[int, Field(ge=0)]
     share: Share
 
 
-class Failures(_Part):
+class Failures(Part):
     """Shares of attempts that failed for another reason than a throttle: worth saying, and too many."""
 
     mention_share: Share
     invalid_share: Share
 
 
-class Spans(_Part):
+class Spans(Part):
     """How throttled moments become spans."""
 
     gap_s: Annotated[float, Field(ge=0, le=86_400)]
     skew_s: Annotated[float, Field(ge=0, le=60)]
 
 
-class Inferred(_Part):
+class Inferred(Part):
     """Consumed against provisioned: shares of the capacity, and how much must agree."""
 
     at_provisioned_low: Annotated[float, Field(gt=0, le=1)]
@@ -55,7 +51,7 @@ class Inferred(_Part):
     warm_share: Share
 
 
-class ConfidenceNumbers(_Part):
+class ConfidenceNumbers(Part):
     """Confidence of each grade, and factors for agreement and conflict."""
 
     reason: Share
@@ -83,7 +79,7 @@ class ConfidenceNumbers(_Part):
         return rules
 
 
-class Recommend(_Part):
+class Recommend(Part):
     """Margins of the recommendations."""
 
     shard_margin: Annotated[float, Field(ge=1, le=100)]
@@ -91,7 +87,7 @@ class Recommend(_Part):
     hot_share: Share
 
 
-class Thresholds(_Part):
+class Thresholds(Part):
     """Every number that the labelling rests on."""
 
     format: Literal["keyheat.thresholds/1"]

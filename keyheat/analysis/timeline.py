@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from keyheat.analysis.endpoint import units_hold
@@ -105,8 +105,27 @@ class Timeline:
         return tuple(t for t in self.tracks if t.index is not None and t.direction == direction)
 
 
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """Evidence as a key: the same object, for to compare its rows would take longer than to arrange them."""
+
+    evidence: Evidence
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.evidence is self.evidence
+
+    def __hash__(self) -> int:
+        return id(self.evidence)
+
+
 def timeline(evidence: Evidence) -> Timeline:
-    """Arrange evidence by resource and direction."""
+    """Evidence by resource and direction; every part of a diagnosis asks for it, and it is arranged once."""
+    return _arranged(_Same(evidence))
+
+
+@lru_cache(maxsize=1)
+def _arranged(same: _Same) -> Timeline:
+    evidence = same.evidence
     step_s = _step_s(evidence.series)
     account = evidence.account
     by_key = _by_key(evidence.series)

@@ -8,7 +8,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.evidence.clients import ClientFactory
-from keyheat.evidence.facts import account_facts, table_facts
+from keyheat.runs.described import account_facts, table_facts
 from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts, Window
 
 Part = Mapping[str, Any]

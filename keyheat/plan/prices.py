@@ -8,9 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from keyheat.checked import checked_toml
+from keyheat.checked import Part, checked_toml
 from keyheat.shipped import shipped
 
 DEFAULT = shipped("configs") / "prices.toml"
@@ -22,46 +22,42 @@ MONTH_S: Final = 730 * HOUR_S
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class OnDemandPrices(_Part):
+class OnDemandPrices(Part):
     """Dollars per million units consumed."""
 
     write_per_million: Dollars
     read_per_million: Dollars
 
 
-class ProvisionedPrices(_Part):
+class ProvisionedPrices(Part):
     """Dollars for one unit per second that is provisioned for an hour, used or not."""
 
     write_per_hour: Dollars
     read_per_hour: Dollars
 
 
-class WarmPrices(_Part):
+class WarmPrices(Part):
     """Dollars for one unit per second of warm throughput, paid once for what was not there by itself."""
 
     write_once: Dollars
     read_once: Dollars
 
 
-class StreamPrices(_Part):
+class StreamPrices(Part):
     """Dollars per million GetRecords requests."""
 
     read_per_million: Dollars
     as_of: date | None = None
 
 
-class CloudWatchPrices(_Part):
+class CloudWatchPrices(Part):
     """Dollars per thousand metrics that GetMetricData is asked for: of every query, in every request."""
 
     metrics_per_thousand: Dollars
     as_of: date | None = None
 
 
-class InsightsPrices(_Part):
+class InsightsPrices(Part):
     """Dollars of Contributor Insights for DynamoDB: per rule and month, and per million events."""
 
     rule_per_month: Dollars
@@ -69,7 +65,7 @@ class InsightsPrices(_Part):
     as_of: date | None = None
 
 
-class Prices(_Part):
+class Prices(Part):
     """A price list: of which region, of which day, and from where."""
 
     format: Literal["keyheat.prices/1"]

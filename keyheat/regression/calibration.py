@@ -12,9 +12,10 @@ from random import Random
 from statistics import median, stdev
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from keyheat.analysis.summary import RunSummary
+from keyheat.checked import Part
 from keyheat.regression.finding import Gate
 from keyheat.regression.gates.compared import Compared
 from keyheat.regression.gates.judge import judge
@@ -38,11 +39,7 @@ Gates = Mapping[str, Sequence[Gate]]
 Runs = Mapping[str, Sequence[RunSummary]]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Noise(_Part):
+class Noise(Part):
     """One measure of one case: how it differs from run to run, and what that hides. Shares: 0.1 is 10 %."""
 
     case: str
@@ -63,7 +60,7 @@ class Noise(_Part):
     because: str | None = Field(None, description="why nothing can be said of it")
 
 
-class Calibration(_Part):
+class Calibration(Part):
     """What a suite can tell here, by A/A runs."""
 
     power: float = Field(POWER, description="how often a smallest change is found")

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from keyheat.analysis.measures.setup import sent_of
 from keyheat.regression.finding import Difference
+from keyheat.scenario.differences import changes_of
 from keyheat.scenario.scenario import Scenario
 
 WHAT: Final = "scenario"
 MOST: Final = 10
-ABSENT: Final = "none"
 
 
 def in_fields(
@@ -30,26 +30,8 @@ def in_fields(
 
 
 def _fields(one: Difference, before: Scenario, after: Scenario) -> Iterator[Difference]:
-    first, last = (dict(_flat("", sent_of(scenario.model_dump(mode="json")))) for scenario in (before, after))
-    names = [name for name in {**first, **last} if first.get(name) != last.get(name)]
-    for name in names[:MOST]:
-        said = {"before": _said(first.get(name)), "after": _said(last.get(name))}
-        yield replace(one, what=f"{WHAT} {name}", **said)
-    if len(names) > MOST:
-        yield replace(one, what=f"{WHAT}: {len(names) - MOST} fields more", before="…", after="…")
-
-
-def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Every field by its path, as `--set` names it."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _flat(f"{path}.{name}" if path else name, inner)
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from _flat(f"{path}[{number}]", inner)
-    else:
-        yield path, value
-
-
-def _said(value: Any) -> str:
-    return ABSENT if value is None else str(value)
+    changes = changes_of(*(sent_of(scenario.model_dump(mode="json")) for scenario in (before, after)))
+    for change in changes[:MOST]:
+        yield replace(one, what=f"{WHAT} {change.path}", before=change.before, after=change.after)
+    if len(changes) > MOST:
+        yield replace(one, what=f"{WHAT}: {len(changes) - MOST} fields more", before="…", after="…")

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import Field, computed_field
 
+from keyheat.checked import Part
 from keyheat.regression.finding import Decision, Difference, Finding
 from keyheat.runs.values import Quantity, Time
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, Constraint
@@ -23,11 +24,7 @@ EXIT_CODES: Final[Mapping[Verdict, int]] = {
 WORST_FIRST: Final[tuple[Decision, ...]] = ("worse", "missing", "undecided", "better", "same")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class RunMade(_Part):
+class RunMade(Part):
     """One run of a case: of this session, or of its baseline."""
 
     case: str
@@ -49,7 +46,7 @@ class RunMade(_Part):
         return f"{self.case}, repetition {self.repetition}"
 
 
-class CaseMade(_Part):
+class CaseMade(Part):
     """One case of the suite, and its runs before and after."""
 
     name: str
@@ -65,7 +62,7 @@ class CaseMade(_Part):
         return sum(run.took_s or 0.0 for run in (*self.before, *self.after))
 
 
-class BaselineUsed(_Part):
+class BaselineUsed(Part):
     """The session that this one was held against."""
 
     session: str
@@ -86,7 +83,7 @@ class BaselineUsed(_Part):
         return "which was asked for" if self.chosen else "the last good one"
 
 
-class Outcome(_Part):
+class Outcome(Part):
     """One regress of a suite, from its first run to its verdict."""
 
     suite: str

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from keyheat.checked import LenientPart
 from keyheat.words import READ, WRITE, Direction
 
 Known = Literal["yes", "no", "unknown"]
@@ -69,11 +68,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 ABSENT: Final = "absent: no consumed capacity came back"
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Finding(_Part):
+class Finding(LenientPart):
     """One capability, and what was seen."""
 
     answer: Known
@@ -83,7 +78,7 @@ class Finding(_Part):
 UNSEEN: Final = Finding(answer="unknown", seen="not probed")
 
 
-class Capabilities(_Part):
+class Capabilities(LenientPart):
     """What one endpoint can do. What is not in `findings` is unknown."""
 
     source: Literal["probed", "known", "not probed"]

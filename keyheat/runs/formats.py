@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from keyheat import runfiles
-from keyheat.checked import Model, Rows, checked
+from keyheat.checked import Model, Part, Rows, checked
 from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.values import Count, Points, Quantity, Time
@@ -21,11 +21,7 @@ from keyheat.words import Capacity, Constraint, Direction, Grade
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class IndexFacts(_Part):
+class IndexFacts(Part):
     """What is known of one global secondary index."""
 
     name: str
@@ -34,7 +30,7 @@ class IndexFacts(_Part):
     warm: Capacity | None = None
 
 
-class TableFacts(_Part):
+class TableFacts(Part):
     """What is known of the table; only its name is certain."""
 
     name: str
@@ -47,14 +43,14 @@ class TableFacts(_Part):
     indexes: tuple[IndexFacts, ...] = ()
 
 
-class AccountFacts(_Part):
+class AccountFacts(Part):
     """Quotas of the account for one table, units per second."""
 
     table_read: Quantity | None = None
     table_write: Quantity | None = None
 
 
-class Window(_Part):
+class Window(Part):
     """The time that the evidence speaks of: from `start` up to `end`."""
 
     start: Time
@@ -67,7 +63,7 @@ class Window(_Part):
         return self
 
 
-class Series(_Part):
+class Series(Part):
     """One CloudWatch series: what CloudWatch answered, gaps left as gaps."""
 
     metric: str
@@ -79,7 +75,7 @@ class Series(_Part):
     points: Points = ()
 
 
-class ThrottleCount(_Part):
+class ThrottleCount(Part):
     """Throttled attempts that the client saw in one second, by DynamoDB's own reason (None: it gave none)."""
 
     second: Time
@@ -89,7 +85,7 @@ class ThrottleCount(_Part):
     count: Count
 
 
-class SecondCount(_Part):
+class SecondCount(Part):
     """What the client sent and got in one second."""
 
     second: Time
@@ -100,7 +96,7 @@ class SecondCount(_Part):
     throttled: Count
 
 
-class Contributor(_Part):
+class Contributor(Part):
     """A key that a Contributor Insights rule counted: its digest, and its value only where asked for."""
 
     key: str  # the digest of the partition key
@@ -109,7 +105,7 @@ class Contributor(_Part):
     points: Points = ()  # by minute, or by the hour for a long window
 
 
-class Contributors(_Part):
+class Contributors(Part):
     """What one rule of Contributor Insights counted by partition key over the window, largest first.
 
     `accessed` is in 3 x WCU + RCU, `throttled` in requests. `total` is that of all keys, not only of these.
@@ -123,14 +119,14 @@ class Contributors(_Part):
     keys: tuple[Contributor, ...] = ()
 
 
-class ShardCounts(_Part):
+class ShardCounts(Part):
     """Open shards of the table's stream, one for each partition; None where nobody looked."""
 
     before: Count | None = None  # when the run began
     after: Count | None = None  # when it ended, or when evidence was collected
 
 
-class PartitionFacts(_Part):
+class PartitionFacts(Part):
     """What was seen of the table's partitions from outside; those of its indexes show nowhere."""
 
     estimated: Count | None = None  # at least so many
@@ -139,7 +135,7 @@ class PartitionFacts(_Part):
     splits: tuple[Time | None, ...] | None = None  # seen in the window; a time only where it is known
 
 
-class Evidence(_Part):
+class Evidence(Part):
     """Everything that the analyzer may look at. Absent is unknown, never zero."""
 
     format: Literal["keyheat.evidence/1"] = "keyheat.evidence/1"
@@ -156,7 +152,7 @@ class Evidence(_Part):
     missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
 
 
-class Label(_Part):
+class Label(Part):
     """What constrained one resource in one direction over one span, and how we know.
 
     `rule` is the stable id of the rule that decided, documented in docs/rules.md.
@@ -178,7 +174,7 @@ Measure = tuple[Annotated[float, Field(allow_inf_nan=False)], str]
 """A number and its unit: `(0.31, "share")`, `(1_200, "WCU/s")`."""
 
 
-class Finding(_Part):
+class Finding(Part):
     """What an analyzer says of a run: a word, sentences with the numbers behind it, and how sure it is.
 
     What it is about (a resource, a direction, a span of time) is left out where it is about the whole run.
@@ -197,7 +193,7 @@ class Finding(_Part):
     analyzer: str = ""  # whose it is: put there by Keyheat
 
 
-class Verdict(_Part):
+class Verdict(Part):
     """The run in one label; `valid` is False where the run says nothing about the table."""
 
     constraint: Constraint
@@ -210,7 +206,7 @@ class Verdict(_Part):
     rule: str | None = None  # where it rests on no label: a rule of docs/rules.md
 
 
-class HotKey(_Part):
+class HotKey(Part):
     """One of the hottest partition keys: its digest, and its value only where the user asked to see it."""
 
     key: str
@@ -221,7 +217,7 @@ class HotKey(_Part):
     direction: Direction | None = None
 
 
-class Foreseen(_Part):
+class Foreseen(Part):
     """What the simulator says of the same demand, as it was and with the advice taken."""
 
     throttle_share_before: Annotated[float, Field(ge=0, le=1)]
@@ -229,7 +225,7 @@ class Foreseen(_Part):
     enough_shards: Annotated[int, Field(ge=1)] | None = None  # where those advised leave throttles
 
 
-class Bill(_Part):
+class Bill(Part):
     """Dollars a month of the table with its indexes, if the demand went on as it was."""
 
     before_dollars_per_month: Quantity
@@ -237,7 +233,7 @@ class Bill(_Part):
     prices: str  # which price list
 
 
-class Recommendation(_Part):
+class Recommendation(Part):
     """One thing to do: a mitigation helps now, a cure lasts."""
 
     action: str
@@ -252,21 +248,21 @@ class Recommendation(_Part):
     direction: Direction | None = None
 
 
-class GeneratorFacts(_Part):
+class GeneratorFacts(Part):
     """Whether the load generator was the limit, and what was checked to know."""
 
     bound: bool
     checks: tuple[str, ...] = ()
 
 
-class Coverage(_Part):
+class Coverage(Part):
     """How much of the window the evidence covers, and what is not there."""
 
     minutes: Count
     missing: tuple[str, ...] = ()
 
 
-class ThresholdResult(_Part):
+class ThresholdResult(Part):
     """One threshold of the scenario: what was allowed, what was measured, whether it held."""
 
     name: str
@@ -276,7 +272,7 @@ class ThresholdResult(_Part):
     decided: bool = True  # False: a run of this kind cannot measure it
 
 
-class Diagnosis(_Part):
+class Diagnosis(Part):
     """The analyzer's answer."""
 
     format: Literal["keyheat.diagnosis/1"] = "keyheat.diagnosis/1"

@@ -8,10 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from keyheat import runfiles
-from keyheat.checked import checked
+from keyheat.checked import LenientPart, checked
 from keyheat.runfiles import MOST_SKEW_S, SIMULATED
 from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.formats import PartitionFacts, TableFacts
@@ -22,11 +22,7 @@ from keyheat.words import Direction
 Units = Annotated[float, Field(ge=0, le=1e15)]  # more than a table can consume in a year
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class GeneratorHealth(_Part):
+class GeneratorHealth(LenientPart):
     """What the load generator could do, and whether it kept up."""
 
     bound: bool = False
@@ -42,7 +38,7 @@ class GeneratorHealth(_Part):
     target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # what asked and achieved are in
 
 
-class Totals(_Part):
+class Totals(LenientPart):
     """What the client counted over the whole run."""
 
     attempts: Count = 0
@@ -52,7 +48,7 @@ class Totals(_Part):
     errors_by_kind: Mapping[str, Count] = {}
 
 
-class CapacityChange(_Part):
+class CapacityChange(LenientPart):
     """One thing that UpdateTable was asked for while the load ran, and what came of it."""
 
     at_s: Quantity  # seconds into the run
@@ -66,7 +62,7 @@ class CapacityChange(_Part):
     refused: str | None = None
 
 
-class Machine(_Part):
+class Machine(LenientPart):
     """The machine that the load generator ran on, or its master."""
 
     cores: Annotated[int, Field(ge=1)]  # that the process may use
@@ -74,7 +70,7 @@ class Machine(_Part):
     cpu: str
 
 
-class SharedWith(_Part):
+class SharedWith(LenientPart):
     """Another run that was on a table of this one while it was; its times by the clock of its own machine."""
 
     table: str
@@ -92,7 +88,7 @@ class PartitionsNoted(PartitionFacts):
     missing: tuple[str, ...] = ()
 
 
-class Manifest(_Part):
+class Manifest(LenientPart):
     """One run: what was asked, when, against what, with which versions, and how it went.
 
     Once it is read, its times are the service's, as those of CloudWatch's minutes are.
@@ -133,6 +129,12 @@ class Manifest(_Part):
     def clock_jump_s(self) -> float:
         """How far that machine's clock was set forward while it loaded: the run's times do not follow it."""
         return self.generator.clock_jump_s if self.generator else 0.0
+
+    @property
+    def duration_s(self) -> float | None:
+        """How long the load lasted; None of one that goes on, or was killed."""
+        ended_at = self.ended_at
+        return None if ended_at is None else max(0.0, (ended_at - self.started_at).total_seconds())
 
     @property
     def rows_ahead_s(self) -> int:
@@ -180,7 +182,7 @@ class Manifest(_Part):
         return value if isinstance(value, str) and value else None
 
 
-class KeyUse(_Part):
+class KeyUse(LenientPart):
     """How much one partition key asked for over the whole run."""
 
     key: str
@@ -191,7 +193,7 @@ class KeyUse(_Part):
     share: Annotated[float, Field(ge=0, le=1)] = 0.0
 
 
-class KeyTop(_Part):
+class KeyTop(LenientPart):
     """How much one partition key asked for within one window of the run."""
 
     key: str
@@ -199,7 +201,7 @@ class KeyTop(_Part):
     throttles: Count = 0
 
 
-class KeyWindow(_Part):
+class KeyWindow(LenientPart):
     """The hottest keys of a few seconds."""
 
     start: Time
@@ -208,7 +210,7 @@ class KeyWindow(_Part):
     top: tuple[KeyTop, ...] = ()
 
 
-class Keys(_Part):
+class Keys(LenientPart):
     """The hottest keys, over the run and window by window."""
 
     overall: Mapping[Direction, tuple[KeyUse, ...]] = {}

@@ -1,17 +1,123 @@
 """A run as an analyst holds it: what was sent, refused and measured, as pandas frames."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Evidence
+from keyheat import runfiles
+from keyheat.runfiles import FILES, FileProblem
+from keyheat.runs.client import ClientFiles, moved
+from keyheat.runs.formats import Diagnosis, Evidence
+from keyheat.runs.manifest import Manifest, read_keys, read_manifest
+
+if TYPE_CHECKING:  # it takes half a second to load, and a verb that asks for no frame needs none
+    import pandas as pd
+
+Content = TypeVar("Content")
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run, or a table over a window: its evidence, and the directory that it was read from."""
+    """A run, or a table over a window: its evidence, and the directory that it was read from.
+
+    The frames are read when they are asked for, and kept; `keyheat.runs.frames.FRAMES` says what is in them.
+    Their times are the service's, as CloudWatch's are. Reading a file that is damaged raises `FileProblem`.
+    """
 
     evidence: Evidence
     directory: Path | None = None
+    diagnosis: Diagnosis | None = None
     client: ClientFiles | None = None
     """What the load generator wrote of itself; None where somebody else sent the load."""
+
+    @cached_property
+    def manifest(self) -> Manifest | None:
+        """What `run.json` says; None where there is none."""
+        return self._read(runfiles.RUN, lambda path: read_manifest(path.parent))
+
+    @cached_property
+    def seconds(self) -> "pd.DataFrame":
+        """What was sent and what came back, second by second."""
+        from keyheat.runs import frames
+
+        found = self._rows(runfiles.SECONDS)
+        return frames.seconds_of(self.evidence.seconds or ()) if found is None else found
+
+    @cached_property
+    def throttles(self) -> "pd.DataFrame":
+        """Every throttled attempt."""
+        from keyheat.runs import frames
+
+        found = self._rows(runfiles.THROTTLES)
+        return frames.throttles_of(self.evidence) if found is None else found
+
+    @cached_property
+    def minutes(self) -> "pd.DataFrame":
+        """What CloudWatch published."""
+        from keyheat.runs import frames
+
+        return frames.minutes_of(self.evidence)
+
+    @cached_property
+    def latency(self) -> "pd.DataFrame":
+        """How long requests took."""
+        from keyheat.runs import frames
+        from keyheat.runs.latency import read_latencies
+
+        return frames.latency_of(self._read(runfiles.LATENCY, read_latencies) or {})
+
+    @cached_property
+    def keys(self) -> "pd.DataFrame":
+        """The hottest partition keys."""
+        from keyheat.runs import frames
+        from keyheat.runs.manifest import Keys
+
+        found = self._read(runfiles.KEYS, lambda path: read_keys(path.parent, self._ahead_s))
+        return frames.keys_of(found or Keys())
+
+    @cached_property
+    def labels(self) -> "pd.DataFrame":
+        """What was limited, when, and how that is known."""
+        from keyheat.runs import frames
+
+        return frames.frame("labels", []) if self.diagnosis is None else frames.labels_of(self.diagnosis)
+
+    @property
+    def _ahead_s(self) -> int:
+        return self.manifest.rows_ahead_s if self.manifest else 0
+
+    def _rows(self, format_name: str) -> "pd.DataFrame | None":
+        return self._read(format_name, lambda path: _rows(path, format_name, self._ahead_s))
+
+    def _read(self, format_name: str, read: Callable[[Path], Content]) -> Content | None:
+        """A file of the directory; None where it is not there. Raises `FileProblem` where it is damaged."""
+        path = self.directory / FILES[format_name] if self.directory else None
+        return read(path) if path is not None and path.exists() else None
+
+
+def read_seconds(folder: Path, ahead_s: int) -> "pd.DataFrame":
+    """The frame of seconds of a run directory, moved into the service's time. Raises `FileProblem`."""
+    return _rows(folder / FILES[runfiles.SECONDS], runfiles.SECONDS, ahead_s)
+
+
+def _rows(path: Path, format_name: str, ahead_s: int) -> "pd.DataFrame":
+    from keyheat.runs import frames
+
+    return frames.of_rows(path.stem, moved(runfiles.read_table(path, format_name), ahead_s))
+
+
+def place_of(path: Path) -> tuple[Path | None, Path | None]:
+    """The run directory and the evidence file that a path means. Raises `FileProblem` where it is neither."""
+    if path.is_file():
+        return None, path
+    evidence, manifest = (path / FILES[name] for name in (runfiles.EVIDENCE, runfiles.RUN))
+    if evidence.exists() or manifest.exists():
+        return path, evidence if evidence.exists() else None
+    if not path.exists():
+        raise FileProblem(f"there is no {path}: name a run directory, or an evidence.json")
+    raise FileProblem(
+        f"{path} holds neither run.json nor evidence.json: it is no run directory"
+        f"{runfiles.runs_below(path)}; `keyheat simulate SCENARIO` makes one"
+    )

@@ -1,5 +1,6 @@
 """In what two scenarios differ, field by field, as a person reads it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,7 +25,12 @@ class Change:
 
 def changes(before: Scenario, after: Scenario) -> tuple[Change, ...]:
     """Every field with another value, in the order of the file; names and words are not among them."""
-    left, right = (_flat(one.model_dump(mode="json", exclude=set(ONLY_NAMES))) for one in (before, after))
+    return changes_of(*(one.model_dump(mode="json", exclude=set(ONLY_NAMES)) for one in (before, after)))
+
+
+def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
+    """Every field of two scenarios, or parts of them, with another value; its path is as `--set` names it."""
+    left, right = _flat(before), _flat(after)
     paths = dict.fromkeys([*left, *right])
     return tuple(
         Change(path, left.get(path, ABSENT), right.get(path, ABSENT))
@@ -35,7 +41,7 @@ def changes(before: Scenario, after: Scenario) -> tuple[Change, ...]:
 
 def _flat(value: Any, path: str = "") -> dict[str, str]:
     """Fields by their paths: `table.indexes[0].provisioned.write`."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         parts = [(f"{path}.{name}" if path else name, inner) for name, inner in value.items()]
     elif isinstance(value, list):
         parts = [(f"{path}[{place}]", inner) for place, inner in enumerate(value)]

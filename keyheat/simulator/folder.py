@@ -5,28 +5,31 @@ Nothing is said that was not simulated: there are no latencies, and no generator
 
 from collections.abc import Sequence
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from platform import python_version
 from typing import Any, Final
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from keyheat import runfiles
 from keyheat.model.table import TableModel
 from keyheat.runfiles import LATENCY, SIMULATED, THROTTLES_SCHEMA, time_of
+from keyheat.runs.folder import (
+    TOP_KEYS,
+    HotKeys,
+    KeyLine,
+    RunFiles,
+    RunFolder,
+    keys_json,
+    totals_of,
+    versions,
+)
 from keyheat.runs.partition_file import known_of, partitions_table
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.keyuses import Heat, KeyHistory, digest_of, hottest
 from keyheat.simulator.simulate import Simulation
-from keyheat.words import Capacity, Direction
+from keyheat.words import WRITES_FIRST, Capacity, Direction
 
 NO_GENERATOR: Final = "simulated on a virtual clock: no generator that could have been the limit"
-TOP_KEYS: Final = 20
-SIDES: Final = ("write", "read")
-COUNTS: Final = ("attempts", "accepted", "throttled", "errors")
 US_PER_S: Final = 1_000_000
 
 
@@ -42,24 +45,14 @@ def write_run(
 
     The same simulation gives the same files, bit by bit. `notes`: what of the load was not simulated.
     """
-    runfiles.write_table(
-        folder / runfiles.FILES[runfiles.SECONDS], runfiles.SECONDS, simulation.client.seconds_table()
+    files = RunFiles(
+        seconds=simulation.client.seconds_table(),
+        throttles=throttles_table(simulation),
+        keys=_hot_keys(simulation, show=show_keys),
+        write_latencies=lambda file: file.write(f"#[{LATENCY}]\n".encode()),
+        partitions=_partitions(simulation),
     )
-    runfiles.write_table(
-        folder / runfiles.FILES[runfiles.THROTTLES], runfiles.THROTTLES, throttles_table(simulation)
-    )
-    runfiles.write_atomically(
-        folder / runfiles.FILES[LATENCY], lambda file: file.write(f"#[{LATENCY}]\n".encode())
-    )
-    runfiles.write_json(
-        folder / runfiles.FILES[runfiles.KEYS], runfiles.KEYS, keys_of(simulation, show_keys=show_keys)
-    )
-    runfiles.write_table(
-        folder / runfiles.FILES[runfiles.PARTITIONS], runfiles.PARTITIONS, _partitions(simulation)
-    )
-    runfiles.write_json(
-        folder / runfiles.FILES[runfiles.RUN], runfiles.RUN, manifest_of(simulation, scenario_path, notes)
-    )
+    RunFolder(folder, manifest_of(simulation, scenario_path, notes)).end(files, {})
 
 
 def manifest_of(
@@ -79,13 +72,13 @@ def manifest_of(
         "target": SIMULATED,
         "scale": scenario.local.scale,
         "started_at": time_of(simulation.started_s),
-        "versions": {"python": python_version(), "keyheat": _version()},
+        "versions": versions("keyheat"),
         "table": table_facts(table, scenario.table.name),
         "users": scenario.load.users,
         "status": "finished",
         "ended_at": time_of(simulation.ended_s),
         "generator": {"bound": False, "checks": [NO_GENERATOR], "missing": list(notes)},
-        "totals": _totals(simulation),
+        "totals": totals_of(simulation.client.seconds_table(), throttles_table(simulation), {}),
         "counted": _counted(simulation),
         "timeline": [event.to_json() for event in simulation.log],
     }
@@ -116,35 +109,29 @@ def _partitions(simulation: Simulation) -> pa.Table:
 
 def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any]:
     """The content of `keys.json`: the hottest keys of the run and of each window."""
-    histories = [(side, simulation.client.keys[Direction(side)]) for side in SIDES]
-    return {
-        "k": TOP_KEYS,
-        "overall": {
-            side: [_use(history, *one, show=show_keys) for one in hottest(history.run, TOP_KEYS)]
-            for side, history in histories
-        },
-        "by_throttles": {
-            side: [
-                _use(history, *one, show=show_keys)
-                for one in hottest(history.run, TOP_KEYS, by=1)
-                if round(one[1][1])
-            ]
-            for side, history in histories
-        },
-        "windows": [
-            {
-                "start": time_of(start),
-                "seconds": history.window_s,
-                "direction": side,
-                "top": [
-                    {"key": digest_of(name), "units": units, "throttles": round(throttles)}
-                    for name, (units, throttles, _consumed) in hottest(named, TOP_KEYS)
-                ],
-            }
-            for side, history in histories
-            for start, named in sorted(history.windows.items())
-        ],
-    }
+    return keys_json(_hot_keys(simulation, show=show_keys))
+
+
+def _hot_keys(simulation: Simulation, *, show: bool) -> tuple[HotKeys, ...]:
+    return tuple(_hot(side, simulation.client.keys[side], show=show) for side in WRITES_FIRST)
+
+
+def _hot(side: Direction, history: KeyHistory, *, show: bool) -> HotKeys:
+    def lines(found: Sequence[tuple[str, Heat]]) -> list[KeyLine]:
+        return [
+            KeyLine(digest_of(name), name if show else None, units, consumed, round(throttles))
+            for name, (units, throttles, consumed) in found
+        ]
+
+    by_throttles = lines(hottest(history.run, TOP_KEYS, by=1))
+    return HotKeys(
+        direction=side,
+        total_units=history.total_units,
+        overall=lines(hottest(history.run, TOP_KEYS)),
+        by_throttles=[key for key in by_throttles if key.throttles],
+        window_s=history.window_s,
+        windows={start: lines(hottest(named, TOP_KEYS)) for start, named in history.windows.items()},
+    )
 
 
 def table_facts(model: TableModel, name: str) -> dict[str, Any]:
@@ -187,32 +174,6 @@ def _pair(pair: Capacity | None) -> dict[str, float | None] | None:
     return None if pair is None else {"read": pair.read, "write": pair.write}
 
 
-def _use(history: KeyHistory, name: str, heat: Heat, *, show: bool) -> dict[str, Any]:
-    units, throttles, consumed = heat
-    return {
-        "key": digest_of(name),
-        "shown": name if show else None,
-        "units": units,
-        "consumed_units": consumed,
-        "throttles": round(throttles),
-        "share": min(1.0, units / history.total_units) if history.total_units else 0.0,
-    }
-
-
-def _totals(simulation: Simulation) -> dict[str, Any]:
-    seconds, throttles = simulation.client.seconds_table(), throttles_table(simulation)
-    own = seconds.filter(pc.is_null(seconds["index"]))
-    units = seconds.group_by("direction", use_threads=False).aggregate([("consumed_units", "sum")])
-    by_reason = throttles.group_by("reason", use_threads=False).aggregate([("count", "sum")]).to_pylist()
-    return {
-        **{name: pc.sum(own[name]).as_py() or 0 for name in COUNTS},
-        "consumed_units": dict.fromkeys(SIDES, 0.0)
-        | {row["direction"]: row["consumed_units_sum"] for row in units.to_pylist()},
-        "by_reason": dict(sorted((row["reason"] or "unstated", row["count_sum"]) for row in by_reason)),
-        "errors_by_kind": {},
-    }
-
-
 def _counted(simulation: Simulation) -> dict[str, float]:
     """What the load test counts, with what was asked of the tables beside the judged one."""
     beside = {f"tables.{table}.{what}": number for (table, what), number in simulation.client.beside.items()}
@@ -222,10 +183,3 @@ def _counted(simulation: Simulation) -> dict[str, float]:
 def _short(number: float) -> float:
     """Counts of a mean come in fractions that say nothing."""
     return round(number, 1)
-
-
-def _version() -> str:
-    try:
-        return version("keyheat")
-    except PackageNotFoundError:
-        return "unknown (run from a checkout)"

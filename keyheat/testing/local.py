@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 from keyheat.analysis.advising.rerun import scenario_of_table
 from keyheat.analysis.words import LIMITS, key_name, title_of
-from keyheat.evidence.facts import table_facts
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import percent, whole
+from keyheat.runs.described import table_facts
 from keyheat.simulator.keyuses import digest_of
 from keyheat.testing.asked import Chances, Sent
 from keyheat.testing.checks import assert_no_hot_partition, require_share

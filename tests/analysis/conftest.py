@@ -14,13 +14,13 @@ import pytest
 
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.evidence.evidence import Source, _gather
-from keyheat.evidence.facts import table_facts
 from keyheat.evidence.waiting import LOCAL
 from keyheat.model.keyspace import position
 from keyheat.model.minutes import Series
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.runs.client import Records
+from keyheat.runs.described import table_facts
 from keyheat.runs.formats import Evidence, SecondCount, ThrottleCount, Window
 from keyheat.runs.manifest import Keys
 from keyheat.scenario.keys import random_suffix

@@ -10,6 +10,7 @@ import pytest
 from keyheat.analysis.measures.measured import Measured, measure
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import SECONDS_SCHEMA
+from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 
 START = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())
@@ -34,7 +35,7 @@ def row(
 
 
 def measured(*rows: dict[str, Any], ended_s: int | None = 10, **manifest: Any) -> Measured:
-    seconds = pa.Table.from_pylist([*rows], schema=SECONDS_SCHEMA)
+    seconds = of_rows("seconds", pa.Table.from_pylist([*rows], schema=SECONDS_SCHEMA))
     ended = None if ended_s is None else f"2026-11-20T12:00:{ended_s:02d}Z"
     content = {"started_at": "2026-11-20T12:00:00Z", "ended_at": ended, "table": TABLE} | manifest
     return measure(Manifest.model_validate(content), seconds, load_prices())

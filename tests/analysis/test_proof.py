@@ -1,14 +1,15 @@
 """Whether a fix fixed it: what both sides have to show for each verdict, and what a month costs."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from keyheat.analysis.advising.proof import HARDLY, Limit, Tried, dollars_per_month, once_dollars, proof_of
-from keyheat.analysis.measures.measured import Measured, Traffic
+from keyheat.analysis.measures.measured import Measured, Side, Traffic
 from keyheat.plan.prices import WarmPrices, load_prices
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import Manifest
@@ -29,6 +30,9 @@ def traffic(attempts: int = 0, throttled: int = 0, units_per_s: float = 0.0) -> 
         throttled=throttled,
         units=0.0,
         units_per_s=units_per_s,
+        attempts_per_s=attempts / 50,
+        throttled_per_s=throttled / 50,
+        by_second=Side(**{one.name: np.zeros(50) for one in fields(Side)}),
     )
 
 

@@ -10,11 +10,12 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from keyheat.analysis.measures.catalogue import ABSENCES, MEASURES, Absence
-from keyheat.analysis.measures.sides import sides_of
+from keyheat.analysis.measures.measured import traffic_of
 from keyheat.analysis.measures.taking import TAKEN, Measured, Run
 from keyheat.runfiles import SECONDS_SCHEMA
 from keyheat.runs.capabilities import Capabilities, Finding
 from keyheat.runs.formats import TableFacts
+from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, load_scenario
@@ -32,13 +33,18 @@ def row(second: int, *, index: str | None = None, direction: str = "write", **mo
 
 
 def run_of(*rows: dict[str, Any], scenario: Scenario | Absence = "no_file", **manifest: Any) -> Run:
+    """A load that began and ended within its first and its last second: these are not whole."""
+    last = max((one["second"] for one in rows), default=START_S)
+    made = Manifest(
+        started_at=datetime.fromtimestamp(START_S + 0.3, UTC),
+        ended_at=datetime.fromtimestamp(last + 0.7, UTC),
+        **{"table": TableFacts(name="orders"), "target": "local", **manifest},
+    )
+    traffic = traffic_of(made, of_rows("seconds", pa.Table.from_pylist(list(rows), schema=SECONDS_SCHEMA)))
     return Run(
-        manifest=Manifest(
-            started_at=datetime.fromtimestamp(START_S, UTC),
-            **{"table": TableFacts(name="orders"), "target": "local", **manifest},
-        ),
+        manifest=made,
         scenario=scenario,
-        sides=sides_of(pa.Table.from_pylist(list(rows), schema=SECONDS_SCHEMA)) or "not_sent",
+        traffic=traffic if rows else "not_sent",
         accepted="not_simulated",
     )
 

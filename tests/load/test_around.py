@@ -22,11 +22,11 @@ from keyheat.load.around.clock import ClockWrong, Sample, measure, skew_of
 from keyheat.load.around.look import Around, check_clock
 from keyheat.load.around.shards import StreamShards
 from keyheat.load.tables.errors import TableError
-from keyheat.load.tables.facts import table_facts
 from keyheat.load.transport.boto import Boto3Transport, make_client
 from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.runfiles import MOST_SKEW_S
+from keyheat.runs.described import table_facts
 from keyheat.runs.manifest import Manifest
 from tests.outside import PATIENCE_S
 
@@ -245,7 +245,12 @@ def streamed(endpoint: EndpointProcess) -> Any:
 
 def look(endpoint: EndpointProcess, described: dict[str, Any]) -> Around:
     return Around.look(
-        target_at(endpoint.url), described, table_facts(described), 1.0, clock=time.time, sleep=time.sleep
+        target_at(endpoint.url),
+        described,
+        table_facts(described).model_dump(),
+        1.0,
+        clock=time.time,
+        sleep=time.sleep,
     )
 
 

@@ -12,6 +12,7 @@ from keyheat.load.record.folder import keys_of
 from keyheat.load.record.record import Attempt, Record
 from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from keyheat.load.record.sketch import SKETCH_KEYS, Counts, KeyHeat
+from keyheat.runs.folder import keys_json
 from keyheat.scenario.keynames import digest_of
 
 EVERYTHING_S = float("inf")
@@ -151,7 +152,7 @@ def test_keys_are_shown_where_that_is_asked() -> None:
         record = Record(heat={"read": KeyHeat(), "write": KeyHeat(show_keys=show_keys)})
         record.accepted(Attempt("PutItem", "write", "a-secret", 5.0, 0, 1), 1.0)
         list(record.heat["write"].close_windows(EVERYTHING_S))
-        hottest = keys_of(record)["overall"]["write"][0]
+        hottest = keys_json(keys_of(record))["overall"]["write"][0]
         assert (hottest["key"], hottest["shown"]) == (digest_of("a-secret"), shown)
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from statistics import median
 from typing import Final, Literal
 
-from keyheat import runfiles
 from keyheat.analysis.knees.step import beyond_provisioned
 from keyheat.analysis.measures.measured import Measured, measure
 from keyheat.plan.charges import pre_warming
@@ -29,6 +28,7 @@ from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
 from keyheat.runs.client import second_counts
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import Constraint, Direction
 
@@ -57,16 +57,16 @@ class Tried:
 
     @property
     def attempts(self) -> int:
-        return self.measured.write.attempts + self.measured.read.attempts
+        return self.measured.attempts
 
     @property
     def throttles(self) -> int:
         """Attempts that were throttled."""
-        return self.measured.write.throttled + self.measured.read.throttled
+        return self.measured.throttled
 
     @property
     def throttled_share(self) -> float:
-        return self.throttles / self.attempts if self.attempts else 0.0
+        return self.measured.throttled_share or 0.0
 
     @property
     def throttles_notably(self) -> bool:
@@ -103,7 +103,7 @@ class Proof:
 def tried(folder: Path, scenario: Scenario, prices: Prices) -> Tried:
     """A run directory with a diagnosis. Raises `FileProblem`."""
     manifest = read_manifest(folder)
-    numbers = measure(manifest, runfiles.read_table(folder / FILES[SECONDS], SECONDS), prices)
+    numbers = measure(manifest, read_seconds(folder, manifest.rows_ahead_s), prices)
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
@@ -132,10 +132,11 @@ def dollars_per_month(scenario: Scenario, numbers: Measured, scale: float, price
     reserved = provisioned_month(scenario.table, prices)
     if reserved is not None:
         return reserved
+    write_per_s, read_per_s = numbers.write.units_per_s, numbers.read.units_per_s
+    if write_per_s is None or read_per_s is None:  # it was too short
+        return None
     return consumed_dollars(
-        prices.on_demand,
-        write_units=numbers.write.units_per_s / scale * MONTH_S,
-        read_units=numbers.read.units_per_s / scale * MONTH_S,
+        prices.on_demand, write_units=write_per_s / scale * MONTH_S, read_units=read_per_s / scale * MONTH_S
     )
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from keyheat.analysis.analyzers import labels_of
 from keyheat.analysis.knees.search import State, Step
+from keyheat.analysis.measures.measured import traffic_of
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.verdict import verdict
 from keyheat.evidence.simulated import evidence_of
@@ -83,20 +84,17 @@ def loaded_step(
 ) -> Step:
     """A step that was sent to an endpoint, from the files of its run."""
     rows = sorted(seconds, key=lambda row: row.second)
-    ended = manifest.ended_at or (rows[-1].second if rows else manifest.started_at)
-    lasted_s = max(1.0, (ended - manifest.started_at).total_seconds())
-    own = [row for row in rows if row.index is None]
+    from keyheat.runs.frames import seconds_of  # with pandas, which a simulated step does without
+
+    traffic = traffic_of(manifest, seconds_of(rows))
     return step_of(
         demand_per_s=scenario.load.target_per_s,
         seed=scenario.seed,
         judged=diagnosis.verdict,
         generator_bound=diagnosis.generator.bound,
-        attempts_per_s=sum(row.attempts for row in own) / lasted_s,
-        throttled_per_s=sum(row.throttled for row in own) / lasted_s,
-        units_per_s={
-            side: sum(row.consumed for row in rows if row.direction == side) / lasted_s
-            for side in WRITES_FIRST
-        },
+        attempts_per_s=sum(one.attempts_per_s or 0.0 for one in traffic.values()),
+        throttled_per_s=sum(one.throttled_per_s or 0.0 for one in traffic.values()),
+        units_per_s={side: one.units_per_s or 0.0 for side, one in traffic.items()},
         on_burst=beyond_provisioned(rows, manifest.table, manifest.scale),
         folder=str(folder),
     )

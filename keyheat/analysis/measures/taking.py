@@ -1,14 +1,14 @@
 """How each measure of a run is taken, from the files of the run directory.
 
-    attempts/s   |  ________________       the first and the last second of the load are not whole ones:
-                 | |  whole seconds |      rates are taken over those between them
+    attempts/s   |  ________________       rates are means over the whole seconds of the load, see
+                 | |  whole seconds |      `measures.measured`
                  |_|________________|_
     throttles/s  |    x xx  x   xx          first_throttle_s: from the first second with an attempt
                  |    |          |..........| ten seconds of load without a throttle: it has recovered
                  +--->|<-------->|          recovery_s: from the first throttle to the end of the last one
 
-Every function here gives a number, or an `Absence`. A second without a row is one in which the client got no
-answer: nothing was accepted in it, and time has passed; that nothing throttled in it proves no recovery.
+Every function here gives a number, or an `Absence`. That nothing throttled in a second without a row proves
+no recovery.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,10 +23,11 @@ from hdrh.histogram import HdrHistogram
 
 from keyheat import runfiles
 from keyheat.analysis.measures.catalogue import Absence
-from keyheat.analysis.measures.sides import Numbers, Side, sides_of, throttled_seconds
+from keyheat.analysis.measures.measured import Numbers, Traffic, throttled_seconds, traffic_of
 from keyheat.runfiles import FileProblem
 from keyheat.runs.latency import US_PER_MS, accepted_latencies
 from keyheat.runs.manifest import Manifest
+from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.search import smallest_shards
 from keyheat.words import READ, WRITE, Direction
@@ -34,7 +35,6 @@ from keyheat.words import READ, WRITE, Direction
 Measured = float | Absence
 
 QUIET_S: Final = 10  # seconds of load without a throttle that are a recovery; width of the knee's window
-LEAST_WHOLE_S: Final = 3
 STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
 CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
 KEYS_MOST: Final = 200_000
@@ -48,7 +48,7 @@ class Run:
 
     manifest: Manifest
     scenario: Scenario | Absence
-    sides: Mapping[Direction, Side] | Absence
+    traffic: Mapping[Direction, Traffic] | Absence
     accepted: HdrHistogram | Absence  # service times of accepted requests, microseconds
 
     @property
@@ -66,7 +66,7 @@ def measures_of(folder: Path, manifest: Manifest) -> tuple[dict[str, float], dic
     run = Run(
         manifest=manifest,
         scenario=_scenario(manifest),
-        sides=_sides(folder / runfiles.FILES[runfiles.SECONDS]),
+        traffic=_traffic(folder, manifest),
         accepted=_accepted(folder / runfiles.FILES[runfiles.LATENCY], manifest),
     )
     taken = {name: take(run) for name, take in TAKEN.items()}
@@ -76,11 +76,11 @@ def measures_of(folder: Path, manifest: Manifest) -> tuple[dict[str, float], dic
     )
 
 
-def _counted(run: Run, side: Direction) -> Side | Absence:
+def _counted(run: Run, side: Direction) -> Traffic | Absence:
     """One side of the load, where the units that its endpoint counts are DynamoDB's."""
-    if isinstance(run.sides, str):
-        return run.sides
-    return "wrong_units" if run.counts_wrongly(side) else run.sides[side]
+    if isinstance(run.traffic, str):
+        return run.traffic
+    return "wrong_units" if run.counts_wrongly(side) else run.traffic[side]
 
 
 def exact_units(run: Run, side: Direction) -> Measured:
@@ -91,9 +91,10 @@ def exact_units(run: Run, side: Direction) -> Measured:
     one = _counted(run, side)
     if isinstance(one, str):
         return one
-    if not one.accepted.any():
+    if not one.accepted:
         return "none_accepted"
-    return _exactly(one.units, one.accepted, simulated=run.manifest.simulated)
+    each = one.by_second
+    return _exactly(each.units, each.accepted, simulated=run.manifest.simulated)
 
 
 def mean_units(run: Run, side: Direction) -> Measured:
@@ -101,7 +102,7 @@ def mean_units(run: Run, side: Direction) -> Measured:
     one = _counted(run, side)
     if isinstance(one, str):
         return one
-    return float(one.units.sum() / one.accepted.sum()) if one.accepted.any() else "none_accepted"
+    return one.units / one.accepted if one.accepted else "none_accepted"
 
 
 def write_amplification(run: Run) -> Measured:
@@ -109,9 +110,10 @@ def write_amplification(run: Run) -> Measured:
     one = _counted(run, WRITE)
     if isinstance(one, str):
         return one
-    if not one.own_units.any():
+    each = one.by_second
+    if not each.own_units.any():
         return "none_accepted"
-    return _exactly(one.units, one.own_units, simulated=run.manifest.simulated)
+    return _exactly(each.units, each.own_units, simulated=run.manifest.simulated)
 
 
 def _exactly(of: Numbers, per: Numbers, *, simulated: bool) -> Measured:
@@ -158,10 +160,9 @@ def accepted_units_per_s(run: Run, side: Direction) -> Measured:
     one = _counted(run, side)
     if isinstance(one, str):
         return one
-    if not one.attempts.any():
+    if not one.attempts:
         return "not_sent"
-    whole = one.units[1:-1]
-    return float(whole.mean()) if len(whole) >= LEAST_WHOLE_S else "too_short"
+    return "too_short" if one.units_per_s is None else one.units_per_s
 
 
 def knee_units_per_s(run: Run) -> Measured:
@@ -169,15 +170,16 @@ def knee_units_per_s(run: Run) -> Measured:
 
     Of the direction that throttled most. Where nothing throttled the knee was not reached.
     """
-    if isinstance(run.sides, str):
-        return run.sides
-    sides, throttled = run.sides, throttled_seconds(run.sides)
+    if isinstance(run.traffic, str):
+        return run.traffic
+    traffic, throttled = run.traffic, throttled_seconds(run.traffic)
     if not len(throttled):
         return "no_throttles"
-    worst: Direction = max(sides, key=lambda side: sides[side].throttled.sum())
+    worst: Direction = max(traffic, key=lambda side: traffic[side].throttled)
     if run.counts_wrongly(worst):
         return "wrong_units"
-    before = sides[worst].units[1 : throttled[0]]
+    each = traffic[worst].by_second
+    before = each.units[: throttled[0]][each.whole[: throttled[0]]]
     if len(before) < QUIET_S:
         return "throttled_at_once"
     return float(np.convolve(before, np.ones(QUIET_S), mode="valid").max() / QUIET_S)
@@ -185,12 +187,10 @@ def knee_units_per_s(run: Run) -> Measured:
 
 def throttle_share(run: Run) -> Measured:
     """Throttled attempts over all attempts, of both directions, over the whole run."""
-    if isinstance(run.sides, str):
-        return run.sides
-    attempts = sum(float(one.attempts.sum()) for one in run.sides.values())
-    return (
-        sum(float(one.throttled.sum()) for one in run.sides.values()) / attempts if attempts else "not_sent"
-    )
+    if isinstance(run.traffic, str):
+        return run.traffic
+    attempts = sum(one.attempts for one in run.traffic.values())
+    return sum(one.throttled for one in run.traffic.values()) / attempts if attempts else "not_sent"
 
 
 def percentile_ms(run: Run, percentile: float) -> Measured:
@@ -202,20 +202,21 @@ def percentile_ms(run: Run, percentile: float) -> Measured:
 
 def first_throttle_s(run: Run) -> Measured:
     """Seconds from the first second with an attempt to the first with a throttle."""
-    if isinstance(run.sides, str):
-        return run.sides
-    throttled = throttled_seconds(run.sides)
+    if isinstance(run.traffic, str):
+        return run.traffic
+    throttled = throttled_seconds(run.traffic)
     return float(throttled[0]) if len(throttled) else "no_throttles"
 
 
 def recovery_s(run: Run) -> Measured:
     """Seconds from the first throttle to the end of the last one before ten seconds of load without any."""
-    if isinstance(run.sides, str):
-        return run.sides
-    throttled = throttled_seconds(run.sides)
+    if isinstance(run.traffic, str):
+        return run.traffic
+    throttled = throttled_seconds(run.traffic)
     if not len(throttled):
         return "no_throttles"
-    loaded = np.cumsum(sum(one.attempts for one in run.sides.values()) > 0)  # seconds with attempts so far
+    attempts = sum(one.by_second.attempts for one in run.traffic.values())
+    loaded = np.cumsum(attempts > 0)  # seconds with attempts so far
     nexts = np.append(throttled[1:], len(loaded))
     quiet = loaded[nexts - 1] - loaded[throttled]
     ended = throttled[quiet >= QUIET_S]
@@ -249,11 +250,12 @@ def _scenario(manifest: Manifest) -> Scenario | Absence:
         return "no_file"
 
 
-def _sides(path: Path) -> dict[Direction, Side] | Absence:
+def _traffic(folder: Path, manifest: Manifest) -> dict[Direction, Traffic] | Absence:
     try:
-        return sides_of(runfiles.read_table(path, runfiles.SECONDS)) or "not_sent"
+        traffic = traffic_of(manifest, read_seconds(folder, manifest.rows_ahead_s))
     except FileProblem:
         return "no_file"
+    return traffic if any(one.attempts for one in traffic.values()) else "not_sent"
 
 
 def _accepted(path: Path, manifest: Manifest) -> HdrHistogram | Absence:

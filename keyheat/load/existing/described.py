@@ -6,9 +6,9 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Table
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from keyheat.load.tables.facts import table_facts
 from keyheat.load.users.items import COUNTER, FILLER
 from keyheat.load.users.marking import RUN_ATTRIBUTE
+from keyheat.runs.described import table_facts
 
 CAPACITY = ("provisioned", "max_on_demand", "warm")
 OURS = {
@@ -21,7 +21,7 @@ OURS = {
 
 def table_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a `TableSpec` that is as the table is; a run never deletes it."""
-    facts = table_facts(dict(description))
+    facts = table_facts(description).model_dump(mode="json")
     types = _types(description)
     of_index = {index["name"]: index for index in facts["indexes"]}
     indexes = [

@@ -8,11 +8,11 @@ from typing import Any
 
 from keyheat.addresses import endpoint_of
 from keyheat.load.existing.cleaning import READ_BYTES_PER_UNIT
-from keyheat.load.tables.facts import table_facts
 from keyheat.load.tables.removal import by_hand
 from keyheat.load.transport.target import Target, target_at
 from keyheat.plan.prices import Prices, consumed_dollars
 from keyheat.runfiles import FILES, RUN, SIMULATED, read_json
+from keyheat.runs.described import mode_of, table_facts
 
 PART = 0.25  # of what a table has provisioned: the rest is for those whose table it is
 ON_DEMAND_UNITS_PER_S = 500.0
@@ -64,9 +64,9 @@ def usual_pace(description: Mapping[str, Any], *, local: bool) -> float | None:
     """Units per second, reads and writes together, that leave a table enough; None: as fast as it goes."""
     if local:
         return None
-    facts = table_facts(dict(description))
-    pairs = [part["provisioned"] for part in (facts, *facts["indexes"]) if part["provisioned"]]
-    least = min((units for pair in pairs for units in pair.values() if units), default=None)
+    facts = table_facts(description)
+    pairs = [facts.provisioned, *(index.provisioned for index in facts.indexes)]
+    least = min((units for pair in pairs if pair for units in (pair.read, pair.write) if units), default=None)
     return ON_DEMAND_UNITS_PER_S if least is None else max(1.0, PART * least)
 
 
@@ -83,7 +83,7 @@ def cost_in_words(left: Leftovers, description: Mapping[str, Any], prices: Price
         said += "How much the run wrote is not known; deleting an item costs about what writing it did. "
     else:
         said += f"Deleting what the run wrote takes {writes:,.0f} write units at most, as writing it did. "
-    if table_facts(dict(description))["billing_mode"] == "PAY_PER_REQUEST":
+    if mode_of(description) == "PAY_PER_REQUEST":
         dollars = consumed_dollars(prices.on_demand, write_units=writes, read_units=reads)
         said += f"Together about ${dollars:,.2f} ({prices.shown}). "
     else:

@@ -19,7 +19,6 @@ from keyheat.load.around.look import Around
 from keyheat.load.around.partitions import NotTold, partitions_of
 from keyheat.load.around.steady import SteadyClock
 from keyheat.load.existing.after import clean_up
-from keyheat.load.record.folder import RunFolder, time_of
 from keyheat.load.record.health import Health
 from keyheat.load.run.insights import ThrottledKeys
 from keyheat.load.run.manifest import manifest_of
@@ -30,6 +29,8 @@ from keyheat.load.run.signs import Signs
 from keyheat.load.run.stages import Stages
 from keyheat.load.tables.prepare import RunTables
 from keyheat.load.transport.target import Target, target_at
+from keyheat.runfiles import time_of
+from keyheat.runs.folder import RunFolder
 from keyheat.scenario.scenario import Scenario
 
 LOCAL = "local"

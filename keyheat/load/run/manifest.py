@@ -3,11 +3,12 @@
 from typing import Any
 
 from keyheat.load.existing.adapt import noted
-from keyheat.load.record.folder import time_of, versions
 from keyheat.load.record.machine import machine
 from keyheat.load.run.options import Plan
-from keyheat.load.tables.facts import table_facts
 from keyheat.load.transport.target import Target, scale_at
+from keyheat.runfiles import time_of
+from keyheat.runs.described import table_facts
+from keyheat.runs.folder import versions
 
 
 def manifest_of(
@@ -35,9 +36,9 @@ def manifest_of(
         "transport": plan.transport,
         "retries": plan.retries,
         "started_at": time_of(started_s),
-        "versions": versions(),
+        "versions": versions("keyheat", "locust", "botocore"),
         "machine": machine(),
-        "table": table_facts(described),
+        "table": table_facts(described).model_dump(mode="json"),
         "processes": processes,
         "users": users,
         **noted(plan),

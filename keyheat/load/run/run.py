@@ -18,6 +18,7 @@ from keyheat.load.guard.budget import Caps
 from keyheat.load.guard.running import watch_here, watch_workers
 from keyheat.load.guard.spending import Spending
 from keyheat.load.guard.watch import Watch
+from keyheat.load.record.folder import end_run
 from keyheat.load.record.record import Record
 from keyheat.load.record.seconds import ATTEMPTS
 from keyheat.load.record.verdict import Verdict, verdict_on
@@ -235,7 +236,7 @@ class Run:
         verdict = self.verdict(attempts=int(self.record.seconds.total()[ATTEMPTS]))
         if verdict.clock_jump_s:
             self.progress.say(jump_words(verdict.clock_jump_s))
-        folder.end(self.record, verdict, status=status, start_s=started_s, end_s=ended_s)
+        end_run(folder, self.record, verdict, status=status, start_s=started_s, end_s=ended_s)
 
     def _follow_up(self) -> int:
         assert self.ground.target is not None, "it was loaded"

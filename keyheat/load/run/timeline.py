@@ -15,16 +15,16 @@ import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.tables.creation import capacity_parameters
-from keyheat.load.tables.facts import all_active, table_facts
 from keyheat.load.tables.prepare import LOCAL_POLL_S, POLL_S
+from keyheat.load.tables.waiting import all_active
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import IndexCapacity, TableCapacity
+from keyheat.runs.described import table_facts
 from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, asked, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.table import CapacityPair
 from keyheat.scenario.spec.timeline import ChangeSpec, requests_of
-from keyheat.words import Capacity
 
 ATTEMPTS = 3  # of each request: UpdateTable asks for a state, so asking twice does no harm
 LATE_S = 1.0
@@ -180,25 +180,13 @@ def described(description: dict[str, Any]) -> TableCapacity:
     """The capacity that DescribeTable's answer shows."""
     facts = table_facts(description)
     return TableCapacity(
-        billing_mode=facts["billing_mode"],
-        provisioned=_throughput(facts["provisioned"]),
-        max_on_demand=_throughput(facts["max_on_demand"]),
-        warm=_throughput(facts["warm"]),
-        indexes=tuple(
-            IndexCapacity(
-                name=index["name"],
-                provisioned=_throughput(index["provisioned"]),
-                max_on_demand=_throughput(index["max_on_demand"]),
-                warm=_throughput(index["warm"]),
-            )
-            for index in facts["indexes"]
-        ),
-        has_lsi=facts["has_lsi"],
+        billing_mode=facts.billing_mode or "PROVISIONED",
+        provisioned=facts.provisioned,
+        max_on_demand=facts.max_on_demand,
+        warm=facts.warm,
+        indexes=tuple(IndexCapacity(**dict(index)) for index in facts.indexes),
+        has_lsi=bool(facts.has_lsi),
     )
-
-
-def _throughput(pair: dict[str, Any] | None) -> Capacity | None:
-    return None if pair is None else Capacity(pair["read"], pair["write"])
 
 
 def _warming(description: dict[str, Any]) -> bool:

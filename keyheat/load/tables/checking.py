@@ -8,9 +8,9 @@ from typing import Any
 from keyheat.load.tables.creating import mistake
 from keyheat.load.tables.differences import differences
 from keyheat.load.tables.errors import Refused, TableError
-from keyheat.load.tables.facts import all_active
 from keyheat.load.tables.lease import live_in, refusal
 from keyheat.load.tables.ownership import Unread, refusals, standing, tags_read, unusable
+from keyheat.load.tables.waiting import all_active
 from keyheat.scenario.spec.table import TableSpec
 
 

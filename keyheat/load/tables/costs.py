@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyheat.load.tables.differences import mode_of
 from keyheat.plan.prices import HOUR_S, Prices, provisioned_dollars
+from keyheat.runs.described import mode_of
 
 DAY_H = 24
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keyheat.load.tables.creation import creation
+from keyheat.runs.described import mode_of
 from keyheat.scenario.spec.table import TableSpec
 
 Part = Mapping[str, Any]
@@ -29,15 +30,6 @@ def differences(spec: TableSpec, description: Part) -> list[str]:
     for member, kind in INDEXES.items():
         found += _indexes(kind, _named(wanted, member), _named(description, member))
     return found + list(_stream(wanted, description))
-
-
-def mode_of(description: Part) -> str:
-    """The billing mode, also where a table does not say it: then nothing is provisioned in on-demand mode."""
-    said = description.get("BillingModeSummary", {}).get("BillingMode")
-    if said:
-        return str(said)
-    units = [description.get("ProvisionedThroughput", {}).get(f"{side}CapacityUnits") for side in SIDES]
-    return "PAY_PER_REQUEST" if units == [0, 0] else "PROVISIONED"
 
 
 def _of_part(whose: str, wanted: Part, there: Part) -> Iterator[str]:

@@ -11,13 +11,13 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.tables.costs import DAY_H, dollars_per_hour
-from keyheat.load.tables.differences import mode_of
 from keyheat.load.tables.lease import live_in
 from keyheat.load.tables.ownership import Standing, protections, recovery_of, why_unread
 from keyheat.load.tables.tags import EXPIRES, OWNER, RUN, expiry_of, tags_of
 from keyheat.load.tables.waiting import Patience, described, until_gone
 from keyheat.model.limits import LIST_TAGS_PER_S
 from keyheat.plan.prices import Prices
+from keyheat.runs.described import mode_of
 
 PACE_S = 2 / LIST_TAGS_PER_S
 """Seconds from one table to the next: half of what an account may ask, in which others ask, too."""

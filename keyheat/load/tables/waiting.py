@@ -3,12 +3,10 @@
 Clock and sleep are passed in: a run waits in gevent's time, a command in its own, a test in none.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, TypeVar
-
-from keyheat.load.tables.facts import all_active
 
 Found = TypeVar("Found")
 WORD_EVERY_S = 5.0
@@ -67,3 +65,9 @@ def until_gone(client: Any, name: str, patience: Patience) -> bool:
     """Whether the table was gone within the limit."""
     look = lambda: True if described(client, name) is None else None  # noqa: E731
     return patience.until(look, f"table {name} is being deleted") is not None
+
+
+def all_active(description: Mapping[str, Any]) -> bool:
+    """Whether neither the table nor any of its indexes is being made or changed."""
+    states = [index["IndexStatus"] for index in description.get("GlobalSecondaryIndexes", [])]
+    return {description["TableStatus"], *states} == {"ACTIVE"}

@@ -97,9 +97,9 @@ def _throttles(fix: Fix) -> str:
 def _accepted(fix: Fix) -> str:
     """Units of the direction that was throttled."""
     direction = fix.proof.limit[2]
-    before, after = (
-        middle([_traffic(one, direction).units_per_s for one in fix.side(side)]) for side in (BEFORE, AFTER)
-    )
+    rates = ([_traffic(one, direction).units_per_s for one in fix.side(side)] for side in (BEFORE, AFTER))
+    known = ([rate for rate in of_side if rate is not None] for of_side in rates)
+    before, after = (middle(of_side) if of_side else None for of_side in known)
     unit = UNITS[direction]
     return f"{rate(before, unit)} → {rate(after, unit)} accepted"
 
@@ -131,7 +131,7 @@ def _of_direction(fix: Fix, direction: str) -> list[Measure]:
 
 
 def _tried(direction: str, one: Tried) -> float | None:
-    return (_traffic(one, direction).attempts / one.measured.duration_s) or None
+    return _traffic(one, direction).attempts_per_s or None
 
 
 def _accepted_units(direction: str, one: Tried) -> float | None:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
+from keyheat.analysis.measures.measured import LEAST_WHOLE_S, whole_seconds
 from keyheat.evidence.facts import partition_ceiling
 from keyheat.pages.constraints import labels_of
 from keyheat.pages.run.load import Run
@@ -97,10 +98,15 @@ def verdict_resource(run: Run, record: Record) -> Resource:
 
 
 def _spans(run: Run, record: Record, labels: list[Label]) -> Spans:
-    """What the verdict speaks of: the spans of its labels, without the calm between them; else the run."""
+    """What the verdict speaks of: the spans of its labels, without the calm between them; else the load, of
+    which the seconds in which it began and ended are no part."""
     if labels:
         return _joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
     seconds = record.range()
+    if seconds is not None and run.manifest is not None:
+        whole = whole_seconds(run.manifest, seconds[1] - 1)
+        if whole[1] - whole[0] >= LEAST_WHOLE_S:
+            return [(float(whole[0]), float(whole[1]))]
     if seconds is not None:
         return [(float(seconds[0]), float(seconds[1]))]
     if run.evidence is not None:

@@ -12,7 +12,6 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.pages.constraints import NAMES, SHORT
 from keyheat.pages.runs.found import Found, State
 from keyheat.runfiles import SIMULATED
-from keyheat.runs.manifest import Manifest
 
 KEY_DIGITS: Final = 12
 WORDS: Final[Mapping[State, str]] = {
@@ -142,16 +141,12 @@ def _of_found(found: Found) -> Row:
         target=target_of(manifest),
         table=found.table,
         started_s=manifest.started_at.timestamp(),
-        duration_s=_lasted_s(manifest),
+        duration_s=manifest.duration_s,
         status=manifest.status,
         state=found.state,
         summary=None,
         folder=found.folder,
     )
-
-
-def _lasted_s(manifest: Manifest) -> float | None:
-    return None if manifest.ended_at is None else (manifest.ended_at - manifest.started_at).total_seconds()
 
 
 def _of_remembered(one: Remembered) -> Row:

@@ -11,6 +11,7 @@ from keyheat.pages.run.latency import TABLE_PERCENTILES, Latency
 from keyheat.pages.run.load import Run
 from keyheat.pages.series.index import Entry
 from keyheat.plan.prices import Prices
+from keyheat.runs.frames import of_rows
 
 LONGEST_LABEL = 28
 SERVICE, WHOLE, ANSWERED = "accepted", "logical", "response"  # latency outcomes that are compared
@@ -38,7 +39,7 @@ class Column:
         run, entry = Entry.read(run_dir)
         numbers = None
         if run is not None and run.manifest is not None and run.seconds is not None:
-            numbers = measure(run.manifest, run.seconds, prices)
+            numbers = measure(run.manifest, of_rows("seconds", run.seconds), prices)
         return cls(
             label=label or shortened(run_dir.name, LONGEST_LABEL), entry=entry, run=run, measured=numbers
         )
@@ -121,7 +122,7 @@ def _throughput(columns: Sequence[Column]) -> tuple[Row, ...]:
             ("Accepted reads", lambda one: _units(one.read, "read")),
             ("Throttled, of the writes", lambda one: percent(one.write.throttled_share)),
             ("Throttled, of the reads", lambda one: percent(one.read.throttled_share)),
-            ("Throttled requests", lambda one: whole(one.write.throttled + one.read.throttled)),
+            ("Throttled requests", lambda one: whole(one.throttled)),
             ("First throttle after", _first_throttle),
             ("Throttling ended after", _last_throttle),
         ],

@@ -159,7 +159,7 @@ def reading(prices: Prices) -> tuple[tuple[str, str], ...]:
         (
             "Accepted",
             "Capacity units of the table and its indexes that were consumed per second, on average over the "
-            "whole run, its burst included.",
+            "whole seconds of the load, its burst included.",
         ),
         ("Throttled", "The share of the requests that were refused, of all that were sent."),
         (

@@ -37,11 +37,12 @@ class Sweep:
         return tuple(
             Point(
                 shards=shards,
-                accepted_per_s=column.measured.write.units_per_s,
-                throttled_share=column.measured.write.throttled_share,
+                accepted_per_s=write.units_per_s,
+                throttled_share=write.throttled_share,
             )
             for shards, column in self.runs
-            if column.valid and column.measured and column.measured.write.throttled_share is not None
+            if column.valid and column.measured
+            if (write := column.measured.write).units_per_s is not None and write.throttled_share is not None
         )
 
     @property

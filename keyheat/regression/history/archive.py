@@ -14,10 +14,11 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from keyheat import runfiles
 from keyheat.bounded import NotAccepted, parsed_json
+from keyheat.checked import Part
 from keyheat.masking import masked
 from keyheat.regression.history.places import Place, beside, place_of, said
 from keyheat.regression.history.problem import HistoryProblem
@@ -29,11 +30,7 @@ RUN: Final = runfiles.FILES[runfiles.RUN]
 CHUNK_BYTES: Final = 1 << 20
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Entry(_Part):
+class Entry(Part):
     """One file of an archive; `name` is its path in the run directory."""
 
     name: str
@@ -41,7 +38,7 @@ class Entry(_Part):
     sha256: str
 
 
-class Listing(_Part):
+class Listing(Part):
     """All that an archive holds."""
 
     run_id: str

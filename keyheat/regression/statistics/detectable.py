@@ -8,6 +8,7 @@ seen, each of which scatters as the root of chi squared. The mean over all of th
 Effects are logarithms here, without a sign: `effect_of` and `change_of` say what they are as a change.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 from math import expm1, log1p, sqrt
@@ -52,16 +53,17 @@ def smallest_detectable(
 
     Raises ValueError below two runs.
     """
+    from scipy.optimize import brentq
+
     if runs < LEAST_RUNS:
         raise ValueError(f"at least {LEAST_RUNS} runs on each side have a spread")
-    low, high = 0.0, LARGEST
-    if power(high, spread=spread, runs=runs, confidence=confidence, least=least) < often:
+
+    def beyond(effect: float) -> float:
+        return power(effect, spread=spread, runs=runs, confidence=confidence, least=least) - often
+
+    if beyond(LARGEST) < 0:
         return None
-    while high - low > CLOSE:
-        middle = (low + high) / 2
-        found = power(middle, spread=spread, runs=runs, confidence=confidence, least=least)
-        low, high = (low, middle) if found >= often else (middle, high)
-    return high
+    return float(brentq(beyond, 0.0, LARGEST, xtol=CLOSE))
 
 
 def runs_to_find(
@@ -82,11 +84,7 @@ def _fewest(enough: Callable[[int], bool]) -> int | None:
     """The smallest number of runs that is enough, where every larger one is, too."""
     if not enough(MOST_RUNS):
         return None
-    low, high = LEAST_RUNS - 1, MOST_RUNS
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return LEAST_RUNS + bisect_left(range(LEAST_RUNS, MOST_RUNS), True, key=enough)
 
 
 @lru_cache(maxsize=256)

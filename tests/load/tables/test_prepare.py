@@ -13,12 +13,13 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.checking import Allowed
 from keyheat.load.tables.creating import create
 from keyheat.load.tables.errors import Refused, TableError
-from keyheat.load.tables.facts import table_facts
 from keyheat.load.tables.held_tables import LEASE_S
 from keyheat.load.tables.prepare import RunTables, look_at_tables, prepare_table
 from keyheat.load.tables.removal import identity_of
 from keyheat.load.tables.tags import as_text
 from keyheat.load.transport.target import target_at
+from keyheat.runs.described import table_facts
+from keyheat.words import Capacity
 from tests.load.tables.conftest import ELSEWHERE, Account, ours, spec_of
 
 HOUR_S = 3600.0
@@ -382,7 +383,7 @@ def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> Non
     here = target_at(endpoint.url)
     assert here.local
     facts = table_facts(prepare_table(here, spec_of(), "run-1"))
-    assert (facts["name"], facts["provisioned"]) == ("made", {"read": 5, "write": 7})
+    assert (facts.name, facts.provisioned) == ("made", Capacity(read=5, write=7))
     tables = RunTables(target=here, run_id="run-2", sleep=gevent.sleep)
     tables.prepare(spec_of(name="own"))
     tables.leave()

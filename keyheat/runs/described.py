@@ -1,0 +1,71 @@
+"""What DescribeTable and DescribeLimits answer, as facts: the one reader of both."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyheat.masking import masked
+from keyheat.model.resources import BillingMode
+from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts
+from keyheat.words import Capacity
+
+
+def table_facts(described: Mapping[str, Any]) -> TableFacts:
+    """Facts from the `Table` member of a DescribeTable answer.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
+    """
+    mode = mode_of(described)
+    provisioned = mode == "PROVISIONED"
+    return TableFacts(
+        name=described["TableName"],
+        arn=masked(described.get("TableArn", "")) or None,
+        billing_mode=mode,
+        provisioned=_provisioned(described) if provisioned else None,
+        max_on_demand=_maximum(described),
+        warm=_warm(described),
+        has_lsi=bool(described.get("LocalSecondaryIndexes")),
+        indexes=tuple(
+            IndexFacts(
+                name=index["IndexName"],
+                provisioned=_provisioned(index) if provisioned else None,
+                max_on_demand=_maximum(index),
+                warm=_warm(index),
+            )
+            for index in described.get("GlobalSecondaryIndexes", ())
+        ),
+    )
+
+
+def mode_of(described: Mapping[str, Any]) -> BillingMode:
+    """The billing mode. A table that was never on-demand does not say it, nor do some endpoints of any table:
+    there nothing is provisioned in on-demand mode."""
+    said: BillingMode | None = described.get("BillingModeSummary", {}).get("BillingMode")
+    units = described.get("ProvisionedThroughput", {})
+    nothing = [units.get("ReadCapacityUnits"), units.get("WriteCapacityUnits")] == [0, 0]
+    return said or ("PAY_PER_REQUEST" if nothing else "PROVISIONED")
+
+
+def account_facts(described: Mapping[str, Any]) -> AccountFacts:
+    """Quotas of one table from a DescribeLimits answer."""
+    return AccountFacts(
+        table_read=described.get("TableMaxReadCapacityUnits"),
+        table_write=described.get("TableMaxWriteCapacityUnits"),
+    )
+
+
+def _provisioned(part: Mapping[str, Any]) -> Capacity | None:
+    return _pair(part.get("ProvisionedThroughput"), "ReadCapacityUnits", "WriteCapacityUnits")
+
+
+def _maximum(part: Mapping[str, Any]) -> Capacity | None:
+    return _pair(part.get("OnDemandThroughput"), "MaxReadRequestUnits", "MaxWriteRequestUnits")
+
+
+def _warm(part: Mapping[str, Any]) -> Capacity | None:
+    return _pair(part.get("WarmThroughput"), "ReadUnitsPerSecond", "WriteUnitsPerSecond")
+
+
+def _pair(part: Mapping[str, Any] | None, read: str, write: str) -> Capacity | None:
+    """A pair of rates; a rate that is not there is -1 in one place, and 0 in another."""
+    known = [value if (value := (part or {}).get(name)) and value > 0 else None for name in (read, write)]
+    return Capacity(*known) if any(known) else None

@@ -1,0 +1,151 @@
+"""A run directory as it is written: its manifest when a run begins, and every file when it ends.
+
+Loads and simulations write with this, so that every later stage reads the same files.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from platform import python_version
+from typing import IO, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from keyheat import runfiles
+from keyheat.runfiles import time_of
+from keyheat.words import WRITES_FIRST, Direction
+
+TOP_KEYS: Final = 20
+COUNTS: Final = ("attempts", "accepted", "throttled", "errors")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLine:
+    """How much one partition key asked for and got; `key` is its digest, `shown` its value, if allowed."""
+
+    key: str
+    shown: str | None
+    units: float
+    consumed_units: float
+    throttles: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotKeys:
+    """The hottest keys of one direction, most first: of the run, and of each window by its start."""
+
+    direction: Direction
+    total_units: float  # asked for, by all keys
+    overall: Sequence[KeyLine]
+    by_throttles: Sequence[KeyLine]
+    window_s: float
+    windows: Mapping[int, Sequence[KeyLine]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFiles:
+    """What the files of a run hold, beside its manifest."""
+
+    seconds: pa.Table
+    throttles: pa.Table
+    keys: Sequence[HotKeys]
+    write_latencies: Callable[[IO[bytes]], object]
+    partitions: pa.Table | None = None  # None: nobody knows, or they are written already
+
+
+@dataclass(slots=True)
+class RunFolder:
+    """One run's directory. `manifest` is what `run.json` says, written at the start and again at the end."""
+
+    path: Path
+    manifest: dict[str, Any]
+
+    def begin(self) -> None:
+        """Write the manifest of a run that is under way. Raises `FileProblem`."""
+        self._write_manifest({"status": "running", "ended_at": None})
+
+    def forget(self) -> None:
+        """Take back what `begin` wrote, of a run that never began."""
+        self._file(runfiles.RUN).unlink(missing_ok=True)
+
+    def end(self, files: RunFiles, more: Mapping[str, Any]) -> None:
+        """Write every file, and last the manifest, with `more`, that says so. Raises `FileProblem`."""
+        runfiles.write_table(self._file(runfiles.SECONDS), runfiles.SECONDS, files.seconds)
+        runfiles.write_table(self._file(runfiles.THROTTLES), runfiles.THROTTLES, files.throttles)
+        runfiles.write_atomically(self._file(runfiles.LATENCY), files.write_latencies)
+        runfiles.write_json(self._file(runfiles.KEYS), runfiles.KEYS, keys_json(files.keys))
+        if files.partitions is not None:
+            runfiles.write_table(self._file(runfiles.PARTITIONS), runfiles.PARTITIONS, files.partitions)
+        self._write_manifest(more)
+
+    def _file(self, format_name: str) -> Path:
+        return self.path / runfiles.FILES[format_name]
+
+    def _write_manifest(self, more: Mapping[str, Any]) -> None:
+        self.manifest |= more
+        runfiles.write_json(self._file(runfiles.RUN), runfiles.RUN, self.manifest)
+
+
+def versions(*names: str) -> dict[str, str]:
+    """The versions of what the result depends on: Python, and the named packages."""
+    return {"python": python_version()} | {name: _version(name) for name in names}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown (run from a checkout)"
+
+
+def totals_of(seconds: pa.Table, throttles: pa.Table, errors_by_kind: Mapping[str, int]) -> dict[str, Any]:
+    """The run in numbers, for `run.json`. Rows of an index repeat the requests of the table."""
+    own = seconds.filter(pc.is_null(seconds["index"]))
+    units = _sums(seconds, "direction", "consumed_units")
+    by_reason = sorted((reason or "unstated", count) for reason, count in _sums(throttles, "reason", "count"))
+    return {
+        **{name: pc.sum(own[name]).as_py() or 0 for name in COUNTS},
+        "consumed_units": {side.value: 0.0 for side in WRITES_FIRST} | dict(units),
+        "by_reason": dict(by_reason),
+        "errors_by_kind": dict(errors_by_kind),
+    }
+
+
+def _sums(table: pa.Table, by: str, column: str) -> Iterator[tuple[Any, Any]]:
+    summed = table.group_by(by, use_threads=False).aggregate([(column, "sum")])
+    return ((row[by], row[f"{column}_sum"]) for row in summed.to_pylist())
+
+
+def keys_json(found: Sequence[HotKeys]) -> dict[str, Any]:
+    """The content of `keys.json`."""
+    return {
+        "k": TOP_KEYS,
+        "overall": {one.direction.value: _overall(one.overall, one.total_units) for one in found},
+        "by_throttles": {one.direction.value: _overall(one.by_throttles, one.total_units) for one in found},
+        "windows": [
+            {
+                "start": time_of(start),
+                "seconds": one.window_s,
+                "direction": one.direction.value,
+                "top": [{"key": key.key, "units": key.units, "throttles": key.throttles} for key in top],
+            }
+            for one in found
+            for start, top in sorted(one.windows.items())
+        ],
+    }
+
+
+def _overall(keys: Iterable[KeyLine], total_units: float) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": key.key,
+            "shown": key.shown,
+            "units": key.units,
+            "consumed_units": key.consumed_units,
+            "throttles": key.throttles,
+            "share": min(1.0, key.units / total_units) if total_units else 0.0,
+        }
+        for key in keys
+    ]

@@ -1,0 +1,204 @@
+"""What two outputs show of one run is the same to the last digit shown.
+
+Terminal, page, `summary.json`, index, index of runs, compare, sweep, fix, knee, suite and notebook: each says
+some of `accepted` (units a second), `share` (throttled, of all attempts), `throttles`, `attempts`, `lasted`.
+"""
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+
+import orjson
+import pytest
+from rich.console import Console
+
+from keyheat.analysis.advising.proof import tried
+from keyheat.analysis.diagnosis import analyze_run, load_run
+from keyheat.analysis.knees.step import loaded_step
+from keyheat.analysis.summary import read_summary
+from keyheat.cli.main import main
+from keyheat.numbers import measured, percent, rate, span, whole
+from keyheat.pages.run.load import load_run as load_page
+from keyheat.pages.run.page import write_report
+from keyheat.pages.samples.cases import CASES
+from keyheat.pages.samples.make import make_run
+from keyheat.pages.series.columns import Column, groups_of
+from keyheat.pages.series.sweep import Sweep
+from keyheat.plan.forecast import forecast
+from keyheat.plan.prices import load_prices
+from keyheat.regression.history import Kept
+from keyheat.runfiles import FILES, RUN, SECONDS
+from keyheat.runs.client import second_counts
+from keyheat.runs.formats import write_diagnosis
+from keyheat.runs.manifest import read_manifest
+from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.terminal import diagnosis as terminal
+from keyheat.terminal.history import _runs as suite_rows
+
+ACCEPTED = "accepted_units_per_s.write"
+Shown = Iterator[tuple[str, str, str]]
+"""What is shown, by which output, and as which text."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A simulated run whose burst is in its first second, and loads that began within a second."""
+    folder = tmp_path_factory.mktemp("runs")
+    assert main(["simulate", "too-small", "--out", str(folder / "too-small")]) == 0
+    for case in CASES:
+        if case.name in ("hotkey", "sharded"):
+            run = make_run(case, folder / case.name, seconds=60)
+            said = orjson.loads((run / FILES[RUN]).read_bytes())
+            said |= {"started_at": "2026-11-20T12:00:00.400Z", "ended_at": "2026-11-20T12:00:59.700Z"}
+            (run / FILES[RUN]).write_bytes(orjson.dumps(said))
+            write_diagnosis(run / "diagnosis.json", analyze_run(run))
+            write_report(run, datetime.now(UTC))
+    return {path.name: path for path in folder.iterdir()}
+
+
+def in_terminal(run: Path) -> str:
+    out, loaded = io.StringIO(), load_page(run)
+    Console(file=out, width=500).print(terminal.summary(loaded.diagnosis, loaded))
+    return out.getvalue()
+
+
+def text_of(page: Path) -> str:
+    """What a page says, its markup and its data left out."""
+    text = re.sub(r"<(script|style).*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text).replace("\u00a0", " ")).replace("&#39;", "'")
+
+
+def by_summary(run: Path) -> Shown:
+    summary = read_summary(run)
+    yield "accepted", "summary.json", rate(summary.measures[ACCEPTED], "WCU")
+    yield "share", "summary.json", percent(summary.measures["throttle_share"])
+    yield "throttles", "summary.json", whole(summary.throttled)
+    yield "attempts", "summary.json", whole(summary.attempts)
+    yield "lasted", "summary.json", span(summary.duration_s)
+
+
+def by_the_page(run: Path) -> Shown:
+    text = text_of(run / "report.html")
+    if found := re.search(r"Throttled ([\d,]+) (\d\S* %) of ([\d,]+) attempts", text):
+        yield "throttles", "report.html", found[1]
+        yield "share", "report.html", found[2]
+        yield "attempts", "report.html", found[3]
+    else:  # nothing was throttled: all of the load is what the sentence speaks of
+        said = re.search(r"Nothing was throttled: (\S+ WCU/s) went through", text)
+        assert said, text[:500]
+        yield "accepted", "report.html", said[1]
+    yield "lasted", "report.html", re.search(r"UTC, ((?:\d+ (?:min|s) ?)+)", text)[1].strip()  # type: ignore[index]
+
+
+def by_the_terminal(run: Path) -> Shown:
+    text = in_terminal(run)
+    if found := re.search(r"Nothing was throttled: (\S+ WCU/s) went through", text):
+        yield "accepted", "terminal", found[1]
+    scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
+    line = terminal.outcome(scenario, load_page(run).diagnosis, "report.html").plain
+    yield "throttles", "terminal", re.search(r"([\d,]+) throttles", line)[1]  # type: ignore[index]
+
+
+def by_compare(run: Path) -> Shown:
+    rows = {row.name: row.cells[0] for g in groups_of([column(run)]) for row in g.rows}
+    yield "accepted", "compare", rows["Accepted writes"]
+    yield "share", "compare", rows["Throttled, of the writes"]
+    yield "throttles", "compare", rows["Throttled requests"]
+
+
+def by_the_cards(run: Path) -> Shown:
+    """The index of a few runs side by side, such as `keyheat demo` makes."""
+    said = column(run).entry.throttled
+    if found := re.match(r"([\d,]+), (.*) of all", said):
+        yield "throttles", "cards", found[1]
+        yield "share", "cards", found[2]
+
+
+def by_a_sweep(run: Path) -> Shown:
+    scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
+    planned = forecast(scenario, load_prices(), margin=1.5)
+    (point,) = Sweep(scenario=scenario, planned=planned, runs=((1, column(run)),)).points
+    yield "accepted", "sweep", rate(point.accepted_per_s, "WCU")
+    yield "share", "sweep", percent(point.throttled_share)
+
+
+def by_a_fix(run: Path) -> Shown:
+    scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
+    one = tried(run, scenario, load_prices())
+    yield "accepted", "fix", rate(one.measured.write.units_per_s, "WCU")
+    yield "share", "fix", percent(one.throttled_share)
+    yield "throttles", "fix", whole(one.throttles)
+    yield "attempts", "fix", whole(one.attempts)
+    yield "lasted", "fix", span(one.measured.duration_s)
+
+
+def by_a_knee(run: Path) -> Shown:
+    manifest = read_manifest(run)
+    scenario = scenario_from_dict(dict(manifest.scenario or {}), "run.json")
+    rows = second_counts(run / FILES[SECONDS], manifest.rows_ahead_s)
+    step = loaded_step(scenario, load_page(run).diagnosis, manifest, rows, run)
+    yield "accepted", "knee", rate(step.write_units_per_s, "WCU")
+
+
+def by_a_suite(run: Path) -> Shown:
+    kept = Kept(
+        case="c", repetition=0, side="candidate", summary=read_summary(run), folder_url="",
+        at=datetime.now(UTC),
+    )  # fmt: skip
+    out = io.StringIO()
+    Console(file=out, width=200).print(suite_rows([kept]))
+    cells = re.split(r" {2,}", out.getvalue().splitlines()[-1].strip())
+    yield "accepted", "suite", f"{cells[3]} WCU/s"
+    yield "share", "suite", cells[4]
+
+
+def by_a_notebook(run: Path) -> Shown:
+    seconds = load_run(run).seconds
+    own = seconds[seconds["resource"] == "table"]
+    yield "throttles", "notebook", whole(own["throttled"].sum())
+    yield "attempts", "notebook", whole(own["attempts"].sum())
+    yield "share", "notebook", percent(own["throttled"].sum() / own["attempts"].sum())
+
+
+def by_the_index(run: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
+    capsys.readouterr()
+    assert main(["runs", str(run.parent), "--json"]) == 0
+    told = orjson.loads(capsys.readouterr().out)["runs"]
+    (summary,) = [one["summary"] for one in told if one["folder"] == str(run)]
+    yield "accepted", "runs", f"{measured(summary['measures'][ACCEPTED])} WCU/s"
+    yield "share", "runs", percent(summary["measures"]["throttle_share"])
+    yield "throttles", "runs", whole(summary["throttled"])
+    yield "lasted", "runs", span(summary["duration_s"])
+
+
+def column(run: Path) -> Column:
+    return Column.of_run(run, load_prices())
+
+
+OUTPUTS: tuple[Callable[[Path], Shown], ...] = (
+    by_summary, by_the_page, by_the_terminal, by_compare, by_the_cards, by_a_sweep, by_a_fix, by_a_knee,
+    by_a_suite, by_a_notebook,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["too-small", "hotkey", "sharded"])
+def test_every_output_shows_the_same_number(
+    runs: dict[str, Path], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = [*(one for output in OUTPUTS for one in output(runs[name])), *by_the_index(runs[name], capsys)]
+    of_each = {what: list(found) for what, found in groupby(sorted(said), key=lambda one: one[0])}
+    assert of_each.keys() == {"accepted", "share", "throttles", "attempts", "lasted"}
+    for what, found in of_each.items():
+        assert len({output for _, output, _ in found}) >= 4, what
+        assert len({text for *_, text in found}) == 1, found
+
+
+def test_a_rate_is_the_mean_over_the_whole_seconds_of_the_load(runs: dict[str, Path]) -> None:
+    """Of a simulated run all seconds are whole, the burst's among them; a load's first and last are not."""
+    edges = slice(1, -1)
+    for name, whole_ones in (("too-small", slice(None)), ("hotkey", edges), ("sharded", edges)):
+        units = load_run(runs[name]).seconds.groupby("second")["consumed_units"].sum()
+        assert read_summary(runs[name]).measures[ACCEPTED] == pytest.approx(units.iloc[whole_ones].mean())
