@@ -25,7 +25,6 @@ from keyheat.load.guard.running import caps_of
 from keyheat.load.guard.signals import heard
 from keyheat.load.guard.spending import Spending
 from keyheat.load.probe.before import with_endpoint
-from keyheat.load.run.flags import add_options
 from keyheat.load.run.options import InputError, Plan, check_options, take_numbers
 from keyheat.load.run.preflight import preflight
 from keyheat.load.run.progress import Progress, tell
@@ -44,13 +43,8 @@ STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
 
 
-def listen(events: Any) -> None:
-    """Register for Locust's events. Nothing else happens before they fire."""
-    events.init_command_line_parser.add_listener(add_options)
-    events.init.add_listener(_on_init)
-
-
-def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
+def begin(environment: Any, runner: Any) -> None:
+    """Locust is there: take the side of a master, or of a worker."""
     side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
     side(environment, runner)
 

@@ -11,11 +11,11 @@ import orjson
 from gevent.pool import Pool
 from locust.exception import StopUser
 
-from keyheat.load.aggregation.consumer import VIEWS
 from keyheat.load.aggregation.orders import (
     DAY,
     PRODUCT,
     QUANTITY,
+    VIEWS,
     Of,
     Tally,
     Totals,

@@ -13,8 +13,7 @@ import gevent
 import orjson
 from botocore.exceptions import ClientError
 
-from keyheat.load.record.record import Direction
-from keyheat.load.run.load import NotSeen
+from keyheat.load.record.attempt import Direction
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
 from keyheat.load.users.outcomes import Conditional, failure_of
@@ -130,6 +129,8 @@ class ShardingUser(TableUser):
         return tables[self._sharding.table].partition_key
 
     def _count_shards(self) -> None:
+        from keyheat.load.run.load import NotSeen  # here, where a run is going on: it is most of the program
+
         try:
             self.count("shards.ended_with", self._most_shards())
         except (ClientError, Unanswered) as error:
