@@ -69,7 +69,10 @@ class Scenario(Part):
     format: Literal["keyheat.scenario/1"]
     name: Name
     question: Annotated[str, Field(min_length=1, max_length=300)]
-    loadtest: Annotated[str, Field(pattern=FILE)] = Field(description="file in loadtests/, without .py")
+    loadtest: Annotated[str, Field(pattern=FILE)] = Field(
+        description="a file in loadtests/, without .py; or a Locust file of one's own, such as ./mine.py, from "
+        "the folder of the scenario"
+    )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     expects: Constraint | None = Field(
         None, description="the label that a right diagnosis gives; said in the report"
@@ -93,6 +96,17 @@ class Scenario(Part):
     budget: BudgetSpec = Field(BudgetSpec(), description="of a run against a target that costs")
     abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
     local: LocalSpec = LocalSpec()
+
+
+    def locustfile(self, folder: Path) -> Path:
+        """The load test's file; `folder` is the scenario's. Raises `FileNotFoundError`, with what there is."""
+        own = self.loadtest.endswith(".py")
+        path = (folder / self.loadtest).resolve() if own else shipped("loadtests") / f"{self.loadtest}.py"
+        if not path.is_file():
+            there = sorted(file.stem for file in shipped("loadtests").glob("[!_]*.py"))
+            what = f"no file {path}" if own else f"no {path.name}; there are {there}, or say ./FILE.py for one of yours"
+            raise FileNotFoundError(f"loadtest = {self.loadtest!r}: there is {what}")
+        return path
 
 
 def load_scenario(path: Path) -> Scenario:

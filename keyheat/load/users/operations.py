@@ -82,7 +82,8 @@ class ItemUser(TableUser):
 
     def recall_one(self) -> Known:
         """An item that was written, taken out of memory; as long as there is none, a key without an item."""
-        return next(iter(self.recall(1)), replace(self.new_item(), written_bytes=0))
+        known = self.recall(1)
+        return known[0] if known else replace(self.new_item(), written_bytes=0)
 
     def put_item(self) -> None:
         """Write a new item."""

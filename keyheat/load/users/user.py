@@ -60,12 +60,14 @@ class TableUser(locust.User):
     reads_all_after = False
     """Whether a process beside the load reads the whole table once it is over."""
 
+    simulator: str | None = None
+    """The function of the simulator that stands for these users, as `module:name`. They need one where what
+    they send follows from what they are answered; of all others a rehearsal of their tasks says it."""
+
     @classmethod
     def simulated_as(cls, scenario: Scenario) -> str | None:
-        """The function of the simulator that stands for these users, as `module:name`; None: what their tasks
-        send in a rehearsal says it all. Users need one whose requests follow from what others were answered.
-        """
-        return None
+        """What stands for them in this scenario."""
+        return cls.simulator
 
     @classmethod
     def lacks(cls, scenario: Scenario) -> Iterator[str]:

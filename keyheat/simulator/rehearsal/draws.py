@@ -19,7 +19,8 @@ def _roots(count: int) -> tuple[float, ...]:
     return tuple(sqrt(prime) for prime, _ in zip(primes, range(count), strict=False))
 
 
-ROOTS: Final = _roots(200)
+OFTEN: Final = 100
+ROOTS: Final = _roots(2 * OFTEN)
 
 
 class Draws:
@@ -29,45 +30,45 @@ class Draws:
         self.keys: list[str] = []  # of the scenario's pattern
         self.numbers: list[tuple[int, int]] = []  # each with how many it was drawn from
         self.fresh = False  # whether it drew enough bits for a new value
-        self._task = self._draw = 0
+        self._task = 0
+        self._made = [0, 0]  # draws by the task itself, and by the pattern for it: neither moves the other's
 
     def begin(self, task: int) -> None:
         """The n-th time that a task is done begins."""
         self.keys, self.numbers, self.fresh = [], [], False
-        self._task, self._draw = task, 0
+        self._task, self._made = task, [0, 0]
 
-    def next(self, chance: Random) -> float:
+    def next(self, chance: Random, *, of_pattern: bool) -> float:
         """From 0 to 1; a task that draws very often has the rest from `chance`."""
-        self._draw += 1
-        if self._draw > len(ROOTS):
+        place = self._made[of_pattern]
+        self._made[of_pattern] += 1
+        if place >= OFTEN:
             return chance.random()
-        return (self._task + 0.5) * ROOTS[self._draw - 1] % 1.0
+        return (self._task + 0.5) * ROOTS[place + OFTEN * of_pattern] % 1.0
 
 
 class Noting(Random):
     """A user's source of chance."""
 
-    draws: Draws
+    def __init__(self, draws: Draws, seed: object, *, of_pattern: bool = False) -> None:
+        super().__init__(str(seed))
+        self._draws, self._chance, self._of_pattern = draws, Random(str(seed)), of_pattern
 
-    @classmethod
-    def of(cls, draws: Draws, seed: object) -> "Noting":
-        """One that notes what it gives."""
-        made = cls(str(seed))
-        made.draws, made._plain = draws, Random(str(seed))  # type: ignore[attr-defined]
-        return made
+    def __new__(cls, _draws: Draws, seed: object, **_how: bool) -> "Noting":
+        return super().__new__(cls, str(seed))
 
     def random(self) -> float:
-        draws = getattr(self, "draws", None)
-        return super().random() if draws is None else draws.next(self._plain)  # type: ignore[attr-defined]
+        return self._draws.next(self._chance, of_pattern=self._of_pattern)
 
     def getrandbits(self, k: int, /) -> int:
-        self.draws.fresh |= k >= FRESH_BITS
-        return int(self._plain.getrandbits(k))  # type: ignore[attr-defined]
+        self._draws.fresh |= k >= FRESH_BITS
+        return self._chance.getrandbits(k)
 
     def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
         first, numbers = (0, range(start)) if stop is None else (start, range(start, stop, step))
         value = first + int(self.random() * len(numbers)) * step
-        self.draws.numbers.append((value, len(numbers)))
+        if not self._of_pattern:  # how the pattern draws is the pattern's to say
+            self._draws.numbers.append((value, len(numbers)))
         return value
 
     def randint(self, a: int, b: int) -> int:
@@ -82,12 +83,10 @@ class NotedKeys:
 
     def __init__(self, pattern: KeyPattern, draws: Draws, seed: int) -> None:
         self._pattern, self._draws = pattern, draws
-        self._rng = Noting.of(draws, f"{seed}/keys")
+        self._rng = Noting(draws, f"{seed}/keys", of_pattern=True)
 
     def draw(self, _rng: Random, elapsed_s: float) -> str:
         """The key that is touched next."""
-        before = len(self._draws.numbers)
         key = self._pattern.draw(self._rng, elapsed_s)
-        del self._draws.numbers[before:]  # how the pattern drew it is the pattern's to say
         self._draws.keys.append(key)
         return key

@@ -1,7 +1,7 @@
 """The requests of a task that was done again and again, sorted into kinds: what, on which keys, how often."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import fmean
@@ -31,7 +31,7 @@ class Done:
     numbers: tuple[tuple[int, int], ...]
     fresh: bool
     reads: tuple[int, ...]  # after which requests a read, as an application knows it, was over
-    known: frozenset[str]  # keys of items that it remembers, of those that were drawn in another task
+    known: frozenset[tuple[str, str | None]] = frozenset()  # items that it remembers from earlier tasks
 
     def made(self, text: str) -> Made:
         """A text, explained."""
@@ -75,8 +75,9 @@ class Kinds:
         by_shape: defaultdict[Hashable, defaultdict[str, _Group]] = defaultdict(lambda: defaultdict(_Group))
         for number, done in enumerate(self._done):
             for sent in done.sent:
-                shape = "known" if sent.key in done.known else done.made(sent.key).shape
-                by_shape[_likeness(sent, shape == "known")][shape].sent.append((number, sent))
+                known = (sent.key, sent.sort) in done.known
+                shape = "known" if known else done.made(sent.key).shape
+                by_shape[_likeness(sent, known)][shape].sent.append((number, sent))
         groups = []
         for shapes in by_shape.values():
             if len(shapes) <= FEW:
@@ -89,7 +90,7 @@ class Kinds:
     def _kind(self, group: _Group) -> Kind:
         first, rounds = group.first, len(self._done)
         requests = len({(number, sent.request) for number, sent in group.sent})
-        known = first.key in self._done[group.sent[0][0]].known
+        known = (first.key, first.sort) in self._done[group.sent[0][0]].known
         key = Text(known=True) if known else self._text(group, lambda sent: sent.key)
         if_missing = self._follows_misses(group)
         counts = Counter(number for number, _sent in group.sent)
@@ -111,6 +112,7 @@ class Kinds:
             alone=first.sort is None or len({sort for _number, sort in in_sort}) == 1,
             found=fmean(sent.found for _number, sent in group.sent),
             known=known,
+            just_written=all(sent.found and not sent.written_before for _number, sent in group.sent),
             if_absent=first.if_absent,
             if_missing=if_missing,
             own_bytes=None if first.what in READS or as_stated else fmean(sizes),
@@ -147,11 +149,11 @@ class Kinds:
     def _attributes(self, group: _Group) -> tuple[tuple[str, Attribute], ...]:
         """The key attributes of indexes, as far as items are given them."""
         table = self._tables[group.first.table]
-        found = {}
+        own, found = (table.partition_key, table.sort_key), dict[str, Attribute]()
         for index in table.indexes:
             for name in (index.partition_key, index.sort_key):
                 have = [(number, sent) for number, sent in group.sent if name in sent.attributes]
-                if name is None or not have:
+                if name is None or name in own or not have:
                     continue
                 texts = [self._done[number].made(sent.attributes[name]) for number, sent in have]
                 sorts = [(number, sent.attributes.get(index.sort_key or "")) for number, sent in have]
@@ -190,9 +192,9 @@ class Kinds:
             return 0
         mine = {(number, sent.request) for number, sent in group.sent}
         return sum(
-            (number, begin + 1) in mine
+            (number, request) in mine
             for number, done in enumerate(self._done)
-            for begin in _begins(done)
+            for request in _first_requests(done)
         )
 
     def _follows_misses(self, group: _Group) -> bool:
@@ -260,9 +262,11 @@ def _puts_of(done: Done, key: str) -> list[int]:
     return [sent.request for sent in done.sent if sent.what == "put" and sent.key == key]
 
 
-def _begins(done: Done) -> list[int]:
-    """The number of the last request before each read of an application."""
-    return [0, *done.reads][: len(done.reads)]
+def _first_requests(done: Done) -> Iterator[int]:
+    """The first request of each read of an application."""
+    for after, last in pairwise([0, *done.reads]):
+        asked = (one.request for one in done.sent if one.what in READS and after < one.request <= last)
+        yield next(asked, last)
 
 
 def _is_time(text: str, now_s: float) -> bool:

@@ -10,7 +10,8 @@ import inspect
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count
+from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from threading import Lock
 from types import SimpleNamespace
@@ -21,13 +22,14 @@ from keyheat.scenario.spec.table import TableSpec
 from keyheat.simulator.rehearsal.draws import Draws, NotedKeys, Noting
 from keyheat.simulator.rehearsal.kinds import Done, Kinds
 from keyheat.simulator.rehearsal.mix import Kind, LoadTest, Rehearsed, Task, UserClass
-from keyheat.simulator.rehearsal.noted import NotLearnt, Tables
+from keyheat.simulator.rehearsal.noted import NotLearnt, Sent, Tables
 from keyheat.simulator.rehearsal.stage import USERS, Stage
+from keyheat.simulator.rehearsal.texts import IN_TIME, USER
 
 ROUNDS: Final = (32, 512, 4_096)
 WARM_UP: Final = 3  # rounds before them: users that come back to their items have some then
+APART: Final = 100_003  # numbers of what different tasks do, which draw other keys at the same time
 MOST_REQUESTS: Final = 10_000  # of one task
-NUMBER: Final = 987  # of the user that is rehearsed: not the first one, who may have more to do than the others
 STARTED_S: Final = 1_796_083_200.0
 
 _own: list[Stage] = []  # of this process, which may have other threads
@@ -58,7 +60,7 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
         for one in names.values()
         if inspect.isclass(one) and issubclass(one, stage.user_base) and not vars(one).get("abstract")
     ]
-    users = sorted(set(users), key=lambda one: one.__name__)
+    users = list(dict.fromkeys(users))
     wrong = tuple(_wrong(path, users))
     if wrong:
         return Rehearsed(wrong=wrong)
@@ -72,9 +74,7 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
     ]
     if unlearnt:
         return Rehearsed(unlearnt=tuple(unlearnt))
-    import os
     for rounds in ROUNDS:
-        if os.environ.get("DBG"): print("rounds", rounds)
         rehearsal = _Rehearsal(stage, path, scenario, folder, rounds)
         learnt = [rehearsal.user_class(one) for one in users]
         if rehearsal.unlearnt:
@@ -86,6 +86,7 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
             users=tuple(learnt),
             asks_for_shards=rehearsal.asked_for_shards or scenario.dynamic_sharding is not None,
             reads_all=any(one.reads_all_after for one in users),
+            counts=tuple(sorted(rehearsal.counts.items())),
         )
     )
 
@@ -134,7 +135,9 @@ class _Rehearsal:
         self._remembered: set[str] = set()  # keys of items that were made of drawn ones
         self._sizes: set[int] = set()  # that items of the scenario were given
         self._reads: list[int] = []
-        self._numbers = count(NUMBER)
+        self._numbers = chain([0], count(USER))
+        self.counts: dict[str, float] = {}  # what users count before their first task, and after the last one
+        self._working = False
         self.sure = True
         self.unlearnt: list[str] = []
         self.asked_for_shards = False
@@ -158,20 +161,26 @@ class _Rehearsal:
         )
 
     def _tasks(self, user: Any) -> tuple[Task, ...]:
-        one = self._made(user)
+        load = self._load()
+        one = self._made(user, load)
+        self._working = True
         weights = list(_single(one, one.task_weights()))
         done: list[list[Done]] = [[] for _ in weights]
         for number in range(-WARM_UP, self._rounds):
             at_s = self._scenario.load.duration_s * max(0.0, number + 0.5) / self._rounds
             for place, (task, _weight) in enumerate(weights):
-                came = self._do(one, task, number + WARM_UP, at_s)
+                came = self._do(one, task, number + WARM_UP + place * APART, at_s)
                 if came is None:
                     return ()
                 if number >= 0:
                     done[place].append(came)
-        return tuple(
+        found = tuple(
             self._task(one, task, weight, done[place]) for place, (task, weight) in enumerate(weights)
         )
+        self._working = False
+        for look in load.last_looks:
+            look()
+        return found
 
     def _task(self, user: Any, task: Callable[..., Any], weight: float, done: Sequence[Done]) -> Task:
         name = getattr(task, "__name__", str(task))
@@ -200,21 +209,24 @@ class _Rehearsal:
     def _name(self, kind: Kind) -> str:
         return kind.table or self._told.table.name
 
-    def _made(self, user: Any) -> Any:
-        """A user that sends to the tables of the rehearsal."""
+    def _made(self, user: Any, load: Any) -> Any:
+        """A user that sends to the tables of the rehearsal. The first one of all may do more than the others."""
         module = self._stage.module(f"{USERS}.user")
-        module.Random = lambda seed: Noting.of(self._draws, seed)
+        module.Random = lambda seed: Noting(self._draws, seed)
         module.TableUser.send = module.TableUser.send_aside = _send
         try:
-            self._stage.clock.now_s = STARTED_S
-            one = user(SimpleNamespace(keyheat=self._load()))
+            environment = SimpleNamespace(keyheat=load)
+            one = user(environment)
+            if not one.number:
+                one = user(environment)
             one.on_start()
         except Exception as error:
             raise NotLearnt(f"cannot be made: {_told(self._path, error)}") from error
         return one
 
     def _load(self) -> Any:
-        """What users know of a run."""
+        """What users know of a run, which begins now."""
+        self._stage.clock.now_s = STARTED_S
         items = self._stage.module(f"{USERS}.items").ItemTemplate(self._told)
         draw_size = items.draw_size
         items.draw_size = lambda rng: self._sized(draw_size(rng))
@@ -239,7 +251,9 @@ class _Rehearsal:
         self.asked_for_shards = True
         return self._scenario.keys.shards
 
-    def _count(self, name: str, _number: float = 1) -> None:
+    def _count(self, name: str, number: float = 1) -> None:
+        if not self._working:
+            self.counts[name] = self.counts.get(name, 0.0) + number
         if name == "reads.checked":
             self._reads.append(len({sent.request for sent in self._tables.sent}))
 
@@ -276,12 +290,18 @@ class _Rehearsal:
             numbers=tuple(draws.numbers),
             fresh=draws.fresh,
             reads=tuple(self._reads),
-            known=frozenset(),
         )
-        drawn = {one.key: "{key}" in done.made(one.key).shape for one in sent if one.what != "query"}
-        known = {key for key, is_drawn in drawn.items() if not is_drawn and key in self._remembered}
-        self._remembered |= {one.key for one in sent if one.what == "put" and drawn[one.key]}
-        return Done(**{name: getattr(done, name) for name in Done.__slots__} | {"known": frozenset(known)})
+        drawn = {one.key for one in sent if "{key}" in done.made(one.key).shape}
+        known = frozenset((one.key, one.sort) for one in sent if self._is_known(one, drawn))
+        self._remembered |= {one.key for one in sent if one.what == "put" and one.key in drawn}
+        return replace(done, known=known)
+
+    def _is_known(self, one: Sent, drawn: set[str]) -> bool:
+        """Whether it is of an item that its user wrote in an earlier task, and remembers: not one that it has
+        met again by chance."""
+        if one.what == "query" or not one.written_before or one.key not in self._remembered:
+            return False
+        return bool(IN_TIME.fullmatch(one.sort or "")) or one.key not in drawn
 
 
 def _single(user: Any, tasks: Iterable[tuple[Any, float]]) -> Iterator[tuple[Callable[[], Any], float]]:

@@ -64,6 +64,7 @@ class Kind:
     alone: bool = False  # the partition key alone names the item
     found: float = 0.0  # the part of the requests whose item was there
     known: bool = False  # of items that the user has written and remembers
+    just_written: bool = False  # of items that the same task has written before
     if_absent: bool = False  # a condition: nothing is there
     if_missing: bool = False  # sent where a read of the same key has found nothing
     own_bytes: float | None = None  # the item's size, where it is not the scenario's
@@ -104,6 +105,7 @@ class LoadTest:
 
     users: tuple[UserClass, ...]
     asks_for_shards: bool  # what it sends follows from the scenario's number of shards
+    counts: tuple[tuple[str, float], ...] = ()  # what it counts whatever comes of its requests
     reads_all: bool  # a process beside it reads the whole table after the load
 
 

@@ -19,6 +19,7 @@ IN_TIME: Final = re.compile(r"\d{13}-\d{7,10}-\d{6,10}", re.ASCII)  # `TableUser
 NUMBER: Final = re.compile(r"\d+", re.ASCII)
 HOLE: Final = "{?}"
 MARK: Final = re.compile(r"\{(key|time|\?)\}")
+USER: Final = 987  # of the user that is rehearsed: not the first one, who may have more to do than others
 OFTEN: Final = 5  # times that a value is seen before its part of all is believed
 SURE: Final = 5.0  # standard deviations
 
@@ -74,7 +75,7 @@ def _filled(texts: Sequence[Made], place: int, shards: int) -> str | None:
     """What a number in a text is: one of so many, or always the same; None where nobody can say."""
     numbers = [one.numbers[place] for one in texts]
     counts = frozenset.intersection(*(one.drawn_of[place] for one in texts))
-    if len(set(numbers)) == 1 and len(texts) > 1:
+    if len(set(numbers)) == 1 and int(numbers[0]) != USER:
         return numbers[0]
     if counts:
         return _slot(min(counts), numbers)
