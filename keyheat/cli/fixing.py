@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from keyheat.addresses import endpoint_of
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem
 from keyheat.runs.formats import Diagnosis, read_diagnosis
-from keyheat.scenario.derived import with_trace_of
+from keyheat.scenario.derived import with_files_of
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def start_of(folder: Path, target: str | None) -> Start:
     path = Path(manifest.scenario_path or "")
     scenario = scenario_from_dict(dict(manifest.scenario), f"{folder}/{FILES[RUN]}")
     return Start(
-        scenario=with_trace_of(scenario, path.parent),
+        scenario=with_files_of(scenario, path.parent),
         diagnosis=diagnosis,
         target=target or _target_in(folder, manifest.target or LOCAL),
     )

@@ -21,7 +21,7 @@ from keyheat.cli.guards import Guards, agreed, guarded
 from keyheat.cli.making import NOT_STARTED, How, make_run
 from keyheat.cli.telling import in_json, tell_runs
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
-from keyheat.scenario.derived import shard_counts, with_shards
+from keyheat.scenario.derived import shard_counts, with_files_of, with_shards
 from keyheat.terminal.console import out, strong
 
 DEMO = ("hotkey", "datekey", "sharded", "too-small")
@@ -158,7 +158,7 @@ def sweep(
     folder = series_place(folder, f"{loaded.name}-sweep")
     derived = [Job(with_shards(loaded, count), path, folder) for count in counts]
     options = agreed(derived, target, guards, prices=prices)
-    jobs = shard_jobs(loaded, counts, folder)
+    jobs = shard_jobs(with_files_of(loaded, path.parent), counts, folder)
     options += ["--prices", str(prices)]
     how = How(target=target, options=tuple(options), quick=quick, quiet=as_json)
     codes = _series(list(jobs.values()), how)

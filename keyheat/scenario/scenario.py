@@ -70,8 +70,8 @@ class Scenario(Part):
     name: Name
     question: Annotated[str, Field(min_length=1, max_length=300)]
     loadtest: Annotated[str, Field(pattern=FILE)] = Field(
-        description="a file in loadtests/, without .py; or a Locust file of one's own, such as ./mine.py, from "
-        "the folder of the scenario"
+        description="a file in loadtests/, without .py; or a Locust file of one's own, such as ./mine.py, as "
+        "seen from the scenario's folder"
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     expects: Constraint | None = Field(
@@ -97,15 +97,19 @@ class Scenario(Part):
     abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
     local: LocalSpec = LocalSpec()
 
+    def is_shipped(self, locustfile: Path) -> bool:
+        """Whether a load test is one of ours."""
+        return locustfile.parent == shipped("loadtests")
 
     def locustfile(self, folder: Path) -> Path:
-        """The load test's file; `folder` is the scenario's. Raises `FileNotFoundError`, with what there is."""
+        """The load test's file; `folder` is the scenario's. Raises `FileNotFoundError`."""
         own = self.loadtest.endswith(".py")
         path = (folder / self.loadtest).resolve() if own else shipped("loadtests") / f"{self.loadtest}.py"
         if not path.is_file():
-            there = sorted(file.stem for file in shipped("loadtests").glob("[!_]*.py"))
-            what = f"no file {path}" if own else f"no {path.name}; there are {there}, or say ./FILE.py for one of yours"
-            raise FileNotFoundError(f"loadtest = {self.loadtest!r}: there is {what}")
+            shown = sorted(file.stem for file in shipped("loadtests").glob("[!_]*.py"))
+            there = "" if own else f"; there are {shown}, and ./FILE.py is one of your own"
+            name = path if own else path.name
+            raise FileNotFoundError(f"loadtest = {self.loadtest!r}: there is no {name}{there}")
         return path
 
 

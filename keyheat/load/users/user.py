@@ -25,19 +25,21 @@ if TYPE_CHECKING:
     from keyheat.load.run.load import Load
 
 
-@locust.events.init_command_line_parser.add_listener
 def _add_options(parser: Any, **_more: Any) -> None:
     from keyheat.load.run.flags import add_options
 
     add_options(parser)
 
 
-@locust.events.init.add_listener
 def _begin(environment: Any, runner: Any, **_more: Any) -> None:
-    """Locust knows a locustfile's listeners only from what importing it registers; what they need comes now."""
     from keyheat.load.run.session import begin
 
     begin(environment, runner)
+
+
+# Locust knows a locustfile's listeners only from what importing it registers. What they need comes later.
+locust.events.init_command_line_parser.add_listener(_add_options)  # type: ignore[no-untyped-call]
+locust.events.init.add_listener(_begin)  # type: ignore[no-untyped-call]
 
 
 class TableUser(locust.User):
@@ -106,7 +108,7 @@ class TableUser(locust.User):
 
     def task_weights(self) -> Iterable[tuple[Callable[..., Any], float]]:
         """What this user does, each task with its weight."""
-        counts = Counter(self.tasks)
+        counts: Counter[Any] = Counter(self.tasks)
         for task, count in counts.items():
             yield (task if isclass(task) else task.__get__(self)), count
 

@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 NAME, TABLE, FILE, DAY = (
-    r"^[a-z0-9][a-z0-9-]*$", r"^[a-zA-Z0-9_.-]{3,255}$", r"^([a-z][a-z0-9_]*|.+\.py)$", r"^\d{4}-\d{2}-\d{2}$",
+    r"^[a-z0-9][a-z0-9-]*$", r"^[a-zA-Z0-9_.-]{3,255}$", r"^([a-z][a-z0-9_]*|.+\.py)$",
+    r"^\d{4}-\d{2}-\d{2}$",
 )  # fmt: skip
 KEY_PREFIX = r"^[A-Za-z0-9_.:/-]{1,40}$"
 IN_WORDS = {

@@ -1,4 +1,4 @@
-"""What a load test sends, learnt by rehearsing it: `loadtest_of` gives it, `check_file` what is wrong with it."""
+"""What a load test sends, learnt by rehearsing it: `loadtest_of`; and what is wrong with it: `check_file`."""
 
 from keyheat.simulator.rehearsal.ask import check_file, loadtest_of
 

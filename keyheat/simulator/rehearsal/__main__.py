@@ -1,6 +1,6 @@
-"""The process that rehearses somebody's load test: a scenario and its folder a line in, what came of it a line out.
+"""The process that rehearses somebody's load test: scenario and folder a line in, what came of it a line out.
 
-    python -m keyheat.simulator.rehearsal FILE
+python -m keyheat.simulator.rehearsal FILE
 """
 
 import os

@@ -19,7 +19,6 @@ import orjson
 from pydantic import TypeAdapter
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
-from keyheat.shipped import shipped
 from keyheat.simulator.rehearsal.learn import rehearse
 from keyheat.simulator.rehearsal.mix import LoadTest, Rehearsed
 
@@ -35,21 +34,25 @@ _processes: dict[tuple[str, int], "_Process"] = {}
 
 def loadtest_of(scenario: Scenario, folder: Path) -> LoadTest:
     """What the scenario's load test sends; `folder` is the scenario's. Raises `ScenarioError`."""
-    found = _rehearsed(scenario, folder)
+    try:
+        found = _rehearsed(scenario, folder)
+    except FileNotFoundError as error:
+        raise ScenarioError(scenario.name, [f"{error} @ $.loadtest"]) from error
     if found.loadtest is None:
-        raise ScenarioError(scenario.name, [f"{said} @ $.loadtest" for said in (*found.wrong, *found.unlearnt)])
+        raise ScenarioError(
+            scenario.name, [f"{said} @ $.loadtest" for said in (*found.wrong, *found.unlearnt)]
+        )
     return found.loadtest
 
 
 def check_file(scenario: Scenario, folder: Path) -> None:
-    """Raise `ScenarioError` where nobody could run the scenario's load test; ours can be run."""
+    """Raise `ScenarioError` where nobody could run the scenario's load test. Ours can be run.
+
+    Raises `FileNotFoundError` where there is none.
+    """
     path = scenario.locustfile(folder)
-    if not _shipped(path) and (wrong := _rehearsed(scenario, folder).wrong):
+    if not scenario.is_shipped(path) and (wrong := _rehearsed(scenario, folder).wrong):
         raise ScenarioError(scenario.name, [f"{said} @ $.loadtest" for said in wrong])
-
-
-def _shipped(path: Path) -> bool:
-    return path.parent == shipped("loadtests")
 
 
 def _rehearsed(scenario: Scenario, folder: Path) -> Rehearsed:
@@ -61,7 +64,7 @@ def _rehearsed(scenario: Scenario, folder: Path) -> Rehearsed:
         _known.move_to_end(asked)
         return _known[asked]
     one = scenario.model_copy(update={"seed": 1})  # chance is drawn evenly: no seed is another load test
-    found = rehearse(path, one, folder) if _shipped(path) else _elsewhere(path, one, folder)
+    found = rehearse(path, one, folder) if scenario.is_shipped(path) else _elsewhere(path, one, folder)
     _known[asked] = found
     while len(_known) > MOST_KEPT:
         _known.popitem(last=False)
@@ -90,7 +93,7 @@ class _Process:
     @classmethod
     def of(cls, path: Path) -> "_Process":
         """Start it."""
-        beside = tempfile.TemporaryFile("w+")
+        beside = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
         child = subprocess.Popen(
             [sys.executable, "-m", "keyheat.simulator.rehearsal", str(path)],
             stdin=subprocess.PIPE,
@@ -132,10 +135,9 @@ class _Process:
     def _last_words(self) -> str:
         self.child.wait()
         self.beside.seek(0)
-        words = self.beside.read().strip().splitlines()
-        return f"it ended the process that rehearsed it (exit code {self.child.returncode}){': ' if words else ''}" + (
-            words[-1] if words else ""
-        )
+        words = self.beside.read().strip().splitlines()[-1:]
+        ended = f"it ended the process that rehearsed it (exit code {self.child.returncode})"
+        return ": ".join([ended, *words])
 
 
 def _quietly(end: Callable[[], object]) -> None:

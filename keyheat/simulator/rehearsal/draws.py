@@ -4,7 +4,6 @@ The n-th task's i-th draw is the fraction of n times the square root of the i-th
 a hundred of them are spread as evenly as ten thousand at random.
 """
 
-from collections.abc import Sequence
 from math import isqrt, sqrt
 from random import Random
 from typing import Any, Final
@@ -54,8 +53,8 @@ class Noting(Random):
         super().__init__(str(seed))
         self._draws, self._chance, self._of_pattern = draws, Random(str(seed)), of_pattern
 
-    def __new__(cls, _draws: Draws, seed: object, **_how: bool) -> "Noting":
-        return super().__new__(cls, str(seed))
+    def __new__(cls, *_what: object, **_how: bool) -> "Noting":
+        return super().__new__(cls)
 
     def random(self) -> float:
         return self._draws.next(self._chance, of_pattern=self._of_pattern)
@@ -74,7 +73,7 @@ class Noting(Random):
     def randint(self, a: int, b: int) -> int:
         return self.randrange(a, b + 1)
 
-    def choice(self, seq: Sequence[Any]) -> Any:
+    def choice(self, seq: Any) -> Any:
         return seq[int(self.random() * len(seq))]
 
 

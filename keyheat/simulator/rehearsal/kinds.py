@@ -78,13 +78,13 @@ class Kinds:
                 known = (sent.key, sent.sort) in done.known
                 shape = "known" if known else done.made(sent.key).shape
                 by_shape[_likeness(sent, known)][shape].sent.append((number, sent))
-        groups = []
+        groups: list[_Group] = []
         for shapes in by_shape.values():
             if len(shapes) <= FEW:
                 groups += shapes.values()
             else:
-                alike = sorted((one for group in shapes.values() for one in group.sent), key=lambda one: one[0])
-                groups.append(_Group(alike))
+                alike = [one for group in shapes.values() for one in group.sent]
+                groups.append(_Group(sorted(alike, key=lambda one: one[0])))
         return sorted(groups, key=lambda group: (group.sent[0][0], group.first.request))
 
     def _kind(self, group: _Group) -> Kind:

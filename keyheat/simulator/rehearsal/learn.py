@@ -51,11 +51,11 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
     base = stage.module(f"{USERS}.user").TableUser
     try:
         names = stage.run(path)
-    except BaseException as error:  # noqa: BLE001  (whatever a file does when it is run is to be told)
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         return Rehearsed(wrong=(_told(path, error),))
-    users = [
+    users: list[Any] = [
         one
         for one in names.values()
         if inspect.isclass(one) and issubclass(one, stage.user_base) and not vars(one).get("abstract")
@@ -84,7 +84,7 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
     return Rehearsed(
         loadtest=LoadTest(
             users=tuple(learnt),
-            asks_for_shards=rehearsal.asked_for_shards or scenario.dynamic_sharding is not None,
+            asks_for_shards=rehearsal.asked_for_shards,
             reads_all=any(one.reads_all_after for one in users),
             counts=tuple(sorted(rehearsal.counts.items())),
         )
@@ -210,8 +210,8 @@ class _Rehearsal:
         return kind.table or self._told.table.name
 
     def _made(self, user: Any, load: Any) -> Any:
-        """A user that sends to the tables of the rehearsal. The first one of all may do more than the others."""
-        module = self._stage.module(f"{USERS}.user")
+        """A user that sends to the tables of the rehearsal; not the first one, who may do more."""
+        module: Any = self._stage.module(f"{USERS}.user")
         module.Random = lambda seed: Noting(self._draws, seed)
         module.TableUser.send = module.TableUser.send_aside = _send
         try:
@@ -306,13 +306,18 @@ class _Rehearsal:
 
 def _single(user: Any, tasks: Iterable[tuple[Any, float]]) -> Iterator[tuple[Callable[[], Any], float]]:
     """Tasks one by one: a set of them stands for all that are in it."""
-    for task, weight in tasks:
-        if not inspect.isclass(task):
-            yield task, weight
+    for one_or_set, weight in tasks:
+        if not inspect.isclass(one_or_set):
+            yield one_or_set, weight
             continue
-        counts, parent = Counter(task.tasks), task(user)
-        bound = ((one if inspect.isclass(one) else one.__get__(parent), number) for one, number in counts.items())
-        yield from _single(parent, ((one, weight * number / counts.total()) for one, number in bound))
+        task_set: Any = one_or_set
+        counts: Counter[Any] = Counter(task_set.tasks)
+        parent = task_set(user)
+        inner = (
+            (one if inspect.isclass(one) else one.__get__(parent), weight * number / counts.total())
+            for one, number in counts.items()
+        )
+        yield from _single(parent, inner)
 
 
 def _send(user: Any, operation: str, body: bytes, **_what: Any) -> Any:

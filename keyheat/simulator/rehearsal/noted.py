@@ -71,7 +71,7 @@ class Tables:
 
     def __init__(self, tables: Sequence[TableSpec]) -> None:
         self._specs = {table.name: table for table in tables}
-        self._keys = {
+        self._keys: dict[tuple[str, str | None], tuple[str, str | None]] = {
             (table.name, index.name): (index.partition_key, index.sort_key)
             for table in tables
             for index in table.indexes

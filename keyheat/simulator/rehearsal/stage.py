@@ -1,7 +1,7 @@
 """Where a load test is rehearsed: its own code and that of its users, with stand-ins for all that would send.
 
-A file that we ship is run in this process: its imports of Locust, gevent and users are led to stand-ins and to
-copies of the users' modules, and `sys.modules` never sees them. Anybody else's file may import whatever it
+A file that we ship is run in this process: its imports of Locust, gevent and users are led to stand-ins and
+to copies of the users' modules, which nobody else can import. Anybody else's file may import whatever it
 likes, and is run in a process of its own (`keyheat.simulator.rehearsal`), which has nothing but stand-ins.
 """
 
@@ -43,7 +43,8 @@ class Stage:
         if self._alone:
             sys.path.insert(0, str(path.parent))  # as Locust does: its neighbours can be imported
             spec = spec_from_file_location(path.stem, path)
-            assert spec is not None and spec.loader is not None, "a path that ends in .py"
+            assert spec is not None, "a path that ends in .py"
+            assert spec.loader is not None
             module = module_from_spec(spec)
             sys.modules[path.stem] = module
             spec.loader.exec_module(module)
@@ -70,7 +71,8 @@ class Stage:
     def _copy(self, name: str) -> ModuleType:
         if name not in self._modules:
             spec = find_spec(name)
-            assert spec is not None and spec.loader is not None, "a module of ours"
+            assert spec is not None, "a module of ours"
+            assert spec.loader is not None
             copy = self._modules[name] = sys.modules[COPIES + name] = ModuleType(COPIES + name)
             vars(copy)["__builtins__"] = self._builtins
             exec(spec.loader.get_code(name), vars(copy))  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class User(metaclass=_Declared):
 
     abstract = True
     weight, fixed_count = 1, 0
-    tasks: list[Any] = []
+    tasks: ClassVar[list[Any]] = []
     host = None
 
     def __init__(self, environment: Any) -> None:
@@ -101,7 +101,7 @@ class TaskSet(metaclass=_Declared):
     """Tasks of their own, which a user has as one."""
 
     abstract = True
-    tasks: list[Any] = []
+    tasks: ClassVar[list[Any]] = []
 
     def __init__(self, parent: Any) -> None:
         self.parent, self.user = parent, getattr(parent, "user", parent)

@@ -103,7 +103,7 @@ def _even(values: Counter[int], count: int) -> bool:
 
 
 def _seen(texts: Sequence[str]) -> Text:
-    """Values in proportion to how often they were seen; of those that were seen seldom, how many there are."""
+    """Values in proportion to how often they were seen; of those seen seldom, how many there are."""
     counts = Counter(texts)
     often = {text: count for text, count in counts.items() if count >= OFTEN}
     if sum(often.values()) > len(texts) - OFTEN:

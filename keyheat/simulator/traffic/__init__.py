@@ -30,5 +30,5 @@ def traffic_of(scenario: Scenario, seed: int, folder: Path = Path()) -> Counting
 
 
 def asks_for_shards(scenario: Scenario, folder: Path = Path()) -> bool:
-    """Whether what the load test sends follows from the scenario's number of shards. Raises `ScenarioError`."""
+    """Whether what the load test sends follows from the number of shards. Raises `ScenarioError`."""
     return scenario.load.arrivals != "trace" and loadtest_of(scenario, folder).asks_for_shards

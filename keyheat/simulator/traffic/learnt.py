@@ -1,6 +1,6 @@
 """A load test as a rehearsal has learnt it, second by second: its kinds of requests at the prices of by then.
 
-    LoadTest (plain values) --of this second--> Users, their Tasks, and Requests on keys
+LoadTest (plain values) --of this second--> Users, their Tasks, and Requests on keys
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -89,11 +89,11 @@ class _Class:
         others = [kind for kind in kinds if kind not in reads and not kind.if_missing]
         puts = [kind for kind in kinds if kind.if_missing]
         filling = self._filling.setdefault(task.name, Filling(self.setting, through=through))
-        asked, spared = filling.reads([(kind.times, partial(self._read, kind, of=filling.touched)) for kind in reads])
-        fills = [
-            filling.put(fsum(kind.times for kind in reads), lambda keys, one=one: self._put(one, keys, new=True))  # type: ignore[misc]
-            for one in puts
-        ]
+        asked, spared = filling.reads(
+            [(kind.times, partial(self._read, kind, of=filling.touched)) for kind in reads]
+        )
+        times = fsum(kind.times for kind in reads)
+        fills = [filling.put(times, partial(self._put, one, new=True)) for one in puts]
         rest = (request for group in self._together(others) for request in self._requests(group))
         return Task((*asked, *fills, *rest), task.weight, spared)
 
@@ -257,17 +257,16 @@ class _Class:
         """Entries whose keys change are deleted where they were and put where they belong; others that hold
         the whole item are written again."""
         whole = {one.name for one in self.setting.table.indexes if one.projection == "ALL"}
+        moving = set()
         for index in self.setting.table.indexes:
-            own = {index.partition_key, index.sort_key}
-            if index.local or not own & touched.keys():
+            if index.local or not {index.partition_key, index.sort_key} & touched.keys():
                 continue
+            moving.add(index.name)
             moved = touched.get(index.partition_key, keys)
             units = write_units(0, round(kind.own_bytes or 1)) if index.name in whole else SMALL_ITEM
             yield IndexFlow(index=index.name, units=units * (1 + there), keys=moved)
         if kind.known:
-            moving = {one.name for one in self.setting.table.indexes if {one.partition_key, one.sort_key} & touched.keys()}
-            in_place = entries(self.setting, keys, {})
-            yield from (one for one in in_place if one.index in whole - moving)
+            yield from (one for one in entries(self.setting, keys, {}) if one.index in whole - moving)
 
     def _batch(self, kind: Kind, item: Request) -> Request:
         """Many items of one request, which are admitted one by one."""
@@ -289,7 +288,7 @@ class _Class:
         )
 
     def _transaction(self, kinds: Sequence[Kind]) -> Request:
-        """Items that are done together: twice the units of them all, and once those of their index entries."""
+        """Items that are done together: twice the units of all, and once those of their index entries."""
         made = [(kind, item) for kind in kinds for item in self._of(kind)]
         count = fsum(kind.items for kind in kinds)
         parts = [kind.items * item.times / count for kind, item in made]
@@ -307,14 +306,13 @@ class _Class:
             self.setting.counts["transactions.requests"] += begun
 
         placed = {one.keys.within: one for _kind, one in made}
+        factor = limits.TRANSACTION_FACTOR
         return replace(
             item,
             operation=first.operation,
             keys=placed.get("rising", item).keys,
-            units=limits.TRANSACTION_FACTOR * fsum(
-                one.units * part for (_kind, one), part in zip(made, parts, strict=True)
-            ),
-            sizes=tuple((limits.TRANSACTION_FACTOR * units, part) for units, part in item.sizes) if len(made) == 1 else (),
+            units=factor * fsum(one.units * part for (_kind, one), part in zip(made, parts, strict=True)),
+            sizes=tuple((factor * units, part) for units, part in item.sizes) if len(made) == 1 else (),
             index_writes=tuple(_summed(entries_of)),
             times=first.times / first.items,
             items=round(count),

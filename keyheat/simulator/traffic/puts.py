@@ -132,4 +132,3 @@ def _index_keys(setting: Setting, index: IndexSpec, keys: Masses, chosen: Mappin
 def _random_values() -> Masses:
     digits = len(str(INDEXED_VALUES - 1))
     return masses_of_shares({f"{value:0{digits}d}": 1.0 for value in range(INDEXED_VALUES)})
-

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import product
-from math import prod
+from math import fsum, prod
 from typing import Final
 
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
@@ -37,7 +37,8 @@ def _seen(text: Text) -> Masses:
     distinct = float("inf") if text.distinct is None else text.distinct
     if not text.seen:
         return even_masses(distinct=distinct)
-    return masses_of_shares(dict(text.seen), even=max(0.0, 1.0 - sum(dict(text.seen).values())), distinct=distinct)
+    even = max(0.0, 1.0 - fsum(share for _text, share in text.seen))
+    return masses_of_shares(dict(text.seen), even=even, distinct=distinct)
 
 
 def _of_numbers(made: str) -> Masses:
@@ -77,5 +78,3 @@ def _spelt(made: str, key: str) -> Iterator[str]:
     for numbers in product(*(range(int(slot.partition(":")[0])) for slot in slots)):
         texts = iter(f"{number:0{width}d}" for number, width in zip(numbers, widths, strict=True))
         yield SLOT.sub(lambda found: key if found[1] == "key" else next(texts), made)  # noqa: B023
-
-

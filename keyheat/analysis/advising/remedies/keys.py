@@ -11,7 +11,7 @@ from keyheat.numbers import some
 from keyheat.plan.expected import expected
 from keyheat.plan.sent import Side
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.spread import ASKS_FOR_SHARDS
+from keyheat.simulator.spread import spreads_itself
 
 SHARDED_TWINS: Final = {
     "audit_log": "audit_log_random",
@@ -40,7 +40,7 @@ def in_shards(asked: Asked) -> Outcome:
     raw, says = raw_of(scenario), f"{some(total, 'shard')} for each key"
     raw["keys"]["shards"] = total
     queries = (scenario.keys.shards, total)
-    if scenario.loadtest in ASKS_FOR_SHARDS:
+    if spreads_itself(scenario):
         return _with_room(asked, raw, says, queries)
     twin = SHARDED_TWINS.get(scenario.loadtest)
     if twin is not None and scenario.table.sort_key is not None:
