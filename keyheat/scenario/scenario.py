@@ -97,6 +97,11 @@ class Scenario(Part):
     abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
     local: LocalSpec = LocalSpec()
 
+    @property
+    def loadtest_shown(self) -> str:
+        """The load test's file, as words name it."""
+        return Path(self.loadtest).name if self.loadtest.endswith(".py") else f"loadtests/{self.loadtest}.py"
+
     def is_shipped(self, locustfile: Path) -> bool:
         """Whether a load test is one of ours."""
         return locustfile.parent == shipped("loadtests")

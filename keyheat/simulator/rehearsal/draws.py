@@ -27,7 +27,7 @@ class Draws:
 
     def __init__(self) -> None:
         self.keys: list[str] = []  # of the scenario's pattern
-        self.numbers: list[tuple[int, int]] = []  # each with how many it was drawn from
+        self.numbers: list[tuple[int, int, int]] = []  # each with the least and the greatest that it could be
         self.fresh = False  # whether it drew enough bits for a new value
         self._task = 0
         self._made = [0, 0]  # draws by the task itself, and by the pattern for it: neither moves the other's
@@ -64,10 +64,10 @@ class Noting(Random):
         return self._chance.getrandbits(k)
 
     def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
-        first, numbers = (0, range(start)) if stop is None else (start, range(start, stop, step))
-        value = first + int(self.random() * len(numbers)) * step
-        if not self._of_pattern:  # how the pattern draws is the pattern's to say
-            self._draws.numbers.append((value, len(numbers)))
+        numbers = range(start) if stop is None else range(start, stop, step)
+        value = numbers[int(self.random() * len(numbers))]
+        if step == 1 and not self._of_pattern:  # how the pattern draws is the pattern's to say
+            self._draws.numbers.append((value, numbers[0], numbers[-1]))
         return value
 
     def randint(self, a: int, b: int) -> int:

@@ -1,9 +1,11 @@
 """The requests of a task that was done again and again, sorted into kinds: what, on which keys, how often."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import prod
 from statistics import fmean
 from typing import Final
 
@@ -18,6 +20,7 @@ PERIODS: Final = range(1, 5)  # in which a task may take turns
 LEAST: Final = 4  # times in a row that make a phase of the run
 MILLISECOND_DIGITS: Final = 13
 READS: Final = ("get", "query")
+RANGE: Final = re.compile(r"\{(\d+)\.\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +31,7 @@ class Done:
     now_s: float  # epoch seconds
     sent: tuple[Sent, ...]
     keys: tuple[str, ...]  # that it drew from the scenario's pattern
-    numbers: tuple[tuple[int, int], ...]
+    numbers: tuple[tuple[int, int, int], ...]
     fresh: bool
     reads: tuple[int, ...]  # after which requests a read, as an application knows it, was over
     known: frozenset[tuple[str, str | None]] = frozenset()  # items that it remembers from earlier tasks
@@ -60,24 +63,23 @@ class Kinds:
         self._own = tables[0].name
         self.sure = True  # whether so many rounds were enough
 
-    def of(self, occurs: Callable[[float, Kind], bool]) -> tuple[Kind, ...]:
-        """The kinds; `occurs` says whether one is sent at a time of the run, of those that are not always."""
+    def of(self, again: Callable[[float], Done | None]) -> tuple[Kind, ...]:
+        """The kinds; `again` does the task at another time of the run."""
         kinds, operations = [], set[str]()
         for group in self._groups():
             kind = self._kind(group)
             if kind.operation.startswith(("Batch", "Transact")):
                 kind = replace(kind, beside=kind.operation in operations)
                 operations.add(kind.operation)
-            kinds.append(self._in_its_time(kind, group, occurs))
+            kinds.append(self._in_its_time(kind, group, again))
         return tuple(kinds)
 
     def _groups(self) -> list[_Group]:
         by_shape: defaultdict[Hashable, defaultdict[str, _Group]] = defaultdict(lambda: defaultdict(_Group))
         for number, done in enumerate(self._done):
             for sent in done.sent:
-                known = (sent.key, sent.sort) in done.known
-                shape = "known" if known else done.made(sent.key).shape
-                by_shape[_likeness(sent, known)][shape].sent.append((number, sent))
+                like, shape = self._names(sent, done)
+                by_shape[like][shape].sent.append((number, sent))
         groups: list[_Group] = []
         for shapes in by_shape.values():
             if len(shapes) <= FEW:
@@ -86,6 +88,11 @@ class Kinds:
                 alike = [one for group in shapes.values() for one in group.sent]
                 groups.append(_Group(sorted(alike, key=lambda one: one[0])))
         return sorted(groups, key=lambda group: (group.sent[0][0], group.first.request))
+
+    def _names(self, sent: Sent, done: Done) -> tuple[Hashable, str]:
+        """What tells kinds apart: what is asked for, and how its key is made."""
+        known = (sent.key, sent.sort) in done.known
+        return _likeness(sent, known), "known" if known else done.made(sent.key).shape
 
     def _kind(self, group: _Group) -> Kind:
         first, rounds = group.first, len(self._done)
@@ -216,7 +223,7 @@ class Kinds:
         }
         return sent == missed and not unanswered
 
-    def _in_its_time(self, kind: Kind, group: _Group, occurs: Callable[[float, Kind], bool]) -> Kind:
+    def _in_its_time(self, kind: Kind, group: _Group, again: Callable[[float], Done | None]) -> Kind:
         """The kind with the phase of the run that it is sent in, if that is not all of it."""
         rounds = sorted({number for number, _sent in group.sent})
         first, last, count = rounds[0], rounds[-1], len(self._done)
@@ -226,20 +233,24 @@ class Kinds:
         if first and last + 1 < count:
             return kind
         times = kind.times * count / len(rounds)
+        like, shape = self._names(group.first, self._done[first])
+
+        def occurs(at_s: float) -> bool:
+            done = again(at_s)
+            return done is not None and any(self._names(sent, done) == (like, shape) for sent in done.sent)
+
         if first:
             before_s, at_s = self._done[first - 1].at_s, self._done[first].at_s
-            return replace(kind, times=times, from_s=_turn(before_s, at_s, kind, occurs, begins=True))
+            return replace(kind, times=times, from_s=_turn(before_s, at_s, occurs, begins=True))
         at_s, after_s = self._done[last].at_s, self._done[last + 1].at_s
-        return replace(kind, times=times, until_s=_turn(at_s, after_s, kind, occurs, begins=False))
+        return replace(kind, times=times, until_s=_turn(at_s, after_s, occurs, begins=False))
 
 
-def _turn(
-    low_s: float, high_s: float, kind: Kind, occurs: Callable[[float, Kind], bool], *, begins: bool
-) -> float:
+def _turn(low_s: float, high_s: float, occurs: Callable[[float], bool], *, begins: bool) -> float:
     """When something begins, or ends, between two times."""
     while high_s - low_s > 1e-6:
         middle_s = (low_s + high_s) / 2
-        low_s, high_s = (low_s, middle_s) if occurs(middle_s, kind) is begins else (middle_s, high_s)
+        low_s, high_s = (low_s, middle_s) if occurs(middle_s) is begins else (middle_s, high_s)
     return round(high_s, 5)
 
 
@@ -279,8 +290,4 @@ def _is_time(text: str, now_s: float) -> bool:
 
 def _count(law: str) -> int:
     """How many texts a law makes of each drawn key."""
-    found = 1
-    for part in law.split("{")[1:]:
-        number = part.partition("}")[0].partition(":")[0]
-        found *= int(number) if number.isdigit() else 1
-    return found
+    return prod(int(most) - int(least) + 1 for least, most in RANGE.findall(law))

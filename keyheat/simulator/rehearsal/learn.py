@@ -21,7 +21,7 @@ from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.table import TableSpec
 from keyheat.simulator.rehearsal.draws import Draws, NotedKeys, Noting
 from keyheat.simulator.rehearsal.kinds import Done, Kinds
-from keyheat.simulator.rehearsal.mix import Kind, LoadTest, Rehearsed, Task, UserClass
+from keyheat.simulator.rehearsal.mix import LoadTest, Rehearsed, Task, UserClass
 from keyheat.simulator.rehearsal.noted import NotLearnt, Sent, Tables
 from keyheat.simulator.rehearsal.stage import USERS, Stage
 from keyheat.simulator.rehearsal.texts import IN_TIME, USER
@@ -170,10 +170,10 @@ class _Rehearsal:
             at_s = self._scenario.load.duration_s * max(0.0, number + 0.5) / self._rounds
             for place, (task, _weight) in enumerate(weights):
                 came = self._do(one, task, number + WARM_UP + place * APART, at_s)
-                if came is None:
-                    return ()
-                if number >= 0:
+                if came is not None and number >= 0:
                     done[place].append(came)
+            if self.unlearnt:
+                return ()
         found = tuple(
             self._task(one, task, weight, done[place]) for place, (task, weight) in enumerate(weights)
         )
@@ -195,19 +195,9 @@ class _Rehearsal:
         )
         numbers = count(len(done) + WARM_UP)
 
-        def occurs(at_s: float, kind: Kind) -> bool:
-            came = self._do(user, task, next(numbers), at_s)
-            return came is not None and any(
-                (sent.operation, sent.table, sent.index) == (kind.operation, self._name(kind), kind.index)
-                for sent in came.sent
-            )
-
-        found = kinds.of(occurs)
+        found = kinds.of(lambda at_s: self._do(user, task, next(numbers), at_s))
         self.sure &= kinds.sure
         return Task(name=name, weight=weight, kinds=found)
-
-    def _name(self, kind: Kind) -> str:
-        return kind.table or self._told.table.name
 
     def _made(self, user: Any, load: Any) -> Any:
         """A user that sends to the tables of the rehearsal; not the first one, who may do more."""
@@ -268,7 +258,7 @@ class _Rehearsal:
         self._stage.clock.now_s = STARTED_S + at_s
         self._tables.begin()
         self._draws.begin(number)
-        self._draws.numbers.append((user.number, self._scenario.load.users))
+        self._draws.numbers.append((user.number, 0, self._scenario.load.users - 1))
         self._reads.clear()
         try:
             task()

@@ -3,7 +3,7 @@
     LoadTest --> UserClass --> Task (each by its weight) --> Kind of request (so often in each task)
 
 `Text` is a key as the load test makes it: `{key}` stands for what the scenario's pattern draws, `{time}` for
-what only ever grows, `{20}` for any of 20 numbers, all equally likely.
+what only ever grows, `{0..19}` for any of these numbers, all equally likely.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ What = Literal["put", "update", "delete", "get", "query"]
 class Text:
     """The law of a text: how it is made, or else how often each value was seen."""
 
-    made: str | None = None  # such as "{key}#{20}"; None: nobody can say, and these were seen:
+    made: str | None = None  # such as "{key}#{0..19}"; None: nobody can say, and these were seen:
     seen: tuple[tuple[str, float], ...] = ()  # values that were seen again and again, as parts of all
     distinct: float | None = None  # how many values the others are of; None: a new one each time
     known: bool = False  # of an item that was written before

@@ -1,7 +1,7 @@
 """How a load test makes its keys: texts explained by what was drawn while they were made.
 
     customer-17#hot#country-3   and drawn were   hot, 17 of 10,000, 3 of 50
-    customer-{10000}#{key}#country-{50}
+    customer-{0..9999}#{key}#country-{0..49}
 
 What no draw explains is judged by how often each value was seen.
 """
@@ -24,6 +24,10 @@ OFTEN: Final = 5  # times that a value is seen before its part of all is believe
 SURE: Final = 5.0  # standard deviations
 
 
+Range = tuple[int, int]
+"""The least and the greatest of numbers that are all equally likely."""
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """One text with what explains it."""
@@ -31,11 +35,11 @@ class Made:
     text: str
     shape: str  # `{?}` stands for each number that is not a part of a drawn key
     numbers: tuple[str, ...]  # which they are
-    drawn_of: tuple[frozenset[int], ...]  # and of how many each may have been drawn
+    drawn_of: tuple[frozenset[Range], ...]  # and of which each may have been drawn
     fresh: bool  # whether enough was drawn meanwhile for a value that nobody had before
 
 
-def made(text: str, keys: Sequence[str], numbers: Sequence[tuple[int, int]], *, fresh: bool) -> Made:
+def made(text: str, keys: Sequence[str], numbers: Sequence[tuple[int, int, int]], *, fresh: bool) -> Made:
     """A text as the draws of its task explain it."""
     if text in keys:
         return Made(text, "{key}", (), (), fresh)
@@ -46,7 +50,9 @@ def made(text: str, keys: Sequence[str], numbers: Sequence[tuple[int, int]], *, 
         shape = re.sub(rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])", "{key}", shape)
     shape = IN_TIME.sub("{time}", shape)
     found = NUMBER.findall(shape)
-    drawn_of = tuple(frozenset(count for value, count in numbers if value == int(one)) for one in found)
+    drawn_of = tuple(
+        frozenset((least, most) for value, least, most in numbers if value == int(one)) for one in found
+    )
     return Made(text, NUMBER.sub(HOLE, shape), tuple(found), drawn_of, fresh)
 
 
@@ -74,26 +80,26 @@ def _joined(shape: str, holes: Iterable[str]) -> str:
 def _filled(texts: Sequence[Made], place: int, shards: int) -> str | None:
     """What a number in a text is: one of so many, or always the same; None where nobody can say."""
     numbers = [one.numbers[place] for one in texts]
-    counts = frozenset.intersection(*(one.drawn_of[place] for one in texts))
+    ranges = frozenset.intersection(*(one.drawn_of[place] for one in texts))
     if len(set(numbers)) == 1 and int(numbers[0]) != USER:
         return numbers[0]
-    if counts:
-        return _slot(min(counts), numbers)
+    if ranges:
+        return _slot(*min(ranges, key=lambda one: one[1] - one[0]), numbers)
     values = Counter(int(number) for number in numbers)
     after_hash = texts[0].shape.split(HOLE)[place].endswith("#")
     if after_hash and max(values) < shards and _even(values, shards):
-        return _slot(shards, numbers)
+        return _slot(0, shards - 1, numbers)
     dense = max(values) + 1
     if len(values) == dense and len(numbers) >= OFTEN * dense and _even(values, dense):
-        return _slot(dense, numbers)
+        return _slot(0, dense - 1, numbers)
     return None
 
 
-def _slot(count: int, numbers: Sequence[str]) -> str:
-    """`{20}`, or `{20:2}` where numbers have leading zeros."""
+def _slot(least: int, most: int, numbers: Sequence[str]) -> str:
+    """`{0..19}`, or `{0..19:2}` where numbers have leading zeros."""
     widths = {len(number) for number in numbers}
     padded = len(widths) == 1 and any(len(one) > 1 and one.startswith("0") for one in numbers)
-    return f"{{{count}:{widths.pop()}}}" if padded else f"{{{count}}}"
+    return f"{{{least}..{most}:{widths.pop()}}}" if padded else f"{{{least}..{most}}}"
 
 
 def _even(values: Counter[int], count: int) -> bool:

@@ -10,8 +10,8 @@ from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.simulator.rehearsal.mix import Text
 from keyheat.simulator.traffic.setting import Setting, on_shards
 
-SLOT: Final = re.compile(r"\{(key|time|\d+(?::\d+)?)\}")
-SHARDS: Final = re.compile(r"\{key\}#\{(\d+)\}")
+SLOT: Final = re.compile(r"\{(?:key|time|(\d+)\.\.(\d+)(?::(\d+))?)\}")
+SHARDS: Final = re.compile(r"\{key\}#\{0\.\.(\d+)\}")
 MOST_NAMED: Final = 100_000
 """Keys that are named one by one; where a law makes more of them, each is used too seldom to matter."""
 
@@ -24,7 +24,7 @@ def masses_of_text(setting: Setting, text: Text) -> Masses:
     if made == "{key}":
         return setting.keys
     if shards := SHARDS.fullmatch(made):
-        count = int(shards[1])
+        count = int(shards[1]) + 1
         if count == setting.shards:
             return setting.sharded
         return setting.now(made, lambda: on_shards(setting.keys, count))
@@ -66,15 +66,20 @@ def _of_keys(keys: Masses, made: str) -> Masses:
     return masses_of_shares(dict(named), even=keys.even, distinct=keys.distinct * count)
 
 
+def _numbers(made: str) -> list[tuple[range, int]]:
+    """The numbers of each slot, and how many digits they have at least."""
+    slots = (slot for slot in SLOT.findall(made) if slot[0])
+    return [(range(int(least), int(most) + 1), int(width or 0)) for least, most, width in slots]
+
+
 def _combinations(made: str) -> int:
     """How many texts there are of each key."""
-    return prod(int(slot.partition(":")[0]) for slot in SLOT.findall(made) if slot[0].isdigit())
+    return prod(len(numbers) for numbers, _width in _numbers(made))
 
 
 def _spelt(made: str, key: str) -> Iterator[str]:
     """All of them."""
-    slots = [slot for slot in SLOT.findall(made) if slot[0].isdigit()]
-    widths = [int(slot.partition(":")[2] or 0) for slot in slots]
-    for numbers in product(*(range(int(slot.partition(":")[0])) for slot in slots)):
-        texts = iter(f"{number:0{width}d}" for number, width in zip(numbers, widths, strict=True))
-        yield SLOT.sub(lambda found: key if found[1] == "key" else next(texts), made)  # noqa: B023
+    slots = _numbers(made)
+    for numbers in product(*(each for each, _width in slots)):
+        texts = iter(f"{number:0{width}d}" for number, (_each, width) in zip(numbers, slots, strict=True))
+        yield SLOT.sub(lambda slot, texts=texts: next(texts) if slot[1] else key, made)  # type: ignore[misc]

@@ -55,7 +55,7 @@ def in_shards(asked: Asked) -> Outcome:
         return remedied(asked, raw, says, queries_per_read=queries, notes=(said,))
     return by_hand(
         asked,
-        f"loadtests/{scenario.loadtest}.py spreads no key, and no other load test sends the same to shards: "
+        f"{scenario.loadtest_shown} spreads no key, and no other load test sends the same to shards: "
         "write one as loadtests/sharded.py is, or see it with --target simulated.",
     )
 
@@ -117,7 +117,7 @@ def on_prefixes(asked: Asked) -> Outcome:
     if scenario.loadtest not in INDEX_TWINS:
         return by_hand(
             asked,
-            f"no load test sends what loadtests/{scenario.loadtest}.py does to an index with a prefix: "
+            f"no load test sends what {scenario.loadtest_shown} does to an index with a prefix: "
             "write one as loadtests/country_index_sharded.py is, its index keyed by the prefix.",
         )
     raw["loadtest"], keys = INDEX_TWINS[scenario.loadtest]
