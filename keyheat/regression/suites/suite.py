@@ -220,7 +220,7 @@ def _broken(cases: Sequence[Case | None], spec: SuiteSpec) -> Iterator[str]:
         try:
             check_file(case.scenario, case.path.parent)
         except FileNotFoundError as error:
-            yield f"in {case.path.name}: {error} @ {here}.scenario"
+            yield f"in {case.path.name}: {str(error).partition(';')[0]} @ {here}.scenario"
         except ScenarioError as error:
             yield from (f"in {case.path.name}: {said} of {here}.scenario" for said in error.errors)
         if case.scenario.table.scaled and not case.simulated:

@@ -48,47 +48,38 @@ def rehearse(path: Path, scenario: Scenario, folder: Path, *, alone: bool = Fals
 
 
 def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Rehearsed:
-    base = stage.module(f"{USERS}.user").TableUser
     try:
         names = stage.run(path)
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  (whatever a file does when it is run is to be told)
         return Rehearsed(wrong=(_told(path, error),))
-    users: list[Any] = [
-        one
-        for one in names.values()
-        if inspect.isclass(one) and issubclass(one, stage.user_base) and not vars(one).get("abstract")
-    ]
-    users = list(dict.fromkeys(users))
-    wrong = tuple(_wrong(path, users))
-    if wrong:
+    users: list[Any] = list(dict.fromkeys(one for one in names.values() if _is_user(stage, one)))
+    if wrong := tuple(_wrong(path, users)):
         return Rehearsed(wrong=wrong)
-    unlearnt = [said for one in users for said in _foreign(path, one, base)]
-    behaved = {one for one in users if issubclass(one, base) and one.simulated_as(scenario)}
-    own_pace = [one for one in users if one not in behaved and one.wait_time is not base.wait_time]
-    unlearnt += [
-        f"{_where(path, one)}: {one.__name__} has a wait_time of its own: how often it sends is not known"
-        for one in own_pace
-        if issubclass(one, base)
-    ]
-    if unlearnt:
-        return Rehearsed(unlearnt=tuple(unlearnt))
+    base = stage.module(f"{USERS}.user").TableUser
+    if unlearnt := tuple(said for one in users for said in _foreign(path, one, base, scenario)):
+        return Rehearsed(unlearnt=unlearnt)
     for rounds in ROUNDS:
         rehearsal = _Rehearsal(stage, path, scenario, folder, rounds)
-        learnt = [rehearsal.user_class(one) for one in users]
+        learnt = tuple(rehearsal.user_class(one) for one in users)
         if rehearsal.unlearnt:
             return Rehearsed(unlearnt=tuple(dict.fromkeys(rehearsal.unlearnt)))
         if rehearsal.sure:
             break
     return Rehearsed(
         loadtest=LoadTest(
-            users=tuple(learnt),
+            users=learnt,
             asks_for_shards=rehearsal.asked_for_shards,
             reads_all=any(one.reads_all_after for one in users),
             counts=tuple(sorted(rehearsal.counts.items())),
         )
     )
+
+
+def _is_user(stage: Stage, value: Any) -> bool:
+    """Whether something that a file defines, or imports, is what Locust takes for a class of users."""
+    return inspect.isclass(value) and issubclass(value, stage.user_base) and not vars(value).get("abstract")
 
 
 def _wrong(path: Path, users: Sequence[type]) -> Iterator[str]:
@@ -100,12 +91,16 @@ def _wrong(path: Path, users: Sequence[type]) -> Iterator[str]:
             yield f"{_where(path, one)}: {one.__name__} has no task: a method with locust's @task"
 
 
-def _foreign(path: Path, user: type, base: type) -> Iterator[str]:
+def _foreign(path: Path, user: Any, base: Any, scenario: Scenario) -> Iterator[str]:
+    """Why users are none whose requests a rehearsal could see, or whose number anybody could say."""
+    here = f"{_where(path, user)}: {user.__name__}"
     if not issubclass(user, base):
         yield (
-            f"{_where(path, user)}: {user.__name__} sends nothing that Keyheat sees: it does not derive from "
+            f"{here} sends nothing that Keyheat sees: it does not derive from "
             "keyheat.load.users.user.TableUser"
         )
+    elif user.simulated_as(scenario) is None and user.wait_time is not base.wait_time:
+        yield f"{here} has a wait_time of its own: how often it sends is not known"
 
 
 def _where(path: Path, user: type) -> str:
