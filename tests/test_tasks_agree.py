@@ -11,8 +11,8 @@ from tests.rehearsal import SCENARIOS
 from tests.tasks_on_endpoint import done_on_endpoint, simulated_totals
 
 AGREEING = 0.03
-SENT = ("hotkey", "country-index", "operations", "unique-key")
-"""A partition that throttles, an index that holds back the table, every operation, conditions that fail."""
+SENT = ("hotkey", "country-index", "unique-key")
+"""A partition that throttles, an index that holds back the table, conditions that fail."""
 OWN = Path(__file__).parents[1] / "examples" / "own-loadtest" / "orders.toml"
 
 

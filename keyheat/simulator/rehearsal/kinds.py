@@ -9,8 +9,8 @@ from math import prod
 from statistics import fmean
 from typing import Final
 
-from keyheat.scenario.spec.table import TableSpec
-from keyheat.simulator.rehearsal.mix import Attribute, Kind, Prefix, Text, Within
+from keyheat.scenario.spec.table import IndexSpec, TableSpec
+from keyheat.simulator.rehearsal.mix import FRESH, Attribute, Kind, Prefix, Text, Within
 from keyheat.simulator.rehearsal.noted import Sent
 from keyheat.simulator.rehearsal.texts import Made, law_of, made
 
@@ -156,23 +156,31 @@ class Kinds:
     def _attributes(self, group: _Group) -> tuple[tuple[str, Attribute], ...]:
         """The key attributes of indexes, as far as items are given them."""
         table = self._tables[group.first.table]
-        own, found = (table.partition_key, table.sort_key), dict[str, Attribute]()
+        own, found = {table.partition_key, table.sort_key}, dict[str, Attribute]()
         for index in table.indexes:
-            for name in (index.partition_key, index.sort_key):
-                have = [(number, sent) for number, sent in group.sent if name in sent.attributes]
-                if name is None or name in own or not have:
-                    continue
-                texts = [self._done[number].made(sent.attributes[name]) for number, sent in have]
-                sorts = [(number, sent.attributes.get(index.sort_key or "")) for number, sent in have]
-                inside: Within = self._within(sorts) if index.sort_key else "point"
-                if name == index.partition_key or name not in found:
-                    found[name] = Attribute(
-                        text=self._law(texts) if name == index.partition_key else Text(),
-                        within="random" if inside == "point" and index.sort_key else inside,
-                        present=len(have) / len(group.sent),
-                        of_drawn_key=self._sorts_by_drawn_key(sorts),
-                    )
+            for name in (index.sort_key, index.partition_key):
+                if name is not None and name not in own:
+                    made = self._attribute(group, name, index)
+                    found |= {} if made is None else {name: made}
         return tuple(sorted(found.items()))
+
+    def _attribute(self, group: _Group, name: str, index: IndexSpec) -> Attribute | None:
+        """One of them: of a put, how many items have all that the index needs; None: an update leaves it."""
+        puts = group.first.what == "put"
+        needs = {index.partition_key, index.sort_key if index.enters_items else None} - {None}
+        had = needs if puts and name in needs else {name}
+        have = [(number, sent) for number, sent in group.sent if had <= sent.attributes.keys()]
+        if not have:
+            return Attribute(text=FRESH, within="point", present=0.0) if had is needs else None
+        sorts = [(number, sent.attributes.get(index.sort_key or "")) for number, sent in have]
+        within: Within = self._within(sorts) if index.sort_key else "point"
+        texts = [self._done[number].made(sent.attributes[name]) for number, sent in have]
+        return Attribute(
+            text=self._law(texts) if name == index.partition_key else Text(),
+            within="random" if within == "point" and index.sort_key else within,
+            present=len(have) / len(group.sent),
+            of_drawn_key=self._sorts_by_drawn_key(sorts),
+        )
 
     def _sorts_by_drawn_key(self, sorts: Sequence[tuple[int, str | None]]) -> bool:
         return all(

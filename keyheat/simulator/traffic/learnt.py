@@ -188,7 +188,7 @@ class _Class:
     def _put(self, kind: Kind, keys: Masses, *, new: bool = False) -> Request:
         """A put, with the entries of indexes whose keys it chooses."""
         setting = self.setting
-        chosen = {name: self._placed(one) for name, one in kind.attributes}
+        chosen = {name: self._placed(one) for name, one in kind.attributes if one.present}
         by_key = setting.written(setting.keys)
         sorts = any(one.of_drawn_key for _name, one in kind.attributes)
         told = by_key is not setting.written(keys) and sorts and by_key.keys not in chosen.values()
@@ -338,7 +338,8 @@ def _present(flows: Iterable[IndexFlow], kind: Kind, setting: Setting) -> Iterat
     keys = {one.name: one.partition_key for one in setting.table.indexes}
     for flow in flows:
         attribute = of.get(keys[flow.index])
-        yield flow if attribute is None else replace(flow, units=flow.units * attribute.present)
+        if attribute is None or attribute.present:
+            yield flow if attribute is None else replace(flow, units=flow.units * attribute.present)
 
 
 def _summed(flows: Iterable[IndexFlow]) -> Iterator[IndexFlow]:
