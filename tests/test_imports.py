@@ -1,6 +1,8 @@
 """Imports point one way: from what is shown, back to what is measured, back to the model."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,6 +91,18 @@ def test_a_load_test_imports_what_sends_and_what_it_sends() -> None:
     for path in sorted((ROOT / "loadtests").glob("*.py")):
         source = path.read_text(encoding="utf-8")
         assert rooms(source) <= {"load", "sharding", "scenario", "model"}, path
+
+
+def test_importing_load_tests_loads_what_sends_and_not_the_program() -> None:
+    """All of them together: what Locust's events need comes when they fire."""
+    code = (
+        "import importlib, sys\n"
+        f"for name in {sorted(path.stem for path in (ROOT / 'loadtests').glob('[!_]*.py'))}:\n"
+        "    importlib.import_module(f'loadtests.{name}')\n"
+        "print(sum(name.partition('.')[0] == 'keyheat' for name in sys.modules))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(said.stdout) <= 90
 
 
 def test_only_evidence_talks_to_cloudwatch() -> None:
