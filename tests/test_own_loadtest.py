@@ -65,6 +65,15 @@ def test_it_is_simulated_and_what_no_rerun_can_show_is_said(
     assert "no load test sends what orders.py does to an index" in " ".join(fixed.err.split())
 
 
+def test_locust_runs_it(verb: Callable[..., Said], mine: Path, tmp_path: Path) -> None:
+    text = mine.read_text().replace("duration_s = 20", "duration_s = 3")
+    mine.write_text(text.replace("requests_per_s = 2_600", "requests_per_s = 100"))
+    said = verb("run", mine, "--out", tmp_path / "run", "--no-collect")
+    assert said.code == 0, said.err
+    counted = read_json(tmp_path / "run" / "run.json", RUN)["counted"]
+    assert counted["reads.missing"] == 0 < counted["reads.checked"]
+
+
 def test_its_hot_key_is_fixed_by_shards(
     verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
