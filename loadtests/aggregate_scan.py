@@ -9,6 +9,7 @@ class PlacingUser(OrderUser):
     """Places orders, and does nothing for the totals (`configs/scenarios/aggregate-scan.toml`)."""
 
     beside = ("keyheat.load.aggregation.check", "scanned")
+    simulator = "keyheat.simulator.traffic.aggregates:scanned"
 
     @task
     def place_order(self) -> None:

@@ -9,6 +9,7 @@ class PlacingUser(OrderUser):
     """Places orders together with their totals (`configs/scenarios/aggregate-transaction.toml`)."""
 
     beside = ("keyheat.load.aggregation.check", "beside-orders")
+    simulator = "keyheat.simulator.traffic.aggregates:in_transactions"
 
     @task
     def place_order(self) -> None:

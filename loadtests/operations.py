@@ -1,5 +1,6 @@
 """A mix of operations on one table: what does each cost, and which of them throttle?"""
 
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
@@ -29,10 +30,12 @@ class OperationsUser(BatchUser, TransactionUser):
             "transact_write": self.transact_write,
             "transact_get": self.transact_get,
         }
-        self._operations = [of_name[name] for name in weights]
-        self._weights = list(weights.values())
+        self._weights = {of_name[name]: weight for name, weight in weights.items()}
         self._mix = Random(self.rng.random())
+
+    def task_weights(self) -> Iterable[tuple[Callable[[], None], float]]:
+        return self._weights.items()
 
     @task
     def send_one(self) -> None:
-        self._mix.choices(self._operations, self._weights)[0]()
+        self._mix.choices(list(self._weights), list(self._weights.values()))[0]()

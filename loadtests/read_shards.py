@@ -3,8 +3,6 @@
 Writers write orders and take some back; readers read whole collections, beyond 1 MB per shard, and parts.
 """
 
-from time import time
-
 import orjson
 from locust import task
 
@@ -65,4 +63,4 @@ class ReaderUser(ShardReader):
 
     @task(2)
     def read_one_second(self) -> None:
-        self.read_collection(self.draw_key(), prefix=f"{int(time()) - AGO_S}")
+        self.read_collection(self.draw_key(), prefix=f"{int(self.load.clock()) - AGO_S}")

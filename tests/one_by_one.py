@@ -27,7 +27,7 @@ from keyheat.simulator.flow import Answer, Flow
 from keyheat.simulator.masses import Floats, Masses
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
 from keyheat.simulator.timeline import Timeline
-from keyheat.simulator.traffic.loadtests import traffic_of
+from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.traffic.sending import Sending
 from keyheat.words import Direction
 

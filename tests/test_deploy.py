@@ -18,7 +18,6 @@ import pytest
 import yaml
 
 from keyheat import runfiles
-from keyheat.load.run.launch import locustfile
 from keyheat.scenario.scenario import scenario_from_dict
 from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, free_port, get, started
 
@@ -155,7 +154,7 @@ def test_the_scenario_of_the_config_map_loads_and_is_the_load_tests() -> None:
     text = manifests()["ConfigMap/keyheat-scenario"]["data"]["scenario.toml"]
     scenario = scenario_from_dict(tomllib.loads(text), "kubernetes.yaml")
     command = parsed([*container("master")["command"], *container("master")["args"]])
-    assert ROOT / command["locustfile"] == locustfile(scenario)
+    assert ROOT / command["locustfile"] == scenario.locustfile(ROOT)
     (mount,) = (one for one in container("master")["volumeMounts"] if one["name"] == "scenario")
     assert command["scenario"] == f"{mount['mountPath']}/scenario.toml"
 

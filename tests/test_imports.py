@@ -105,6 +105,18 @@ def test_an_analyzer_imports_what_it_asks_and_nothing_that_shows_or_sends() -> N
         assert "analyzers" not in roots(path.read_text(encoding="utf-8")), path
 
 
+def test_importing_load_tests_loads_what_sends_and_not_the_program() -> None:
+    """All of them together: what Locust's events need comes when they fire."""
+    code = (
+        "import importlib, sys\n"
+        f"for name in {sorted(path.stem for path in (ROOT / 'loadtests').glob('[!_]*.py'))}:\n"
+        "    importlib.import_module(f'loadtests.{name}')\n"
+        "print(sum(name.partition('.')[0] == 'keyheat' for name in sys.modules))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(said.stdout) <= 90
+
+
 def test_only_evidence_talks_to_cloudwatch() -> None:
     with_boto3 = {
         path.relative_to(ROOT).as_posix()

@@ -13,7 +13,6 @@ import pytest
 
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import load_thresholds
-from keyheat.load.run.launch import locustfile
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.client import read_client_files
@@ -71,7 +70,7 @@ def test_a_name_is_a_scenario_with_a_load_test_that_expects_its_label(
     scenario = load_scenario(SCENARIOS / f"{name}.toml")
     assert scenario.name == name
     assert scenario.expects == label
-    question = re.match(r'"""(.*\?)"?', locustfile(scenario).read_text())
+    question = re.match(r'"""(.*\?)"?', scenario.locustfile(SCENARIOS).read_text())
     assert question, "the first line of a load test is its question"
 
 

@@ -61,6 +61,7 @@ REGRESS = "keyheat regress configs/suites/smoke.toml"
 TESTED = {*MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO, SIMULATED, WHAT_IF, KNEE, REGRESS}
 # Pages whose commands have a test of their own, beside what the page is about.
 TESTED_ELSEWHERE = {
+    "loadtests.md": "test_own_loadtest.py",
     "accuracy.md": "test_accuracy_page.py",
     "analyzers.md": "test_analyzers_page.py",
     "contributor-insights.md": "test_insights_page.py",

@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pyarrow.compute as pc
@@ -18,9 +17,6 @@ from keyheat.runs.formats import read_diagnosis, read_evidence, write_evidence
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.folder import write_run
 from keyheat.simulator.simulate import simulate
-from keyheat.simulator.traffic import costs, puts, reads, users
-from keyheat.simulator.traffic.sending import Sending
-from keyheat.simulator.traffic.setting import Setting
 from tests.agreement import SHORT, verdict
 from tests.rehearsal import SCENARIOS
 
@@ -146,16 +142,6 @@ def test_all_wrong_settings_are_said_at_once(verb: Verb, tmp_path: Path) -> None
     assert not (tmp_path / "out").exists()
 
 
-def test_a_load_test_of_ones_own_has_to_be_added_first(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("keyheat.simulator.traffic.loadtests.LOADTESTS", {})
-    said = verb("simulate", "hotkey", "--out", tmp_path / "out")
-    assert said.code == 2
-    assert "docs/simulate.md" in said.err
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("threshold", "code"), [("p99_ms_max=5", 0), ("wrong_reads_max=0", 0), ("throttle_share_max=0.01", 1)]
 )
@@ -194,21 +180,3 @@ def test_the_commands_of_the_page_run(verb: Verb, tmp_path: Path, command: str) 
         assert all(f"{name}/report.html" in page for name in arguments[1:])
     if command.endswith("hotkey --set keys.shards=20"):
         assert said.out.split()[:2] == ["hotkey", "none"]
-
-
-def test_the_load_test_of_the_page_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its Python is run, and sends what the page says."""
-    line, function = re.findall(
-        r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
-    known: dict[str, Any] = {}
-    names: dict[str, Any] = {"LOADTESTS": known, **vars(puts), **vars(reads), **vars(costs), **vars(users)}
-    exec(line + function, names | {"puts": puts}, made := {"LOADTESTS": known})
-    assert known == {"clickstream": puts.plain}
-    scenario = load_scenario(SCENARIOS / "sharded.toml")
-    setting = Setting(scenario, Random(1), SCENARIOS)
-    flows = Sending(setting, made["newest_ten"]).second(0)
-    assert [(flow.operation, flow.requests) for flow in flows] == [
-        ("PutItem", pytest.approx(1_960)),
-        ("Query", pytest.approx(40)),
-    ]

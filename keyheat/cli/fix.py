@@ -17,7 +17,7 @@ from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
 from keyheat.load.run.jobs import Job, made
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
-from keyheat.scenario.derived import with_own_tables, with_trace_of, write_scenario
+from keyheat.scenario.derived import with_files_of, with_own_tables, write_scenario
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.terminal.console import answer, out, shown, strong
 from keyheat.words import BROKEN, DONE, INVALID
@@ -238,7 +238,7 @@ def start_of(folder: Path, target: str | None) -> Start:
     path = Path(manifest.scenario_path or "")
     scenario = scenario_from_dict(dict(manifest.scenario), f"{folder}/{FILES[RUN]}")
     return Start(
-        scenario=with_trace_of(scenario, path.parent),
+        scenario=with_files_of(scenario, path.parent),
         diagnosis=diagnosis,
         target=target or _target_in(folder, manifest.target or LOCAL),
     )

@@ -47,6 +47,7 @@ def plan(
     """What SCENARIO is going to ask for, throttle on and cost, before anything is sent."""
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.evidence.polling import most_metrics
+    from keyheat.plan.expected import loadtest_of
     from keyheat.plan.planned import planned
     from keyheat.plan.quotas import DEFAULT_QUOTAS
     from keyheat.terminal.plan import plan_json, plan_text
@@ -54,6 +55,8 @@ def plan(
     if target == LOCAL and (region or profile):
         raise click.UsageError("--region and --profile are those of an account: say --target aws, too")
     loaded, path = find_scenario(scenario, settings)
+    if loaded.load.arrivals != "trace":
+        loadtest_of(loaded, path.parent)  # here it is said why nobody can say what it sends
     listed = price_list(prices)
     indexes = [index.name for index in loaded.table.indexes if not index.local]
     told = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)

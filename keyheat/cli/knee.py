@@ -13,7 +13,7 @@ from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import Job, find_scenario, made
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
-from keyheat.scenario.derived import with_demand, with_own_tables, with_trace_of, write_scenario
+from keyheat.scenario.derived import with_demand, with_files_of, with_own_tables, write_scenario
 from keyheat.terminal.console import answer, bars, out, strong
 from keyheat.words import DONE, INVALID
 
@@ -147,7 +147,7 @@ def _steps(
         raise click.UsageError(
             "every step has a table of its own, so that none inherits another's burst: no --table"
         )
-    traced = with_trace_of(scenario, path.parent)
+    traced = with_files_of(scenario, path.parent)
     demands = [*within.ladder, *[within.most] * (within.most_steps - len(within.ladder))]
     planned = [
         Job(with_own_tables(with_demand(traced, demand, step_s), f"-step-{number}"), path, folder)

@@ -24,7 +24,7 @@ from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, say_proble
 from keyheat.endpoint.options import Options, endpoint_options
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
 from keyheat.runfiles import SIMULATED
-from keyheat.scenario.derived import shard_counts, with_shards
+from keyheat.scenario.derived import shard_counts, with_files_of, with_shards
 from keyheat.terminal.console import out, strong
 from keyheat.words import INTERRUPTED, INVALID
 
@@ -160,7 +160,7 @@ def sweep(
     folder = series_place(folder, f"{loaded.name}-sweep")
     derived = [Job(with_shards(loaded, count), path, folder) for count in counts]
     options = agreed(derived, target, guards, prices=prices)
-    jobs = shard_jobs(loaded, counts, folder)
+    jobs = shard_jobs(with_files_of(loaded, path.parent), counts, folder)
     options += ["--prices", str(prices)]
     how = How(target=target, options=tuple(options), quick=quick)
     codes = _series(list(jobs.values()), how)

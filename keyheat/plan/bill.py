@@ -15,7 +15,7 @@ from typing import Final
 from keyheat.model.resources import BillingMode, highest
 from keyheat.plan import charges
 from keyheat.plan.charges import Line, hourly_dollars, unit_dollars
-from keyheat.plan.expected import expected
+from keyheat.plan.expected import expected, reads_all_after
 from keyheat.plan.forecast import forecast
 from keyheat.plan.given import Given, given_to
 from keyheat.plan.prices import HOUR_S, Prices
@@ -80,7 +80,7 @@ def bill_of_run(
     lines = [
         *charges.capacity(provisioned, prices, hours),
         *charges.consumed(given, prices, units),
-        *charges.check(scenario, given, prices),
+        *charges.check(scenario, given, prices, reads_all=reads_all_after(scenario, folder)),
         *charges.pre_warming(made, prices),
         *charges.stream_reads(scenario, prices),
         *charges.metrics(prices, metric_requests),

@@ -20,7 +20,6 @@ from keyheat.words import Capacity, Direction
 THOUSAND: Final = 1_000
 MINUTE_S: Final = 60.0
 STREAM_READS_PER_S: Final = 5.0  # of each shard, by the consumer of a load test: it waits 0.2 s for more
-CHECKED: Final = ("aggregate_scan", "aggregate_stream", "aggregate_transaction")
 UNITS: Final = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
 
 
@@ -80,10 +79,10 @@ def consumed(given: Sequence[Given], prices: Prices, units: Mapping[Side, float]
             )
 
 
-def check(scenario: Scenario, given: Sequence[Given], prices: Prices) -> Iterator[Line]:
+def check(scenario: Scenario, given: Sequence[Given], prices: Prices, *, reads_all: bool) -> Iterator[Line]:
     """The scan of all orders after the load, strongly consistent, of the load tests that add them up."""
     load, own = scenario.load, given[0]
-    if scenario.loadtest in CHECKED and own.on_demand_from_s is not None:
+    if reads_all and own.on_demand_from_s is not None:
         requests = load.rate_shape().total(load.duration_s)
         yield Line(
             what=f"RCU of the check after the load, {own.name}",

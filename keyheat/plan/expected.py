@@ -20,10 +20,13 @@ from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import Answer, Flow
 from keyheat.simulator.masses import Masses
+from keyheat.simulator.rehearsal import check_file, loadtest_of
 from keyheat.simulator.shares import Shares
 from keyheat.simulator.timeline import Timeline
-from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.traffic import asks_for_shards, traffic_of
 from keyheat.words import Direction
+
+__all__ = ["asks_for_shards", "check_file", "expected", "loadtest_of", "reads_all_after"]
 
 LONGEST_S: Final = 43_200  # a longer load is not gone through: it would take too long
 CEILINGS: Final = {
@@ -35,8 +38,8 @@ CEILINGS: Final = {
 def expected(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -> Expected | None:
     """What the scenario's load test sends; `folder` is the scenario's, where its trace is.
 
-    `scale` multiplies what a partition sustains. None where nobody can say: a load test that the simulator
-    does not know, or one that lasts longer than `LONGEST_S`. Raises `TraceError`.
+    `scale` multiplies what a partition sustains. None where nobody can say: a load test of which a rehearsal
+    cannot say what it sends, or one that lasts longer than `LONGEST_S`. Raises `TraceError`.
     """
     if scenario.load.duration_s > LONGEST_S:
         return None
@@ -50,6 +53,14 @@ def expected(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -
     except ScenarioError:
         return None
     return found.expected()
+
+
+def reads_all_after(scenario: Scenario, folder: Path = Path()) -> bool:
+    """Whether a process beside the load reads the whole table once it is over, as far as anybody can say."""
+    try:
+        return scenario.load.arrivals != "trace" and loadtest_of(scenario, folder).reads_all
+    except ScenarioError:
+        return False
 
 
 def _served(flow: Flow) -> Answer:

@@ -91,12 +91,15 @@ def with_own_tables(scenario: Scenario, ending: str) -> Scenario:
     return scenario_from_dict(raw, f"{scenario.name}{ending}")
 
 
-def with_trace_of(scenario: Scenario, folder: Path) -> Scenario:
-    """The scenario, whose trace is found from everywhere; `folder` is the scenario's."""
-    if scenario.keys.trace is None:
-        return scenario
-    keys = scenario.keys.model_copy(update={"trace": str(scenario.keys.trace_path(folder).resolve())})
-    return scenario.model_copy(update={"keys": keys})
+def with_files_of(scenario: Scenario, folder: Path) -> Scenario:
+    """The scenario, whose trace and load test are found from everywhere; `folder` is the scenario's."""
+    update: dict[str, object] = {}
+    if scenario.loadtest.endswith(".py"):
+        update["loadtest"] = str((folder / scenario.loadtest).resolve())
+    if scenario.keys.trace is not None:
+        trace = str(scenario.keys.trace_path(folder).resolve())
+        update["keys"] = scenario.keys.model_copy(update={"trace": trace})
+    return scenario.model_copy(update=update)
 
 
 def named(name: str, shards: int) -> str:

@@ -80,7 +80,10 @@ class Scenario(Part):
     format: Literal["keyheat.scenario/1"]
     name: Name
     question: Annotated[str, Field(min_length=1, max_length=300)]
-    loadtest: Annotated[str, Field(pattern=FILE)] = Field(description="file in loadtests/, without .py")
+    loadtest: Annotated[str, Field(pattern=FILE)] = Field(
+        description="a file in loadtests/, without .py; or a Locust file of one's own, such as ./mine.py, as "
+        "seen from the scenario's folder"
+    )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     expects: Constraint | None = Field(
         None, description="the label that a right diagnosis gives; said in the report"
@@ -104,6 +107,26 @@ class Scenario(Part):
     budget: BudgetSpec = Field(BudgetSpec(), description="of a run against a target that costs")
     abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
     local: LocalSpec = LocalSpec()
+
+    @property
+    def loadtest_shown(self) -> str:
+        """The load test's file, as words name it."""
+        return Path(self.loadtest).name if self.loadtest.endswith(".py") else f"loadtests/{self.loadtest}.py"
+
+    def is_shipped(self, locustfile: Path) -> bool:
+        """Whether a load test is one of ours."""
+        return locustfile.parent == shipped("loadtests")
+
+    def locustfile(self, folder: Path) -> Path:
+        """The load test's file; `folder` is the scenario's. Raises `FileNotFoundError`."""
+        own = self.loadtest.endswith(".py")
+        path = (folder / self.loadtest).resolve() if own else shipped("loadtests") / f"{self.loadtest}.py"
+        if not path.is_file():
+            shown = sorted(file.stem for file in shipped("loadtests").glob("[!_]*.py"))
+            there = "" if own else f"; there are {shown}, and ./FILE.py is one of your own"
+            name = path if own else path.name
+            raise FileNotFoundError(f"loadtest = {self.loadtest!r}: there is no {name}{there}")
+        return path
 
 
 def scenario_file(named: str | PathLike[str]) -> Path:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
@@ -13,26 +13,11 @@ from keyheat.simulator.altered import Altered, in_shards
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import STEADY, Outcome, outcome_of
 from keyheat.simulator.simulate import simulate
-from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.traffic import asks_for_shards, traffic_of
 from keyheat.simulator.trials import Candidate, Measure, Trials, Watch
 from keyheat.words import Direction
 
 Question = Literal["shards", "write-capacity", "read-capacity"]
-SPREADS_ITSELF: Final = frozenset(
-    {
-        "audit_log_calculated",
-        "audit_log_random",
-        "calculated_suffix",
-        "country_index_sharded",
-        "date_suffix",
-        "leaderboard_sharded",
-        "random_suffix",
-        "read_shards",
-        "sharded",
-    }
-)
-"""Load tests that spread their keys over as many shards as the scenario says, and read them back."""
-
 SHARE_MOST = 0.001
 SHARDS_MOST = 100
 CAPACITY_STEP = 0.01
@@ -185,7 +170,7 @@ class _Shards:
     divided: Direction | None = None  # whose keys; None: not known yet
 
     def __call__(self, candidate: Scenario, seed: int) -> Outcome:
-        if candidate.loadtest in SPREADS_ITSELF:
+        if asks_for_shards(candidate, self.simulator.folder):
             return self.simulator(candidate, seed)
         if self.divided is None:
             one = with_shards(self.scenario, 1)

@@ -34,7 +34,8 @@ def main(transport: str, url: str, path: str, times: str) -> None:
     environment: Any = locust.env.Environment(user_classes=[OperationsUser])
     environment.keyheat = load = start_load(order)
     user = OperationsUser(environment)
-    of_name = dict(zip(scenario.load.operations.weights(), user._operations, strict=True))  # type: ignore[union-attr]
+    operations = [operation for operation, _weight in user.task_weights()]
+    of_name = dict(zip(scenario.load.operations.weights(), operations, strict=True))  # type: ignore[union-attr]
     for _ in range(int(times)):
         for operation in of_name.values():
             operation()

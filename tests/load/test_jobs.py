@@ -6,27 +6,28 @@ import pytest
 
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import find_scenario, find_scenarios, new_folder, shard_jobs
-from keyheat.load.run.launch import takes_shards
+from keyheat.plan.expected import asks_for_shards
 from keyheat.scenario.scenario import load_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 TAKES = {
     "sharded": True,  # its users ask for it
-    "dynamic-sharding-fixed": True,  # stated, and asked for by the users that it is made of
-    "audit-log": False,  # its reader could ask for it; it is not stated
+    "dynamic-sharding-fixed": True,  # the users that it is made of do
+    "dynamic-sharding": False,  # they find out by themselves
+    "audit-log": False,  # its reader could ask for it, and does not
     "hotkey": False,
 }
 
 
 @pytest.mark.parametrize("name", TAKES)
 def test_who_takes_a_number_of_shards(name: str) -> None:
-    assert takes_shards(load_scenario(SCENARIOS / f"{name}.toml")) is TAKES[name]
+    assert asks_for_shards(load_scenario(SCENARIOS / f"{name}.toml")) is TAKES[name]
 
 
 def test_a_load_test_that_takes_none_is_not_fooled_by_a_scenario_that_states_it(tmp_path: Path) -> None:
     text = (SCENARIOS / "hotkey.toml").read_text().replace("[keys]", "[keys]\nshards = 4")
     (tmp_path / "stated.toml").write_text(text)
-    assert not takes_shards(load_scenario(tmp_path / "stated.toml"))
+    assert not asks_for_shards(load_scenario(tmp_path / "stated.toml"))
 
 
 def test_each_number_has_a_file_and_a_folder(tmp_path: Path) -> None:

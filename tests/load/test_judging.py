@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.acknowledged import noting
 from keyheat.load.users.collections import Item, Page, Query, read_collection
-from keyheat.load.users.judging import Judged, judge
-from keyheat.load.users.ledger import SETTLE_S, Ledger
+from keyheat.load.users.judging import SETTLE_S, Judged, judge
+from keyheat.load.users.ledger import Ledger
 from keyheat.scenario.spec.table import CapacityPair, TableSpec
 
 TABLE = TableSpec(name="orders", sort_key="sk", provisioned=CapacityPair(read=1, write=1))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.scenario.derived import with_demand, with_own_tables, with_trace_of
+from keyheat.scenario.derived import with_demand, with_files_of, with_own_tables
 from keyheat.scenario.differences import changes
 from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, load_scenario
@@ -49,9 +49,9 @@ def test_every_table_gets_the_ending_and_who_names_one_finds_it() -> None:
 
 
 def test_a_trace_is_found_from_everywhere() -> None:
-    made = with_trace_of(scenario_of("replay"), SCENARIOS)
+    made = with_files_of(scenario_of("replay"), SCENARIOS)
     assert made.keys.trace_path(Path("/nowhere")).exists()
-    assert with_trace_of(scenario_of("hotkey"), SCENARIOS) == scenario_of("hotkey")
+    assert with_files_of(scenario_of("hotkey"), SCENARIOS) == scenario_of("hotkey")
 
 
 def test_differences_are_fields_with_their_paths() -> None:

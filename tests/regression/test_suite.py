@@ -162,7 +162,7 @@ def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
         ),
         (
             case(set=['loadtest="nothing"']),
-            "in hotkey.toml: there is no load test nothing.py in loadtests/ @ $.cases[0].scenario",
+            "in hotkey.toml: loadtest = 'nothing': there is no nothing.py @ $.cases[0].scenario",
         ),
         (
             case("./none.toml"),

@@ -12,7 +12,6 @@ from keyheat.model.units import read_units
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_from_dict
 from keyheat.simulator.flow import Answer, Counting, Flow, Traffic
 from keyheat.simulator.traffic import traffic_of
-from keyheat.simulator.traffic.loadtests import LOADTESTS, REPLAY
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "configs" / "scenarios"
@@ -63,16 +62,11 @@ def requests(flows: list[Flow]) -> Counter[str]:
     return counts
 
 
-def test_every_load_test_is_known_and_no_other() -> None:
-    files = {path.stem for path in (ROOT / "loadtests").glob("*.py")} - {"__init__"}
-    assert files == {*LOADTESTS, REPLAY}
-
-
-def test_an_unknown_load_test_is_told_where_it_would_be_added() -> None:
+def test_a_load_test_that_is_not_there_is_a_mistake_of_the_scenario() -> None:
     with pytest.raises(ScenarioError) as raised:
         traffic_of(scenario("hotkey", loadtest="my_own"), 1)
     (message,) = raised.value.errors
-    for words in ("'my_own'", "loadtests.py", "docs/simulate.md", "hotkey", "@ $.loadtest"):
+    for words in ("'my_own'", "there is no my_own.py", "hotkey", "./FILE.py", "@ $.loadtest"):
         assert words in message
 
 
@@ -176,7 +170,8 @@ def test_reads_are_divided_among_the_copies_of_a_table() -> None:
     assert {index: operation for index, (operation, _requests) in reads.items()} == {
         None: "GetItem", "copy-1": "Query", "copy-2": "Query",
     }  # fmt: skip
-    assert len({round(count, 6) for _operation, count in reads.values()}) == 1
+    counts = [count for _operation, count in reads.values()]
+    assert counts == pytest.approx([sum(counts) / 3] * 3, rel=0.01)
 
 
 def test_a_batch_has_25_items_and_a_transaction_four_at_twice_the_units() -> None:
@@ -191,7 +186,7 @@ def test_a_batch_has_25_items_and_a_transaction_four_at_twice_the_units() -> Non
 
 def test_the_rollover_comes_after_half_of_the_run() -> None:
     flows = of(scenario("table-per-period", load__duration_s=5), 5)
-    to_the_last = [next(flow.requests for flow in second if flow.table) for second in flows]
+    to_the_last = [sum(flow.requests for flow in second if flow.table) for second in flows]
     assert to_the_last == pytest.approx([1_600, 1_600, 800, 0, 0])
 
 

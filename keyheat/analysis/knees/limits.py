@@ -15,7 +15,7 @@ from keyheat.plan.given import ON_DEMAND, Given, given_to
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas
 from keyheat.plan.sent import Asked, Expected
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.spread import ASKS_FOR_SHARDS
+from keyheat.simulator.spread import spreads_itself
 from keyheat.words import Direction, KnownConstraint
 
 
@@ -44,7 +44,7 @@ def used_by(
     `scale` multiplies all limits. Nothing where nobody can say what the load test sends, or where its keys
     are divided on their way to as many shards as it knows nothing of.
     """
-    if scenario.keys.shards > 1 and scenario.loadtest not in ASKS_FOR_SHARDS:
+    if scenario.keys.shards > 1 and not spreads_itself(scenario, folder):
         return ()
     sent = expected(scenario, folder=folder, scale=scale)
     if sent is None:

@@ -13,14 +13,13 @@ from time import monotonic, sleep, time
 from typing import Any
 
 from keyheat.load.aggregation.check import ATTEMPTS, TableScan, compared, rate_for
-from keyheat.load.aggregation.orders import Totals, add_order, order_prefix, placed_s, sorted_items
+from keyheat.load.aggregation.orders import VIEWS, Totals, add_order, order_prefix, placed_s, sorted_items
 from keyheat.load.aggregation.shards import Record, ShardFollower
 from keyheat.load.aggregation.writing import AT_ONCE, TotalsWriter
 from keyheat.load.beside.helper import Assignment, Outcome, serve
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 
-VIEWS = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")  # that show what an order is of
 FLUSH_EVERY_S = 2.0
 REFRESH_EVERY_S = 10.0
 IDLE_S = 0.2  # a shard is asked five times a second at most while nothing comes

@@ -11,6 +11,7 @@ from typing import Any
 from keyheat.model.units import item_bytes
 from keyheat.scenario.spec.table import TableSpec
 
+VIEWS = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")  # of a stream, that show what an order is of
 PRODUCT, DAY, QUANTITY, ORDERS, FILLER = "product", "day", "quantity", "orders", "filler"
 Item = dict[str, Any]
 Of = tuple[str, str]

@@ -24,6 +24,11 @@ class Reservation(NamedTuple):
     operation: str
     stated: float  # what the load test takes it to cost, as a share of the run's budget
 
+    @property
+    def free(self) -> bool:
+        """Whether no cap is on units or dollars, and nothing is to be settled."""
+        return self is FREE
+
 
 FREE: Final = Reservation("", 0.0)
 """What is set aside where no cap is on units or dollars; nothing is settled for it."""

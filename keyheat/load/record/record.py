@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from keyheat.load.record.attempt import Attempt, Direction
 from keyheat.load.record.consumed import Consumed
 from keyheat.load.record.health import Health
 from keyheat.load.record.latency import Latency
@@ -16,21 +17,8 @@ from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, TH
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.record.throttles import ThrottleRows
 from keyheat.scenario.keynames import digest_number
-from keyheat.words import DirectionName
 
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One request as the client saw it: what it was, and when it was to start, started and ended."""
-
-    operation: str
-    direction: DirectionName
-    key: str
-    sent_s: float  # epoch seconds
-    late_us: int  # actual start minus intended start
-    service_us: int
-    table: str | None = None  # a table beside the one that is judged; None: that one
-    timed: bool = True  # False: a further item of a request whose duration is counted already
+__all__ = ["Attempt", "Direction", "Record"]
 
 
 @dataclass(slots=True)

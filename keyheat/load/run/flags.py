@@ -1,7 +1,12 @@
 """What a person may say on Locust's command line about what is loaded, and what is allowed."""
 
+import sys
 from argparse import Action, ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from keyheat.words import WRONG_USE
 
 
 class ShowOurs(Action):
@@ -116,4 +121,35 @@ def _add_guards(parser: Any) -> None:
         "--no-probe",
         action="store_true",
         help="do not find out first what an endpoint of somebody else can do",
+    )
+
+
+def one_load_test(arguments: list[str]) -> None:
+    """End Locust where it has been given several load tests and no scenario.
+
+    It would read them all before it fires an event, and end with two users of one name.
+    """
+    from locust.argument_parser import get_empty_argument_parser, parse_locustfile_paths
+
+    from keyheat.load.run.progress import tell
+
+    parser = get_empty_argument_parser(add_help=False)
+    add_options(parser)
+    for flag in ("--worker", "-h", "--help"):
+        parser.add_argument(flag, action="store_true")
+    said, _others = parser.parse_known_args(arguments)
+    files = [file.strip() for file in said.locustfile.split(",")]
+    if said.scenario or said.worker or (len(files) == 1 and not Path(files[0]).is_dir()):
+        return
+    if len(found := parse_locustfile_paths(files)) > 1:
+        tell(f"keyheat: {several(found)}")
+        sys.exit(WRONG_USE)
+
+
+def several(locustfiles: Sequence[str]) -> str:
+    """What is to be said where more than one load test is named: no scenario is made for all of them."""
+    names = ", ".join(sorted(Path(file).name for file in locustfiles))
+    return (
+        f"{len(locustfiles)} load tests are named, and a scenario is made for one: choose one with -f FILE, "
+        f"or say --scenario SCENARIO for all of them together: {names}"
     )

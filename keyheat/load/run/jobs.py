@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from keyheat.claims import Claim, claim_new
-from keyheat.load.run import launch
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.scenario.derived import named, with_shards, write_scenario
 from keyheat.scenario.overrides import overridden
@@ -37,7 +36,12 @@ def find_scenario(name_or_path: str, settings: Sequence[str] = ()) -> tuple[Scen
     path = scenario_file(name_or_path)
     scenario = overridden(load_scenario(path), settings, str(path))
     try:
-        launch.locustfile(scenario)
+        if not scenario.is_shipped(scenario.locustfile(path.parent)):
+            from keyheat.plan.expected import (
+                check_file,  # here: it takes time that only files of one's own need
+            )
+
+            check_file(scenario, path.parent)
     except FileNotFoundError as error:
         raise ScenarioError(str(path), [f"{error} @ $.loadtest"]) from error
     return scenario, path
@@ -62,9 +66,12 @@ def find_scenarios(names: Sequence[str], settings: Sequence[str] = ()) -> list[t
 def shard_jobs(scenario: Scenario, counts: Sequence[int], folder: Path) -> dict[int, Job]:
     """The scenario with each number of shards, its file and its run directory side by side in `folder`.
 
+    Its files are found from everywhere (`with_files_of`).
     Raises `ValueError` where the load test asks nothing about shards, and `CannotWrite`.
     """
-    if not launch.takes_shards(scenario):
+    from keyheat.plan.expected import asks_for_shards
+
+    if not asks_for_shards(scenario):
         raise ValueError(
             f"scenario {scenario.name}: its load test, {scenario.loadtest}, spreads no key over shards"
         )

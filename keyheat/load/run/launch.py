@@ -3,7 +3,6 @@
 This module does not import locust, which would replace the sockets of the process that watches.
 """
 
-import ast
 import json
 import os
 import signal
@@ -19,11 +18,8 @@ from typing import IO, Any, Final, Self
 from keyheat.extras import require
 from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, heard, let_go
 from keyheat.scenario.scenario import Scenario
-from keyheat.shipped import ROOT, shipped
 from keyheat.words import INTERRUPTED
 
-FOLDER = shipped("loadtests")
-USERS = "keyheat.load.users."
 ENCODING: Final = "utf-8"  # of what a child writes, whatever the terminal that we write to takes
 
 
@@ -41,58 +37,11 @@ class Progress:
     said: Sequence[str] = ()  # lines that a person should read now
 
 
-def locustfile(scenario: Scenario) -> Path:
-    """The load test that the scenario names. Raises `FileNotFoundError` with those that there are."""
-    path = FOLDER / f"{scenario.loadtest}.py"
-    if not path.exists():
-        there = sorted(file.stem for file in FOLDER.glob("[!_]*.py"))
-        raise FileNotFoundError(
-            f"loadtest = {scenario.loadtest!r}: there is no {path.name}; there are {there}"
-        )
-    return path
-
-
-def takes_shards(scenario: Scenario) -> bool:
-    """Whether the number of shards changes what the load test sends. Raises `FileNotFoundError`.
-
-    It does where the load test asks for it, or where the scenario states it and the users that the load test
-    is made of ask for it. Sources are read, not run: importing them would import locust.
-    """
-    tree = _parsed(locustfile(scenario))
-    if _asks_for_shards(tree):
-        return True
-    stated = "shards" in scenario.keys.model_fields_set
-    return stated and any(_asks_for_shards(_parsed(path)) for path in _users_of(tree))
-
-
-def _parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def _asks_for_shards(tree: ast.Module) -> bool:
-    """Whether a user reads `self.shards`."""
-    return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == "shards"
-        and isinstance(node.ctx, ast.Load)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-        for node in ast.walk(tree)
-    )
-
-
-def _users_of(tree: ast.Module) -> Iterator[Path]:
-    """The modules that a load test takes its users from."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(USERS):
-            yield ROOT / f"{node.module.replace('.', '/')}.py"
-
-
 def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -> list[str]:
     """The locust command that runs the scenario without a terminal; `options` are passed on."""
-    load = scenario.load
+    load, file = scenario.load, scenario.locustfile(scenario_path.parent)
     return [
-        sys.executable, "-m", "locust", "-f", str(locustfile(scenario)), "--headless", "--only-summary",
+        sys.executable, "-m", "locust", "-f", str(file), "--headless", "--only-summary",
         "--loglevel", "WARNING",
         "--users", str(load.users), "--spawn-rate", f"{load.spawn_rate:g}",
         "--scenario", str(scenario_path), "--out", str(out), "--progress", *options,

@@ -107,6 +107,11 @@ class Load:
     stops between two tasks, so that the record would be written without it."""
 
     @property
+    def shards(self) -> int:
+        """On how many shards each key is."""
+        return self.order.scenario.keys.shards
+
+    @property
     def stopping(self) -> bool:
         """Whether no further request is sent."""
         return bool(self.stopped.is_set())

@@ -15,6 +15,7 @@ from typing import Any
 from keyheat.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.load.existing.scaling import AutoScaling
 from keyheat.load.guard.budget import WrongBudget, budget_of
+from keyheat.load.run.flags import several
 from keyheat.load.transport.proxy import plain_proxy_of
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.load.users.items import ItemTemplate, ItemTooSmall
@@ -200,15 +201,6 @@ def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]
     except ScenarioError as error:
         errors.append(str(error))
         return None
-
-
-def several(locustfiles: Sequence[str]) -> str:
-    """What is to be said where more than one load test is named: no scenario is made for all of them."""
-    names = ", ".join(sorted(Path(file).name for file in locustfiles))
-    return (
-        f"{len(locustfiles)} load tests are named, and a scenario is made for one: choose one with -f FILE, "
-        f"or say --scenario SCENARIO for all of them together: {names}"
-    )
 
 
 def without_tasks(users: Sequence[Any], options: Namespace) -> Iterator[str]:

@@ -15,7 +15,6 @@ from signal import SIGINT
 from typing import Any
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
-from locust.argument_parser import get_empty_argument_parser, parse_locustfile_paths
 from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.endpoint.process import EndpointError
@@ -26,15 +25,7 @@ from keyheat.load.guard.running import caps_of
 from keyheat.load.guard.signals import HUNG_UP, heard
 from keyheat.load.guard.spending import Spending
 from keyheat.load.probe.before import with_endpoint
-from keyheat.load.run.flags import add_options
-from keyheat.load.run.options import (
-    InputError,
-    Plan,
-    check_options,
-    several,
-    take_numbers,
-    without_tasks,
-)
+from keyheat.load.run.options import InputError, Plan, check_options, take_numbers, without_tasks
 from keyheat.load.run.preflight import preflight
 from keyheat.load.run.progress import Progress, tell
 from keyheat.load.run.run import Run
@@ -51,33 +42,8 @@ STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
 
 
-def listen(events: Any) -> None:
-    """Register for Locust's events. Nothing else happens before they fire, but in `locust -f FILE,FILE`."""
-    if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main__"):
-        _one_load_test(sys.argv[1:])
-    events.init_command_line_parser.add_listener(add_options)
-    events.init.add_listener(_on_init)
-
-
-def _one_load_test(arguments: list[str]) -> None:
-    """End Locust where it has been given several load tests and no scenario.
-
-    It would read them all before it fires an event, and end with two users of one name.
-    """
-    parser = get_empty_argument_parser(add_help=False)
-    add_options(parser)
-    for flag in ("--worker", "-h", "--help"):
-        parser.add_argument(flag, action="store_true")
-    said, _others = parser.parse_known_args(arguments)
-    files = [file.strip() for file in said.locustfile.split(",")]
-    if said.scenario or said.worker or (len(files) == 1 and not Path(files[0]).is_dir()):
-        return
-    if len(found := parse_locustfile_paths(files)) > 1:
-        tell(f"keyheat: {several(found)}")
-        sys.exit(WRONG_USE)
-
-
-def _on_init(environment: Any, runner: Any, **_more: Any) -> None:
+def begin(environment: Any, runner: Any) -> None:
+    """Locust is there: take the side of a master, or of a worker."""
     speak_plainly()
     side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
     side(environment, runner)

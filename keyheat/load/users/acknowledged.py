@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.collections import Item
-from keyheat.load.users.ledger import Ledger
-from keyheat.load.users.places import Identity
+
+if TYPE_CHECKING:
+    from keyheat.load.users.collections import Item
+    from keyheat.load.users.ledger import Ledger
+    from keyheat.load.users.places import Identity
 
 OPERATIONS = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
 _KINDS: dict[str, Literal["put", "update", "delete"]] = {
@@ -24,17 +26,17 @@ class Write:
 
     kind: Literal["put", "update", "delete"]
     table: str
-    item: Item  # of an update or a delete: its key
+    item: "Item"  # of an update or a delete: its key
     returns: str = "NONE"
 
     @property
-    def after(self) -> Item | None:
+    def after(self) -> "Item | None":
         """What it leaves of the item, as far as the request says: of an updated one, the key."""
         return None if self.kind == "delete" else self.item
 
 
 def noting(
-    ledger: Ledger | None, operation: str, body: bytes, send: Callable[[str, bytes], Answer]
+    ledger: "Ledger | None", operation: str, body: bytes, send: Callable[[str, bytes], Answer]
 ) -> Answer:
     """Send a request, and tell the ledger what became of the writes in it."""
     if ledger is None or operation not in OPERATIONS:
@@ -80,12 +82,12 @@ def _batch(request_items: dict[str, Any]) -> Iterator[Write]:
             yield Write(_KINDS[action], table, part["Item"] if action == "PutRequest" else part["Key"])
 
 
-def _unprocessed(ledger: Ledger, answer: Answer) -> set[Identity]:
+def _unprocessed(ledger: "Ledger", answer: Answer) -> "set[Identity]":
     left = answer.content().get("UnprocessedItems") or {}
     return {ledger.identity(write.table, write.item) for write in _batch(left) if ledger.has(write.table)}
 
 
-def _acknowledge(ledger: Ledger, identity: Identity, write: Write, answer: Answer) -> None:
+def _acknowledge(ledger: "Ledger", identity: "Identity", write: Write, answer: Answer) -> None:
     if write.returns == "ALL_NEW":
         ledger.applied(identity, answer.content()["Attributes"])
     elif write.returns == "UPDATED_NEW":

@@ -11,11 +11,11 @@ import orjson
 from gevent.pool import Pool
 from locust.exception import StopUser
 
-from keyheat.load.aggregation.consumer import VIEWS
 from keyheat.load.aggregation.orders import (
     DAY,
     PRODUCT,
     QUANTITY,
+    VIEWS,
     Of,
     Tally,
     Totals,
@@ -50,6 +50,7 @@ class OrderUser(TableUser):
     """Places orders, each of one product; by itself, or together with the total that it changes."""
 
     abstract = True
+    reads_all_after = True
     only_ours = "the check of the totals reads the whole table, and takes its keys for text"
 
     @classmethod
@@ -118,6 +119,7 @@ class StreamedOrderUser(OrderUser):
     """Places orders; a process beside the load reads the table's stream and keeps the totals."""
 
     abstract = True
+    simulator = "keyheat.simulator.traffic.aggregates:from_stream"
     beside = ("keyheat.load.aggregation.consumer",)
 
     @classmethod
@@ -143,6 +145,7 @@ class ReportUser(TableUser):
     """
 
     abstract = True
+    simulator = "keyheat.simulator.traffic.aggregates:scanned"
     only_ours = "a report reads the whole table, again and again"
 
     def __init__(self, environment: Any) -> None:

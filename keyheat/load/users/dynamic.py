@@ -21,6 +21,7 @@ from keyheat.load.users.readers import Incomplete, Reader, Spent
 from keyheat.load.users.user import TableUser
 from keyheat.masking import masked
 from keyheat.scenario.keys import random_suffix, shard_keys
+from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.sharding import ShardingSpec
 from keyheat.sharding import Knowledge, Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter
 from keyheat.sharding.state import NUMBER
@@ -32,6 +33,7 @@ COUNTED = (
     "metadata.read_units", "metadata.write_units",
 )  # fmt: skip
 TRIES, PAUSE_S = 10, 0.5  # of a page of the metadata, when the load is over
+SIMULATOR = "keyheat.simulator.traffic.dynamic:sharded_dynamically"
 METADATA_UNITS = 1.0  # what one read or write of a key's metadata costs: they are far below 1 KB
 
 
@@ -109,6 +111,11 @@ class ShardingUser(TableUser):
 
     abstract = True
 
+    @classmethod
+    def simulated_as(cls, scenario: Scenario) -> str | None:
+        """Keys get shards as they throttle; without that, such users are as any others."""
+        return None if scenario.dynamic_sharding is None else SIMULATOR
+
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         self._sharding = self.load.order.scenario.dynamic_sharding
@@ -130,6 +137,7 @@ class ShardingUser(TableUser):
         return tables[self._sharding.table].partition_key
 
     def _count_shards(self) -> None:
+
         try:
             self.count("shards.ended_with", self._most_shards())
         except (ClientError, Unanswered) as error:

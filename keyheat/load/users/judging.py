@@ -3,9 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from keyheat.load.users.collections import Item, Query
-from keyheat.load.users.ledger import SETTLE_S, Ledger
+
+if TYPE_CHECKING:
+    from keyheat.load.users.ledger import Ledger
+
+SETTLE_S = 2.0
+"""After this long an acknowledged write is to be seen by eventually consistent reads, and in global indexes.
+AWS states "a fraction of a second, under normal conditions" for indexes, and no bound:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +27,7 @@ class Judged:
 
 
 def judge(
-    items: Sequence[Item], query: Query, shards: Sequence[str], ledger: Ledger, *, began_s: float
+    items: Sequence[Item], query: Query, shards: Sequence[str], ledger: "Ledger", *, began_s: float
 ) -> Judged:
     """Judge one whole read that began at `began_s` of the ledger's clock.
 

@@ -15,10 +15,6 @@ from keyheat.scenario.spec.table import TableSpec
 from keyheat.sharding.reader import sort_value
 
 MOST_ITEMS = 50_000  # about 70 MB, and 25 more for each index
-SETTLE_S = 2.0
-"""After this long an acknowledged write is to be seen by eventually consistent reads, and in global indexes.
-AWS states "a fraction of a second, under normal conditions" for indexes, and no bound:
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html"""
 
 
 @dataclass(slots=True)

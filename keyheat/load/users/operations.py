@@ -56,6 +56,7 @@ class ItemUser(TableUser):
             "ReturnConsumedCapacity": "INDEXES" if table.indexes else "TOTAL",
         }
         self._page_units = 0.5  # of the last page of a query
+        self._taken = False  # whether the last conditional put was on an item that was there
 
     def new_item(self) -> Known:
         """An item that is not there yet: keys and size as the scenario draws them."""
@@ -81,7 +82,8 @@ class ItemUser(TableUser):
 
     def recall_one(self) -> Known:
         """An item that was written, taken out of memory; as long as there is none, a key without an item."""
-        return next(iter(self.recall(1)), replace(self.new_item(), written_bytes=0))
+        known = self.recall(1)
+        return known[0] if known else replace(self.new_item(), written_bytes=0)
 
     def put_item(self) -> None:
         """Write a new item."""
@@ -93,7 +95,8 @@ class ItemUser(TableUser):
 
     def put_if_absent(self) -> None:
         """Write an item unless one is there: every second time one is, and the condition fails."""
-        old = self.recall_one() if self.rng.random() < 0.5 else None
+        self._taken = not self._taken
+        old = self.recall_one() if self._taken else None
         item = (
             self.new_item() if old is None else replace(self.new_item(), key=old.key, sort_key=old.sort_key)
         )

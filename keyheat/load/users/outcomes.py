@@ -6,12 +6,15 @@ throttled, and nobody says why. Their request is timed once.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.attempt import Attempt
 from keyheat.load.transport.answer import CANCELLED, THROTTLED_ITEMS, Answer, Reason
 
-Note = Callable[[Record, Attempt, Answer], str | None]
+if TYPE_CHECKING:
+    from keyheat.load.record.record import Record
+
+Note = Callable[["Record", Attempt, Answer], str | None]
 """Records one answer; gives the short name of what went wrong, None where nothing did."""
 NO_REASON = Reason(None, None)
 CONDITION_FAILED = "ConditionalCheckFailedException"
@@ -27,7 +30,7 @@ class Part:
     units: float
 
 
-def note_single(record: Record, attempt: Attempt, answer: Answer, units: float) -> str | None:
+def note_single(record: "Record", attempt: Attempt, answer: Answer, units: float) -> str | None:
     """One request that is one attempt; `units` is what it would have cost."""
     if answer.accepted:
         record.accepted(attempt, *consumed(answer))
@@ -80,7 +83,7 @@ class Conditional:
     units: float
     failed_units: float
 
-    def __call__(self, record: Record, attempt: Attempt, answer: Answer) -> str | None:
+    def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         if answer.status != 400 or answer.error_code != CONDITION_FAILED:
             return note_single(record, attempt, answer, self.units)
         record.accepted(attempt, self.failed_units)
@@ -97,7 +100,7 @@ class Batch:
     partition_key: str
     sort_key: str | None
 
-    def __call__(self, record: Record, attempt: Attempt, answer: Answer) -> str | None:
+    def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("batch.requests")
         record.count("batch.items", len(self.parts))
         if not answer.accepted:
@@ -133,7 +136,7 @@ class Transaction:
 
     parts: Sequence[Part]
 
-    def __call__(self, record: Record, attempt: Attempt, answer: Answer) -> str | None:
+    def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("transactions.requests")
         if answer.accepted:
             _note_accepted(record, attempt, answer, self.parts)
@@ -143,7 +146,7 @@ class Transaction:
         record.count("transactions.cancelled")
         return self._note_cancelled(record, attempt, answer)
 
-    def _note_cancelled(self, record: Record, attempt: Attempt, answer: Answer) -> str:
+    def _note_cancelled(self, record: "Record", attempt: Attempt, answer: Answer) -> str:
         codes = answer.cancellations
         if CONFLICT in codes:
             record.count("transactions.conflicts")
@@ -164,7 +167,7 @@ def _text(value: Mapping[str, str]) -> str:
     return next(iter(value.values()))
 
 
-def _note_accepted(record: Record, attempt: Attempt, answer: Answer, parts: Sequence[Part]) -> None:
+def _note_accepted(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[Part]) -> None:
     """Every part is an attempt; the units that the request consumed are divided as they were expected."""
     total, by_index = consumed(answer)
     expected = sum(part.units for part in parts)
@@ -174,7 +177,7 @@ def _note_accepted(record: Record, attempt: Attempt, answer: Answer, parts: Sequ
         record.accepted(_item(attempt, part.key, timed=number == 0), total * share, indexes)
 
 
-def _note_refused(record: Record, attempt: Attempt, answer: Answer, parts: Sequence[Part]) -> str:
+def _note_refused(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[Part]) -> str:
     """Nothing of the request was done: every part was throttled, or failed."""
     reason = next(iter(answer.reasons), NO_REASON) if answer.throttled else NO_REASON
     failure = (reason.reason or failure_of(answer)) if answer.throttled else failure_of(answer)

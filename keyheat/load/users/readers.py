@@ -14,7 +14,6 @@ import orjson
 
 from keyheat.load.users.collections import AT_ONCE, Collected, Item, Page, Query, read_collection
 from keyheat.load.users.judging import Judged, judge
-from keyheat.load.users.ledger import Ledger
 from keyheat.load.users.outcomes import consumed
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import calculated_suffix, shard_keys
@@ -45,6 +44,8 @@ class Reader(TableUser):
         self._table = scenario.table
         self._keys = {index.name: (index.partition_key, index.sort_key) for index in self._table.indexes}
         if self.load.ledger is None:
+            from keyheat.load.users.ledger import Ledger  # here: who only imports readers keeps none
+
             self.load.ledger = Ledger((scenario.table, *scenario.companions))
         self._ledger = self.load.ledger
         self._last_units: dict[str, float] = {}  # of an operation: what the next one may cost

@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 
-from keyheat.load.pace.traced import TracePace
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.marking import marked
 from keyheat.load.users.operations import PAGE_ITEMS
@@ -41,6 +40,8 @@ class TraceUser(TableUser):
 
     def send_row(self) -> Answer:
         """Send the row whose time has come."""
+        from keyheat.load.pace.traced import TracePace
+
         assert isinstance(self.pace, TracePace), "checked with the scenario: arrivals are the trace's"
         row = self.pace.row
         assert row is not None, "a turn is given with a row"

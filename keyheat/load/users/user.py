@@ -1,18 +1,18 @@
 """The users that locustfiles are made of: each waits for its answer, records it, and keeps to its pace."""
 
-from collections.abc import Iterator
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from inspect import isclass
+from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import locust
 from gevent import GreenletExit
 
-from keyheat.load.guard.allowance import FREE, Reservation
-from keyheat.load.pace.retries import ATTEMPTS, BACKOFF_S, GIVEN_UP, Call, SdkRetries, given_up
+from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.consumed import Consumed
-from keyheat.load.record.record import Attempt
-from keyheat.load.run import session
-from keyheat.load.run.load import Load
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.acknowledged import noting
 from keyheat.load.users.items import NONE, Attributes
@@ -22,7 +22,32 @@ from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import DirectionName
 
-session.listen(locust.events)  # Locust knows a locustfile's listeners only from what importing it registers
+if TYPE_CHECKING:
+    from keyheat.load.guard.allowance import Reservation
+    from keyheat.load.pace.retries import SdkRetries
+    from keyheat.load.run.load import Load
+
+
+def _add_options(parser: Any, **_more: Any) -> None:
+    from keyheat.load.run.flags import add_options
+
+    add_options(parser)
+
+
+def _begin(environment: Any, runner: Any, **_more: Any) -> None:
+    from keyheat.load.run.session import begin
+
+    begin(environment, runner)
+
+
+if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main__"):
+    from keyheat.load.run.flags import one_load_test
+
+    one_load_test(sys.argv[1:])  # or Locust would read all of several, and end with two users of one name
+
+# Locust knows a locustfile's listeners only from what importing it registers. What they need comes later.
+locust.events.init_command_line_parser.add_listener(_add_options)  # type: ignore[no-untyped-call]
+locust.events.init.add_listener(_begin)  # type: ignore[no-untyped-call]
 
 
 class TableUser(locust.User):
@@ -42,12 +67,24 @@ class TableUser(locust.User):
     beside: tuple[str, ...] = ()
     """A process to run beside the load, `python -m` and these: see `keyheat.load.beside.helper`."""
 
+    reads_all_after = False
+    """Whether a process beside the load reads the whole table once it is over."""
+
+    simulator: str | None = None
+    """The function of the simulator that stands for these users, as `module:name`. They need one where what
+    they send follows from what they are answered; of all others a rehearsal of their tasks says it."""
+
+    @classmethod
+    def simulated_as(cls, scenario: Scenario) -> str | None:
+        """What stands for them in this scenario."""
+        return cls.simulator
+
     @classmethod
     def lacks(cls, scenario: Scenario) -> Iterator[str]:
         """What the scenario lacks for these users, as `message @ $.path`; said before anything starts."""
         yield from ()
 
-    load: Load
+    load: "Load"
     keys: KeyPattern
     rng: Random
 
@@ -55,7 +92,6 @@ class TableUser(locust.User):
         super().__init__(environment)
         self.load = environment.keyheat
         self.keys = self.load.keys
-        self.shards = self.load.order.scenario.keys.shards
         self.number = next(self.load.numbers)
         self.rng = Random(f"{self.load.order.scenario.seed}/{self.number}")
         self._written = 0
@@ -72,6 +108,17 @@ class TableUser(locust.User):
         wait_s = self.pace.wait()
         under_way[self.number] = self.load.clock() + wait_s
         return wait_s
+
+    @property
+    def shards(self) -> int:
+        """On how many shards each key is, as the scenario says."""
+        return self.load.shards
+
+    def task_weights(self) -> Iterable[tuple[Callable[..., Any], float]]:
+        """What this user does, each task with its weight."""
+        counts: Counter[Any] = Counter(self.tasks)
+        for task, count in counts.items():
+            yield (task if isclass(task) else task.__get__(self)), count
 
     @property
     def elapsed_s(self) -> float:
@@ -148,8 +195,10 @@ class TableUser(locust.User):
         request = _Request(operation, body, key, direction, units, None, None)
         return self._attempt(request, self.load.clock(), 0)
 
-    def _retry(self, retries: SdkRetries, request: "_Request", answer: Answer) -> Answer:
+    def _retry(self, retries: "SdkRetries", request: "_Request", answer: Answer) -> Answer:
         """Send again what the SDK would, after the back-off that it would make; gives the last answer."""
+        from keyheat.load.pace.retries import ATTEMPTS, BACKOFF_S, GIVEN_UP, Call, given_up
+
         record, call = self.load.record, Call(request.operation)
         while (delay_s := retries.delay_s(call, answer)) is not None:
             began_s = self.load.clock()
@@ -181,17 +230,17 @@ class TableUser(locust.User):
         self._came_back(attempt, answer, request, held)
         return answer
 
-    def _hold(self, request: "_Request") -> Reservation:
+    def _hold(self, request: "_Request") -> "Reservation":
         """Set aside what a request may consume of the run's budget; where there is nothing left, end."""
         held = self.load.allowance.hold(request.operation, request.direction, request.units)
         if held is None or self.load.stopping:
             raise locust.exception.StopUser
         return held
 
-    def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request", held: Reservation) -> None:
+    def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request", held: "Reservation") -> None:
         """Record what came of a request, and what it consumed of the run's budget."""
         load = self.load
-        before = None if held is FREE else load.record.consumed.plus(Consumed())
+        before = None if held.free else load.record.consumed.plus(Consumed())
         self._note(attempt, answer, request.units, request.note)
         if before is not None:
             load.allowance.settle(held, load.record.consumed.after(before))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from keyheat.regression.outcome import Side
 from keyheat.regression.suites.suite import Case, Suite
-from keyheat.scenario.derived import write_scenario
+from keyheat.scenario.derived import with_files_of, write_scenario
 from keyheat.scenario.scenario import Scenario
 
 
@@ -74,15 +74,7 @@ def _run(case: Case, repetition: int, side: Side, scenario: Scenario, folder: Pa
         case=case,
         repetition=repetition,
         side=side,
-        scenario=_in_place(scenario.model_copy(update={"seed": case.seed(repetition)}), case.path),
+        scenario=with_files_of(scenario.model_copy(update={"seed": case.seed(repetition)}), case.path.parent),
         folder=folder,
         file=folder.with_name(f"{folder.name}.json"),
     )
-
-
-def _in_place(scenario: Scenario, path: Path) -> Scenario:
-    """The scenario as it can be read from another folder: its trace stays where it is."""
-    if scenario.keys.trace is None:
-        return scenario
-    trace = str(scenario.keys.trace_path(path.parent).absolute())
-    return scenario.model_copy(update={"keys": scenario.keys.model_copy(update={"trace": trace})})

@@ -33,9 +33,9 @@ from keyheat.regression.suites.spec import PATTERNS, CaseSpec, GateSpec, Seeds, 
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.shipped import shipped
+from keyheat.simulator.rehearsal import check_file
 
 SUITES: Final = shipped("configs") / "suites"
-LOADTESTS: Final = shipped("loadtests")
 SEEDS: Final = 2**63
 
 
@@ -217,8 +217,11 @@ def _broken(cases: Sequence[Case | None], spec: SuiteSpec) -> Iterator[str]:
                 f"{lacking.measure} differs from run to run: it takes {LEAST_REPETITIONS} repetitions or "
                 f"more, got {case.repetitions} @ {said}.repetitions"
             )
-        loadtest = f"{case.scenario.loadtest}.py"
-        if not (LOADTESTS / loadtest).is_file():
-            yield f"in {case.path.name}: there is no load test {loadtest} in loadtests/ @ {here}.scenario"
+        try:
+            check_file(case.scenario, case.path.parent)
+        except FileNotFoundError as error:
+            yield f"in {case.path.name}: {str(error).partition(';')[0]} @ {here}.scenario"
+        except ScenarioError as error:
+            yield from (f"in {case.path.name}: {said} of {here}.scenario" for said in error.errors)
         if case.scenario.table.scaled and not case.simulated:
             yield f"auto scaling happens in simulated runs only, and {case.name} has it @ {here}.target"

@@ -5,13 +5,14 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 NAME, TABLE, FILE, DAY = (
-    r"^[a-z0-9][a-z0-9-]*$", r"^[a-zA-Z0-9_.-]{3,255}$", r"^[a-z][a-z0-9_]*$", r"^\d{4}-\d{2}-\d{2}$",
+    r"^[a-z0-9][a-z0-9-]*$", r"^[a-zA-Z0-9_.-]{3,255}$", r"^([a-z][a-z0-9_]*|.+\.py)$",
+    r"^\d{4}-\d{2}-\d{2}$",
 )  # fmt: skip
 KEY_PREFIX = r"^[A-Za-z0-9_.:/-]{1,40}$"
 IN_WORDS = {
     NAME: "lower-case letters, digits and hyphens",
     TABLE: "3 to 255 letters, digits, underscores, dots and hyphens",
-    FILE: "the name of a file in loadtests/, without .py",
+    FILE: "the name of a file in loadtests/, without .py, or the path of a Locust file, such as ./mine.py",
     DAY: "a date such as 2026-11-20",
     KEY_PREFIX: "1 to 40 letters, digits and any of _ . : / -",
 }

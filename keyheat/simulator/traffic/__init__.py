@@ -1,5 +1,34 @@
-"""What is sent to a simulated table: every load test as its requests, keys and units, second by second."""
+"""What is sent to a simulated table: a load test as its requests, keys and units, second by second."""
 
-from keyheat.simulator.traffic.loadtests import traffic_of
+from pathlib import Path
+from random import Random
+from typing import Protocol
 
-__all__ = ["traffic_of"]
+from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.flow import Counting, Traffic
+from keyheat.simulator.rehearsal import loadtest_of
+from keyheat.simulator.traffic.learnt import learnt
+from keyheat.simulator.traffic.sending import Sending
+from keyheat.simulator.traffic.setting import Setting
+from keyheat.simulator.traffic.traced import Replay
+
+
+class CountingTraffic(Traffic, Counting, Protocol):
+    """A load test as the table meets it, and what it counts."""
+
+
+def traffic_of(scenario: Scenario, seed: int, folder: Path = Path()) -> CountingTraffic:
+    """What a scenario's load test sends; `folder` is the scenario's, where its trace is.
+
+    Raises `ScenarioError` for a load test of which a rehearsal cannot say it.
+    """
+    setting = Setting(scenario, Random(f"{seed}/traffic"), folder)
+    if scenario.load.arrivals == "trace":
+        return Replay(setting)
+    loadtest = loadtest_of(scenario, folder)
+    return Sending(setting, lambda it: learnt(it, loadtest))
+
+
+def asks_for_shards(scenario: Scenario, folder: Path = Path()) -> bool:
+    """Whether what the load test sends follows from the number of shards. Raises `ScenarioError`."""
+    return scenario.load.arrivals != "trace" and loadtest_of(scenario, folder).asks_for_shards

@@ -24,7 +24,6 @@ from keyheat.simulator.traffic.costs import QueryCost
 from keyheat.simulator.traffic.puts import put
 from keyheat.simulator.traffic.reads import query
 from keyheat.simulator.traffic.setting import Setting, on_shards
-from keyheat.simulator.traffic.shards import on_random_shards
 from keyheat.simulator.traffic.users import LoadTest, Request, Task, Users
 from keyheat.words import Direction
 
@@ -38,19 +37,17 @@ COUNTED = (
 
 
 def sharded_dynamically(setting: Setting) -> LoadTest:
-    """Writers who shard keys as they need it; without `[dynamic_sharding]`, as the scenario says."""
+    """Writers who shard keys as they need it."""
     spec = setting.scenario.dynamic_sharding
+    assert spec is not None, "users say so only of a scenario that has it"
     for name in COUNTED:  # what did not happen is said, too: runs are compared by it
         setting.counts[name] = 0.0
-    if spec is not None and spec.max_write_units is not None:
+    if spec.max_write_units is not None:
         raise setting.lack(
             "the simulator's writers do not ask for capacity: say it as a [[timeline]] step, or as "
             "[table.auto_scaling] @ $.dynamic_sharding.max_write_units"
         )
-    if spec is not None:
-        return _Growing.of(setting, spec).users
-    setting.counts["shards.ended_with"] = setting.shards
-    return on_random_shards(setting, limit=NEWEST, consistent=True)
+    return _Growing.of(setting, spec).users
 
 
 @dataclass(slots=True)

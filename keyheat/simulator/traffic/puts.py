@@ -1,17 +1,19 @@
-"""Puts of the scenario's items, with the index entries that they make; load tests that send nothing else."""
+"""Puts and deletes of items, with the index entries that they make or remove."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from keyheat.model.units import write_units
 from keyheat.scenario.sizes import FixedSize
 from keyheat.scenario.spec.table import IndexSpec
 from keyheat.simulator.flow import Answer, IndexFlow
 from keyheat.simulator.masses import Masses, Within, even_masses, masses_of_shares
 from keyheat.simulator.traffic.costs import Sizes, entry_units, put_units, write_sizes
 from keyheat.simulator.traffic.setting import Setting
-from keyheat.simulator.traffic.users import LoadTest, Request, one_task
+from keyheat.simulator.traffic.users import Request
 from keyheat.simulator.traffic.written import Written
 from keyheat.words import Direction
 
@@ -27,14 +29,17 @@ def put(
     chosen: Mapping[str, Masses] = CHOSEN_BY_NOBODY,
     also: Sequence[Written] = (),
     new: bool = False,
+    alone: bool | None = None,
 ) -> Request:
     """A put of one item; `chosen` has the index keys that the load test chooses, by attribute.
 
-    `also` is told how many items there are now, beside the keys themselves. On a table without a sort key it
-    replaces the item that the key has, if it has one; a `new` item never does.
+    `also` is told how many items there are now, beside the keys themselves. Where the partition key `alone`
+    names an item (absent: on a table without a sort key) it replaces the one that the key has, if it has one;
+    a `new` item never does.
     """
     written = [setting.written(one) for one in (keys, *chosen.values())] + list(also)
-    there = 0.0 if new or setting.table.sort_key else written[0].there(setting.coming)
+    alone = setting.table.sort_key is None if alone is None else alone
+    there = written[0].there(setting.coming) if alone and not new else 0.0
     return Request(
         operation="PutItem",
         direction=Direction.WRITE,
@@ -50,6 +55,20 @@ def _sizes(setting: Setting, there: float) -> Sizes:
     """What puts of each size cost, the entries of local indexes among them."""
     own = put_units(setting.table, setting.load) - setting.load.mean_write_units
     return tuple((units + own, part) for units, part in write_sizes(setting.load, there))
+
+
+def own_size(setting: Setting, item: Request, size_bytes: float) -> Request:
+    """A put of an item whose size is not the scenario's: so many bytes in the mean."""
+    whole = {one.name for one in setting.table.indexes if one.projection == "ALL"}
+    share = write_units(0, round(size_bytes)) / setting.load.mean_write_units
+    return replace(
+        item,
+        units=item.units * share,
+        sizes=(),
+        index_writes=tuple(
+            replace(one, units=one.units * share) if one.index in whole else one for one in item.index_writes
+        ),
+    )
 
 
 def delete(setting: Setting, keys: Masses) -> Request:
@@ -113,14 +132,3 @@ def _index_keys(setting: Setting, index: IndexSpec, keys: Masses, chosen: Mappin
 def _random_values() -> Masses:
     digits = len(str(INDEXED_VALUES - 1))
     return masses_of_shares({f"{value:0{digits}d}": 1.0 for value in range(INDEXED_VALUES)})
-
-
-def plain(setting: Setting) -> LoadTest:
-    """Every user puts items on the keys that the pattern draws."""
-    return lambda: [one_task(put(setting, setting.keys))]
-
-
-def composed(setting: Setting) -> LoadTest:
-    """The drawn key is a part of the item's own, of which there are too many to meet on any one."""
-    keys = even_masses()
-    return lambda: [one_task(put(setting, keys))]

@@ -10,7 +10,7 @@ from keyheat.scenario.keys import DateKey, KeyPattern, TraceKeys, shard_keys
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.shape import Shape
 from keyheat.scenario.spec.load import LoadSpec
-from keyheat.scenario.spec.table import IndexSpec, TableSpec
+from keyheat.scenario.spec.table import TableSpec
 from keyheat.scenario.trace import read_trace
 from keyheat.simulator.masses import Masses, Within, even_masses, masses_of, masses_of_shares
 from keyheat.simulator.traffic.rates import asked_of_users
@@ -64,16 +64,6 @@ class Setting:
             raise self.lack(f"{self.scenario.loadtest} needs one companion, {what} @ $.companions")
         return self.scenario.companions[0]
 
-    def index(self, partition_key: str | None = None) -> IndexSpec:
-        """The only global index, or the first one by an attribute. Raises `ScenarioError`."""
-        found = [
-            one for one in self.table.indexes if not one.local and partition_key in (None, one.partition_key)
-        ]
-        if not found or (partition_key is None and len(found) > 1):
-            which = "one global index" if partition_key is None else f"a global index by {partition_key!r}"
-            raise self.lack(f"{self.scenario.loadtest} needs {which} @ $.table.indexes")
-        return found[0]
-
     def lack(self, message: str) -> ScenarioError:
         """What the scenario lacks for its load test."""
         return ScenarioError(self.scenario.name, [message])
@@ -91,12 +81,16 @@ class Setting:
     @property
     def keys(self) -> Masses:
         """What the scenario's pattern draws in this second."""
-        return self.once(f"keys {self._period}", self._drawn)
+        return self.now("keys", self._drawn)
 
     @property
     def sharded(self) -> Masses:
         """The same keys with a suffix: on as many shards as the scenario says, all of them used evenly."""
-        return self.once(f"shards {self._period}", lambda: on_shards(self.keys, self.shards))
+        return self.now("shards", lambda: on_shards(self.keys, self.shards))
+
+    def now(self, name: str, make: Callable[[], Masses]) -> Masses:
+        """A distribution that is made of what the pattern draws, and so is another one tomorrow."""
+        return self.once(f"{name} {self._period}", make)
 
     def once(self, name: str, make: Callable[[], Masses]) -> Masses:
         """A distribution that is made when it is first asked for."""

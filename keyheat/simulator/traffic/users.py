@@ -56,10 +56,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """Users of one class. `fixed_count` of them, whatever the load; None: an even part of the others."""
+    """Users of one class. `fixed_count` of them, whatever the load; None: of the others, by their weight."""
 
     tasks: Sequence[Task]
     fixed_count: int | None = None
+    weight: float = 1.0
     aside: Sequence[Request] = ()
     """What they send at times of their own, `times` per second: no part of the load that was asked for."""
 
@@ -71,10 +72,11 @@ LoadTest = Callable[[], Sequence[Users]]
 def shares_of(kinds: Sequence[Users], users: int) -> list[float]:
     """The part of all users that each kind is."""
     fixed = [min(users, kind.fixed_count or 0) for kind in kinds]
-    others = sum(kind.fixed_count is None for kind in kinds)
+    weights = fsum(kind.weight for kind in kinds if kind.fixed_count is None)
     left = max(0, users - sum(fixed))
     each = [
-        left / others if kind.fixed_count is None else count for kind, count in zip(kinds, fixed, strict=True)
+        left * kind.weight / weights if kind.fixed_count is None else count
+        for kind, count in zip(kinds, fixed, strict=True)
     ]
     return [count / max(sum(each), 1e-9) for count in each]
 

@@ -9,7 +9,7 @@ from keyheat.numbers import some
 from keyheat.plan.expected import expected
 from keyheat.plan.sent import Side
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.spread import ASKS_FOR_SHARDS
+from keyheat.simulator.spread import spreads_itself
 from keyheat.words import Direction, whose
 
 SHARDED_TWINS: Final = {
@@ -39,7 +39,7 @@ def in_shards(asked: Asked) -> Outcome:
     raw, says = raw_of(scenario), f"{some(total, 'shard')} for each key"
     raw["keys"]["shards"] = total
     queries = (scenario.keys.shards, total)
-    if scenario.loadtest in ASKS_FOR_SHARDS:
+    if spreads_itself(scenario):
         return _with_room(asked, raw, says, queries)
     twin = SHARDED_TWINS.get(scenario.loadtest)
     if twin is not None and scenario.table.sort_key is not None:
@@ -54,7 +54,7 @@ def in_shards(asked: Asked) -> Outcome:
         return remedied(asked, raw, says, queries_per_read=queries, notes=(said,))
     return by_hand(
         asked,
-        f"loadtests/{scenario.loadtest}.py spreads no key, and no other load test sends the same to shards: "
+        f"{scenario.loadtest_shown} spreads no key, and no other load test sends the same to shards: "
         "write one as loadtests/sharded.py is, or see it with --target simulated.",
     )
 
@@ -116,7 +116,7 @@ def on_prefixes(asked: Asked) -> Outcome:
     if scenario.loadtest not in INDEX_TWINS:
         return by_hand(
             asked,
-            f"no load test sends what loadtests/{scenario.loadtest}.py does to an index with a prefix: "
+            f"no load test sends what {scenario.loadtest_shown} does to an index with a prefix: "
             "write one as loadtests/country_index_sharded.py is, its index keyed by the prefix.",
         )
     raw["loadtest"], keys = INDEX_TWINS[scenario.loadtest]

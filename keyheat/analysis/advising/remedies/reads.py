@@ -15,7 +15,7 @@ def cached(asked: Asked) -> Outcome:
     if scenario.loadtest != "read_cache" or scenario.cache is not None:
         return by_hand(
             asked,
-            f"loadtests/{scenario.loadtest}.py reads through no cache, or has one already; "
+            f"{scenario.loadtest_shown} reads through no cache, or has one already; "
             "configs/scenarios/read-cache.toml shows what one saves.",
         )
     ttl_s = CACHE["ttl_s"]
@@ -32,7 +32,7 @@ def copied(asked: Asked) -> Outcome:
     if scenario.loadtest != "read_cache" or scenario.cache is not None or table.indexes or count is None:
         return by_hand(
             asked,
-            f"loadtests/{scenario.loadtest}.py reads from no copies; configs/scenarios/read-spread.toml "
+            f"{scenario.loadtest_shown} reads from no copies; configs/scenarios/read-spread.toml "
             "shows what they bring, and that every write is paid once for each.",
         )
     raw, number = raw_of(scenario), min(count - 1, MOST_COPIES)

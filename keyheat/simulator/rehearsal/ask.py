@@ -1,0 +1,148 @@
+"""Who rehearses a load test: this process one that we ship, a process of its own anybody else's file.
+
+That process is kept for further scenarios of the same file, such as those of a search. It ends with ours.
+"""
+
+import atexit
+import subprocess
+import sys
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from typing import IO, Final
+
+import orjson
+from pydantic import TypeAdapter
+
+from keyheat.scenario.scenario import Scenario, ScenarioError
+from keyheat.simulator.rehearsal.learn import rehearse
+from keyheat.simulator.rehearsal.mix import LoadTest, Rehearsed
+
+LONGEST_S: Final = 60.0
+MOST_KEPT: Final = 64
+NO_MATTER: Final = ("name", "question", "seed", "expects", "thresholds", "budget", "abort_on", "timeline")
+ADAPTER: Final = TypeAdapter(Rehearsed)
+
+Asked = tuple[str, int, str, str]
+_known: OrderedDict[Asked, Rehearsed] = OrderedDict()
+_processes: dict[tuple[str, int], "_Process"] = {}
+
+
+def loadtest_of(scenario: Scenario, folder: Path) -> LoadTest:
+    """What the scenario's load test sends; `folder` is the scenario's. Raises `ScenarioError`."""
+    try:
+        found = _rehearsed(scenario, folder)
+    except FileNotFoundError as error:
+        raise ScenarioError(scenario.name, [f"{error} @ $.loadtest"]) from error
+    if found.loadtest is None:
+        raise ScenarioError(
+            scenario.name, [f"{said} @ $.loadtest" for said in (*found.wrong, *found.unlearnt)]
+        )
+    return found.loadtest
+
+
+def check_file(scenario: Scenario, folder: Path) -> None:
+    """Raise `ScenarioError` where nobody could run the scenario's load test. Ours can be run.
+
+    Raises `FileNotFoundError` where there is none.
+    """
+    path = scenario.locustfile(folder)
+    if not scenario.is_shipped(path) and (wrong := _rehearsed(scenario, folder).wrong):
+        raise ScenarioError(scenario.name, [f"{said} @ $.loadtest" for said in wrong])
+
+
+def _rehearsed(scenario: Scenario, folder: Path) -> Rehearsed:
+    path = scenario.locustfile(folder)
+    stated = scenario.model_dump(mode="json")
+    plain = orjson.dumps({name: value for name, value in stated.items() if name not in NO_MATTER}).decode()
+    asked = str(path), path.stat().st_mtime_ns, str(folder) if scenario.keys.trace else "", plain
+    if asked in _known:
+        _known.move_to_end(asked)
+        return _known[asked]
+    one = scenario.model_copy(update={"seed": 1})  # chance is drawn evenly: no seed is another load test
+    found = rehearse(path, one, folder) if scenario.is_shipped(path) else _elsewhere(path, one, folder)
+    _known[asked] = found
+    while len(_known) > MOST_KEPT:
+        _known.popitem(last=False)
+    return found
+
+
+def _elsewhere(path: Path, scenario: Scenario, folder: Path) -> Rehearsed:
+    name = str(path), path.stat().st_mtime_ns
+    if name not in _processes:
+        _processes[name] = _Process.of(path)
+    said = _processes[name].ask(orjson.dumps([scenario.model_dump(mode="json"), str(folder.absolute())]))
+    if isinstance(said, bytes):
+        return ADAPTER.validate_json(said)
+    _processes.pop(name).end()
+    return Rehearsed(wrong=(f"{path.name}: {said}",))
+
+
+@dataclass(slots=True)
+class _Process:
+    """A process that rehearses one file."""
+
+    child: "subprocess.Popen[bytes]"
+    beside: IO[str]
+    _lines: "Queue[bytes]" = field(default_factory=Queue)
+
+    @classmethod
+    def of(cls, path: Path) -> "_Process":
+        """Start it."""
+        beside = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "keyheat.simulator.rehearsal", str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=beside,
+        )
+        made = cls(child, beside)
+        atexit.register(made.end)
+        Thread(target=made._read, daemon=True).start()
+        return made
+
+    def ask(self, line: bytes) -> bytes | str:
+        """Its answer; else why there is none."""
+        assert self.child.stdin is not None
+        try:
+            self.child.stdin.write(line + b"\n")
+            self.child.stdin.flush()
+            answer = self._lines.get(timeout=LONGEST_S)
+        except OSError:
+            answer = b""
+        except Empty:
+            return f"its rehearsal did not come to an end within {LONGEST_S:.0f} s"
+        return answer or self._last_words()
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        _quietly(self.child.kill)
+        self.child.wait()
+        for pipe in (self.child.stdin, self.child.stdout, self.beside):
+            if pipe is not None:
+                _quietly(pipe.close)
+
+    def _read(self) -> None:
+        assert self.child.stdout is not None
+        for line in self.child.stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def _last_words(self) -> str:
+        self.child.wait()
+        self.beside.seek(0)
+        words = self.beside.read().strip().splitlines()[-1:]
+        ended = f"it ended the process that rehearsed it (exit code {self.child.returncode})"
+        return ": ".join([ended, *words])
+
+
+def _quietly(end: Callable[[], object]) -> None:
+    """End what may be over already."""
+    try:
+        end()
+    except OSError:
+        return

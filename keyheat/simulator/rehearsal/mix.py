@@ -1,0 +1,118 @@
+"""What a load test sends, as a rehearsal has learnt it: plain values, which the simulator makes flows of.
+
+    LoadTest --> UserClass --> Task (each by its weight) --> Kind of request (so often in each task)
+
+`Text` is a key as the load test makes it: `{key}` stands for what the scenario's pattern draws, `{time}` for
+what only ever grows, `{0..19}` for any of these numbers, all equally likely.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Within = Literal["point", "random", "rising"]
+What = Literal["put", "update", "delete", "get", "query"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """The law of a text: how it is made, or else how often each value was seen."""
+
+    made: str | None = None  # such as "{key}#{0..19}"; None: nobody can say, and these were seen:
+    seen: tuple[tuple[str, float], ...] = ()  # values that were seen again and again, as parts of all
+    distinct: float | None = None  # how many values the others are of; None: a new one each time
+    known: bool = False  # of an item that was written before
+
+
+FRESH = Text()
+"""A new value each time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """A key attribute of a global index, as items have it."""
+
+    text: Text
+    within: Within  # where entries go within their collection
+    present: float = 1.0  # the part of the items that has it
+    of_drawn_key: bool = False  # whether its index sorts a value by the key that was drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix:
+    """The part of a collection that a query asks for: sort keys that begin with some text."""
+
+    part: float = 1.0
+    of_drawn_key: bool = False  # it begins with a drawn key, and the collection does not
+    window_s: float | None = None  # it is a time: so long a window of it ...
+    ago_s: float = 0.0  # ... which began so long ago
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """Requests of one kind that a task sends."""
+
+    operation: str  # DynamoDB's name: PutItem, BatchGetItem ...
+    what: What  # is done to each item
+    key: Text
+    times: float  # items per task, in the mean
+    items: float = 1.0  # per request
+    together: bool = False  # a transaction
+    beside: bool = False  # of a batch or transaction: items that go with those of the kind before
+    table: str | None = None  # a companion
+    index: str | None = None
+    within: Within = "point"
+    alone: bool = False  # the partition key alone names the item
+    found: float = 0.0  # the part of the requests whose item was there
+    known: bool = False  # of items that the user has written and remembers
+    just_written: bool = False  # of items that the same task has written before
+    if_absent: bool = False  # a condition: nothing is there
+    if_missing: bool = False  # sent where a read of the same key has found nothing
+    own_bytes: float | None = None  # the item's size, where it is not the scenario's
+    more_bytes: int = 0  # that an update adds
+    attributes: tuple[tuple[str, Attribute], ...] = ()  # key attributes of indexes that are set
+    consistent: bool = False
+    limit: int | None = None
+    prefix: Prefix | None = None
+    reads: float = 0.0  # reads as an application counts them, per task: of many requests each
+    from_s: float = 0.0
+    until_s: float | None = None  # None: to the end of the run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What one user does at a time."""
+
+    name: str
+    weight: float
+    kinds: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserClass:
+    """Users of one class."""
+
+    name: str
+    weight: float
+    fixed_count: int | None
+    tasks: tuple[Task, ...]
+    cached: bool = False  # its reads go through a cache, where the scenario has one
+    simulated_as: str | None = None  # the function of the simulator that stands for them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadTest:
+    """A load test, learnt."""
+
+    users: tuple[UserClass, ...]
+    asks_for_shards: bool  # what it sends follows from the scenario's number of shards
+    counts: tuple[tuple[str, float], ...] = ()  # what it counts whatever comes of its requests
+    reads_all: bool  # a process beside it reads the whole table after the load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsed:
+    """What came of a rehearsal: a load test, or everything that is wrong with it."""
+
+    loadtest: LoadTest | None = None
+    wrong: tuple[str, ...] = ()  # with the file itself: nobody can run it
+    unlearnt: tuple[str, ...] = ()  # what Locust may run, and a rehearsal cannot tell

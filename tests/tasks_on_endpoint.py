@@ -1,0 +1,150 @@
+"""The very tasks of a load test, done on a virtual clock, each request answered by an endpoint.
+
+What a rehearsal has learnt of them is held against it. Chance is plain chance here, users are many, and what
+is written is there. Only Locust and gevent have stand-ins: nothing waits.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from heapq import heapify, heapreplace
+from itertools import count
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+from keyheat.load.tables.creation import creation
+from keyheat.model.meter import Meter
+from keyheat.model.table import TableModel
+from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.rehearsal.learn import _Load
+from keyheat.simulator.rehearsal.stage import USERS, Stage
+from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
+from tests.endpoint.clients import service_app_at, taken_apart
+from tests.one_by_one import Connections
+
+OF_EACH = 7  # users of a class
+Totals = Counter[tuple[str, ...]]
+
+
+def totals_of(models: dict[str, TableModel]) -> Totals:
+    """Units and throttles of every table and index, by direction and cause."""
+    found: Totals = Counter()
+    for name, model in models.items():
+        for index in (None, *model.index_names):
+            resource = model.resource(index)
+            for meter in (resource.read.meter, resource.write.meter):
+                _add(found, (name, index or "", meter.direction.value), meter)
+    return +found
+
+
+def _add(found: Totals, whose: tuple[str, ...], meter: Meter) -> None:
+    units = sum(tally.sum for tally in meter.consumed_by_minute().values())
+    found[*whose, "units"] += units  # type: ignore[index, assignment]
+    for cause, tallies in meter.throttles_by_minute().items():
+        found[*whose, cause.value] += round(sum(tally.sum for tally in tallies.values()))  # type: ignore[index]
+
+
+def done_on_endpoint(path: Path, scenario: Scenario, folder: Path) -> Totals:
+    """Send a closed loop's load, at its rate, by the tasks of its file; what came of it."""
+    sender = _Sender(path, scenario, folder)
+    sender.send()
+    return totals_of(sender.models)
+
+
+def simulated_totals(simulation: Simulation) -> Totals:
+    return totals_of(dict(simulation.models))
+
+
+@dataclass(slots=True)
+class _Users:
+    """Users of one class: how often a second they send, and what they have sent."""
+
+    each: list[Any]
+    per_s: float
+    sent: int = 0
+    turn: int = 0
+
+    @property
+    def next_s(self) -> float:
+        """When the next request is due."""
+        return (self.sent + 0.5) / self.per_s
+
+
+@dataclass(slots=True)
+class _Sender:
+    path: Path
+    scenario: Scenario
+    folder: Path
+    models: dict[str, TableModel] = field(init=False)
+    _users: list[_Users] = field(init=False)
+    _stage: Stage = field(init=False)
+    _app: Any = field(init=False)
+    _connections: Connections = field(init=False)
+    _chance: Random = field(init=False)
+    _sent: int = 0
+
+    def __post_init__(self) -> None:
+        self._stage, self._chance = Stage(alone=False), Random(f"{self.scenario.seed} tasks")
+        self._app = service_app_at(scale=self.scenario.local.scale)
+        self._app.clock.now_s = self._stage.clock.now_s = SIMULATED_START_S
+        tables = (self.scenario.table, *self.scenario.companions)
+        for table in tables:
+            self._app.ddb.create_table(**creation(table))
+        self.models = {table.name: self._app.service.catalog.get(table.name).model for table in tables}
+        self._connections = Connections(self._app.service.caller)
+        self._users = self._made()
+
+    def _made(self) -> list[_Users]:
+        module: Any = self._stage.module(f"{USERS}.user")
+        module.TableUser.send = lambda user, operation, body, **_how: user.load.answer(operation, body)
+        classes = [
+            one
+            for one in self._stage.run(self.path).values()
+            if isinstance(one, type) and issubclass(one, module.TableUser) and not vars(one).get("abstract")
+        ]
+        load, users = self.scenario.load, self.scenario.load.users
+        environment = SimpleNamespace(keyheat=self._load())
+        fixed = sum(one.fixed_count for one in classes)
+        weights = sum(one.weight for one in classes if not one.fixed_count)
+        made = []
+        for one in classes:
+            share = one.fixed_count or (users - fixed) * one.weight / weights
+            each = [one(environment) for _ in range(OF_EACH)]
+            made.append(_Users(each, load.target_per_s * share / users))
+        return made
+
+    def _load(self) -> Any:
+        items = self._stage.module(f"{USERS}.items").ItemTemplate(self.scenario)
+        pattern = self.scenario.keys.pattern(folder=self.folder)
+        load = _Load(
+            order=SimpleNamespace(scenario=self.scenario, run_id="tasks", users=self.scenario.load.users),
+            items=items, keys=pattern, numbers=count(1), clock=self._stage.clock, answer=self._answer,  # type: ignore[arg-type]
+            count=lambda *_what: None, ask=lambda: self.scenario.keys.shards,
+        )  # fmt: skip
+        return load
+
+    def send(self) -> None:
+        """Whose request is due does its next task, until the load is over."""
+        order = [(users.next_s, number) for number, users in enumerate(self._users)]
+        heapify(order)
+        while order[0][0] < self.scenario.load.duration_s:
+            due_s, number = order[0]
+            users = self._users[number]
+            self._stage.clock.now_s = SIMULATED_START_S + due_s
+            self._sent = 0
+            user = users.each[users.turn % OF_EACH]
+            users.turn += 1
+            tasks, weights = zip(*user.task_weights(), strict=True)
+            self._chance.choices(tasks, weights)[0]()
+            users.sent += max(1, self._sent)
+            heapreplace(order, (users.next_s, number))
+
+    def _answer(self, operation: str, body: bytes) -> Any:
+        """One request; those of one task follow at the pace of its users."""
+        self._sent += 1
+        self._app.clock.now_s = self._stage.clock.now_s
+        self._connections.use(self._stage.clock.now_s)
+        headers = {b"x-amz-target": b"DynamoDB_20120810." + operation.encode(), b"authorization": b"-"}
+        status, _headers, content = taken_apart(self._app.router.answer(b"POST", b"/", headers, body))
+        return self._stage.module(f"{USERS}.user").Answer(status, content, 0.0)

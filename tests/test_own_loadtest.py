@@ -1,0 +1,115 @@
+"""A load test of somebody's own: docs/loadtests.md, whose commands run, and which is refused as it says."""
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from keyheat.regression.suites.suite import SuiteError, load_suite
+from keyheat.runfiles import RUN, read_json
+from tests.conftest import Said
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "own-loadtest"
+PAGE = (ROOT / "docs" / "loadtests.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[0].splitlines()
+VERBS = [line for line in COMMANDS if line.split()[1] != "run"]
+WRONG = "from keyheat.load.users.user import TableUser\nprint(tabel)\n"
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """The example in a folder of its own, shorter; its scenario."""
+    folder = shutil.copytree(EXAMPLE, tmp_path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
+    path = folder / "orders.toml"
+    path.write_text(path.read_text().replace("duration_s = 40", "duration_s = 20"))
+    return path
+
+
+def test_the_page_shows_the_example() -> None:
+    (shown,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    source = (EXAMPLE / "orders.py").read_text()
+    assert all(line in source for line in shown.splitlines() if line.strip())
+
+
+@pytest.mark.parametrize("command", VERBS)
+def test_its_verbs_run(verb: Callable[..., Said], mine: Path, tmp_path: Path, command: str) -> None:
+    words = [str(mine) if word.endswith(".toml") else word for word in shlex.split(command)[1:]]
+    if "--out" in words:
+        del words[words.index("--out") : words.index("--out") + 2]
+    makes = words[0] in ("simulate", "knee")
+    said = verb(*words, *(["--out", tmp_path / "out"] if makes else []))
+    assert said.code == 0, said.err
+    if words[0] == "plan":
+        assert said.says("PutItem")
+        assert said.says("Query of index by-customer")
+        assert said.says("Index by-customer: the hottest of")
+
+
+def test_it_is_simulated_and_what_no_rerun_can_show_is_said(
+    verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mine.parent)
+    mine.write_text(mine.read_text().replace("duration_s = 20", "duration_s = 40"))
+    said = verb("simulate", mine.name, "--out", tmp_path / "run", "--json")
+    verdict = json.loads(said.out)["verdict"]
+    assert (verdict["constraint"], verdict["resource"]) == ("partition", "by-customer")
+    assert read_json(tmp_path / "run" / "run.json", RUN)["scenario"]["loadtest"] == "./orders.py"
+    fixed = verb("fix", tmp_path / "run", "--out", tmp_path / "fix")
+    assert fixed.code == 2
+    assert "no rerun can show what is recommended; by hand" in fixed.err
+    assert "no load test sends what orders.py does to an index" in " ".join(fixed.err.split())
+
+
+def test_locust_runs_it(verb: Callable[..., Said], mine: Path, tmp_path: Path) -> None:
+    text = mine.read_text().replace("duration_s = 20", "duration_s = 3")
+    mine.write_text(text.replace("requests_per_s = 2_600", "requests_per_s = 100"))
+    said = verb("run", mine, "--out", tmp_path / "run", "--no-collect")
+    assert said.code == 0, said.err
+    counted = read_json(tmp_path / "run" / "run.json", RUN)["counted"]
+    assert counted["reads.missing"] == 0 < counted["reads.checked"]
+
+
+def test_its_hot_key_is_fixed_by_shards(
+    verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mine.parent)
+    source = mine.parent / "orders.py"
+    source.write_text(source.read_text().replace("self.put(self._shop(),", "self.put(self.draw_key(),"))
+    assert verb("simulate", mine.name, "--out", tmp_path / "run").says("orders partition")
+    fixed = verb("fix", tmp_path / "run", "--recommendation", "shard_writes", "--out", tmp_path / "fix")
+    assert fixed.code in (0, 1), fixed.err  # 1: the index throttles then
+    assert fixed.says("shards for each key")
+
+
+def test_a_mistake_in_it_is_told_before_anything_starts(
+    verb: Callable[..., Said], mine: Path, tmp_path: Path
+) -> None:
+    (mine.parent / "orders.py").write_text(WRONG)
+    for words in (["plan"], ["whatif"], ["simulate"], ["run", "--out", tmp_path / "out"]):
+        said = verb(words[0], mine, *(["shards"] if words == ["whatif"] else []), *words[1:])
+        assert said.code == 2
+        assert "orders.py:2: NameError: name 'tabel' is not defined @ $.loadtest" in said.err
+    (mine.parent / "orders.py").unlink()
+    said = verb("simulate", mine)
+    assert said.code == 2
+    assert "there is no" in said.err
+    assert "orders.py" in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_suite_names_it_too(mine: Path, tmp_path: Path) -> None:
+    suite = tmp_path / "own.toml"
+    suite.write_text(
+        'format = "keyheat.suite/1"\nname = "own"\nquestion = "Does it?"\ntarget = "simulated"\n\n'
+        '[[cases]]\nscenario = "mine/orders.toml"\n'
+    )
+    (case,) = load_suite(suite).cases
+    assert case.scenario.locustfile(case.path.parent) == mine.parent / "orders.py"
+    (mine.parent / "orders.py").write_text(WRONG)
+    with pytest.raises(SuiteError, match=r"orders\.py:2: NameError"):
+        load_suite(suite)
