@@ -1,9 +1,8 @@
 """One request as the client saw it: what users make of each, and what the record is made of."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-Direction = Literal["read", "write"]
+from keyheat.words import DirectionName
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +10,7 @@ class Attempt:
     """One request as the client saw it: what it was, and when it was to start, started and ended."""
 
     operation: str
-    direction: Direction
+    direction: DirectionName
     key: str
     sent_s: float  # epoch seconds
     late_us: int  # actual start minus intended start

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from keyheat.load.record.attempt import Attempt, Direction
+from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.consumed import Consumed
 from keyheat.load.record.health import Health
 from keyheat.load.record.latency import Latency
@@ -18,7 +18,7 @@ from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.record.throttles import ThrottleRows
 from keyheat.scenario.keynames import digest_number
 
-__all__ = ["Attempt", "Direction", "Record"]
+__all__ = ["Attempt", "Record"]
 
 
 @dataclass(slots=True)
