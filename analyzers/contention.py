@@ -1,6 +1,7 @@
 """Did writers meet on the same item? Capacity does not help them; to meet less often does."""
 
 from collections.abc import Iterator
+from math import isfinite
 
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.numbers import percent, some
@@ -28,7 +29,7 @@ def analyze(run: Run, numbers: Thresholds) -> Iterator[Finding]:
     )
     for name, metric, what, meaning in LOST:
         lost = counted.get(name) or _sum(run, metric)
-        if not lost or (writes and lost / writes < numbers.failures.mention_share):
+        if not lost or not isfinite(lost) or (writes and lost / writes < numbers.failures.mention_share):
             continue
         because, measures = some(round(lost), what), {f"{what}s": (lost, "")}
         if writes:
@@ -40,6 +41,6 @@ def analyze(run: Run, numbers: Thresholds) -> Iterator[Finding]:
 
 
 def _sum(run: Run, metric: str) -> float:
-    """What CloudWatch counts of the table; 0 where it was not asked."""
+    """What CloudWatch counts of the table; 0 where it was not asked, infinite where no number holds it."""
     found = (one for one in run.evidence.series if one.metric == metric and one.statistic == "Sum")
     return sum(value for one in found for _at, value in one.points)
