@@ -29,7 +29,11 @@ def analyze(run: Run, numbers: Thresholds) -> Iterator[Finding]:
     )
     for name, metric, what, meaning in LOST:
         lost = counted.get(name) or _sum(run, metric)
-        if not lost or not isfinite(100 * lost) or (writes and lost / writes < numbers.failures.mention_share):
+        if (
+            not lost
+            or not isfinite(100 * lost)
+            or (writes and lost / writes < numbers.failures.mention_share)
+        ):
             continue
         because, measures = some(round(lost), what), {f"{what}s": (lost, "")}
         if writes:

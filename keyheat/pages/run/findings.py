@@ -1,12 +1,8 @@
 """What else analyzers found, as a page and a terminal say it."""
 
-from keyheat.analysis.words import capital
-from keyheat.numbers import measured, moment, percent, whole
-from keyheat.pages.charts.figures import Table
-from keyheat.runs.formats import Diagnosis, Finding
+from keyheat.numbers import measured, moment, whole
+from keyheat.runs.formats import Finding
 from keyheat.words import whose
-
-COLUMNS = ("analyzer", "finding", "about", "sure", "because", "numbers")
 
 
 def about(finding: Finding) -> str:
@@ -27,19 +23,3 @@ def numbers(finding: Finding) -> str:
 def _number(value: float, unit: str) -> str:
     text = whole(value) if value == round(value) or abs(value) >= 1_000 else measured(value)
     return f"{text} {unit}".rstrip()
-
-
-def finding_table(diagnosis: Diagnosis) -> Table | None:
-    """Every finding that has no place of its own on the page, a row each; None where there are none."""
-    rows = tuple(
-        (
-            one.analyzer,
-            one.label,
-            capital(about(one)),
-            percent(one.confidence),
-            " ".join(one.because),
-            numbers(one),
-        )
-        for one in diagnosis.findings
-    )
-    return Table(caption="Findings", columns=COLUMNS, rows=rows, numeric=frozenset({3})) if rows else None

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from keyheat.analysis.words import capital
 from keyheat.evidence.facts import partition_ceiling
 from keyheat.evidence.partitions import words
+from keyheat.numbers import percent
 from keyheat.pages.charts.capacity import minute_chart, rate_table, second_chart
 from keyheat.pages.charts.figures import Chart, Table
 from keyheat.pages.charts.generator import generator_chart, generator_summary
@@ -19,7 +21,7 @@ from keyheat.pages.run.counted import counts_of
 from keyheat.pages.run.endpoint import endpoint_facts
 from keyheat.pages.run.facts import Facts
 from keyheat.pages.run.failures import failure_table
-from keyheat.pages.run.findings import finding_table
+from keyheat.pages.run.findings import about, numbers
 from keyheat.pages.run.load import Run
 from keyheat.pages.run.partitions import resources_of
 from keyheat.pages.run.reasons import reason_table
@@ -31,8 +33,10 @@ from keyheat.pages.run.timeline import (
     published_resources,
     table_facts,
 )
+from keyheat.runs.formats import Diagnosis
 from keyheat.words import READ, WRITE, Direction, Resource
 
+FINDING_COLUMNS = ("analyzer", "finding", "about", "sure", "because", "numbers")
 MOST_RESOURCES = 42  # a table and twenty indexes, reads and writes
 EVERY = 10**9  # seconds: as fine as they are
 NOT_TOLD = "Which partition served what is not known: DynamoDB does not tell."
@@ -216,7 +220,7 @@ def _labels(run: Run, record: Record) -> Section:
 
 def _findings(run: Run) -> tuple[Section, ...]:
     """What other analyzers found, and which of them could say nothing; no section without any."""
-    table, problems = finding_table(run.diagnosis), run.diagnosis.problems
+    table, problems = _finding_table(run.diagnosis), run.diagnosis.problems
     if table is None and not problems:
         return ()
     section = _section("findings", "What else was found", "Findings", [], [])
@@ -271,3 +275,23 @@ def _flat(content: Any, before: str = "") -> dict[str, Any]:
     else:
         return {before: content}
     return {name: value for path, inner in pairs for name, value in _flat(inner, path).items()}
+
+
+def _finding_table(diagnosis: Diagnosis) -> Table | None:
+    """Every finding that has no place of its own on the page, a row each; None where there are none."""
+    rows = tuple(
+        (
+            one.analyzer,
+            one.label,
+            capital(about(one)),
+            percent(one.confidence),
+            " ".join(one.because),
+            numbers(one),
+        )
+        for one in diagnosis.findings
+    )
+    return (
+        Table(caption="Findings", columns=FINDING_COLUMNS, rows=rows, numeric=frozenset({3}))
+        if rows
+        else None
+    )

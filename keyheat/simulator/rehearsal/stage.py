@@ -8,11 +8,13 @@ likes, and is run in a process of its own (`keyheat.simulator.rehearsal`), which
 import builtins
 import importlib
 import sys
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from keyheat.shipped import PACKAGE
 from keyheat.simulator.rehearsal.standins import Clock, stand_ins
 
 USERS: Final = "keyheat.load.users"
@@ -70,7 +72,8 @@ class Stage:
 
     def _copy(self, name: str) -> ModuleType:
         if name not in self._modules:
-            spec = find_spec(name)
+            # Not `find_spec`, which would import the package of users, and so ask for Locust.
+            spec = PathFinder.find_spec(name, [str(PACKAGE / "load" / "users")])
             assert spec is not None, "a module of ours"
             assert spec.loader is not None
             copy = self._modules[name] = sys.modules[COPIES + name] = ModuleType(COPIES + name)
