@@ -56,7 +56,8 @@ def test_it_is_simulated_and_what_no_rerun_can_show_is_said(
     monkeypatch.chdir(mine.parent)
     mine.write_text(mine.read_text().replace("duration_s = 20", "duration_s = 40"))
     said = verb("simulate", mine.name, "--out", tmp_path / "run", "--json")
-    verdict = json.loads(said.out)["verdict"]
+    (made,) = json.loads(said.out)["runs"]
+    verdict = made["diagnosis"]["verdict"]
     assert (verdict["constraint"], verdict["resource"]) == ("partition", "by-customer")
     assert read_json(tmp_path / "run" / "run.json", RUN)["scenario"]["loadtest"] == "./orders.py"
     fixed = verb("fix", tmp_path / "run", "--out", tmp_path / "fix")

@@ -131,7 +131,7 @@ def test_a_type_checker_knows_what_a_test_may_use() -> None:
     import keyheat
 
     module = (ROOT / "keyheat" / "__init__.py").read_text(encoding="utf-8")
-    told = re.findall(r"^ *from keyheat\.testing\.\w+ import (\w+) as \1$", module, re.MULTILINE)
+    told = re.findall(r"^ *from keyheat\.[\w.]+ import (\w+) as \1$", module, re.MULTILINE)
     assert {*told, "__version__"} == set(dir(keyheat)) == set(keyheat.__all__)
     assert all(getattr(keyheat, name) is not None for name in keyheat.__all__)
     assert (ROOT / "keyheat" / "py.typed").exists()

@@ -262,7 +262,7 @@ def test_the_demo(verb: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp
     for name in wanted:
         a_tenth(name, tmp_path / "scenarios")
         assert load_scenario(SCENARIOS / f"{name}.toml").load.duration_s < 60, "five minutes for all of them"
-    monkeypatch.setattr("keyheat.load.run.jobs.SCENARIOS", tmp_path / "scenarios")
+    monkeypatch.setattr("keyheat.scenario.scenario.SCENARIOS", tmp_path / "scenarios")
     monkeypatch.chdir(tmp_path)
     said = verb("demo", "--out", "demo")
     assert said.code in OR_TOO_SLOW, said.err

@@ -128,6 +128,7 @@ def collect(
 def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...]) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.pages.run.load import load_evidence, load_run
+    from keyheat.runs.formats import diagnosis_json
     from keyheat.terminal import diagnosis as terminal
 
     if (folder is None) == (evidence is None):
@@ -140,6 +141,6 @@ def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...
         assert evidence is not None
         run = load_evidence(evidence, further)
         diagnosis = run.diagnosis
-    answer(lambda: diagnosis.model_dump(mode="json"), lambda: terminal.summary(diagnosis, run))
+    answer(lambda: diagnosis_json(diagnosis), lambda: terminal.summary(diagnosis, run))
     say_problems(diagnosis)
     return exit_code_of(diagnosis)

@@ -7,7 +7,7 @@ diagnosis.json, version 1    2026-11   first
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -310,11 +310,13 @@ def write_evidence(path: Path, evidence: Evidence) -> None:
 
 def write_diagnosis(path: Path, diagnosis: Diagnosis) -> None:
     """Write a diagnosis whole or not at all. Raises `FileProblem`."""
-    content = diagnosis.model_dump(mode="json", exclude={"format"})
-    for name in ("findings", "problems"):  # older programs know neither
-        if not content[name]:
-            del content[name]
-    runfiles.write_json(path, runfiles.DIAGNOSIS, content)
+    runfiles.write_json(path, runfiles.DIAGNOSIS, diagnosis_json(diagnosis))
+
+
+def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """A diagnosis as JSON; findings and problems, which older programs do not know, only where some are."""
+    content = diagnosis.model_dump(mode="json")
+    return {name: value for name, value in content.items() if value or name not in ("findings", "problems")}
 
 
 def _read(path: Path, format_name: str, model: type[Model]) -> Model:

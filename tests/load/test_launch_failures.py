@@ -25,7 +25,7 @@ raise RuntimeError(f"the file of {arn} is not there: größer →")
 def test_one_that_cannot_be_imported_is_said_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(launch, "FOLDER", tmp_path)  # where load tests are looked for
+    monkeypatch.setattr("keyheat.scenario.scenario.shipped", lambda _name: tmp_path)  # the load tests
     (tmp_path / "hotkey.py").write_text(BROKEN, encoding="utf-8")
     assert main(["run", "hotkey", "--out", str(tmp_path / "run")]) == 2
     said = capsys.readouterr().err

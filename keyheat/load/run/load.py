@@ -31,6 +31,7 @@ from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.load.users.cache import ReadThroughCache
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.ledger import Ledger
+from keyheat.load.users.outcomes import NotSeen
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.shape import Shape
@@ -72,10 +73,6 @@ class Order:
         """What `to_wire` made."""
         scenario = scenario_from_dict(wire["scenario"], "the master's scenario")
         return cls(**{**wire, "scenario": scenario, "without_units": tuple(wire["without_units"])})
-
-
-class NotSeen(Exception):
-    """What was to be looked up after the load could not be; the message says what is now not known."""
 
 
 @dataclass(slots=True)

@@ -13,10 +13,9 @@ import gevent
 import orjson
 from botocore.exceptions import ClientError
 
-from keyheat.load.run.load import NotSeen
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
-from keyheat.load.users.outcomes import Conditional, failure_of
+from keyheat.load.users.outcomes import Conditional, NotSeen, failure_of
 from keyheat.load.users.readers import Incomplete, Reader, Spent
 from keyheat.load.users.user import TableUser
 from keyheat.masking import masked

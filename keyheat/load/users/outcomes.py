@@ -21,6 +21,10 @@ CONDITION_FAILED = "ConditionalCheckFailedException"
 CONFLICT = "TransactionConflict"
 
 
+class NotSeen(Exception):
+    """What was to be looked up after the load could not be; the message says what is now not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One item of a request that touches several: its keys, as they stand in it, and what it may cost."""
