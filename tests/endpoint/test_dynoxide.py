@@ -7,7 +7,6 @@ Install it with `npm ci --prefix tests/conformance`, or name a binary in KEYHEAT
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -21,7 +20,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from tests.endpoint.generated import TABLE, Operation, operations
-from tests.outside import PATIENCE_S, free_port
+from tests.outside import PATIENCE_S, eventually, free_port
 
 BINARY = Path(__file__).parents[1] / "conformance/node_modules/@dynoxide/linux-x64/dynoxide"
 
@@ -158,15 +157,11 @@ def dynoxide() -> Iterator[Any]:
 
 
 def wait_for(port: int) -> None:
-    give_up = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if time.monotonic() > give_up:
-                raise
-            time.sleep(0.02)
+    def listens() -> bool:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+
+    eventually(listens)
 
 
 numbers = count()

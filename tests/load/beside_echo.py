@@ -1,7 +1,7 @@
 """A process beside a load that says what it was told; with `fail` or `wait` as its argument it does that."""
 
+import signal
 import sys
-import time
 from collections.abc import Mapping
 from threading import Event
 
@@ -23,7 +23,7 @@ class Echo:
     def finish(self, counted: Mapping[str, float]) -> Outcome:
         """Say the numbers again."""
         if "wait" in sys.argv:
-            time.sleep(600)
+            signal.pause()
         numbers = {f"echo.{name}": number for name, number in counted.items()}
         return Outcome(counted=numbers, said=[f"beside {self.assignment.run_id}"])
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import psutil
 import pytest
 
 from keyheat import runfiles
-from tests.outside import PATIENCE_S, free_port
+from tests.outside import PATIENCE_S, eventually, free_port
 
 ROOT = Path(__file__).parents[2]
 WAYS = ("scan", "transaction", "stream")
@@ -93,10 +92,7 @@ def test_a_killed_run_leaves_no_consumer_behind(start_locust: Callable[..., Any]
     child = start_locust(
         "aggregate_stream.py", "--headless", "--scenario", str(path), "--out", str(tmp_path / "run")
     )
-    gives_up_s = time.monotonic() + PATIENCE_S
-    while not (found := beside(child.pid)) and time.monotonic() < gives_up_s:
-        time.sleep(0.05)
-    (consumer,) = found
+    (consumer,) = eventually(lambda: beside(child.pid))
     os.kill(child.pid, signal.SIGKILL)
     _gone, alive = psutil.wait_procs([consumer], timeout=PATIENCE_S)
     assert alive == []

@@ -28,7 +28,7 @@ from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.runfiles import MOST_SKEW_S
 from keyheat.runs.described import table_facts
 from keyheat.runs.manifest import Manifest
-from tests.outside import PATIENCE_S
+from tests.outside import PATIENCE_S, eventually
 
 NOON_S = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
 
@@ -266,8 +266,7 @@ def test_partitions_are_counted_before_and_after_and_splits_between_are_seen(
 
     warm = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 8_000}
     streamed.update_table(TableName="orders", WarmThroughput=warm)
-    while streamed.describe_table(TableName="orders")["Table"]["TableStatus"] != "ACTIVE":
-        time.sleep(0.05)
+    eventually(lambda: streamed.describe_table(TableName="orders")["Table"]["TableStatus"] == "ACTIVE")
     partitions = around.noted_at_end(began_s, time.time())["partitions"]
     assert partitions["open_shards"] == {"before": 4, "after": 8}
     assert len(partitions["splits"]) == 4
@@ -280,8 +279,7 @@ def test_a_time_outside_of_the_run_is_not_believed(streamed: Any, endpoint: Endp
     around = look(endpoint, streamed.describe_table(TableName="orders")["Table"])
     warm = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 5_000}
     streamed.update_table(TableName="orders", WarmThroughput=warm)
-    while streamed.describe_table(TableName="orders")["Table"]["TableStatus"] != "ACTIVE":
-        time.sleep(0.05)
+    eventually(lambda: streamed.describe_table(TableName="orders")["Table"]["TableStatus"] == "ACTIVE")
     partitions = around.noted_at_end(1_000.0, 2_000.0)["partitions"]
     assert set(partitions["splits"]) == {None}
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +13,7 @@ from keyheat.load.beside.process import BesideProcess
 from keyheat.load.beside.several import Beside
 from keyheat.load.record.record import Record
 from keyheat.scenario.scenario import Scenario, load_scenario
-from tests.outside import PATIENCE_S
+from tests.outside import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[2]
 ECHO = "tests.load.beside_echo"
@@ -85,14 +84,14 @@ def test_one_that_does_not_finish_is_killed(assignment: Assignment, within_s: fl
 def test_it_ends_with_who_started_it(assignment: Assignment, told: bool) -> None:
     """Its starter is killed while the load goes on, or while it finishes."""
     starter = (
-        "import sys, time\n"
+        "import signal, sys\n"
         "from keyheat.load.beside.helper import Assignment, end_line\n"
         "from keyheat.load.beside.process import BesideProcess\n"
         "assignment = Assignment.from_line(sys.stdin.buffer.readline())\n"
         f"process = BesideProcess.start(({ECHO!r}, 'wait'), assignment)\n"
         f"process._tell(end_line({{}})) if {told} else None\n"
         "print(process.pid, flush=True)\n"
-        "time.sleep(600)\n"
+        "signal.pause()\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", starter], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
@@ -104,7 +103,4 @@ def test_it_ends_with_who_started_it(assignment: Assignment, told: bool) -> None
         pid = int(parent.stdout.readline())
         assert not gone(pid)
         parent.kill()
-    gives_up_s = time.monotonic() + PATIENCE_S
-    while not gone(pid) and time.monotonic() < gives_up_s:
-        time.sleep(0.02)
-    assert gone(pid)
+    eventually(lambda: gone(pid))

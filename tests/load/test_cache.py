@@ -25,7 +25,7 @@ class Table:
 
     def read(self) -> Collected:
         self.reads += 1
-        gevent.sleep(0.001)
+        gevent.sleep(0)
         return self._answer
 
     def cache(self, ttl_s: float = 1.0, items: int = 10) -> ReadThroughCache:
@@ -72,7 +72,7 @@ def test_a_read_that_breaks_leaves_nobody_waiting() -> None:
     cache = table.cache()
 
     def breaks() -> Collected:
-        gevent.sleep(0.001)
+        gevent.sleep(0)
         raise LookupError
 
     first, second = gevent.spawn(tried, cache, breaks), gevent.spawn(cache.get, KEY, table.read)

@@ -2,6 +2,7 @@
 
 import gevent
 import pytest
+from gevent.event import Event
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,18 +110,23 @@ def test_what_a_query_raises_is_raised_and_no_further_page_is_asked_for() -> Non
 
 
 def test_a_reader_that_is_killed_takes_its_queries_with_it() -> None:
+    asked: list[str] = []
     ended: list[str] = []
+    both_asked, never = Event(), Event()
 
     def waits(shard: str, _start: Item | None) -> Page:
+        asked.append(shard)
+        if len(asked) == 2:
+            both_asked.set()
         try:
-            gevent.sleep(60)
+            never.wait()
         except gevent.GreenletExit:
             ended.append(shard)
             raise
         return [], None
 
     reader = gevent.spawn(read_collection, ("hot#0", "hot#1"), ORDER, waits)
-    gevent.sleep(0.01)
+    assert both_asked.wait(timeout=60)
     reader.kill()
     assert sorted(ended) == ["hot#0", "hot#1"]
 

@@ -16,6 +16,7 @@ import msgpack  # type: ignore[import-untyped]
 import psutil
 import pytest
 import zmq
+from gevent.event import Event
 
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.guard.running import MASTER_SILENT_S, watch_master
@@ -48,7 +49,7 @@ def locust() -> gevent.Greenlet:
 
     def load() -> str:
         try:
-            gevent.sleep(60)
+            Event().wait()
         except KeyboardInterrupt:
             return "ends"
         return "was not interrupted"
