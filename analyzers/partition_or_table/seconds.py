@@ -53,7 +53,7 @@ class Rates:
         """Units/s in the mean of the seconds around one; of more where single requests are large."""
         if capacity:
             lumps_s = 5 * self.item_units / capacity
-            half_s = max(half_s, min(20, int(lumps_s)))
+            half_s = max(half_s, int(min(20.0, lumps_s)))
         near = range(second - half_s, second + half_s + 1)
         known = [self.by_second[at] for at in near if at in self.by_second]
         return sum(known) / max(1, len(known))
