@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from benchmarks._table import Row, show
 from keyheat import runfiles
-from keyheat.pages.run.page import write_report
+from keyheat.pages.run.report import write_report
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import orjson
 
 from benchmarks._table import Row, show
-from keyheat.pages.runs.found import Search
+from keyheat.pages.runs.found import RunSearch
 from keyheat.pages.runs.index import NAME, Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
 from keyheat.runfiles import DIAGNOSIS, FILES, RUN, SUMMARY
@@ -62,7 +62,7 @@ def main() -> int:
 
 def _made(folder: Path) -> tuple[float, float, float]:
     """Seconds to read, to look again, and to write."""
-    search = Search()
+    search = RunSearch()
     begin = perf_counter()
     found, problems = search.look([folder], 0.0)
     read = perf_counter()

@@ -21,7 +21,7 @@ from keyheat.endpoint.service import Service
 from keyheat.endpoint.tables.control import CONTROL
 from keyheat.load.run.insights import Before
 from keyheat.pages.charts.keys import throttled_key_table
-from keyheat.pages.run.load import load_evidence
+from keyheat.pages.run.record import load_evidence
 from keyheat.runs.formats import read_evidence
 from keyheat.scenario.keynames import digest_of
 from tests.endpoint.clients import FakeClock, ServiceApp

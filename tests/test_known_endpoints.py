@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.addresses import UnknownEndpoint, endpoint_of
-from keyheat.cli.guards import Refusal, at_known_endpoint
+from keyheat.cli.guards import SafetyRefusal, at_known_endpoint
 
 URL = "http://collector.example:8000"
 
@@ -21,13 +21,13 @@ def test_what_somebody_gives_goes_before_the_file() -> None:
 
 
 def test_nobody_there_is_a_refusal() -> None:
-    with pytest.raises(Refusal, match="say --endpoint-url"):
+    with pytest.raises(SafetyRefusal, match="say --endpoint-url"):
         at_known_endpoint(asked_at, None, person=lambda: None)
 
 
 @pytest.mark.parametrize("answer", ["n", "", "no"])
 def test_a_no_is_a_refusal(answer: str) -> None:
-    with pytest.raises(Refusal, match="nothing was asked"):
+    with pytest.raises(SafetyRefusal, match="nothing was asked"):
         at_known_endpoint(asked_at, None, person=lambda: lambda _question: answer)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from keyheat.cli.main import MENU, cli, main
 from keyheat.terminal import console
-from keyheat.terminal.bar import Working
+from keyheat.terminal.progress import Working
 
 Verb = Callable[..., Any]
 NAMES = [name for verbs in MENU.values() for name in verbs]

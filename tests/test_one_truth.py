@@ -21,12 +21,12 @@ from keyheat.analysis.knees.step import loaded_step
 from keyheat.analysis.summary import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import measured, percent, rate, span, whole
-from keyheat.pages.run.load import load_run as load_page
-from keyheat.pages.run.page import write_report
+from keyheat.pages.run.record import load_run as load_page
+from keyheat.pages.run.report import write_report
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run
-from keyheat.pages.series.columns import Column, groups_of
-from keyheat.pages.series.sweep import Sweep
+from keyheat.pages.series import RunColumn, groups_of
+from keyheat.pages.sweep import Sweep
 from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import load_prices
 from keyheat.regression.history import Kept
@@ -36,7 +36,7 @@ from keyheat.runs.formats import write_diagnosis
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.terminal import diagnosis as terminal
-from keyheat.terminal.history import _runs as suite_rows
+from keyheat.terminal.regression import _runs as suite_rows
 
 ACCEPTED = "accepted_units_per_s.write"
 Shown = Iterator[tuple[str, str, str]]
@@ -174,8 +174,8 @@ def by_the_index(run: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
     yield "lasted", "runs", span(summary["duration_s"])
 
 
-def column(run: Path) -> Column:
-    return Column.of_run(run, load_prices())
+def column(run: Path) -> RunColumn:
+    return RunColumn.of_run(run, load_prices())
 
 
 OUTPUTS: tuple[Callable[[Path], Shown], ...] = (

@@ -5,8 +5,7 @@ import re
 from pathlib import Path
 
 from keyheat.model.partition_log import MOST_CELLS
-from keyheat.pages.run.downsample import MOST_POINTS
-from keyheat.pages.run.packing import BUDGET_BYTES
+from keyheat.pages.run.sheets import BUDGET_BYTES, MOST_POINTS
 from keyheat.runs.partition_file import MOST_ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"

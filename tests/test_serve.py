@@ -18,13 +18,11 @@ import pytest
 from keyheat.addresses import on_this_machine
 from keyheat.cli.pages import _again, serve
 from keyheat.hosts import Hosts
-from keyheat.pages.run.page import write_report
-from keyheat.pages.runs.found import Search
-from keyheat.pages.runs.history import Recall
-from keyheat.pages.serving.app import HEADERS, Site, app_of
-from keyheat.pages.serving.look import Look
-from keyheat.pages.serving.pages import Pages
-from keyheat.pages.serving.server import address_of, listening
+from keyheat.pages.run.report import write_report
+from keyheat.pages.runs.app import HEADERS, Site, address_of, app_of, listening
+from keyheat.pages.runs.found import RunSearch
+from keyheat.pages.runs.index import Recall
+from keyheat.pages.runs.look import Look, Pages
 from keyheat.runs.underway import Underway, forget_underway, write_underway
 from tests.made_runs import started, summary, written
 from tests.outside import a_readers_environment, end_all, get
@@ -55,7 +53,7 @@ def site(tmp_path, clock):
     folder.mkdir()
     recall = Recall(tmp_path / "history.sqlite", lambda: datetime.fromtimestamp(clock(), UTC))
     return Site(
-        look=Look(folders=(folder,), search=Search(), recall=recall, clock=clock),
+        look=Look(folders=(folder,), search=RunSearch(), recall=recall, clock=clock),
         pages=Pages(clock=clock),
         hosts=Hosts(frozenset({"127.0.0.1"})),
         command="keyheat serve",

@@ -4,9 +4,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Literal
 
-from keyheat.accuracy.chance import Rates, a_shape, after_pause, between
-from keyheat.accuracy.keys import even
-from keyheat.accuracy.sent import Stream
+from keyheat.accuracy.streams import Rates, RequestStream, a_shape, after_pause, between, even
 from keyheat.model import limits
 from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses
@@ -21,7 +19,7 @@ RETRIES: Final = 0.1  # chance that refused requests come again
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RandomRequests:
     """What the requests of a direction are: how many units each, eventually consistent or not."""
 
     direction: Direction
@@ -44,12 +42,12 @@ class Draft:
 
     rng: Random
     duration_s: int
-    kind: Kind
+    kind: RandomRequests
     mode: Literal["provisioned", "on-demand", "either"] = "either"
     on_demand: bool = False
     table: dict[str, Any] = field(default_factory=dict)
     timeline: list[dict[str, Any]] = field(default_factory=list)
-    streams: list[Stream] = field(default_factory=list)
+    streams: list[RequestStream] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     peak: float = 0.0  # units/s of the main stream
     spiky_base: tuple[float, float] = (0.05, 0.5)
@@ -144,7 +142,7 @@ class Draft:
         )
         again = self.rng.uniform(0.3, 0.9) if ours and self.rng.random() < RETRIES else 0.0
         self.streams.append(
-            Stream(
+            RequestStream(
                 flow=flow,
                 per_s=shape * (peak / self.kind.units),
                 keys=keys or (even(),),
@@ -159,12 +157,12 @@ class Draft:
         self.peak = max(self.peak, peak)
 
 
-def a_kind(rng: Random, direction: Direction) -> Kind:
+def a_kind(rng: Random, direction: Direction) -> RandomRequests:
     """What requests of a direction are like."""
     if direction is Direction.WRITE:
-        return Kind(direction, float(rng.choice(WRITE_UNITS)), False)
+        return RandomRequests(direction, float(rng.choice(WRITE_UNITS)), False)
     eventual = rng.random() < 0.5
-    return Kind(direction, rng.choice(READ_UNITS) * (0.5 if eventual else 1.0), eventual)
+    return RandomRequests(direction, rng.choice(READ_UNITS) * (0.5 if eventual else 1.0), eventual)
 
 
 def a_capacity(rng: Random) -> float:

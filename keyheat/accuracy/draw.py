@@ -1,42 +1,212 @@
 """One random scenario from a seed and a number: a table, its load, what disturbs it, what is lost."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from random import Random
-from typing import Any
+from typing import Any, Final, TypeVar
 
-from keyheat.accuracy.chance import a_duration_s
-from keyheat.accuracy.disturbances import disturb, other_direction
+from keyheat.accuracy import draft, streams
 from keyheat.accuracy.draft import Draft, a_kind
-from keyheat.accuracy.loss import Loss, a_loss
-from keyheat.accuracy.sent import Sent, Stream
-from keyheat.accuracy.situations import BESIDE, a_situation
+from keyheat.accuracy.situations import BESIDE, SITUATIONS, a_situation
+from keyheat.accuracy.streams import RandomTraffic, RequestStream, a_duration_s, between, some_keys
 from keyheat.model import limits
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, SecondCount, Series, ThrottleCount, Window
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import Direction
+
+ANOTHER_CLIENT, CHANGED, SCALED, SWITCHED = 0.15, 0.12, 0.08, 0.03  # chances; the last three: if provisioned
+
+
+def disturb(draft: Draft) -> None:
+    """Nothing, one disturbance or several, each by its own chance."""
+    rng = draft.rng
+    if rng.random() < ANOTHER_CLIENT:
+        _another_client(draft)
+    if not draft.on_demand:
+        kind = rng.random()
+        if kind < CHANGED:
+            _capacity_changes(draft)
+        elif kind < CHANGED + SCALED:
+            _auto_scaling(draft)
+        elif kind < CHANGED + SCALED + SWITCHED:
+            _mode_switch(draft)
+
+
+def _another_client(draft: Draft) -> None:
+    """Somebody else uses the same table, and our client's record does not hold it."""
+    keys, _word = some_keys(draft.rng, "theirs", min(1.0, 0.5 * draft.kind.ceiling / draft.peak))
+    draft.send(draft.peak * between(draft.rng, 0.05, 1.0), (keys,), ours=False)
+
+
+def _capacity_changes(draft: Draft) -> None:
+    """UpdateTable in mid-window, up or down, of the table or of an index."""
+    rng = draft.rng
+    whose = rng.choice([draft.table, *draft.table.get("indexes", ())])
+    now = whose["provisioned"][draft.side]
+    factor = between(rng, 0.2, 0.8) if rng.random() < 0.5 else between(rng, 1.25, 4)
+    step: dict[str, Any] = {
+        "at_s": _some_time(draft),
+        "provisioned": {draft.side: max(1, round(now * factor))},
+    }
+    if whose is not draft.table:
+        step["index"] = whose["name"]
+    if step["provisioned"][draft.side] != now:
+        draft.timeline.append(step)
+        draft.said.append(f"{now:,} becomes {step['provisioned'][draft.side]:,} after {step['at_s']} s")
+
+
+def _auto_scaling(draft: Draft) -> None:
+    """Target tracking, which comes minutes late."""
+    now = draft.table["provisioned"][draft.side]
+    most = max(now, round(now * between(draft.rng, 1.5, 10)))
+    bounds = {"min": max(1, round(now * draft.rng.uniform(0.2, 1.0))), "max": most}
+    draft.table["auto_scaling"] = {draft.side: bounds}
+    draft.said.append(f"auto scaling from {bounds['min']:,} to {most:,}")
+
+
+def _mode_switch(draft: Draft) -> None:
+    """To on-demand mode in mid-window."""
+    at_s = _some_time(draft)
+    draft.timeline.append({"at_s": at_s, "billing_mode": "PAY_PER_REQUEST"})
+    draft.said.append(f"on-demand after {at_s} s")
+
+
+def _some_time(draft: Draft) -> int:
+    return round(draft.duration_s * draft.rng.uniform(0.2, 0.8))
+
+
+def other_direction(draft: Draft, other: Draft) -> None:
+    """Let the same table also serve what another draft sends in the other direction, with its capacity."""
+    for name in ("provisioned", "max_on_demand", "warm"):
+        theirs = other.table.get(name, {}).get(other.side)
+        if theirs is not None:
+            own = draft.table.setdefault(name, {})
+            own[other.side] = max(theirs, own.get(other.side) or 0)
+    draft.streams += other.streams
+    draft.said += other.said
+    draft.duration_s = max(draft.duration_s, other.duration_s)
+
+
+Row = TypeVar("Row", SecondCount, ThrottleCount)
+MINUTE: Final = timedelta(minutes=1)
+CHANCES: Final = {"beginning": 0.08, "minutes": 0.04, "end": 0.03, "series": 0.03}
+SHORT_MINUTES: Final = 5
+LOSABLE: Final = tuple(
+    name(direction) for direction in Direction for name in (metrics.provisioned, metrics.on_demand_maximum)
+)
+"""Series whose loss leaves the question open, but not without an answer: the table's description is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What is lost. Minutes are counted from the first one of the window."""
+
+    first: int = 0  # minutes at the beginning, the load's own history: the window starts after them
+    minutes: frozenset[int] = frozenset()  # of CloudWatch, within the window
+    late: int = 0  # minutes of CloudWatch at the end that are not published yet
+    series: str | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The loss for a person."""
+        found = []
+        if self.first:
+            found.append(f"the window begins {self.first} min into the load")
+        if self.minutes:
+            found.append(f"CloudWatch lacks {len(self.minutes)} min within")
+        if self.late:
+            found.append(f"CloudWatch lacks the last {self.late} min")
+        if self.series:
+            found.append(f"{self.series} never arrived")
+        return tuple(found)
+
+    def of(self, evidence: Evidence) -> Evidence:
+        """The evidence without what is lost."""
+        window = evidence.window
+        start = window.start + self.first * MINUTE
+        lost = self._lost(window)
+
+        def kept(at: datetime, period_s: int) -> bool:
+            setting = period_s == limits.SETTING_PERIOD_S  # asked for from before the window on
+            return at not in lost and (at >= start or setting)
+
+        series = tuple(
+            _without(one, kept if one.metric != self.series else _nothing) for one in evidence.series
+        )
+        return evidence.model_copy(
+            update={
+                "window": Window(start=start, end=window.end),
+                "series": series,
+                "throttles": _since(evidence.throttles, start),
+                "seconds": _since(evidence.seconds, start),
+            }
+        )
+
+    def seen(self, window: Window) -> Callable[[int], bool]:
+        """Whether a second of the whole window is in the evidence, in all of it."""
+        start_s = (window.start + self.first * MINUTE).timestamp()
+        lost = {int(at.timestamp()) for at in self._lost(window)}
+        return lambda second: second >= start_s and second // limits.MINUTE_S * limits.MINUTE_S not in lost
+
+    def _lost(self, window: Window) -> set[datetime]:
+        published = window.end - self.late * MINUTE
+        total = round((window.end - window.start) / MINUTE)
+        every = [window.start + number * MINUTE for number in range(total)]
+        return {at for number, at in enumerate(every) if number in self.minutes or at >= published}
+
+
+def _nothing(_at: datetime, _period_s: int) -> bool:
+    return False
+
+
+def _without(series: Series, kept: Callable[[datetime, int], bool]) -> Series:
+    points = tuple(point for point in series.points if kept(point[0], series.period_s))
+    return series.model_copy(update={"points": points})
+
+
+def _since(rows: Sequence[Row] | None, start: datetime) -> tuple[Row, ...] | None:
+    return None if rows is None else tuple(row for row in rows if row.second >= start)
+
+
+def a_loss(rng: Random, minutes: int) -> Loss:
+    """Mostly nothing; else one thing, and never all there is: short loads lose no minutes."""
+    kind = rng.choices(("nothing", *CHANCES), weights=(1 - sum(CHANCES.values()), *CHANCES.values()))[0]
+    if minutes >= SHORT_MINUTES:
+        if kind == "beginning":
+            return Loss(first=rng.randint(1, minutes // 2))
+        if kind == "minutes":
+            lost = rng.sample(range(1, minutes - 1), rng.randint(1, max(1, minutes // 6)))
+            return Loss(minutes=frozenset(lost))
+        if kind == "end":
+            return Loss(late=rng.randint(1, 2))
+    return Loss(series=rng.choice(LOSABLE)) if kind == "series" else Loss()
+
 
 BOTH_DIRECTIONS = 0.25
 CLIENT_BESIDE_CAUSES = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class RandomScenario:
     """A random scenario, whole."""
 
     number: int
     situation: str
     scenario: Scenario
-    streams: tuple[Stream, ...]
+    streams: tuple[RequestStream, ...]
     offset_s: int  # seconds into a minute at which it starts
     loss: Loss
     client: bool  # whether a client without reasons is there beside the cause metrics
     said: tuple[str, ...]
 
-    def traffic(self) -> Sent:
+    def traffic(self) -> RandomTraffic:
         """What is sent, to be answered once."""
-        return Sent(self.streams, self.scenario.seed)
+        return RandomTraffic(self.streams, self.scenario.seed)
 
 
-def draw(seed: int, number: int) -> Drawn:
+def draw(seed: int, number: int) -> RandomScenario:
     """The `number`-th scenario of a seed; the same for the same two, whatever else is drawn."""
     rng = Random(f"keyheat accuracy {seed} {number}")
     main = rng.choice((Direction.WRITE, Direction.WRITE, Direction.READ))
@@ -49,7 +219,7 @@ def draw(seed: int, number: int) -> Drawn:
     offset_s = rng.choice((0, rng.randrange(60)))
     minutes = -(-(offset_s + draft.duration_s) // limits.MINUTE_S)
     loss = a_loss(rng, minutes)
-    return Drawn(
+    return RandomScenario(
         number=number,
         situation=situation.__name__.replace("_", " "),
         scenario=scenario_from_dict(_scenario(draft, number), f"scenario {number} of seed {seed}"),
@@ -88,3 +258,37 @@ def _scenario(draft: Draft, number: int) -> dict[str, Any]:
         "load": {"duration_s": draft.duration_s, "requests_per_s": max(1.0, draft.peak / draft.kind.units)},
         "timeline": draft.timeline,
     }
+
+
+SITUATION_ROWS: Final = tuple(
+    (situation.__name__.replace("_", " "), weight, (situation.__doc__ or "").strip().rstrip("."))
+    for situation, weight in SITUATIONS
+)
+"""Each situation: its name, how many of a hundred scenarios, what it is."""
+
+CHANCE_ROWS: Final = (
+    ("the other direction is loaded, too", BOTH_DIRECTIONS),
+    ("another client uses the same table", ANOTHER_CLIENT),
+    ("requests arrive at random, not evenly (each stream)", draft.POISSON),
+    ("refused requests come again, after a wait (each stream)", draft.RETRIES),
+    ("capacity is raised or lowered in mid-window (provisioned)", CHANGED),
+    ("auto scaling is on (provisioned)", SCALED),
+    ("the table is switched to on-demand in mid-window (provisioned)", SWITCHED),
+    ("the window begins in the middle of the load", CHANCES["beginning"]),
+    ("CloudWatch lacks minutes within the window", CHANCES["minutes"]),
+    ("CloudWatch lacks the last minutes", CHANCES["end"]),
+    ("a series of settings never arrived", CHANCES["series"]),
+)
+"""Each disturbance and its chance."""
+
+SIZES: Final = (
+    "Capacities lie between 1 and 100,000 units/s, most between 50 and 20,000; items take 1 to 8 units. "
+    f"Loads last {streams.SHORTEST_S // 60} to {streams.LONGEST_S // 60} minutes, nine of ten at most 8 "
+    "(longer where a burst has to be spent first); half of them start in the middle of a minute, and one in "
+    "ten after an idle time. Demand is 1.1 to 6 times the limit that it presses against, in one of six to "
+    "eight scenarios 0.96 to 1.08 times. Three of five tables that are too small were larger once, and have "
+    "partitions for more. The load is constant (40 %), spikes of 3 to 25 seconds (18 %), a ramp "
+    "(12 %), steps (12 %), a day curve (10 %), or has pauses (8 %). Keys are even, a hot key, a hot set, "
+    "Zipf, a date that rolls over, or sharded; sort keys are one, at random, or rising. Reads, a third of "
+    "the loads, are eventually or strongly consistent."
+)

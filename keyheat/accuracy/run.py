@@ -9,11 +9,10 @@ from functools import partial
 from multiprocessing import get_context, parent_process
 from threading import Thread
 
-from keyheat.accuracy import grades, score, truth
-from keyheat.accuracy.draw import Drawn, draw
-from keyheat.accuracy.grades import BEST, Best
-from keyheat.accuracy.score import Answered, Judged
-from keyheat.accuracy.truth import Record, TrueSpan, Whose
+from keyheat.accuracy import score, truth
+from keyheat.accuracy.draw import RandomScenario, draw
+from keyheat.accuracy.score import BEST, Best, LabelScore, SpanScore
+from keyheat.accuracy.truth import TrueRecord, TrueSpan, Whose
 from keyheat.analysis.analyzers import labels_of as labels_in
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.evidence.simulated import evidence_of
@@ -21,32 +20,32 @@ from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.run import Run
 from keyheat.simulator.simulate import SIMULATED_START_S, simulate
 
-NOTHING = Record()
+NOTHING = TrueRecord()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class SimulatedScenario:
     """A scenario after it was simulated: what really happened, and what can be known of it."""
 
-    drawn: Drawn
-    records: dict[Whose, Record]  # all of the truth
+    drawn: RandomScenario
+    records: dict[Whose, TrueRecord]  # all of the truth
     spans: dict[Whose, tuple[TrueSpan, ...]]  # the part of it that the evidence covers
     evidence: Evidence
 
     def left(self, best: Best) -> Evidence:
         """The evidence with everything better than `best` hidden."""
-        return grades.left(self.evidence, best, client=self.drawn.client)
+        return score.left(self.evidence, best, client=self.drawn.client)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ScenarioScores:
     """One scenario, judged with every grade of evidence."""
 
-    answered: tuple[Answered, ...] = ()
-    judged: tuple[Judged, ...] = ()
+    answered: tuple[SpanScore, ...] = ()
+    judged: tuple[LabelScore, ...] = ()
 
 
-def play(drawn: Drawn) -> Played:
+def play(drawn: RandomScenario) -> SimulatedScenario:
     """Simulate a scenario, and take its truth and its evidence."""
     simulation = simulate(
         drawn.scenario, started_s=SIMULATED_START_S + drawn.offset_s, traffic=drawn.traffic()
@@ -59,19 +58,19 @@ def play(drawn: Drawn) -> Played:
         whose: truth.true_spans(whose, {s: causes for s, causes in record.refused.items() if seen(s)})
         for whose, record in records.items()
     }
-    return Played(drawn=drawn, records=records, spans=spans, evidence=drawn.loss.of(whole))
+    return SimulatedScenario(drawn=drawn, records=records, spans=spans, evidence=drawn.loss.of(whole))
 
 
-def labels_of(played: Played, best: Best, numbers: Thresholds) -> tuple[Label, ...]:
+def labels_of(played: SimulatedScenario, best: Best, numbers: Thresholds) -> tuple[Label, ...]:
     """The labels that the analyzer gives to what is left of the evidence."""
     return labels_in(Run(played.left(best)), numbers)
 
 
-def judge(played: Played, numbers: Thresholds) -> Outcome:
+def judge(played: SimulatedScenario, numbers: Thresholds) -> ScenarioScores:
     """A scenario's labels, with every grade of evidence, against its truth."""
     number = played.drawn.number
-    answered: list[Answered] = []
-    judged: list[Judged] = []
+    answered: list[SpanScore] = []
+    judged: list[LabelScore] = []
     for best in BEST:
         labels = labels_of(played, best, numbers)
         for whose in sorted({*played.records, *((one.resource, one.direction) for one in labels)}):
@@ -80,15 +79,15 @@ def judge(played: Played, numbers: Thresholds) -> Outcome:
             spans = played.spans.get(whose, ())
             answered += score.answers(spans, own, record, number=number, best=best, sprinkle=sprinkle)
             judged += score.judged(own, truth.with_quota(played.records, whose), number=number, best=best)
-    return Outcome(answered=tuple(answered), judged=tuple(judged))
+    return ScenarioScores(answered=tuple(answered), judged=tuple(judged))
 
 
-def outcome(seed: int, number: int) -> Outcome:
+def outcome(seed: int, number: int) -> ScenarioScores:
     """The `number`-th scenario of a seed, from drawing to judging."""
     return judge(play(draw(seed, number)), load_thresholds())
 
 
-def outcomes(seed: int, numbers: Sequence[int], *, jobs: int = 1) -> Iterator[Outcome]:
+def outcomes(seed: int, numbers: Sequence[int], *, jobs: int = 1) -> Iterator[ScenarioScores]:
     """Many scenarios in the order of their numbers, `jobs` at a time; the same whatever `jobs` is."""
     one = partial(outcome, seed)
     if jobs == 1:
@@ -111,9 +110,9 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def together(found: Sequence[Outcome]) -> Outcome:
+def together(found: Sequence[ScenarioScores]) -> ScenarioScores:
     """All answers and labels of many scenarios."""
-    return Outcome(
+    return ScenarioScores(
         answered=tuple(one for each in found for one in each.answered),
         judged=tuple(one for each in found for one in each.judged),
     )

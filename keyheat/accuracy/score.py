@@ -1,4 +1,11 @@
-"""Labels held against the truth of one scenario: span by span, and label by label.
+"""Labels held against the truth of one scenario, span by span and label by label, for each grade of evidence.
+
+The best evidence is hidden first, so that each grade shows what is known without the better ones:
+
+reasons   everything: DynamoDB's reasons, as the client saw them
+causes    no reasons: CloudWatch's cause-specific metrics
+seconds   no cause metrics either: throttle events, consumed against provisioned, the client's seconds
+minutes   no client either: CloudWatch's minutes alone
 
 Labels may overlap, as where a partition and the table refuse at the same time, so each throttled second is
 divided among the labels whose time it lies in: a label lays the throttles that it counts where throttles of
@@ -9,17 +16,82 @@ its own constraint were (where there were none: where any were), and a second go
     table lays        .   .   .  90  90        the partition has the first three seconds, the table the rest
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from math import floor
-from typing import Final
+from typing import Final, Literal
 
-from keyheat.accuracy.grades import Best
-from keyheat.accuracy.truth import Record, TrueSpan, Whose
+from keyheat.accuracy.truth import TrueRecord, TrueSpan, Whose
 from keyheat.analysis.thresholds import Noise
-from keyheat.runs.formats import Label
+from keyheat.model.resources import Cause
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, Label, SecondCount, ThrottleCount
 from keyheat.words import Constraint, Direction, Grade
+
+Best = Literal["reasons", "causes", "seconds", "minutes"]
+"""The best evidence that is left."""
+
+BEST: Final[tuple[Best, ...]] = ("reasons", "causes", "seconds", "minutes")
+CAUSES: Final = frozenset(
+    metrics.cause_events(direction, cause) for direction in Direction for cause in Cause
+)
+
+
+def left(evidence: Evidence, best: Best, *, client: bool) -> Evidence:
+    """What is left of the evidence when everything better than `best` is hidden.
+
+    `client`: whether, beside the cause metrics, a client's record is there, who was given no reasons.
+    """
+    if best == "reasons":
+        return evidence
+    if best == "causes":
+        return without_reasons(evidence) if client else without_client(evidence)
+    hidden = without_causes(evidence)
+    return without_reasons(hidden) if best == "seconds" else without_client(hidden)
+
+
+def without_reasons(evidence: Evidence) -> Evidence:
+    """As an old SDK saw it: throttles without a reason, and so without the index that refused a write."""
+    return evidence.model_copy(
+        update={"throttles": _bare(evidence.throttles), "seconds": _unblamed(evidence.seconds)}
+    )
+
+
+def without_causes(evidence: Evidence) -> Evidence:
+    """As CloudWatch was before its cause-specific metrics: throttle events of any cause only."""
+    kept = tuple(series for series in evidence.series if series.metric not in CAUSES)
+    return evidence.model_copy(update={"series": kept})
+
+
+def without_client(evidence: Evidence) -> Evidence:
+    """As for a table that others load: CloudWatch alone."""
+    return evidence.model_copy(update={"throttles": None, "seconds": None})
+
+
+def _bare(rows: Sequence[ThrottleCount] | None) -> tuple[ThrottleCount, ...] | None:
+    if rows is None:
+        return None
+    counts: Counter[tuple[datetime, str | None, Direction]] = Counter()
+    for row in rows:
+        asked = row.index if row.direction == "read" else None  # a reader names the index, a writer does not
+        counts[row.second, asked, row.direction] += row.count
+    return tuple(
+        ThrottleCount(second=second, index=index, direction=direction, count=count)
+        for (second, index, direction), count in counts.items()
+    )
+
+
+def _unblamed(rows: Sequence[SecondCount] | None) -> tuple[SecondCount, ...] | None:
+    """The client's seconds without knowing which index refused a write; the table's row counts it anyway."""
+    if rows is None:
+        return None
+    return tuple(
+        row.model_copy(update={"throttled": 0}) if row.index and row.direction == "write" else row
+        for row in rows
+    )
+
 
 MISSED: Final = "missed"  # no label lies over most of the span
 NO_CLAIM: Final = 1e-9  # what a label lays on throttles that are not of its constraint, if it is alone there
@@ -27,7 +99,7 @@ HALF: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class SpanScore:
     """One true span with the answer that the labels give to it."""
 
     number: int
@@ -51,7 +123,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class LabelScore:
     """One label that names a constraint, and whether that was so."""
 
     number: int
@@ -68,16 +140,16 @@ class Judged:
 def answers(
     spans: Sequence[TrueSpan],
     labels: Sequence[Label],
-    record: Record,
+    record: TrueRecord,
     *,
     number: int,
     best: Best,
     sprinkle: bool,
-) -> list[Answered]:
+) -> list[SpanScore]:
     """The answer to each true span of one resource and direction; `labels` are those of the same."""
     shares = _shares(labels, record)
     return [
-        Answered(
+        SpanScore(
             number=number,
             best=best,
             resource=span.resource,
@@ -91,7 +163,7 @@ def answers(
     ]
 
 
-def judged(labels: Iterable[Label], record: Record, *, number: int, best: Best) -> list[Judged]:
+def judged(labels: Iterable[Label], record: TrueRecord, *, number: int, best: Best) -> list[LabelScore]:
     """Every label that names a constraint; right where at least half of its throttles had that one."""
     return [
         _judged(label, record, number=number, best=best)
@@ -100,7 +172,7 @@ def judged(labels: Iterable[Label], record: Record, *, number: int, best: Best) 
     ]
 
 
-def is_sprinkle(record: Record, noise: Noise) -> bool:
+def is_sprinkle(record: TrueRecord, noise: Noise) -> bool:
     """Whether all throttles of a resource in a direction are so few and so rare that they make no verdict."""
     return record.throttles <= noise.throttles and record.throttles <= noise.share * record.attempts
 
@@ -110,11 +182,11 @@ def of_whose(labels: Iterable[Label], whose: Whose) -> list[Label]:
     return [label for label in labels if (label.resource, label.direction) == whose]
 
 
-def _judged(label: Label, record: Record, *, number: int, best: Best) -> Judged:
+def _judged(label: Label, record: TrueRecord, *, number: int, best: Best) -> LabelScore:
     within = _within(label, record)
     own = sum(record.refused[second].get(label.constraint, 0) for second in within)
     everything = sum(sum(record.refused[second].values()) for second in within)
-    return Judged(
+    return LabelScore(
         number=number,
         best=best,
         constraint=label.constraint,
@@ -127,12 +199,12 @@ def _judged(label: Label, record: Record, *, number: int, best: Best) -> Judged:
     )
 
 
-def _within(label: Label, record: Record) -> list[int]:
+def _within(label: Label, record: TrueRecord) -> list[int]:
     first, past = floor(label.start.timestamp()), label.end.timestamp()
     return [second for second in record.refused if first <= second < past]
 
 
-def _shares(labels: Sequence[Label], record: Record) -> dict[int, dict[str, float]]:
+def _shares(labels: Sequence[Label], record: TrueRecord) -> dict[int, dict[str, float]]:
     """By second: how its throttles are divided among the constraints of the labels; none where none lies."""
     laid: defaultdict[int, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for label in labels:
@@ -141,7 +213,7 @@ def _shares(labels: Sequence[Label], record: Record) -> dict[int, dict[str, floa
     return {second: _normal(parts) for second, parts in laid.items()}
 
 
-def _laid(label: Label, record: Record) -> dict[int, float]:
+def _laid(label: Label, record: TrueRecord) -> dict[int, float]:
     within = _within(label, record)
     everything = {second: sum(record.refused[second].values()) for second in within}
     own = {second: record.refused[second].get(label.constraint, 0) for second in within}

@@ -9,9 +9,19 @@ from typing import Final
 
 import numpy as np
 
-from keyheat.accuracy.chance import LONGEST_S, above_burst, above_limit, below_limit, between, some_spikes
 from keyheat.accuracy.draft import Draft, a_capacity
-from keyheat.accuracy.keys import even, hot_key, hot_set, some_keys
+from keyheat.accuracy.streams import (
+    LONGEST_S,
+    above_burst,
+    above_limit,
+    below_limit,
+    between,
+    even,
+    hot_key,
+    hot_set,
+    some_keys,
+    some_spikes,
+)
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import ON_DEMAND_START

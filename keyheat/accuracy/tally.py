@@ -1,13 +1,12 @@
-"""The answers and labels of many scenarios, counted: confusion, precision, recall, calibration, rules."""
+"""The answers and labels of many scenarios, counted, and what they have to reach."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, Literal
 
-from keyheat.accuracy.grades import BEST, Best
-from keyheat.accuracy.score import MISSED, Answered, Judged
+from keyheat.accuracy.score import BEST, MISSED, Best, LabelScore, SpanScore
 
 CONSTRAINTS: Final = ("partition", "table", "max_on_demand", "account")
 NOTHING: Final = "none"  # the truth of a false alarm
@@ -42,7 +41,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class ConstraintScore:
     """How one constraint was told: how many answers of it were right, and how many of it were told."""
 
     name: str
@@ -51,7 +50,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bin:
+class ConfidenceBin:
     """Labels of about the same confidence (mean `stated`), and how many of them were right."""
 
     low: float
@@ -70,7 +69,7 @@ class RuleScore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class GradeScore:
     """How right the labels are with one grade of evidence."""
 
     best: Best
@@ -81,14 +80,14 @@ class Score:
     false_alarms: int
     confusion: dict[tuple[str, str], int]  # by (truth, answer)
     placed: dict[tuple[str, str], Share]  # right, by (`table read` to `index write`, truth)
-    named: tuple[Named, ...]
-    bins: tuple[Bin, ...]
+    named: tuple[ConstraintScore, ...]
+    bins: tuple[ConfidenceBin, ...]
     calibration_error: float
     rules: tuple[RuleScore, ...]
     worst: tuple[tuple[int, int], ...]  # (scenario, spans not right and false alarms), most first
 
 
-def score_all(answered: Sequence[Answered], judged: Sequence[Judged]) -> tuple[Score, ...]:
+def score_all(answered: Sequence[SpanScore], judged: Sequence[LabelScore]) -> tuple[GradeScore, ...]:
     """The score of each grade of evidence, from everything down to minutes alone."""
     return tuple(
         score(
@@ -98,7 +97,7 @@ def score_all(answered: Sequence[Answered], judged: Sequence[Judged]) -> tuple[S
     )
 
 
-def score(best: Best, answered: Sequence[Answered], judged: Sequence[Judged]) -> Score:
+def score(best: Best, answered: Sequence[SpanScore], judged: Sequence[LabelScore]) -> GradeScore:
     """The score of one grade of evidence."""
     scored = [one for one in answered if not one.sprinkle]
     sprinkles = [one for one in answered if one.sprinkle]
@@ -107,7 +106,7 @@ def score(best: Best, answered: Sequence[Answered], judged: Sequence[Judged]) ->
     confusion = Counter((str(one.truth), one.answer) for one in scored)
     confusion.update((NOTHING, str(one.constraint)) for one in alarms)
     bins = calibration(judged)
-    return Score(
+    return GradeScore(
         best=best,
         right=Share(sum(one.right for one in scored), len(scored) + len(alarms)),
         of_decided=Share(sum(one.right for one in decided), len(decided) + len(alarms)),
@@ -124,17 +123,17 @@ def score(best: Best, answered: Sequence[Answered], judged: Sequence[Judged]) ->
     )
 
 
-def calibration(judged: Sequence[Judged]) -> tuple[Bin, ...]:
+def calibration(judged: Sequence[LabelScore]) -> tuple[ConfidenceBin, ...]:
     """Labels by stated confidence; bins without labels are left out."""
     found = []
     for low, high in pairwise(BIN_EDGES):
         inside = [one for one in judged if low <= one.confidence < high or one.confidence == high == 1.0]
         if inside:
-            found.append(Bin(low=low, high=high, stated=_stated(inside), right=_right(inside)))
+            found.append(ConfidenceBin(low=low, high=high, stated=_stated(inside), right=_right(inside)))
     return tuple(found)
 
 
-def calibration_error(judged: Sequence[Judged]) -> float:
+def calibration_error(judged: Sequence[LabelScore]) -> float:
     """The expected calibration error: by how much the stated confidence is off, in the mean over all labels.
 
     sum over bins of (labels in the bin / all labels) * |mean stated confidence - share right|
@@ -143,13 +142,13 @@ def calibration_error(judged: Sequence[Judged]) -> float:
     return _error(calibration(judged))
 
 
-def _error(bins: Sequence[Bin]) -> float:
+def _error(bins: Sequence[ConfidenceBin]) -> float:
     total = sum(one.right.whole for one in bins)
     off = sum(one.right.whole * abs(one.stated - (one.right.value or 0.0)) for one in bins)
     return off / total if total else 0.0
 
 
-def _placed(scored: Sequence[Answered]) -> dict[tuple[str, str], Share]:
+def _placed(scored: Sequence[SpanScore]) -> dict[tuple[str, str], Share]:
     found: dict[tuple[str, str], Share] = {}
     for one in scored:
         place = f"{'table' if one.resource == 'table' else 'index'} {one.direction}", str(one.truth)
@@ -158,17 +157,17 @@ def _placed(scored: Sequence[Answered]) -> dict[tuple[str, str], Share]:
     return found
 
 
-def _named(name: str, confusion: Counter[tuple[str, str]]) -> Named:
+def _named(name: str, confusion: Counter[tuple[str, str]]) -> ConstraintScore:
     told = confusion[name, name]
-    return Named(
+    return ConstraintScore(
         name=name,
         precision=Share(told, sum(count for (_, answer), count in confusion.items() if answer == name)),
         recall=Share(told, sum(count for (truth, _), count in confusion.items() if truth == name)),
     )
 
 
-def _rules(judged: Sequence[Judged]) -> tuple[RuleScore, ...]:
-    by_rule: defaultdict[str, list[Judged]] = defaultdict(list)
+def _rules(judged: Sequence[LabelScore]) -> tuple[RuleScore, ...]:
+    by_rule: defaultdict[str, list[LabelScore]] = defaultdict(list)
     for one in judged:
         by_rule[one.rule].append(one)
     return tuple(
@@ -177,15 +176,59 @@ def _rules(judged: Sequence[Judged]) -> tuple[RuleScore, ...]:
     )
 
 
-def _stated(judged: Sequence[Judged]) -> float:
+def _stated(judged: Sequence[LabelScore]) -> float:
     return sum(one.confidence for one in judged) / len(judged)
 
 
-def _right(judged: Sequence[Judged]) -> Share:
+def _right(judged: Sequence[LabelScore]) -> Share:
     return Share(sum(one.right for one in judged), len(judged))
 
 
-def _worst(scored: Sequence[Answered], alarms: Sequence[Judged]) -> tuple[tuple[int, int], ...]:
+def _worst(scored: Sequence[SpanScore], alarms: Sequence[LabelScore]) -> tuple[tuple[int, int], ...]:
     bad = Counter(one.number for one in scored if not one.right)
     bad.update(one.number for one in alarms)
     return tuple(sorted(bad.items(), key=lambda item: (-item[1], item[0])))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A share that must be reached: of right answers among all, of right among decided, or of decided."""
+
+    best: Best
+    of: Literal["right", "of_decided", "decided"]
+    at_least: float
+
+    def share(self, score: GradeScore) -> Share:
+        """The share of a score that the goal speaks of."""
+        found: Share = getattr(score, self.of)
+        return found
+
+    @property
+    def name(self) -> str:
+        """The goal in words."""
+        what = {
+            "right": "of the throttled spans right",
+            "of_decided": "of the decided spans right",
+            "decided": "of the throttled spans decided",
+        }
+        return f"{self.best}: {self.at_least * 100:g} % {what[self.of]}"
+
+
+GOALS: Final = (
+    Goal(best="reasons", of="right", at_least=0.995),
+    Goal(best="causes", of="right", at_least=0.995),
+    Goal(best="seconds", of="right", at_least=0.97),
+    Goal(best="minutes", of="of_decided", at_least=0.90),
+    Goal(best="minutes", of="decided", at_least=0.80),
+)
+
+
+def missed(scores: Sequence[GradeScore]) -> Iterator[str]:
+    """The goals that were not reached, in words; a share of nothing reaches no goal."""
+    by_best = {score.best: score for score in scores}
+    for goal in GOALS:
+        share = goal.share(by_best[goal.best])
+        if share.value is None:
+            yield f"{goal.name}; there were none to count"
+        elif share.value < goal.at_least:
+            yield f"{goal.name}; it is {share.value * 100:.2f} % ({share.part:,} of {share.whole:,})"

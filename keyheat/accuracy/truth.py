@@ -27,7 +27,7 @@ Refused = Mapping[int, Mapping[Constraint, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TrueRecord:
     """What one resource did in one direction, second by second."""
 
     refused: Refused = field(default_factory=dict)
@@ -64,7 +64,7 @@ class TrueSpan:
         return sum(self.seconds.values())
 
 
-def records(rows: Iterable[Mapping[str, Any]]) -> dict[Whose, Record]:
+def records(rows: Iterable[Mapping[str, Any]]) -> dict[Whose, TrueRecord]:
     """The rows of `Decisions`, by resource and direction."""
     refused: defaultdict[Whose, dict[int, Counter[Constraint]]] = defaultdict(dict)
     attempts: Counter[Whose] = Counter()
@@ -77,7 +77,7 @@ def records(rows: Iterable[Mapping[str, Any]]) -> dict[Whose, Record]:
         attempts[whose] += row["accepted"] + counts.total()
         if counts:
             refused[whose].setdefault(row["second"], Counter()).update(counts)
-    return {whose: Record(refused[whose], attempts[whose]) for whose in sorted(attempts)}
+    return {whose: TrueRecord(refused[whose], attempts[whose]) for whose in sorted(attempts)}
 
 
 def true_spans(whose: Whose, refused: Refused) -> tuple[TrueSpan, ...]:
@@ -120,13 +120,13 @@ def _running(refused: Refused, seconds: Sequence[int], constraint: Constraint) -
     return list(accumulate((refused[second].get(constraint, 0) for second in seconds), initial=0))
 
 
-def with_quota(found: Mapping[Whose, Record], whose: Whose) -> Record:
+def with_quota(found: Mapping[Whose, TrueRecord], whose: Whose) -> TrueRecord:
     """The record of a resource; the table's, with what the indexes refused for the account's quota.
 
     That quota is one of the table together with its indexes, and CloudWatch counts them all as the table's.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
     """
-    own = found.get(whose, Record())
+    own = found.get(whose, TrueRecord())
     resource, direction = whose
     if resource != "table":
         return own
@@ -136,4 +136,4 @@ def with_quota(found: Mapping[Whose, Record], whose: Whose) -> Record:
             for second, causes in record.refused.items():
                 if causes.get("account"):
                     refused.setdefault(second, Counter())["account"] += causes["account"]
-    return Record(refused, own.attempts)
+    return TrueRecord(refused, own.attempts)

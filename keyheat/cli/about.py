@@ -1,13 +1,22 @@
-"""Verbs about Keyheat: accuracy, how right its labels are; schema and completion, for editors and shells."""
+"""Verbs about Keyheat: the load tests it ships, how right its labels are, schemas and completion."""
 
+import ast
 import os
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 from click.shell_completion import get_completion_class
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from keyheat.cli.options import a_path, in_json
 from keyheat.runfiles import write_atomically
+from keyheat.scenario.scenario import SCENARIOS
+from keyheat.scenario.spec.part import FILE
+from keyheat.shipped import shipped
 from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown
 from keyheat.words import BROKEN, DONE
 
@@ -24,11 +33,10 @@ def accuracy(seed: int, count: int, only: int | None, jobs: int | None, page: Pa
 
     Exit code 1 where a goal is missed.
     """
-    from keyheat.accuracy.goals import missed
     from keyheat.accuracy.run import outcomes, together
-    from keyheat.accuracy.tally import score_all
-    from keyheat.pages.accuracy import table as shown_as
-    from keyheat.pages.accuracy.page import markdown
+    from keyheat.accuracy.tally import missed, score_all
+    from keyheat.pages.accuracy import markdown
+    from keyheat.terminal import accuracy as shown_as
     from keyheat.terminal.progress import counted
 
     if only is not None:
@@ -52,10 +60,10 @@ def accuracy(seed: int, count: int, only: int | None, jobs: int | None, page: Pa
 def _explain(seed: int, number: int) -> int:
     """One scenario in full."""
     from keyheat.accuracy.draw import draw
-    from keyheat.accuracy.grades import BEST
     from keyheat.accuracy.run import labels_of, play
+    from keyheat.accuracy.score import BEST
     from keyheat.analysis.thresholds import load_thresholds
-    from keyheat.pages.accuracy import table as shown_as
+    from keyheat.terminal import accuracy as shown_as
 
     played, numbers = play(draw(seed, number)), load_thresholds()
     labels = {best: labels_of(played, best, numbers) for best in BEST}
@@ -103,3 +111,92 @@ def schema(what: str) -> int:
     schemas = {"scenario": of_scenario, "suite": of_suite, "regression": of_regression}
     print_json(schemas[what]())
     return DONE
+
+
+TRACE = re.compile(r'^trace = "([^"]+)"', re.MULTILINE)
+LOADTEST = re.compile(r'^loadtest = "([^"]+)"', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedLoadTest:
+    """A load test that is shipped: its file, the question it asks, and the scenarios that name it."""
+
+    name: str
+    question: str
+    file: Path
+    scenarios: tuple[Path, ...]
+
+
+def load_tests() -> Iterator[ShippedLoadTest]:
+    """Those that are shipped, by name. The files are read, not run: each would import Locust."""
+    of: dict[str, list[Path]] = {}
+    for path in sorted(SCENARIOS.glob("*.toml")):
+        if found := LOADTEST.search(path.read_text(encoding="utf-8")):
+            of.setdefault(found[1], []).append(path)
+    for file in sorted(shipped("loadtests").glob("[!_]*.py")):
+        asked = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        question = " ".join(asked.partition("\n\n")[0].split())
+        yield ShippedLoadTest(file.stem, question, file, tuple(of.get(file.stem, ())))
+
+
+@click.group(invoke_without_command=True)
+@in_json("the list")
+@click.pass_context
+def loadtests(context: click.Context) -> int:
+    """The load tests that are shipped: name, question, scenarios. `loadtests copy NAME` copies one."""
+    if context.invoked_subcommand is None:
+        found = list(load_tests())
+        answer(lambda: [_told(one) for one in found], lambda: _listed(found))
+    return DONE
+
+
+def _listed(found: list[ShippedLoadTest]) -> RenderableType:
+    lines: list[Text] = []
+    for one in found:
+        names = ", ".join(path.stem for path in one.scenarios)
+        lines.append(Text(one.name, style="bold"))
+        lines.append(Text(f"  {one.question}\n  scenarios: {names or 'none of its own'}"))
+    return Group(*lines, Text("\nA copy to edit: keyheat loadtests copy NAME"))
+
+
+@loadtests.command()
+@click.argument("name")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("."))
+@in_json("the copies")
+def copy(name: str, folder: Path) -> int:
+    """Copy the load test NAME and its scenarios into FOLDER (here), to be edited. Replaces nothing."""
+    copies = _copies(_named(name))
+    files = [str(folder / file) for file in copies]
+    if there := [file for file in files if Path(file).exists()]:
+        raise click.UsageError(f"already there, and not replaced: {', '.join(there)}; name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in copies.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    answer(lambda: files, lambda: "\n".join(files))
+    return DONE
+
+
+def _named(name: str) -> ShippedLoadTest:
+    found = {one.name: one for one in load_tests()}
+    if (one := found.get(name.replace("-", "_"))) is None:
+        raise click.UsageError(f"there is no load test {name!r}; there are {', '.join(found)}")
+    return one
+
+
+def _copies(one: ShippedLoadTest) -> dict[str, str]:
+    """Name -> text of each file that is copied. A scenario runs the load test, and the trace, beside it."""
+    copies = {one.file.name: one.file.read_text(encoding="utf-8")}
+    for path in one.scenarios:
+        text = path.read_text(encoding="utf-8")
+        if re.fullmatch(FILE, own := f"./{one.file.name}"):
+            text = LOADTEST.sub(f'loadtest = "{own}"', text)
+        if found := TRACE.search(text):
+            trace = path.parent / found[1]
+            copies[trace.name] = trace.read_text(encoding="utf-8")
+            text = TRACE.sub(f'trace = "{trace.name}"', text)
+        copies[path.name] = text
+    return copies
+
+
+def _told(one: ShippedLoadTest) -> dict[str, object]:
+    return asdict(one) | {"file": str(one.file), "scenarios": [str(path) for path in one.scenarios]}

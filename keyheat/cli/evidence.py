@@ -11,8 +11,8 @@ import click
 from keyheat.cli.options import a_file, a_folder, a_path, a_time, further_analyzers, in_json, in_utc
 from keyheat.cli.run import diagnosed, exit_code_of, say_problems
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
-from keyheat.terminal.bar import Working
 from keyheat.terminal.console import answer, bars, err, in_words, print_json, shown
+from keyheat.terminal.progress import Working
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def collect(
 @in_json("the diagnosis")
 def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...]) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
-    from keyheat.pages.run.load import load_evidence, load_run
+    from keyheat.pages.run.record import load_evidence, load_run
     from keyheat.runs.formats import diagnosis_json
     from keyheat.terminal import diagnosis as terminal
 

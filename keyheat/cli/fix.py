@@ -96,7 +96,7 @@ def fix(
             code = exit_code_of(simulated(turn.job, how, sent=sent()))
         if code in NOT_STARTED or not made(turn.job):
             return code or INVALID
-    made_of = Made(scenario, remedy, start.limit_of(remedy), target, place)
+    made_of = FixTrial(scenario, remedy, start.limit_of(remedy), target, place)
     return _told(made_of, turns, listed)
 
 
@@ -142,7 +142,7 @@ def _announce(scenario: Scenario, remedy: "Remedy", place: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class FixTrial:
     """What was tried, and where."""
 
     scenario: Scenario
@@ -152,12 +152,11 @@ class Made:
     place: Path
 
 
-def _told(tried_: Made, turns: Sequence[Turn], prices: "Prices") -> int:
+def _told(tried_: FixTrial, turns: Sequence[Turn], prices: "Prices") -> int:
     """Hold both sides against each other, write the page, say what came out; gives the exit code."""
     from keyheat.analysis.advising.proof import once_dollars, proof_of, tried
-    from keyheat.pages.fix.page import NAME, write_fix
-    from keyheat.pages.fix.words import Fix
-    from keyheat.pages.series.columns import Column
+    from keyheat.pages.fix import NAME, Fix, write_fix
+    from keyheat.pages.series import RunColumn
     from keyheat.scenario.differences import changes
     from keyheat.terminal.fix import FORMAT, fix_json, fix_text
 
@@ -165,7 +164,7 @@ def _told(tried_: Made, turns: Sequence[Turn], prices: "Prices") -> int:
         side: [tried(turn.job.folder, turn.job.scenario, prices) for turn in turns if turn.side == side]
         for side in (BEFORE, AFTER)
     }
-    columns = [Column.of_run(turn.job.folder, prices) for turn in turns]
+    columns = [RunColumn.of_run(turn.job.folder, prices) for turn in turns]
     found = Fix(
         scenario=tried_.scenario,
         remedy=tried_.remedy,

@@ -50,7 +50,8 @@ def plan(
     from keyheat.plan.expected import loadtest_of
     from keyheat.plan.planned import planned
     from keyheat.plan.quotas import DEFAULT_QUOTAS
-    from keyheat.terminal.plan import plan_json, plan_text
+    from keyheat.terminal.plan import plan_text
+    from keyheat.terminal.plan_words import plan_json
 
     if target == LOCAL and (region or profile):
         raise click.UsageError("--region and --profile are those of an account: say --target aws, too")
@@ -144,7 +145,7 @@ def whatif(
     """
     from keyheat.plan.forecast import forecast
     from keyheat.simulator.search import SHARDS_MOST, Question, smallest_capacity, smallest_shards
-    from keyheat.terminal.trying import Trying
+    from keyheat.terminal.progress import Trying
     from keyheat.terminal.whatif import whatif_json, whatif_text
     from keyheat.words import Direction
 
@@ -223,7 +224,8 @@ def _agreed(target: "Target") -> bool:
 
 
 def _show(target: "Target", found: "Capabilities") -> None:
-    from keyheat.pages.run.endpoint import endpoint_json, endpoint_text
+    from keyheat.pages.wording import endpoint_json
+    from keyheat.terminal.diagnosis import endpoint_text
 
     answer(lambda: endpoint_json(target.url, found), lambda: endpoint_text(target.url, found))
 

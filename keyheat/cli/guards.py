@@ -56,7 +56,7 @@ OPTIONS = (
 )  # fmt: skip
 
 
-class Refusal(click.ClickException):
+class SafetyRefusal(click.ClickException):
     """Nothing was started, for safety; the text names the option that would allow it."""
 
     exit_code = REFUSED
@@ -118,8 +118,8 @@ def agreed(
 ) -> list[str]:
     """The options to pass on, once it is clear that all runs may start: what is local always may.
 
-    Elsewhere each of them has to be within its budget, and somebody is asked once for all. Raises `Refusal`,
-    and `UsageError` for caps that are none.
+    Elsewhere each of them has to be within its budget, and somebody is asked once for all. Raises
+    `SafetyRefusal`, and `UsageError` for caps that are none.
     """
     found = target_of(target)
     for job in jobs:
@@ -135,7 +135,7 @@ def agreed(
         for line in over_budget(one.budget, one.bill, one.scenario.load.duration_s)
     ]
     if reasons:
-        raise Refusal("\n".join(reasons))
+        raise SafetyRefusal("\n".join(reasons))
     if not guards.yes:
         _ask(plans, undertakings)
     return guards.arguments(agreed=True)
@@ -154,31 +154,31 @@ def at_known_endpoint(
 ) -> Done:
     """Act where somebody `given` says, else where a file does; a host that nobody knows is asked about first.
 
-    Raises `Refusal` where nobody says yes.
+    Raises `SafetyRefusal` where nobody says yes.
     """
     try:
         return act(given)
     except UnknownEndpoint as unknown:
         ask = person()
         if ask is None:
-            raise Refusal(str(unknown)) from unknown
+            raise SafetyRefusal(str(unknown)) from unknown
         err.print(f"keyheat: {unknown}")
         if not agrees(ask):
-            raise Refusal("nothing was asked there") from unknown
+            raise SafetyRefusal("nothing was asked there") from unknown
         return act(unknown.url)
 
 
 def _ask(plans: Sequence[Planned], undertakings: Sequence[Undertaking]) -> None:
-    """Show what is going to be done, and ask. Raises `Refusal` unless somebody says yes."""
+    """Show what is going to be done, and ask. Raises `SafetyRefusal` unless somebody says yes."""
     from keyheat.terminal.plan import plan_text
 
     if not somebody_there():
-        raise Refusal(NEEDS_YES)
+        raise SafetyRefusal(NEEDS_YES)
     for plan in plans:
         err.print(plan_text(plan))
     err.print(f"\n{announced(undertakings)}\n")
     if not agrees(functools.partial(err.input, markup=False)):
-        raise Refusal(DECLINED)
+        raise SafetyRefusal(DECLINED)
 
 
 def target_of(word: str) -> Target | None:

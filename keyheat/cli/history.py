@@ -59,7 +59,7 @@ def list_sessions(file: Path, suite: str | None, last: int) -> int:
     if not file.exists():
         return _none(file)
     from keyheat.regression.history import Maker
-    from keyheat.terminal.history import Listed, list_text
+    from keyheat.terminal.regression import SessionRow, list_text
 
     with _opened(file) as kept:
         damage: list[str] = []
@@ -67,7 +67,7 @@ def list_sessions(file: Path, suite: str | None, last: int) -> int:
         pins, here = kept.pins(), Maker.here()
         good = {one.suite: _last_good(kept, one.suite, damage) for one in found}
         listed = [
-            Listed(
+            SessionRow(
                 session=one,
                 runs=kept.count(one),
                 pins=tuple(pin.name for pin in pins if pin.session == one.id),
@@ -110,7 +110,7 @@ def _none(file: Path) -> int:
 @click.argument("session")
 def show(file: Path, session: str) -> int:
     """Show SESSION, by its number or the name it is pinned by: its runs, and what the gates found."""
-    from keyheat.terminal.history import session_text
+    from keyheat.terminal.regression import session_text
 
     with _opened(file) as kept:
         found = _named(kept, session)
@@ -159,7 +159,7 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
     A change is where a measure moved to another level and stayed there.
     """
     from keyheat.regression.history.trend import trends_of
-    from keyheat.terminal.history import trend_text, trends_text
+    from keyheat.terminal.regression import trend_text, trends_text
 
     with _opened(file) as kept:
         trends = trends_of(kept, suite, last, case, measure)

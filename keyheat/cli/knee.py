@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from keyheat.analysis.knees.search import Range, Step
     from keyheat.analysis.thresholds import Thresholds
     from keyheat.scenario.scenario import Scenario
-    from keyheat.terminal.trying import Trying
+    from keyheat.terminal.progress import Trying
 
 WIDE: Final = 64  # times the scenario's own demand, up and down, unless somebody says otherwise
 MOST: Final = 10_000_000.0  # a second: what a scenario may ask for
@@ -80,8 +80,7 @@ def knee(
     from keyheat.analysis.knees.limits import used_by
     from keyheat.analysis.knees.search import search
     from keyheat.analysis.knees.step import seconds_for
-    from keyheat.pages.knee.page import NAME, write_knee
-    from keyheat.pages.knee.words import Found
+    from keyheat.pages.knee import NAME, KneeAnswer, write_knee
     from keyheat.terminal.knee import FORMAT, knee_json, knee_text
 
     loaded, path = find_scenario(scenario, settings)
@@ -98,7 +97,7 @@ def knee(
     at = found_knee.carried or found_knee.limited
     demanded = with_demand(loaded, at.demand_per_s if at else within.most, step_s)
     uses = used_by(demanded, folder=path.parent, scale=steps.scale)
-    found = Found(
+    found = KneeAnswer(
         scenario=loaded, target=target, step_s=step_s, knee=found_knee, uses=uses, scale=steps.scale
     )
     content = knee_json(found)
@@ -178,7 +177,7 @@ class _Simulated:
     _bar: "Trying" = field(init=False)
 
     def __enter__(self) -> Self:
-        from keyheat.terminal.trying import Trying
+        from keyheat.terminal.progress import Trying
 
         self._bar = Trying(f"{self.scenario.name}: knee", bars).__enter__()
         return self

@@ -48,7 +48,7 @@ no_collect = click.option(
 @in_json("the runs and what came out")
 def demo(folder: Path) -> int:
     """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
-    from keyheat.pages.series.index import Entry, write_index
+    from keyheat.pages.series import RunEntry, write_index
 
     folder = same_place(folder)
     jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
@@ -57,7 +57,7 @@ def demo(folder: Path) -> int:
     codes = _series(jobs, How(show_keys=True))
     if codes[-1] == INTERRUPTED:
         return INTERRUPTED
-    entries = [Entry.of_run(folder / name) for name in DEMO]
+    entries = [RunEntry.of_run(folder / name) for name in DEMO]
     index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
     tell_runs(jobs, codes, max(codes), page=str(index))
     out.print(strong("\nAll four side by side: ", index))
@@ -102,8 +102,8 @@ def run(
 
     Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
     """
-    from keyheat.pages.series.index import INDEX
-    from keyheat.pages.series.side_by_side import write_comparison
+    from keyheat.pages.comparison import write_comparison
+    from keyheat.pages.series import INDEX
 
     loaded = find_scenarios(scenarios, settings)
     if throttled_keys and quick:
@@ -153,7 +153,7 @@ def sweep(
 ) -> int:
     """Run SCENARIO once for each number of shards: how many are enough, and what do they cost to read?"""
     from keyheat.analysis.thresholds import load_thresholds
-    from keyheat.pages.series.sweep import NAME, write_sweep
+    from keyheat.pages.sweep import NAME, write_sweep
 
     loaded, path = find_scenario(scenario, settings)
     listed, margin = price_list(prices), load_thresholds().recommend.shard_margin
@@ -224,8 +224,8 @@ def simulate(
 
     Minutes take a second or so. Several scenarios end in one page, each in a folder of its own in --out.
     """
-    from keyheat.pages.series.index import INDEX
-    from keyheat.pages.series.side_by_side import write_comparison
+    from keyheat.pages.comparison import write_comparison
+    from keyheat.pages.series import INDEX
 
     made = find_scenarios(scenarios, settings)
     how, page = How(target=SIMULATED, show_keys=show_keys, further=further), None

@@ -22,12 +22,12 @@ from keyheat.cli.options import (
 )
 from keyheat.cli.run import say_problems
 from keyheat.numbers import some
-from keyheat.terminal.bar import Working
 from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown, strong
+from keyheat.terminal.progress import Working
 from keyheat.words import DONE, INVALID, WRONG_USE
 
 if TYPE_CHECKING:
-    from keyheat.pages.runs.history import Recall
+    from keyheat.pages.runs.index import Recall
 
 
 @click.command()
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @in_json("where the page is")
 def report(folder: Path | None, evidence: Path | None, file: Path | None, further: tuple[Path, ...]) -> int:
     """Write report.html from the files of a run, or a page about an evidence file."""
-    from keyheat.pages.run.page import write_evidence_report, write_report
+    from keyheat.pages.run.report import write_evidence_report, write_report
 
     now, code = datetime.now(UTC), DONE
     if folder is not None and evidence is None and file is None:
@@ -64,7 +64,7 @@ def report(folder: Path | None, evidence: Path | None, file: Path | None, furthe
 @some_prices
 def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
     """One page over several run directories: verdicts, throughput, latency, cost and counts side by side."""
-    from keyheat.pages.series.side_by_side import write_comparison
+    from keyheat.pages.comparison import write_comparison
 
     listed = price_list(prices)
     with Working(f"drawing {len(folders)} runs", bars):
@@ -81,7 +81,7 @@ def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
 @in_json("which files were written, with their rows,")
 def export(folder: Path, kind: Literal["csv", "parquet"], place: Path | None, show_keys: bool) -> int:
     """Write what each chart of a run shows as a file: second by second, units in the names of the columns."""
-    from keyheat.pages.run.exports import KeysNotRecorded, write_exports
+    from keyheat.pages.run.report import KeysNotRecorded, write_exports
 
     try:
         with Working("writing what the charts show", bars):
@@ -118,12 +118,12 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> 
 
     It lists, filters and orders them, and draws the trends of every scenario, with what became worse.
     """
-    from keyheat.pages.runs.found import Search
+    from keyheat.pages.runs.found import RunSearch
     from keyheat.pages.runs.index import NAME, Runs, for_programs, write_runs
     from keyheat.pages.runs.rows import rows_of
 
     searched = _there(folders)
-    found, problems = Search(_told).look(searched, time.time())
+    found, problems = RunSearch(_told).look(searched, time.time())
     recall = _recall(history)
     remembered, forgotten = recall.look()
     everything = Runs(
@@ -155,15 +155,13 @@ def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str,
     """Show all runs below FOLDER (reports/out) on a local page, also while they are going on."""
     from keyheat.addresses import on_this_machine
     from keyheat.hosts import Hosts
-    from keyheat.pages.runs.found import Search
-    from keyheat.pages.serving.app import Site, app_of
-    from keyheat.pages.serving.look import Look
-    from keyheat.pages.serving.pages import Pages
-    from keyheat.pages.serving.server import address_of, listening
-    from keyheat.pages.serving.server import serve as answer
+    from keyheat.pages.runs.app import Site, address_of, app_of, listening
+    from keyheat.pages.runs.app import serve as answer
+    from keyheat.pages.runs.found import RunSearch
+    from keyheat.pages.runs.look import Look, Pages
 
     searched = _there(folders)
-    look = Look(folders=searched, search=Search(_told), recall=_recall(history), clock=time.time)
+    look = Look(folders=searched, search=RunSearch(_told), recall=_recall(history), clock=time.time)
     listener = listening(host, port)
     site = Site(
         look=look,
@@ -199,7 +197,7 @@ def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _recall(history: Path | None) -> "Recall":
-    from keyheat.pages.runs.history import Recall
+    from keyheat.pages.runs.index import Recall
     from keyheat.regression.history.store import default_path, utc_now
 
     return Recall(history or default_path(), utc_now)

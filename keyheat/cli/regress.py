@@ -69,18 +69,17 @@ def regress(
 
     Exit code 1: a gate failed, or a threshold. 3: a run says nothing about its table, so nothing is decided.
     """
-    from keyheat.cli.outcome import tell, tell_calibration
-    from keyheat.cli.suite import Asked, Work
+    from keyheat.cli.suite import SessionOptions, SuiteSession, tell, tell_calibration
     from keyheat.regression.history import History
     from keyheat.regression.suites.suite import find_suite
 
     wanted = _wanted(said, github=github)
-    asked = Asked(**{part.name: said[part.name] for part in fields(Asked)})
+    asked = SessionOptions(**{part.name: said[part.name] for part in fields(SessionOptions)})
     _check(asked, calibrate=calibrate, compares=wanted.any or github)
     loaded = find_suite(suite)
     wanted.check()
     with History.open(history) as kept:
-        work = Work(suite=loaded, asked=asked, guards=guards, prices=prices, history=kept)
+        work = SuiteSession(suite=loaded, asked=asked, guards=guards, prices=prices, history=kept)
         if calibrate:
             return tell_calibration(loaded, *work.made_alike())
         return tell(work.compared(), wanted, datetime.now(UTC), github=github)

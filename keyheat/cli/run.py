@@ -60,7 +60,7 @@ def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int
 
 def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     """Load as the scenario says, in a process of its own, to the report; gives the exit code."""
-    from keyheat.pages.run.page import write_report
+    from keyheat.pages.run.report import write_report
     from keyheat.runs.formats import read_diagnosis
     from keyheat.runs.manifest import read_manifest
     from keyheat.terminal.diagnosis import outcome
@@ -167,13 +167,13 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     `sent` takes the place of what the scenario's load test sends.
     """
     from keyheat.evidence.simulated import evidence_of
-    from keyheat.pages.run.page import write_report
+    from keyheat.pages.run.report import write_report
     from keyheat.runs.formats import write_evidence
     from keyheat.simulator.folder import write_run
     from keyheat.simulator.simulate import simulate
     from keyheat.simulator.spread import spread_traffic
     from keyheat.terminal.diagnosis import outcome, undecided
-    from keyheat.terminal.simulating import Simulating
+    from keyheat.terminal.progress import Simulating
 
     scenario, folder = job.scenario, job.path.parent
     seed = scenario.seed if seed is None else seed

@@ -1,4 +1,4 @@
-"""One session of a suite: agreed to, begun, its runs made and kept one by one, and ended whatever happens."""
+"""One session of a suite: agreed to, begun, its runs made and kept one by one, ended, and told."""
 
 import signal
 import time
@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from types import FrameType
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.analysis.words import sentence
@@ -18,7 +20,13 @@ from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.machine import machine
 from keyheat.load.run.jobs import REPORT, Job, made
+from keyheat.pages.regression import NAME, write_regression
+from keyheat.pages.run.report import write_report
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, refusal, scenarios_of
+from keyheat.regression.calibration import calibrate
+from keyheat.regression.exports.github import annotations
+from keyheat.regression.exports.summary import content, write_summary
+from keyheat.regression.exports.wanted import Wanted
 from keyheat.regression.history import History, HistoryProblem, Session
 from keyheat.regression.history.places import place_of
 from keyheat.regression.judged import Held, outcome_of, verdict_of_code
@@ -26,11 +34,12 @@ from keyheat.regression.made import Made, run_made
 from keyheat.regression.outcome import EXIT_CODES, Outcome, RunMade
 from keyheat.regression.suites.planned import Planned, planned
 from keyheat.regression.suites.suite import Case, Suite
-from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED
+from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario
-from keyheat.terminal.console import bars
-from keyheat.words import INTERRUPTED
+from keyheat.terminal.console import answer, bars, err, in_words, print_lines, shown
+from keyheat.terminal.regression import calibration_text, regression_text
+from keyheat.words import DONE, INTERRUPTED, INVALID
 
 LEAST_ALIKE: Final = 4  # runs of a case that say how much it differs by itself
 BOUND: Final = "The load generator was the limit"
@@ -39,7 +48,7 @@ Keep = Callable[[Planned, RunSummary], tuple[str, str | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SessionOptions:
     """What somebody said beside the suite."""
 
     baseline: str | None = None
@@ -54,11 +63,11 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class SuiteSession:
     """What a session needs: the suite, what was asked, what is allowed, and the history that keeps it."""
 
     suite: Suite
-    asked: Asked
+    asked: SessionOptions
     guards: Guards
     prices: Path
     history: History
@@ -121,7 +130,7 @@ class Work:
             raise ValueError(refusal(baseline, found))
 
     def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
-        """How runs are made, by target, once it is clear that all of them may start. Raises `Refusal`."""
+        """How runs are made, by target, once all of them may start. Raises `SafetyRefusal`."""
         plan = planned(suite, Path(), before=before)
         return {
             target: How(
@@ -276,3 +285,94 @@ def terminated_as_interrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+SUMMARY: Final = "regression.json"
+CALIBRATION: Final = "keyheat.calibration/1"
+SEED: Final = 1  # of the splits: the same runs give the same answer
+
+
+def tell(outcome: Outcome, wanted: Wanted, now: datetime, *, github: bool) -> int:
+    """Write everything that was asked for, say the rest; gives the exit code.
+
+    An export that cannot be made changes no verdict; where that is good, the exit code says that something
+    is missing.
+    """
+    folder = Path(outcome.folder)
+    outcome, unwritten = with_reports(outcome, folder, now)
+    unwritten += _attempt(lambda: write_regression(folder / NAME, outcome, now))
+    outcome = wanted.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
+    unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
+    outcome = outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})
+    answer(lambda: content(outcome), lambda: regression_text(outcome, shown(folder / NAME)))
+    if github:
+        print_lines(annotations(outcome), to_stderr=not in_words())
+    for problem in outcome.problems:
+        err.print(f"keyheat: {problem}")
+    return outcome.exit_code
+
+
+def tell_calibration(suite: Suite, session: Session, made: Made, folder: Path) -> int:
+    """Say what a suite can tell here, by its A/A runs; gives the exit code."""
+    if made.code is not None:
+        err.print(f"keyheat: stopped after {len(made.runs)} runs, which are kept")
+        return EXIT_CODES[verdict_of_code(made.code)]
+    found = calibrate(
+        suite.gates,
+        made.of("after"),
+        repetitions={case.name: case.repetitions for case in suite.cases},
+        rng=Random(SEED),
+    )
+    told = {"suite": suite.name, "session": str(session.id), **found.model_dump(mode="json")}
+    write_json(folder / "calibration.json", CALIBRATION, told)
+    took_s = (datetime.now(UTC) - session.started_at).total_seconds()
+    answer(
+        lambda: {"format": CALIBRATION, **told},
+        lambda: calibration_text(
+            suite.name, found, runs=len(made.runs), took_s=took_s, session=str(session.id)
+        ),
+    )
+    return INVALID if any(not run.valid for run in made.runs) else DONE
+
+
+def with_reports(outcome: Outcome, folder: Path, now: datetime) -> tuple[Outcome, list[str]]:
+    """The outcome with a report.html in each new run that somebody is going to look at, and what went wrong.
+
+    Those are the runs of cases that failed, and runs that are invalid or broke a threshold. The others have
+    all their files, and `keyheat report` makes their pages.
+    """
+    failed, problems = {finding.case for finding in outcome.failed}, list[str]()
+
+    def reported(run: RunMade) -> RunMade:
+        wanted = run.case in failed or not run.valid or bool(run.broken)
+        place = _inside(run, folder)
+        if not wanted or place is None or run.report is not None:
+            return run
+        problems.extend(_attempt(lambda: write_report(place, now)))
+        there = (place / REPORT).exists()
+        return run.model_copy(update={"report": (place / REPORT).as_uri() if there else None})
+
+    cases = [
+        case.model_copy(
+            update={"before": tuple(map(reported, case.before)), "after": tuple(map(reported, case.after))}
+        )
+        for case in outcome.cases
+    ]
+    return outcome.model_copy(update={"cases": tuple(cases)}), problems
+
+
+def _inside(run: RunMade, folder: Path) -> Path | None:
+    """The run's directory, if it is one of this session, here, with a diagnosis."""
+    parts = urlsplit(run.url)
+    place = Path(unquote(parts.path))
+    ours = parts.scheme == "file" and place.is_relative_to(folder.absolute())
+    return place if ours and (place / FILES[DIAGNOSIS]).exists() else None
+
+
+def _attempt(write: Callable[[], object]) -> list[str]:
+    """What went wrong, in words; nothing where nothing did."""
+    try:
+        write()
+    except FileProblem as problem:
+        return [str(problem)]
+    return []

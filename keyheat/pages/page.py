@@ -12,8 +12,8 @@ from markupsafe import Markup
 from keyheat.analysis.words import capital, glued, title_of
 from keyheat.pages import style
 from keyheat.pages.charts.figures import Chart
-from keyheat.pages.run.outlook import outlook
-from keyheat.pages.run.packing import packed
+from keyheat.pages.run.sheets import packed
+from keyheat.pages.run.verdict import outlook
 from keyheat.shipped import shipped
 
 SCRIPTS = ("sheets.js", "page.js", "range.js")

@@ -1,6 +1,6 @@
 """What came of one `keyheat regress`: verdict, cases with their runs, findings, differences; frozen.
 
-Texts, pages and exports are made from it (`keyheat.regression.exports`, `keyheat.pages.regress.page`).
+Texts, pages and exports are made from it (`keyheat.regression.exports`, `keyheat.pages.regression`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,35 +1,34 @@
-"""The answer in a terminal: one line for a run, or a diagnosis in a few."""
+"""The answer in a terminal: one line for a run, a diagnosis in a few, what an endpoint can prove."""
 
-import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from keyheat.analysis.words import glued, sentence, title_of
+from keyheat.analysis.words import sentence, title_of
 from keyheat.numbers import clock, moment, percent, some, whole
-from keyheat.pages.constraints import NAMES, SHORT
-from keyheat.pages.moments import crosses_midnight
-from keyheat.pages.run.facts import facts_of
-from keyheat.pages.run.findings import about, numbers
-from keyheat.pages.run.load import Run
-from keyheat.pages.run.outlook import outlook
-from keyheat.pages.run.record import read_record
-from keyheat.pages.run.sentences import GRADES, expectation, is_as_expected, sureness, verdict_sentence
+from keyheat.pages.run.record import ReportRun, read_record
+from keyheat.pages.run.verdict import (
+    GRADES,
+    about,
+    expectation,
+    facts_of,
+    is_as_expected,
+    numbers,
+    outlook,
+    sureness,
+    verdict_sentence,
+)
+from keyheat.pages.wording import NAMES, SHORT, crosses_midnight, measured
+from keyheat.runs.capabilities import QUESTIONS, Capabilities
 from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
+from keyheat.runs.provable import can_prove, cannot_prove
 from keyheat.runs.stop import Stop
 from keyheat.scenario.scenario import Scenario
+from keyheat.terminal.layout import COLOURS, Paragraph
 
-COLOURS = {
-    "partition": "red",
-    "table": "dark_orange",
-    "max_on_demand": "magenta",
-    "account": "magenta",
-    "undetermined": "yellow",
-    "none": "green",
-}
+STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}
 MOST_LABELS = 20
 MOST_FINDINGS = 20
 
@@ -67,12 +66,12 @@ def _cure(diagnosis: Diagnosis) -> str | None:
     return f"{title[0].lower()}{title[1:]}" + (f" ({number})" if number else "")
 
 
-def summary(diagnosis: Diagnosis, run: Run | None = None) -> RenderableType:
+def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableType:
     """A diagnosis as a DBA reads it: the verdict in a sentence, why, what was limited when, what to do.
 
     `run` is the run directory that it belongs to, if there is one: its numbers make the sentence fuller.
     """
-    verdict, whole_run = diagnosis.verdict, run or Run(diagnosis=diagnosis)
+    verdict, whole_run = diagnosis.verdict, run or ReportRun(diagnosis=diagnosis)
     facts = facts_of(whole_run, read_record(whole_run))
     said = verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound)
     how_sure = f"  confidence {sureness(verdict)}, "
@@ -110,26 +109,6 @@ def undecided(diagnosis: Diagnosis) -> list[str]:
         for one in diagnosis.thresholds
         if not one.decided
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """Text wrapped to the width of the console, a number on one line with its unit, no space at line ends."""
-
-    text: str
-    first: str = ""  # before the first line
-    rest: str = ""  # before every other one
-    style: str = ""
-
-    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        first = self.first
-        for part in self.text.splitlines():
-            lines = textwrap.wrap(
-                glued(part), options.max_width, initial_indent=first, subsequent_indent=self.rest,
-                break_long_words=False, break_on_hyphens=False,
-            )  # fmt: skip
-            first = self.rest
-            yield from (Text(line.replace("\u00a0", " "), style=self.style) for line in lines)
 
 
 def _block(heading: str, lines: Sequence[str], style: str = "") -> list[RenderableType]:
@@ -206,3 +185,26 @@ def _labels(labels: Sequence[Label]) -> list[RenderableType]:
     more = len(labels) - MOST_LABELS
     rest = [Text(f"  and {some(more, 'more label')}")] if more > 0 else []
     return [_heading("What was limited, and when (UTC)"), table, *rest]
+
+
+def endpoint_text(url: str, found: Capabilities) -> RenderableType:
+    """What a run there can and cannot prove, and below that what was seen."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for name in ("what", ""):
+        table.add_column(name, no_wrap=True)
+    table.add_column("seen", overflow="fold")
+    for name, said in QUESTIONS.items():
+        finding = found.of(name)
+        table.add_row(Text(said), Text(finding.answer, STYLES[finding.answer]), Text(finding.seen))
+    return Group(
+        Text.assemble((url, "bold"), f"  {found.product} ({found.source})"),
+        *_listed("A run there can prove", can_prove(found)),
+        *_listed("It cannot prove", cannot_prove(found)),
+        Text("\nWhat it can do", "bold"),
+        table,
+        *(Text(f"{name}: {value}") for name, value in measured(found)),
+    )
+
+
+def _listed(heading: str, lines: Sequence[str]) -> list[RenderableType]:
+    return [Text(f"\n{heading}", "bold"), *(Paragraph(line, "  - ", "    ") for line in lines)]

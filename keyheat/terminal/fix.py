@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.analysis.advising.proof import Kind, Limit, Tried
-from keyheat.pages.fix.words import Fix, measures_of, sentence_of, warnings_of
-from keyheat.terminal.diagnosis import Paragraph
+from keyheat.pages.fix import Fix, measures_of, sentence_of, warnings_of
+from keyheat.terminal.layout import Paragraph
 
 FORMAT: Final = "keyheat.fix/1"
 STYLES: Final[dict[Kind, str]] = {

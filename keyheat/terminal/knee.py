@@ -11,10 +11,9 @@ from rich.text import Text
 from keyheat.analysis.knees.limits import Use
 from keyheat.analysis.knees.search import Step
 from keyheat.numbers import UNITS, measured, percent, whole
-from keyheat.pages.constraints import limit_of
-from keyheat.pages.knee.words import Found, chip_of, limited_by, notes_of, sentence_of, whole_or_not
-from keyheat.terminal.diagnosis import COLOURS, Paragraph
-from keyheat.terminal.picture import Strip
+from keyheat.pages.knee import KneeAnswer, chip_of, limited_by, notes_of, sentence_of, whole_or_not
+from keyheat.pages.wording import limit_of
+from keyheat.terminal.layout import COLOURS, Paragraph, Strip
 from keyheat.words import READ, WRITE
 
 FORMAT: Final = "keyheat.knee/1"
@@ -23,7 +22,7 @@ SHOWN: Final = 4  # limits
 NOTABLE: Final = 0.05  # part of a partition's demand from which its hottest key is named
 
 
-def knee_text(found: Found) -> RenderableType:
+def knee_text(found: KneeAnswer) -> RenderableType:
     """The whole answer, narrow enough for 80 columns."""
     above = found.knee.limited
     style = "bold green" if above is None else f"bold {COLOURS[above.constraint]}"
@@ -39,7 +38,7 @@ def knee_text(found: Found) -> RenderableType:
     )
 
 
-def _chart(found: Found) -> Table:
+def _chart(found: KneeAnswer) -> Table:
     """A row for each step, by its demand; its bar is the accepted and the throttled part of its attempts."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     side, unit = _side(found)
@@ -58,7 +57,7 @@ def _chart(found: Found) -> Table:
     return table
 
 
-def _side(found: Found) -> tuple[str, str]:
+def _side(found: KneeAnswer) -> tuple[str, str]:
     """The field of a step, and its unit, of which more was consumed."""
     writes = sum(step.write_units_per_s for step in found.knee.steps)
     reads = sum(step.read_units_per_s for step in found.knee.steps)
@@ -73,7 +72,7 @@ def _bar(step: Step, width: int) -> Text:
     return Text.assemble(("█" * (width - throttled), "green"), ("░" * throttled, "red"))
 
 
-def _uses(found: Found) -> list[RenderableType]:
+def _uses(found: KneeAnswer) -> list[RenderableType]:
     """The limits that are nearest, at what was carried."""
     carried = found.knee.carried
     if not found.uses or carried is None:
@@ -92,7 +91,7 @@ def _use(use: Use) -> str:
     )
 
 
-def knee_json(found: Found) -> dict[str, Any]:
+def knee_json(found: KneeAnswer) -> dict[str, Any]:
     """The same for programs."""
     knee = found.knee
     return {

@@ -1,23 +1,61 @@
 """A plan in a terminal: what will not be enough and what it costs, then what is asked for, over time."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+import plotext  # type: ignore[import-untyped]
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from keyheat.numbers import measured, percent, rate, some, span, whole
-from keyheat.pages.plan.plain import plan_json
-from keyheat.pages.plan.words import dollars, exact_dollars, other_mode, quota_rows, shortly, warnings_of
 from keyheat.plan.forecast import Demand, Forecast, shards_needed
 from keyheat.plan.given import Given, given_to
 from keyheat.plan.planned import Planned
 from keyheat.plan.sent import Asked, Expected, Operation
-from keyheat.terminal.diagnosis import Paragraph
-from keyheat.terminal.picture import Picture
+from keyheat.terminal.layout import Paragraph
+from keyheat.terminal.plan_words import dollars, exact_dollars, other_mode, quota_rows, shortly, warnings_of
 from keyheat.words import Direction
 
-__all__ = ["plan_json", "plan_text"]
+WIDTH, HEIGHT = 76, 11
+HALVES = 2  # a character of the picture is two points wide
+FOR_A_MARK = 14  # characters of the axis, so that no mark is written over another
+NARROWEST = 4  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The rate over time, as wide as the console, and no wider than is looked at in one glance."""
+
+    forecast: Forecast
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(picture(self.forecast, min(WIDTH, options.max_width)), no_wrap=True)
+
+
+def picture(made: Forecast, width: int = WIDTH, height: int = HEIGHT) -> str:
+    """The rate over time, drawn in characters, without colours."""
+    top = made.target.peak_per_s
+    labels = [f"{measured(top * part / 2)} " for part in range(3)]
+    drawn_width = max(NARROWEST, width - max(map(len, labels)))
+    points = drawn_width * HALVES
+    step_s = made.duration_s / points
+    moments = [(number + 0.5) * step_s for number in range(points)]
+    figure = plotext.figure
+    figure.clear()
+    plotext.terminal.limit(False, False)  # the size is ours, also where there is no terminal
+    figure.plot_size(width, height)
+    figure.theme("colorless")
+    figure.axes(False)
+    figure.axes(True, axis="x", side="lower")
+    figure.ruler("y").lim(0, top * 1.05).ticks([top * part / 2 for part in range(3)], labels)
+    parts = next(number for number in (4, 2, 1) if number == 1 or drawn_width >= number * FOR_A_MARK)
+    marks = [made.duration_s * part / parts for part in range(parts + 1)]
+    figure.ruler("x").lim(0, made.duration_s).ticks(marks, [span(mark) for mark in marks])
+    figure.draw(figure.signal(moments, [made.shape.rate(at_s) for at_s in moments], marker="hd").fillx())
+    drawn: str = figure.build().string(colorless=True)
+    return "\n".join(line.rstrip() for line in drawn.splitlines())
+
 
 NO_SHARDS_SHARE = 0.01  # of a partition's ceiling, below which nobody asks for shards
 

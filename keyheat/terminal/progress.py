@@ -1,4 +1,4 @@
-"""Progress in a terminal: a bar while a load runs, a countdown while something is waited for."""
+"""Progress in a terminal: bars over loads, simulations and searches; without a terminal, a line."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,16 +11,52 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    SpinnerColumn,
     Task,
     TextColumn,
+    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.status import Status
 from rich.text import Text
 
 from keyheat.model.limits import MINUTE_S
-from keyheat.numbers import whole
-from keyheat.terminal.bar import NAMED, SAID, Bar
+from keyheat.numbers import span, whole
+
+NAMED = TextColumn("{task.fields[name]:<12}", markup=False)
+
+
+class Bar:
+    """Shows the columns from the beginning of a `with` block to its end; `line` where it cannot."""
+
+    def __init__(self, console: Console, *columns: ProgressColumn, line: str | None = None) -> None:
+        self._console, self._line = console, line
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+    def __enter__(self) -> Self:
+        if self._line is not None and not self._console.is_terminal:
+            self._console.print(self._line)
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+
+class Working(Bar):
+    """A bar that moves for as long as one thing is done whose end nobody can foretell."""
+
+    def __init__(self, what: str, console: Console) -> None:
+        super().__init__(
+            console, SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+        )
+        self._bar.add_task(what, total=None)
+
+
+SAID = (BarColumn(), TextColumn("{task.description}", markup=False))
+
 
 Thing = TypeVar("Thing")
 SAID_EVERY_S = 30.0  # where there is no terminal
@@ -173,3 +209,41 @@ def counted(things: Iterable[Thing], total: int, what: str, console: Console) ->
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with bar:
         yield from bar.track(things, total=total)
+
+
+class Simulating(Bar):
+    """A bar over the seconds that are simulated; where there is no terminal, one line."""
+
+    def __init__(self, name: str, duration_s: float, console: Console) -> None:
+        super().__init__(console, NAMED, *SAID, line=f"{name}: simulating {span(duration_s)}")
+        self._duration_s = duration_s
+        self._task = self._bar.add_task("simulating", total=1.0, name=name)
+
+    def show(self, done: float) -> None:
+        """So much of the run is simulated, from 0 to 1."""
+        said = f"{span(done * self._duration_s)} of {span(self._duration_s)}"
+        self._bar.update(self._task, completed=done, description=said)
+
+    def analyzing(self) -> None:
+        """Everything is simulated; labels and report are made."""
+        self._bar.update(self._task, completed=1.0, description="labelling throttles, writing the report")
+
+
+class Trying(Bar):
+    """A bar over each number that is tried; where there is no terminal, one line in all."""
+
+    def __init__(self, what: str, console: Console) -> None:
+        super().__init__(console, *reversed(SAID), line=f"{what}: simulating")
+        self._what = what
+        self._tried = 0
+        self._task = self._bar.add_task(what, total=1.0)
+
+    def trying(self, value: int) -> None:
+        """Another number is tried."""
+        self._tried += 1
+        said = f"{self._what}, trying {whole(value)} (number {self._tried})"
+        self._bar.update(self._task, completed=0.0, description=said)
+
+    def simulated(self, part: float) -> None:
+        """So much of its simulation is done, from 0 to 1."""
+        self._bar.update(self._task, completed=part)

@@ -14,7 +14,7 @@ from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
 from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Search
 from keyheat.simulator.trials import Candidate
-from keyheat.terminal.diagnosis import Paragraph
+from keyheat.terminal.layout import Paragraph
 from keyheat.words import Direction
 
 FORMAT: Final = "keyheat.whatif/1"

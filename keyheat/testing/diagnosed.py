@@ -6,7 +6,7 @@ from pathlib import Path
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.simulated import evidence_of
-from keyheat.pages.run.load import Run
+from keyheat.pages.run.record import ReportRun
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import write_diagnosis, write_evidence
@@ -18,7 +18,7 @@ from keyheat.testing.asked import Sent
 NOTE = "checked with nothing saved up: the table serves what it could serve for ever"
 
 
-def diagnosed(sent: Sent, simulation: Simulation) -> Run:
+def diagnosed(sent: Sent, simulation: Simulation) -> ReportRun:
     """Everything that a report of the simulated run would be made from, with its diagnosis."""
     keys = Keys.model_validate(keys_of(simulation, show_keys=sent.show_keys))
     manifest = Manifest.model_validate(manifest_of(simulation, notes=_notes(sent)))
@@ -29,7 +29,7 @@ def diagnosed(sent: Sent, simulation: Simulation) -> Run:
         thresholds=load_thresholds(),
         scenario=sent.scenario if sent.ours else None,
     )
-    return Run(
+    return ReportRun(
         diagnosis=diagnosis,
         evidence=evidence,
         manifest=manifest,
@@ -42,7 +42,7 @@ def diagnosed(sent: Sent, simulation: Simulation) -> Run:
 def write_report_of(sent: Sent, simulation: Simulation, folder: Path, now: datetime | None = None) -> Path:
     """Write the run directory of a simulated check, and give its report. Raises `CannotWrite`."""
     from keyheat.analysis.summary import keep_summary
-    from keyheat.pages.run.page import write_report
+    from keyheat.pages.run.report import write_report
 
     run = diagnosed(sent, simulation)
     assert run.evidence is not None, "a simulated run has evidence"

@@ -64,9 +64,8 @@ def text_of(head: str, rows: Rows) -> str:
 
 def _verdict(sent: Sent, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
     """The verdict in a sentence, and what goes with it."""
-    from keyheat.pages.run.facts import facts_of
     from keyheat.pages.run.record import read_record
-    from keyheat.pages.run.sentences import sureness, verdict_sentence
+    from keyheat.pages.run.verdict import facts_of, sureness, verdict_sentence
 
     run = diagnosed(sent, simulation)
     verdict = run.diagnosis.verdict
@@ -107,6 +106,6 @@ def _key(key: HotKey) -> str:
 
 
 def _advice(advice: Recommendation) -> str:
-    from keyheat.pages.run.outlook import outlook
+    from keyheat.pages.run.verdict import outlook
 
     return f"{title_of(advice.action)}. {advice.why} {advice.expected} {outlook(advice)}".strip()

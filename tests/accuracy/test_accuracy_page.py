@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from keyheat.accuracy.grades import BEST
 from keyheat.accuracy.run import outcomes
+from keyheat.accuracy.score import BEST
 
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 COMMAND = re.compile(r"keyheat accuracy --seed \d+ --scenarios \d+ --write docs/accuracy\.md")

@@ -3,9 +3,8 @@
 import numpy as np
 
 from keyheat.accuracy.draw import draw
-from keyheat.accuracy.keys import even, zipf
-from keyheat.accuracy.sent import Sent, Stream
 from keyheat.accuracy.situations import SITUATIONS
+from keyheat.accuracy.streams import RandomTraffic, RequestStream, even, zipf
 from keyheat.simulator.flow import Answer, Flow
 from keyheat.words import Direction
 
@@ -56,14 +55,16 @@ def test_named_keys_lie_in_order_and_know_their_names() -> None:
     assert keys.name(int(keys.shares.argmax())) == "key-0"
 
 
-def stream(tries_again: float) -> Stream:
+def stream(tries_again: float) -> RequestStream:
     flow = Flow(operation="PutItem", direction=Direction.WRITE, requests=0, keys=even())
-    return Stream(flow=flow, per_s=np.array([100.0, 0.0]), keys=(even(),), keys_s=60, tries_again=tries_again)
+    return RequestStream(
+        flow=flow, per_s=np.array([100.0, 0.0]), keys=(even(),), keys_s=60, tries_again=tries_again
+    )
 
 
 def sent_later(tries_again: float) -> float:
     """Requests after the first second, in which 60 of 100 were refused."""
-    sent = Sent([stream(tries_again)], seed=1)
+    sent = RandomTraffic([stream(tries_again)], seed=1)
     (flow,) = sent.second(0)
     assert flow.requests == 100
     sent.answered(0, [Answer(flow=flow, attempts=100, accepted=40, units=40)])

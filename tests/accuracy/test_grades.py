@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keyheat.accuracy.grades import CAUSES, left
-from keyheat.accuracy.loss import Loss
+from keyheat.accuracy.draw import Loss
+from keyheat.accuracy.score import CAUSES, left
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, TableFacts, ThrottleCount, Window
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from keyheat.accuracy.score import MISSED, answers, is_sprinkle, judged
-from keyheat.accuracy.truth import Record, Refused, true_spans
+from keyheat.accuracy.truth import Refused, TrueRecord, true_spans
 from keyheat.analysis.thresholds import Noise
 from keyheat.runs.formats import Label
 from keyheat.words import Constraint
@@ -38,7 +38,7 @@ def refused(*parts: tuple[int, int, dict[Constraint, int]]) -> Refused:
 
 def answered(truth: Refused, labels: Sequence[Label]) -> list[tuple[str, str]]:
     spans = true_spans(WHOSE, truth)
-    found = answers(spans, labels, Record(truth), number=1, best="minutes", sprinkle=False)
+    found = answers(spans, labels, TrueRecord(truth), number=1, best="minutes", sprinkle=False)
     return [(one.truth, one.answer) for one in found]
 
 
@@ -128,14 +128,14 @@ def test_a_labeller_that_always_says_partition_is_right_of_partitions_only() -> 
 def test_a_label_is_right_where_half_of_its_throttles_had_its_constraint(
     what: str, made: Label, right: bool, false_alarm: bool
 ) -> None:
-    (one,) = judged([made], Record(BOTH), number=1, best="minutes")
+    (one,) = judged([made], TrueRecord(BOTH), number=1, best="minutes")
     assert (one.right, one.false_alarm) == (right, false_alarm), what
 
 
 def test_a_label_of_one_of_two_constraints_at_once_is_right() -> None:
     found = judged(
         [label("table", 0, 100, 400), label("partition", 0, 100, 600)],
-        Record(AT_ONCE),
+        TrueRecord(AT_ONCE),
         number=1,
         best="reasons",
     )
@@ -144,12 +144,12 @@ def test_a_label_of_one_of_two_constraints_at_once_is_right() -> None:
 
 def test_labels_that_decide_nothing_are_not_judged() -> None:
     undecided = [label("undetermined", 0, 100, 1_000), label("none", 0, 100, 0)]
-    assert judged(undecided, Record(PARTITION), number=1, best="minutes") == []
+    assert judged(undecided, TrueRecord(PARTITION), number=1, best="minutes") == []
 
 
 @pytest.mark.parametrize(
     ("throttles", "attempts", "sprinkle"), [(50, 50_000, True), (51, 1_000_000, False), (50, 49_000, False)]
 )
 def test_a_sprinkle_is_both_few_and_rare(throttles: int, attempts: int, sprinkle: bool) -> None:
-    record = Record({START: {"table": throttles}}, attempts)
+    record = TrueRecord({START: {"table": throttles}}, attempts)
     assert is_sprinkle(record, Noise(throttles=50, share=0.001)) is sprinkle

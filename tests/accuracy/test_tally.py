@@ -4,17 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from keyheat.accuracy.goals import missed
-from keyheat.accuracy.grades import BEST, Best
-from keyheat.accuracy.score import Answered, Judged
-from keyheat.accuracy.tally import Share, calibration_error, score, score_all
+from keyheat.accuracy.score import BEST, Best, LabelScore, SpanScore
+from keyheat.accuracy.tally import Share, calibration_error, missed, score, score_all
 from keyheat.words import Constraint
 
 
 def answer(
     truth: Constraint, said: str, *, number: int = 0, best: Best = "minutes", sprinkle: bool = False
-) -> Answered:
-    return Answered(
+) -> SpanScore:
+    return SpanScore(
         number=number,
         best=best,
         resource="table",
@@ -33,8 +31,8 @@ def judgement(
     best: Best = "minutes",
     rule: str = "some-rule",
     false_alarm: bool = False,
-) -> Judged:
-    return Judged(
+) -> LabelScore:
+    return LabelScore(
         number=3,
         best=best,
         constraint="table",

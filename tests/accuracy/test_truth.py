@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from keyheat.accuracy.truth import Record, records, true_spans, with_quota
+from keyheat.accuracy.truth import TrueRecord, records, true_spans, with_quota
 
 WHOSE = ("table", "write")
 
@@ -21,8 +21,8 @@ def test_refusals_are_told_apart_by_resource_direction_and_constraint() -> None:
             row(101, {}),
         ]
     )
-    assert found["table", "write"] == Record({100: {"partition": 3, "table": 2}}, attempts=25)
-    assert found["by_tag", "write"] == Record({100: {"max_on_demand": 4}}, attempts=14)
+    assert found["table", "write"] == TrueRecord({100: {"partition": 3, "table": 2}}, attempts=25)
+    assert found["by_tag", "write"] == TrueRecord({100: {"max_on_demand": 4}}, attempts=14)
 
 
 def test_a_pause_of_more_than_a_minute_ends_a_span() -> None:
@@ -59,13 +59,13 @@ def test_nothing_refused_is_no_span() -> None:
 
 def test_the_accounts_quota_is_that_of_the_table_with_its_indexes() -> None:
     found = {
-        ("table", "write"): Record({1: {"partition": 2}}, attempts=9),
-        ("by_tag", "write"): Record({1: {"account": 3, "table": 4}, 2: {"account": 5}}, attempts=9),
-        ("by_tag", "read"): Record({3: {"account": 7}}, attempts=9),
+        ("table", "write"): TrueRecord({1: {"partition": 2}}, attempts=9),
+        ("by_tag", "write"): TrueRecord({1: {"account": 3, "table": 4}, 2: {"account": 5}}, attempts=9),
+        ("by_tag", "read"): TrueRecord({3: {"account": 7}}, attempts=9),
     }
     assert with_quota(found, ("table", "write")).refused == {
         1: {"partition": 2, "account": 3},
         2: {"account": 5},
     }
     assert with_quota(found, ("by_tag", "write")) == found["by_tag", "write"]
-    assert with_quota(found, ("other", "write")) == Record()
+    assert with_quota(found, ("other", "write")) == TrueRecord()

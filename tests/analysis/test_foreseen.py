@@ -13,7 +13,7 @@ from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import Heat
 from keyheat.analysis.recommendations import recommend
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.pages.run.outlook import outlook
+from keyheat.pages.run.verdict import outlook
 from keyheat.plan.prices import load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, parse_scenario

@@ -11,10 +11,9 @@ from botocore.exceptions import ClientError
 from keyheat.analysis.diagnosis import analyze_run, diagnosed
 from keyheat.evidence import evidence
 from keyheat.evidence.partitions import by_estimate, words
-from keyheat.pages.run.facts import facts_of
-from keyheat.pages.run.load import Run, load_run
-from keyheat.pages.run.record import read_record
+from keyheat.pages.run.record import ReportRun, load_run, read_record
 from keyheat.pages.run.sections import charts_of
+from keyheat.pages.run.verdict import facts_of
 from keyheat.runs.formats import (
     PartitionFacts,
     ShardCounts,
@@ -236,6 +235,6 @@ def test_a_split_for_heat_on_an_endpoint_of_ours_is_seen_and_explains_why_the_th
 
 
 def _sections(found: evidence.Evidence) -> Any:
-    run = Run(diagnosis=diagnosed(found), evidence=found, alone=True)
+    run = ReportRun(diagnosis=diagnosed(found), evidence=found, alone=True)
     record = read_record(run)
     return charts_of(run, record, facts_of(run, record))

@@ -8,11 +8,9 @@ import pytest
 from keyheat.analysis.advising.proof import proof_of, tried
 from keyheat.analysis.advising.remedies import Remedy
 from keyheat.analysis.knees.search import Range, Step, search
-from keyheat.pages.fix.page import write_fix
-from keyheat.pages.fix.words import Fix
-from keyheat.pages.knee.page import write_knee
-from keyheat.pages.knee.words import Found
-from keyheat.pages.series.columns import Column
+from keyheat.pages.fix import Fix, write_fix
+from keyheat.pages.knee import KneeAnswer, write_knee
+from keyheat.pages.series import RunColumn
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.differences import changes
 from keyheat.scenario.scenario import Scenario, load_scenario
@@ -42,10 +40,10 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     fix = Fix(
         scenario=before, remedy=remedy, changes=changes(before, after),
         proof=proof_of(("partition", "table", "write"), runs[:1], runs[1:]),
-        columns=tuple(Column.of_run(folder / side, prices) for side in sides), target="local",
+        columns=tuple(RunColumn.of_run(folder / side, prices) for side in sides), target="local",
     )  # fmt: skip
     knee = search(step, Range(start=100, least=10, most=10_000, precision=0.05))
-    found = Found(scenario=before, target="simulated", step_s=60, knee=knee, uses=())
+    found = KneeAnswer(scenario=before, target="simulated", step_s=60, knee=knee, uses=())
     return {
         "fix": write_fix(folder / "fix.html", fix, prices, AT).as_uri(),
         "knee": write_knee(folder / "knee.html", found, AT).as_uri(),

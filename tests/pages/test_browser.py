@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.pages.run.page import write_report
+from keyheat.pages.comparison import write_comparison
+from keyheat.pages.run.report import write_report
 from keyheat.pages.samples.cases import CASES
-from keyheat.pages.series.index import Entry, write_index
-from keyheat.pages.series.side_by_side import write_comparison
-from keyheat.pages.series.sweep import write_sweep
+from keyheat.pages.series import RunEntry, write_index
+from keyheat.pages.sweep import write_sweep
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import load_scenario
 from tests.pages.axe import violations
@@ -26,7 +26,7 @@ def reports(samples, tmp_path_factory):
     at = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
     addresses = {name: write_report(samples[name], at).as_uri() for name in NAMES}
     folder = samples[NAMES[0]].parent
-    entries = [Entry.of_run(samples[name]) for name in NAMES]
+    entries = [RunEntry.of_run(samples[name]) for name in NAMES]
     pages = {name: folder / f"{name}.html" for name in ("compare", "sweep")}
     write_comparison(pages["compare"], [samples[name] for name in NAMES], load_prices(), at)
     shards = {1: samples["hotkey"], 20: samples["sharded"]}

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.pages.charts.capacity import second_chart
+from keyheat.pages.charts.capacity import marked, said_of, second_chart
 from keyheat.pages.charts.figures import Chart
-from keyheat.pages.run.changes import marked, said_of
-from keyheat.pages.run.load import Run, load_run
-from keyheat.pages.run.record import read_record
+from keyheat.pages.run.record import ReportRun, load_run, read_record
 from keyheat.pages.run.timeline import by_second
 from keyheat.runs.manifest import CapacityChange
 from keyheat.words import Resource
@@ -24,13 +22,13 @@ def change(**fields: Any) -> dict[str, Any]:
 def with_changes(samples: Any) -> Any:
     """The made-up run of a hot key, with changes of capacity that were made to it."""
 
-    def make(*changes: dict[str, Any]) -> Run:
+    def make(*changes: dict[str, Any]) -> ReportRun:
         run = load_run(samples["hotkey"])
         assert run.manifest is not None
         timeline = tuple(CapacityChange.model_validate(one) for one in changes)
-        return Run(
+        return ReportRun(
             **{
-                **{name: getattr(run, name) for name in Run.__dataclass_fields__},
+                **{name: getattr(run, name) for name in ReportRun.__dataclass_fields__},
                 "manifest": run.manifest.model_copy(update={"timeline": timeline}),
             }
         )
@@ -38,7 +36,7 @@ def with_changes(samples: Any) -> Any:
     return make
 
 
-def chart_of(run: Run) -> Chart:
+def chart_of(run: ReportRun) -> Chart:
     seconds = by_second(run, read_record(run), TABLE)
     assert seconds is not None
     return second_chart(seconds, "chart", ceiling_per_s=None)

@@ -22,10 +22,10 @@ from keyheat.masking import plain, plain_json, speak_plainly
 from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
-from keyheat.terminal.bar import NAMED, SAID, Bar, Working
 from keyheat.terminal.console import PlainConsole, print_json
-from keyheat.terminal.picture import Picture, Strip
-from keyheat.terminal.progress import Countdown, LoadBar
+from keyheat.terminal.layout import Strip
+from keyheat.terminal.plan import Picture
+from keyheat.terminal.progress import NAMED, SAID, Bar, Countdown, LoadBar, Working
 from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from keyheat.pages.run.counted import WORDS, counts_of, listed, shown, word_of
-from keyheat.pages.run.page import write_report
+from keyheat.pages.run.counts import WORDS, counts_of, listed, shown, word_of
+from keyheat.pages.run.report import write_report
 
 RIGHT = {"reads.checked": 400.0, "reads.items": 20_000.0, "reads.missing": 0.0, "reads.units": 1234.5}
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from keyheat.analysis.verdict import with_company
-from keyheat.pages.run.load import Run, load_run
-from keyheat.pages.run.page import render
+from keyheat.pages.run.record import ReportRun, load_run
+from keyheat.pages.run.report import render
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run
 from keyheat.runfiles import SECONDS_SCHEMA, THROTTLES_SCHEMA
@@ -50,7 +50,7 @@ def text_of(run, generated_at):
 
 
 def test_a_run_of_one_second(generated_at):
-    run = Run(diagnosis=diagnosis(), seconds=seconds((0, None, "write", "PutItem", 900, 100, 900)))
+    run = ReportRun(diagnosis=diagnosis(), seconds=seconds((0, None, "write", "PutItem", 900, 100, 900)))
     text = text_of(run, generated_at)
     assert "Consumed 900 WCU/s on average and 900 at most." in text
     assert "10 % of 1,000 attempts" in text
@@ -58,7 +58,9 @@ def test_a_run_of_one_second(generated_at):
 
 def test_a_run_that_sent_nothing(generated_at):
     throttles = THROTTLES_SCHEMA.empty_table()
-    run = Run(diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency=())
+    run = ReportRun(
+        diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency=()
+    )
     text = text_of(run, generated_at)
     assert "Nothing was throttled." in text
     assert "latency.hdr holds no requests." in text
@@ -70,7 +72,7 @@ def test_an_index_that_pushes_back_has_charts_of_its_own_and_comes_first(generat
         for second in range(30)
         for index in (None, "by_<country>")
     ]
-    run = Run(diagnosis=diagnosis(resource="by_<country>"), seconds=seconds(*rows))
+    run = ReportRun(diagnosis=diagnosis(resource="by_<country>"), seconds=seconds(*rows))
     text = text_of(run, generated_at)
     assert text.index("Second by second: index by_&lt;country&gt;, writes") < text.index(
         "Second by second: table, writes"
@@ -80,7 +82,7 @@ def test_an_index_that_pushes_back_has_charts_of_its_own_and_comes_first(generat
 
 
 def test_reads_are_in_read_units(generated_at):
-    run = Run(
+    run = ReportRun(
         diagnosis=diagnosis(direction="read"),
         seconds=seconds(*((s, None, "read", "GetItem", 3000, 500, 3000) for s in range(10))),
     )
@@ -90,7 +92,7 @@ def test_reads_are_in_read_units(generated_at):
 
 
 def test_the_scale_of_the_local_table_is_said_and_applied(generated_at):
-    run = Run(diagnosis=diagnosis(), manifest=manifest(scale=0.1))
+    run = ReportRun(diagnosis=diagnosis(), manifest=manifest(scale=0.1))
     text = text_of(run, generated_at)
     assert "Rehearsed at scale 0.1" in text
     assert "(100 WCU/s on any one partition)" in text
@@ -101,7 +103,7 @@ def test_the_scale_of_the_local_table_is_said_and_applied(generated_at):
 )
 def test_a_run_that_did_not_end_says_so(generated_at, status, said):
     assert f"The run {said}" in text_of(
-        Run(diagnosis=diagnosis(), manifest=manifest(status=status)), generated_at
+        ReportRun(diagnosis=diagnosis(), manifest=manifest(status=status)), generated_at
     )
 
 
@@ -109,7 +111,7 @@ def test_a_conflict_and_a_broken_threshold_are_visible(generated_at):
     broken = {"name": "p99_ms_max", "allowed": "at most 10 ms", "measured": "31 ms", "broken": True}
     content = diagnosis(thresholds=[broken]).model_dump()
     content["verdict"]["because"] = ("the reasons say table, the metrics say partition: they disagree",)
-    text = text_of(Run(diagnosis=Diagnosis.model_validate(content)), generated_at)
+    text = text_of(ReportRun(diagnosis=Diagnosis.model_validate(content)), generated_at)
     assert "The reasons say table, the metrics say partition: they disagree" in text
     assert "<b>Broken</b> p99_ms_max: 31 ms measured, at most 10 ms allowed" in text
 
@@ -123,7 +125,7 @@ def test_an_unknown_reason_is_kept_and_undetermined(generated_at):
                            "reason": "TableWriteMoonPhaseExceeded", "count": 3}],
         }
     )  # fmt: skip
-    text = text_of(Run(diagnosis=diagnosis("undetermined"), evidence=evidence), generated_at)
+    text = text_of(ReportRun(diagnosis=diagnosis("undetermined"), evidence=evidence), generated_at)
     row = text[text.index("<td>TableWriteMoonPhaseExceeded") :].split("</tr>")[0]
     assert "undetermined" in row
 
@@ -139,7 +141,7 @@ def test_a_long_run_with_many_labels_stays_small(tmp_path, generated_at):
 
 def test_a_table_that_was_there_is_said_to_be(generated_at):
     notes = ("auto scaling may change its capacity during this run: writes of the table",)
-    run = Run(diagnosis=diagnosis(), manifest=manifest(existing=True, table_notes=notes))
+    run = ReportRun(diagnosis=diagnosis(), manifest=manifest(existing=True, table_notes=notes))
     text = text_of(run, generated_at)
     assert "table orders, loaded as it was" in text
     assert "Auto scaling may change its capacity during this run: writes of the table." in text
@@ -155,8 +157,8 @@ def test_a_run_that_was_not_alone_says_so_first(generated_at):
     }
     alone, shared = manifest(), manifest(shared_with=[other])
     said = "This run was not alone: run run-2 of bob loaded table orders at the same time."
-    assert said in text_of(Run(diagnosis=diagnosis(), manifest=shared), generated_at)
-    assert "not alone" not in text_of(Run(diagnosis=diagnosis(), manifest=alone), generated_at)
+    assert said in text_of(ReportRun(diagnosis=diagnosis(), manifest=shared), generated_at)
+    assert "not alone" not in text_of(ReportRun(diagnosis=diagnosis(), manifest=alone), generated_at)
     (because, *_rest) = with_company(diagnosis().verdict, ClientFiles(manifest=shared)).because
     assert because.startswith(said)
     assert with_company(diagnosis().verdict, ClientFiles(manifest=alone)) == diagnosis().verdict

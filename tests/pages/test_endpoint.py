@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.pages.run.load import Run, load_evidence
-from keyheat.pages.run.page import render
+from keyheat.pages.run.record import ReportRun, load_evidence
+from keyheat.pages.run.report import render
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)
 
 
-def page_of(run: Run) -> str:
+def page_of(run: ReportRun) -> str:
     return " ".join(render(run, NOW, plotlyjs="").replace("\u00a0", " ").split())
 
 

@@ -4,9 +4,9 @@ import json
 
 from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
 from keyheat.numbers import percent
-from keyheat.pages.run.failures import MEANINGS, failure_table
-from keyheat.pages.run.load import load_run
-from keyheat.pages.run.page import write_report
+from keyheat.pages.run.counts import MEANINGS, failure_table
+from keyheat.pages.run.record import load_run
+from keyheat.pages.run.report import write_report
 
 
 def with_failures(run_dir, kinds):

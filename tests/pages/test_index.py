@@ -2,14 +2,14 @@ import re
 
 import pytest
 
-from keyheat.pages.series.index import Entry, write_index
+from keyheat.pages.series import RunEntry, write_index
 from keyheat.runfiles import CannotWrite
 
 NAMES = ("hotkey", "datekey", "sharded", "too-small")
 
 
 def test_four_runs_side_by_side(samples, generated_at, tmp_path):
-    path = write_index(tmp_path, [Entry.of_run(samples[name]) for name in NAMES], generated_at)
+    path = write_index(tmp_path, [RunEntry.of_run(samples[name]) for name in NAMES], generated_at)
     text = path.read_text()
     assert path.name == "index.html"
     assert path.stat().st_size < 60_000
@@ -21,7 +21,7 @@ def test_four_runs_side_by_side(samples, generated_at, tmp_path):
 
 def test_links_are_relative_and_need_no_network(samples, generated_at):
     folder = samples["hotkey"].parent
-    text = write_index(folder, [Entry.of_run(samples[name]) for name in NAMES], generated_at).read_text()
+    text = write_index(folder, [RunEntry.of_run(samples[name]) for name in NAMES], generated_at).read_text()
     (folder / "index.html").unlink()
     assert re.findall(r'href="([^"]*)"', text) == [f"{name}/report.html" for name in NAMES]
     assert "<script" not in text
@@ -29,7 +29,7 @@ def test_links_are_relative_and_need_no_network(samples, generated_at):
 
 
 def test_a_run_without_a_diagnosis_says_so_on_its_card(samples, generated_at, tmp_path):
-    entries = [Entry.of_run(samples["hotkey"]), Entry.of_run(tmp_path / "<b>gone</b>")]
+    entries = [RunEntry.of_run(samples["hotkey"]), RunEntry.of_run(tmp_path / "<b>gone</b>")]
     text = write_index(tmp_path, entries, generated_at).read_text()
     assert "diagnosis.json is missing" in text
     assert "<b>gone" not in text

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 import pytest
 
 from keyheat.pages import style
-from keyheat.pages.run.load import Run, load_run
-from keyheat.pages.run.page import render, write_report
+from keyheat.pages.run.record import ReportRun, load_run
+from keyheat.pages.run.report import render, write_report
 from keyheat.pages.samples.cases import CASES
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.formats import read_diagnosis, read_evidence
@@ -75,7 +75,7 @@ def test_a_missing_file_is_named_and_the_rest_is_shown(a_run, generated_at, miss
 
 
 def test_evidence_and_diagnosis_alone_make_a_report(samples, generated_at):
-    run = Run(
+    run = ReportRun(
         diagnosis=read_diagnosis(samples["hotkey"] / "diagnosis.json"),
         evidence=read_evidence(samples["hotkey"] / "evidence.json"),
     )

@@ -7,10 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from keyheat.pages.charts.partitions import partition_chart
-from keyheat.pages.run.load import load_run
-from keyheat.pages.run.page import render
-from keyheat.pages.run.partitions import leaves, read_ones, resources_of
+from keyheat.pages.charts.partitions import leaves, partition_chart, read_ones, resources_of
+from keyheat.pages.run.record import load_run
+from keyheat.pages.run.report import render
 from keyheat.runfiles import PARTITIONS_SCHEMA
 from keyheat.words import Resource
 

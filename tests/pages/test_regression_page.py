@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.pages.charts.intervals import EDGE, WIDTH, interval_of, strip_of
-from keyheat.pages.regress.page import link_to, render, write_regression
+from keyheat.pages.regression import EDGE, WIDTH, interval_of, link_to, render, strip_of, write_regression
 from keyheat.regression.finding import Gate
 from keyheat.regression.outcome import Outcome
 from keyheat.regression.words import headline

@@ -6,7 +6,7 @@ from rich.console import Console
 from keyheat.regression.finding import Gate
 from keyheat.regression.outcome import Outcome
 from keyheat.regression.words import headline, relative, value
-from keyheat.terminal.regress import regression_text
+from keyheat.terminal.regression import regression_text
 from tests.regression.outcomes import BROKEN, FORCED, GOOD, OUTCOMES, REGRESSED, a_finding, an_outcome
 
 

@@ -9,12 +9,9 @@ from time import time
 import psutil
 import pytest
 
-from keyheat.pages.runs.content import content_of
-from keyheat.pages.runs.found import Found, Problem, Search
-from keyheat.pages.runs.history import Recall
-from keyheat.pages.runs.index import Runs, render_runs, write_runs
-from keyheat.pages.runs.rows import Place, Remembered, rows_of
-from keyheat.pages.runs.trends import MOST, trends_of
+from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
+from keyheat.pages.runs.index import Recall, Runs, content_of, render_runs, write_runs
+from keyheat.pages.runs.rows import MOST, HistoryRun, SuitePlace, rows_of, trends_of
 from keyheat.regression.finding import Finding, Gate
 from keyheat.regression.history import History
 from keyheat.runs.underway import Underway, write_underway
@@ -28,14 +25,14 @@ def signs(**more):
 
 
 def found(folder, now_s=1_001.0):
-    runs, problems = Search().look([folder], now_s)
+    runs, problems = RunSearch().look([folder], now_s)
     return {run.folder.name: run for run in runs}, problems
 
 
 def made(summaries, folder):
     """Rows of runs that are in a folder, without the folder."""
     return rows_of(
-        Found(folder=folder / str(number), state="done", summary=one, report=True)
+        FoundRun(folder=folder / str(number), state="done", summary=one, report=True)
         for number, one in enumerate(summaries)
     )
 
@@ -123,7 +120,7 @@ def test_only_what_has_changed_is_read_again(tmp_path):
     for name in ("one", "two"):
         written(tmp_path / name, summary(name))
     read = []
-    search = Search(lambda places: read.extend(places) or places)
+    search = RunSearch(lambda places: read.extend(places) or places)
     search.look([tmp_path], 0.0)
     first = search.look([tmp_path], 0.0)[0]
     assert len(read) == 2
@@ -137,8 +134,8 @@ def test_only_what_has_changed_is_read_again(tmp_path):
 
 
 def remembered(one, place=0, **more):
-    where = Place(suite="nightly", case=one.scenario, session="1", repetition=place, **more)
-    return Remembered(summary=one, url=f"s3://runs/{place}", place=where)
+    where = SuitePlace(suite="nightly", case=one.scenario, session="1", repetition=place, **more)
+    return HistoryRun(summary=one, url=f"s3://runs/{place}", place=where)
 
 
 def test_a_run_that_the_history_knows_too_is_there_once(tmp_path):
@@ -301,7 +298,7 @@ def test_two_thousand_runs_are_half_a_megabyte(tmp_path):
 def test_nothing_in_a_run_becomes_markup(tmp_path):
     name = "</script><img src=x onerror=alert(1)>"
     text = render_runs(
-        content(made([summary(name)], tmp_path), [Problem(place=tmp_path / name, why=name)]), name, FIRST
+        content(made([summary(name)], tmp_path), [UnreadPlace(place=tmp_path / name, why=name)]), name, FIRST
     )
     assert "<img" not in text
     assert text.count("</script>") == 2
@@ -369,7 +366,7 @@ def test_the_verb_says_what_to_do_first(verb, tmp_path, monkeypatch):
 def test_a_run_that_is_gone_the_next_moment_is_no_problem(tmp_path):
     folder = started(tmp_path / "run", "hotkey")
     write_underway(folder, signs(at_s=time()))
-    search = Search()
+    search = RunSearch()
     assert search.look([tmp_path], time())[0][0].state == "under way"
     for file in folder.iterdir():
         file.unlink()

@@ -5,11 +5,9 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from keyheat.pages.runs.content import content_of
-from keyheat.pages.runs.found import Search
-from keyheat.pages.runs.index import Runs, place_of, render_runs, write_runs
-from keyheat.pages.runs.rows import rows_of
-from keyheat.pages.runs.trends import trends_of
+from keyheat.pages.runs.found import RunSearch
+from keyheat.pages.runs.index import Runs, content_of, place_of, render_runs, write_runs
+from keyheat.pages.runs.rows import rows_of, trends_of
 from tests.browsing import PATIENCE_MS
 from tests.made_runs import FIRST, summary, written
 from tests.pages.axe import violations
@@ -35,7 +33,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(folder):
-    runs, problems = Search().look([folder], 0.0)
+    runs, problems = RunSearch().look([folder], 0.0)
     return Runs(rows=rows_of(runs), problems=tuple(problems), folders=(folder,))
 
 

@@ -8,14 +8,13 @@ import pytest
 from werkzeug.serving import make_server
 
 from keyheat.hosts import Hosts
-from keyheat.pages.run.page import write_report
-from keyheat.pages.runs.found import Search
-from keyheat.pages.runs.history import Recall
+from keyheat.pages.run.report import write_report
+from keyheat.pages.runs.app import Site, app_of
+from keyheat.pages.runs.found import RunSearch
+from keyheat.pages.runs.index import Recall
+from keyheat.pages.runs.look import Look, Pages
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run
-from keyheat.pages.serving.app import Site, app_of
-from keyheat.pages.serving.look import Look
-from keyheat.pages.serving.pages import Pages
 from tests.made_runs import summary, written
 from tests.outside import eventually
 from tests.pages.conftest import GENERATED_AT
@@ -39,7 +38,7 @@ def served(tmp_path):
     theirs = written(tmp_path / "runs" / "theirs", summary("theirs"))
     (theirs / "report.html").write_text(THEIRS)
     recall = Recall(tmp_path / "history.sqlite", lambda: datetime.now(UTC))
-    look = Look(folders=(tmp_path / "runs",), search=Search(), recall=recall, clock=lambda: 0.0)
+    look = Look(folders=(tmp_path / "runs",), search=RunSearch(), recall=recall, clock=lambda: 0.0)
     site = Site(
         look=look, pages=Pages(clock=lambda: 0.0), hosts=Hosts(frozenset()), command="", show_keys=True
     )

@@ -6,9 +6,8 @@ import re
 import pytest
 
 from keyheat.numbers import dollars
-from keyheat.pages.charts.multiples import multiples
-from keyheat.pages.series.columns import Column, groups_of
-from keyheat.pages.series.side_by_side import answer_of, render, write_comparison
+from keyheat.pages.comparison import answer_of, multiples, render, write_comparison
+from keyheat.pages.series import RunColumn, groups_of
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import CannotWrite
 
@@ -22,7 +21,7 @@ def prices():
 
 @pytest.fixture
 def columns(samples, prices):
-    return [Column.of_run(samples[name], prices) for name in NAMES]
+    return [RunColumn.of_run(samples[name], prices) for name in NAMES]
 
 
 def cells(columns):
@@ -43,10 +42,10 @@ def test_every_measure_is_a_row(columns):
 
 
 def test_what_no_run_has_is_no_row_and_what_one_lacks_is_a_dash(samples, prices, a_run):
-    assert "RCU per whole read" not in cells([Column.of_run(samples["hotkey"], prices)])
+    assert "RCU per whole read" not in cells([RunColumn.of_run(samples["hotkey"], prices)])
     counting = a_run("sharded")
     change(counting, counted={"reads.units": 90.0, "reads.checked": 20.0, "orders.placed": 4.0})
-    found = cells([Column.of_run(samples["hotkey"], prices), Column.of_run(counting, prices)])
+    found = cells([RunColumn.of_run(samples["hotkey"], prices), RunColumn.of_run(counting, prices)])
     assert found["RCU per whole read"] == ("–", "4.5")
     assert found["orders placed"] == ("–", "4")
 
@@ -54,7 +53,7 @@ def test_what_no_run_has_is_no_row_and_what_one_lacks_is_a_dash(samples, prices,
 def test_wrong_reads_and_surprises_are_marked(a_run, prices):
     run = a_run("too-small")
     change(run, counted={"reads.missing": 1.0, "reads.duplicate": 0.0})
-    wrong = [row.name for g in groups_of([Column.of_run(run, prices)]) for row in g.rows if any(row.wrong)]
+    wrong = [row.name for g in groups_of([RunColumn.of_run(run, prices)]) for row in g.rows if any(row.wrong)]
     assert wrong == ["Expected", "items that were written and not found"]
 
 
@@ -97,7 +96,7 @@ def test_a_run_that_cannot_be_read_has_a_column_and_a_reason(samples, prices, ge
 
 def test_an_invalid_run_is_said_first(samples, prices, generated_at, tmp_path):
     folders = [samples["sharded"], samples["generator-bound"]]
-    answer = answer_of([Column.of_run(folder, prices) for folder in folders])
+    answer = answer_of([RunColumn.of_run(folder, prices) for folder in folders])
     assert (answer.chip, answer.role) == ("1 run not valid", "invalid")
     assert answer.warnings == (
         "generator-bound: the run says nothing about its table; the load generator was the limit.",
@@ -108,7 +107,7 @@ def test_an_invalid_run_is_said_first(samples, prices, generated_at, tmp_path):
 def test_runs_of_other_scales_are_not_to_be_held_against_each_other(samples, a_run, prices):
     other = a_run("sharded")
     change(other, scale=0.1)
-    columns = [Column.of_run(samples["sharded"], prices), Column.of_run(other, prices)]
+    columns = [RunColumn.of_run(samples["sharded"], prices), RunColumn.of_run(other, prices)]
     assert any("different scales" in warning for warning in answer_of(columns).warnings)
 
 
@@ -120,7 +119,7 @@ def test_the_same_files_make_the_same_bytes(columns, prices, generated_at, tmp_p
 
 
 def test_a_run_without_seconds_has_no_chart_and_keeps_its_verdict(a_run, prices, generated_at, tmp_path):
-    column = Column.of_run(a_run("hotkey", without=("seconds.parquet",)), prices)
+    column = RunColumn.of_run(a_run("hotkey", without=("seconds.parquet",)), prices)
     assert multiples([column]) == (None,)
     assert cells([column])["Limited by"] == ("Partition limit",)
 

@@ -8,7 +8,7 @@ import pytest
 
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run
-from keyheat.pages.series.sweep import write_sweep
+from keyheat.pages.sweep import write_sweep
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import load_scenario
 

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from keyheat.pages.charts.keys import throttled_key_table
-from keyheat.pages.run.load import load_run
-from keyheat.pages.run.page import write_report
+from keyheat.pages.run.record import load_run
+from keyheat.pages.run.report import write_report
 
 
 def use(key: str, throttles: int, **more: Any) -> dict[str, Any]:

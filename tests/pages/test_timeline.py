@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from keyheat.pages.run.load import Run, load_run
-from keyheat.pages.run.record import read_record
+from keyheat.pages.run.record import ReportRun, load_run, read_record
 from keyheat.pages.run.timeline import by_client_minute, by_minute, by_second
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.words import Resource
@@ -25,7 +24,7 @@ def a_run(**evidence):
         "series": [],
         **evidence,
     }
-    return Run(diagnosis=Diagnosis.model_validate(DIAGNOSIS), evidence=Evidence.model_validate(content))
+    return ReportRun(diagnosis=Diagnosis.model_validate(DIAGNOSIS), evidence=Evidence.model_validate(content))
 
 
 def series(metric, points, period_s=60):
@@ -34,7 +33,7 @@ def series(metric, points, period_s=60):
 
 def test_the_client_files_and_the_evidence_tell_the_same(samples):
     whole = load_run(samples["hotkey"])
-    bare = Run(diagnosis=whole.diagnosis, evidence=whole.evidence)
+    bare = ReportRun(diagnosis=whole.diagnosis, evidence=whole.evidence)
     of_files, of_evidence = (by_second(run, read_record(run), TABLE) for run in (whole, bare))
     assert of_files.consumed.tolist() == of_evidence.consumed.tolist()
     assert of_files.throttled.keys() == of_evidence.throttled.keys() == {"partition"}

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from keyheat.pages.run.page import write_report
+from keyheat.pages.run.report import write_report
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run
 from tests.browsing import PATIENCE_MS

@@ -1,30 +1,36 @@
-"""Capacity over time: consumed against provisioned, and below it throttles by constraint."""
+"""Capacity over time: consumed against provisioned, throttles by constraint below, changes of it marked."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
 
 from keyheat.numbers import UNITS, measured, moment, rate, some, span, whole
-from keyheat.pages.charts.figures import (
+from keyheat.pages.charts.figures import (  # fmt: skip
     Chart,
     Mark,
+    PageTable,
     Swatch,
-    Table,
     amounts,
     compact,
     figure,
     heading,
     held,
+    iso,
     joined,
     level,
     rows_of,
     steps,
     times,
-)  # fmt: skip
-from keyheat.pages.constraints import NAMES, SHOWN
-from keyheat.pages.run.downsample import Floats, width_for
-from keyheat.pages.run.timeline import Timeline
+)
+from keyheat.pages.run.record import ReportRun
+from keyheat.pages.run.sheets import Floats, width_for
+from keyheat.pages.run.timeline import RateTimeline
 from keyheat.pages.style import LIGHT, PATTERNS, colour_of, pattern
-from keyheat.words import Constraint
+from keyheat.pages.wording import NAMES, SHOWN, saying
+from keyheat.runs.manifest import CapacityChange
+from keyheat.words import Constraint, Resource
 
 MARKS: dict[str, Mark] = {"": "bar", "/": "stripe", "x": "cross", ".": "dots", "-": "level"}
 FAR_ABOVE = (
@@ -35,7 +41,7 @@ MOST_ROWS = 360
 SPLIT = {"top": [0.42, 1.0], "bottom": [0.0, 0.3]}
 
 
-def second_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | None) -> Chart:
+def second_chart(timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float | None) -> Chart:
     """What the client saw of one resource: drawn in steps that can be seen, kept second by second."""
     finest, timeline = timeline, timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s))
     made = _panels(timeline)
@@ -55,7 +61,7 @@ def second_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | No
     )
 
 
-def minute_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | None) -> Chart:
+def minute_chart(timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float | None) -> Chart:
     """What CloudWatch published of one resource, minute by minute."""
     made = _panels(timeline, barmode="stack")
     if timeline.consumed is not None:
@@ -83,7 +89,7 @@ def minute_chart(timeline: Timeline, chart_id: str, *, ceiling_per_s: float | No
     )
 
 
-def rate_table(timeline: Timeline) -> Table:
+def rate_table(timeline: RateTimeline) -> PageTable:
     """The numbers of a timeline, row by row."""
     unit = UNITS[timeline.resource.direction]
     unknown = np.full(timeline.points, np.nan)
@@ -100,7 +106,7 @@ def rate_table(timeline: Timeline) -> Table:
         ]
     if not timeline.throttled:
         columns["throttled"] = ["0"] * timeline.points
-    return Table(
+    return PageTable(
         caption=timeline.resource.title.capitalize(),
         columns=tuple(columns),
         rows=rows_of(*columns.values()),
@@ -108,7 +114,7 @@ def rate_table(timeline: Timeline) -> Table:
     )
 
 
-def _panels(timeline: Timeline, **layout: str) -> go.Figure:
+def _panels(timeline: RateTimeline, **layout: str) -> go.Figure:
     """Capacity above; throttles below it on the same times, where there are any."""
     unit = UNITS[timeline.resource.direction]
     if not timeline.throttled:
@@ -129,7 +135,7 @@ def _panels(timeline: Timeline, **layout: str) -> go.Figure:
     return made
 
 
-def _area(timeline: Timeline, values: Floats) -> go.Scatter:
+def _area(timeline: RateTimeline, values: Floats) -> go.Scatter:
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
         y=held(values),
@@ -142,7 +148,7 @@ def _area(timeline: Timeline, values: Floats) -> go.Scatter:
     )
 
 
-def _throttled_area(timeline: Timeline, constraint: Constraint) -> go.Scatter:
+def _throttled_area(timeline: RateTimeline, constraint: Constraint) -> go.Scatter:
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
         y=held(timeline.throttled[constraint]),
@@ -157,7 +163,7 @@ def _throttled_area(timeline: Timeline, constraint: Constraint) -> go.Scatter:
     )
 
 
-def _throttled_bars(timeline: Timeline, constraint: Constraint) -> go.Bar:
+def _throttled_bars(timeline: RateTimeline, constraint: Constraint) -> go.Bar:
     return go.Bar(
         **_bars(timeline),
         y=compact(timeline.throttled[constraint]),
@@ -171,17 +177,17 @@ def _throttled_bars(timeline: Timeline, constraint: Constraint) -> go.Bar:
     )
 
 
-def _column(timeline: Timeline, what: str) -> str:
+def _column(timeline: RateTimeline, what: str) -> str:
     """The column of its sheet that a trace shows."""
     return f"{what}_{timeline.resource.direction}_units_per_s"
 
 
-def _bars(timeline: Timeline) -> dict[str, object]:
+def _bars(timeline: RateTimeline) -> dict[str, object]:
     """Bars that begin where their minute begins."""
     return {**steps(timeline.start_s, timeline.step_s), "offset": 0, "width": timeline.step_s * 940}
 
 
-def _add_limits(made: go.Figure, timeline: Timeline, ceiling_per_s: float | None) -> None:
+def _add_limits(made: go.Figure, timeline: RateTimeline, ceiling_per_s: float | None) -> None:
     """Provisioned capacity, as it changed, and what one partition admits."""
     constant = _constant(timeline.provisioned)
     if timeline.provisioned is not None and constant is None:
@@ -204,7 +210,7 @@ def _constant(values: Floats | None) -> float | None:
     return float(values[0])
 
 
-def _provisioned_line(timeline: Timeline, provisioned: Floats) -> go.Scatter:
+def _provisioned_line(timeline: RateTimeline, provisioned: Floats) -> go.Scatter:
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
         y=held(provisioned),
@@ -215,7 +221,7 @@ def _provisioned_line(timeline: Timeline, provisioned: Floats) -> go.Scatter:
     )
 
 
-def _said(timeline: Timeline) -> list[str]:
+def _said(timeline: RateTimeline) -> list[str]:
     """The chart in sentences, with its numbers."""
     unit = UNITS[timeline.resource.direction]
     said = []
@@ -236,7 +242,7 @@ def _said(timeline: Timeline) -> list[str]:
     return said
 
 
-def _too_high(timeline: Timeline, value: float) -> bool:
+def _too_high(timeline: RateTimeline, value: float) -> bool:
     peak = _peak(timeline.consumed)
     return peak > 0 and value > FAR_ABOVE * peak
 
@@ -245,11 +251,11 @@ def _peak(values: Floats | None) -> float:
     return float(np.nanmax(values)) if values is not None and np.isfinite(values).any() else 0.0
 
 
-def _occurring(timeline: Timeline) -> list[Constraint]:
+def _occurring(timeline: RateTimeline) -> list[Constraint]:
     return [constraint for constraint in SHOWN if constraint in timeline.throttled]
 
 
-def _legend(timeline: Timeline, ceiling_per_s: float | None) -> tuple[Swatch, ...]:
+def _legend(timeline: RateTimeline, ceiling_per_s: float | None) -> tuple[Swatch, ...]:
     unit = UNITS[timeline.resource.direction]
     entries = [Swatch(name="consumed", role="accent", mark="area")]
     if timeline.provisioned is not None and not _too_high(timeline, float(np.nanmax(timeline.provisioned))):
@@ -276,3 +282,86 @@ def _or(values: Floats | None, unknown: Floats) -> Floats:
 
 def _measured_or(values: Floats | None, unknown: Floats) -> list[str]:
     return [measured(value) for value in _or(values, unknown)]
+
+
+WORDS = {
+    "provisioned": "provisioned for",
+    "max_on_demand": "as the on-demand maximum of",
+    "warm": "of warm throughput for",
+}
+
+
+def marked(chart: Chart, run: ReportRun, resource: Resource) -> Chart:
+    """The chart with a line at each moment from which another capacity of its resource held."""
+    moments = [
+        _epoch_s(run, change.in_force_s)
+        for change in _changes(run)
+        if change.in_force_s is not None and _concerns(change, resource)
+    ]
+    if not moments:
+        return chart
+    figure = go.Figure(chart.figure)
+    for at_s in sorted(set(moments)):
+        figure.add_shape(
+            type="line",
+            xref="x",
+            x0=iso(at_s),
+            x1=iso(at_s),
+            yref="paper",
+            y0=0,
+            y1=1,
+            line={"color": LIGHT["muted"], "dash": "dot", "width": 1.5},
+        )
+    legend = (*chart.legend, Swatch(name="capacity changed", role="muted", mark="dot"))
+    return replace(chart, figure=figure, legend=legend)
+
+
+def said_of(run: ReportRun) -> list[str]:
+    """Every change in a sentence, in order of time."""
+    changes = list(_changes(run))
+    if not changes:
+        return []
+    last_s = max(max(change.at_s, change.in_force_s or 0.0) for change in changes)
+    say = saying(_epoch_s(run, 0.0), _epoch_s(run, last_s))
+    return [_change_said(run, change, say) for change in changes]
+
+
+def _change_said(run: ReportRun, change: CapacityChange, say: Callable[[float], str]) -> str:
+    who = "auto scaling" if change.by == "auto scaling" else "the timeline"
+    said = f"{say(_epoch_s(run, change.at_s))} UTC: {who} asks for {_asked(change)}"
+    if change.because:
+        said += f" ({change.because})"
+    if change.refused:
+        return f"{said}; refused: {change.refused}."
+    if change.in_force_s is None:
+        return f"{said}; not in force by the end of the run."
+    return f"{said}; in force at {say(_epoch_s(run, change.in_force_s))}."
+
+
+def _asked(change: CapacityChange) -> str:
+    name, _, side = change.what.partition(".")
+    whose = "the table" if change.index is None else f"index {change.index}"
+    before = "" if change.before is None else f" instead of {_amount(change.before)}"
+    if side not in UNITS:
+        return f"{change.after} mode of {whose}{before}"
+    return f"{_amount(change.after)} {UNITS[side]}/s {WORDS.get(name, name)} {whose}{before}"
+
+
+def _amount(value: float | str | None) -> str:
+    return whole(value) if isinstance(value, int | float) else str(value)
+
+
+def _concerns(change: CapacityChange, resource: Resource) -> bool:
+    """Whether a change is of this resource and direction; the billing mode is everybody's."""
+    if change.what == "billing_mode":
+        return True
+    return change.index == resource.index and change.what.endswith(f".{resource.direction}")
+
+
+def _changes(run: ReportRun) -> Iterable[CapacityChange]:
+    return run.manifest.timeline if run.manifest is not None else ()
+
+
+def _epoch_s(run: ReportRun, elapsed_s: float) -> float:
+    assert run.manifest is not None, "it holds the changes"
+    return run.manifest.started_at.timestamp() + elapsed_s

@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from keyheat.pages.moments import crosses_midnight
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
+from keyheat.pages.wording import crosses_midnight
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 Mark = Literal["area", "line", "dash", "dot", "bar", "stripe", "cross", "dots", "level", "heat"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class PageTable:
     """Rows of text under their headings; `numeric` columns are set right."""
 
     caption: str
@@ -45,7 +45,7 @@ class Chart:
     summary: str
     figure: go.Figure
     legend: tuple[Swatch, ...] = ()
-    table: Table | None = field(default=None)
+    table: PageTable | None = field(default=None)
     sheet: Sheet | None = None  # what it shows, in full; a trace's `meta` says which columns are its own
 
 

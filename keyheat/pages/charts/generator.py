@@ -20,17 +20,15 @@ from keyheat.pages.charts.figures import (
     steps,
     times,
 )
-from keyheat.pages.run.downsample import MOST_POINTS, Floats, joined_up, mean_rates, width_for
-from keyheat.pages.run.load import Run
-from keyheat.pages.run.record import Record
-from keyheat.pages.run.sheets import Sheet
+from keyheat.pages.run.record import ReportRun, SecondsRecord
+from keyheat.pages.run.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
 from keyheat.pages.style import LIGHT
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.shape import Shape
 
 
-def generator_chart(run: Run, record: Record, chart_id: str) -> Chart | None:
+def generator_chart(run: ReportRun, record: SecondsRecord, chart_id: str) -> Chart | None:
     """Attempts per second as they were sent, by outcome, against what the scenario asked for."""
     if run.seconds is None or not len(run.seconds):
         return None
@@ -73,7 +71,7 @@ def generator_chart(run: Run, record: Record, chart_id: str) -> Chart | None:
     )
 
 
-def _draw_asked(made: go.Figure, run: Run) -> float:
+def _draw_asked(made: go.Figure, run: ReportRun) -> float:
     """Draw the rate that was asked for, where it is in requests; gives its highest value, else 0."""
     health, shape = run.health, _shape(run)
     if not health.asked_per_s or health.target_unit != "requests":
@@ -99,7 +97,7 @@ def _draw_asked(made: go.Figure, run: Run) -> float:
     return shape.highest_per_s
 
 
-def _shape(run: Run) -> Shape | None:
+def _shape(run: ReportRun) -> Shape | None:
     """The shape of the load; None where it had none, or where it is not known."""
     try:
         scenario = scenario_from_dict(dict((run.manifest and run.manifest.scenario) or {}), "run.json")
@@ -114,7 +112,7 @@ def _asked_for(health: GeneratorHealth) -> tuple[Swatch, ...]:
     return (Swatch(name=f"asked for: {rate(health.asked_per_s, 'requests')}", role="ink", mark="dash"),)
 
 
-def generator_summary(run: Run, step_s: int = 1) -> str:
+def generator_summary(run: ReportRun, step_s: int = 1) -> str:
     """Whether the generator kept up, with what it measured of itself."""
     health = run.health
     said = [] if step_s == 1 else [f"Means of {span(step_s)}."]
@@ -160,7 +158,7 @@ def _counted(counted: Mapping[str, float]) -> list[str]:
     return said
 
 
-def _outcomes(run: Run, start_s: int, end_s: int) -> list[tuple[str, str, Floats]]:
+def _outcomes(run: ReportRun, start_s: int, end_s: int) -> list[tuple[str, str, Floats]]:
     assert run.seconds is not None
     own = run.seconds.filter(run.seconds["index"].is_null())
     second = own["second"].cast("int64").to_numpy()

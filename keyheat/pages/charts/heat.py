@@ -7,8 +7,8 @@ from keyheat.analysis.words import key_name
 from keyheat.numbers import UNITS, measured, rate, some
 from keyheat.pages.charts.figures import (
     Chart,
+    PageTable,
     Swatch,
-    Table,
     compact,
     figure,
     iso,
@@ -17,11 +17,10 @@ from keyheat.pages.charts.figures import (
     shortened,
     times,
 )
-from keyheat.pages.moments import saying
-from keyheat.pages.run.downsample import Floats, joined_up
-from keyheat.pages.run.load import Run
-from keyheat.pages.run.sheets import Sheet
+from keyheat.pages.run.record import ReportRun
+from keyheat.pages.run.sheets import Floats, Sheet, joined_up
 from keyheat.pages.style import LIGHT
+from keyheat.pages.wording import saying
 from keyheat.runs.manifest import KeyWindow
 from keyheat.words import Direction
 
@@ -32,7 +31,7 @@ COLD = 0.02  # of what one partition admits: below it there is no heat to show
 HEAT = [[0.0, LIGHT["heat0"]], [0.35, LIGHT["heat1"]], [0.7, LIGHT["heat2"]], [1.0, LIGHT["heat3"]]]
 
 
-def heat_chart(run: Run, direction: Direction, ceiling_per_s: float, chart_id: str) -> Chart | None:
+def heat_chart(run: ReportRun, direction: Direction, ceiling_per_s: float, chart_id: str) -> Chart | None:
     """Which keys were hot when: a row for each key in order of appearance, a column for each window.
 
     None where there are no windows, or no key came near what one partition admits.
@@ -114,7 +113,7 @@ def _joined(windows: int) -> int:
     return each
 
 
-def _names_of(run: Run) -> dict[str, str | None]:
+def _names_of(run: ReportRun) -> dict[str, str | None]:
     assert run.keys is not None
     loads = [load for loads in run.keys.overall.values() for load in loads]
     return {load.key: load.shown for load in loads if load.shown is not None}
@@ -181,7 +180,7 @@ def _listed(moments: list[str]) -> str:
     return ", ".join(moments) + "."
 
 
-def _heat_table(rates: Floats, starts: list[float], names: list[str], direction: Direction) -> Table:
+def _heat_table(rates: Floats, starts: list[float], names: list[str], direction: Direction) -> PageTable:
     each = -(-len(starts) // MOST_ROWS)
     rates = np.array([joined_up(row, each) for row in rates])
     hottest_row, say = rates.argmax(axis=0), saying(starts[0], starts[-1])
@@ -189,7 +188,7 @@ def _heat_table(rates: Floats, starts: list[float], names: list[str], direction:
         (say(start), shortened(names[hottest_row[c]], 40), measured(float(rates[:, c].max())))
         for c, start in enumerate(starts[::each])
     )
-    return Table(
+    return PageTable(
         caption="Hottest key of each window",
         columns=("from (UTC)", "key", f"asked for, {UNITS[direction]}/s"),
         rows=rows,

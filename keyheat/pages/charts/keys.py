@@ -7,17 +7,8 @@ import plotly.graph_objects as go
 
 from keyheat.analysis.words import key_name
 from keyheat.numbers import UNITS, measured, percent, rate, some, whole
-from keyheat.pages.charts.figures import (  # fmt: skip
-    Chart,
-    Swatch,
-    Table,
-    amounts,
-    compact,
-    figure,
-    safe,
-    shortened,
-)
-from keyheat.pages.run.load import Run
+from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, safe, shortened
+from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.words import Direction, whose
@@ -42,7 +33,7 @@ class HeatOfKey:
         return key_name(self.key, self.shown)
 
 
-def hottest(run: Run, direction: Direction) -> list[HeatOfKey]:
+def hottest(run: ReportRun, direction: Direction) -> list[HeatOfKey]:
     """The hottest keys: those of the diagnosis with the rates it found, then the others of `keys.json`."""
     found = {
         key.key: HeatOfKey(
@@ -68,7 +59,7 @@ def hottest(run: Run, direction: Direction) -> list[HeatOfKey]:
     return sorted(found.values(), key=lambda key: (-key.units_per_s, key.key))
 
 
-def _rate_while_hot(run: Run, key: str, direction: Direction) -> float | None:
+def _rate_while_hot(run: ReportRun, key: str, direction: Direction) -> float | None:
     """Mean units per second over the windows in which the key had at least half of its highest rate."""
     assert run.keys is not None
     rates = [
@@ -177,8 +168,8 @@ def _key_summary(first: HeatOfKey, direction: Direction, ceiling_per_s: float) -
     )
 
 
-def _key_table(keys: list[HeatOfKey], unit: str) -> Table:
-    return Table(
+def _key_table(keys: list[HeatOfKey], unit: str) -> PageTable:
+    return PageTable(
         caption="Hottest keys over the whole run",
         columns=("key", f"asked for, {unit}/s", "share", "throttles"),
         rows=tuple(
@@ -189,7 +180,7 @@ def _key_table(keys: list[HeatOfKey], unit: str) -> Table:
     )
 
 
-def throttled_key_table(run: Run) -> Table | None:
+def throttled_key_table(run: ReportRun) -> PageTable | None:
     """The keys that were throttled most, by our record, else by Contributor Insights; None: unknown."""
     uses = [
         (direction, use)
@@ -200,7 +191,7 @@ def throttled_key_table(run: Run) -> Table | None:
     if not uses:
         return _throttled_by_insights(run) if run.keys is None else None
     uses.sort(key=lambda one: (-one[1].throttles, one[1].key))
-    return Table(
+    return PageTable(
         caption="Most throttled keys over the whole run",
         columns=("key", "direction", "throttles", "units asked for", "units consumed"),
         rows=tuple(
@@ -217,7 +208,7 @@ def throttled_key_table(run: Run) -> Table | None:
     )
 
 
-def _throttled_by_insights(run: Run) -> Table | None:
+def _throttled_by_insights(run: ReportRun) -> PageTable | None:
     """The keys that Contributor Insights names, of the table and of each index that it counts for."""
     rules = (run.evidence.contributors or ()) if run.evidence is not None else ()
     rows = tuple(
@@ -233,7 +224,7 @@ def _throttled_by_insights(run: Run) -> Table | None:
     )
     if not rows:
         return None
-    return Table(
+    return PageTable(
         caption="Most throttled keys, by Contributor Insights",
         columns=("key", "resource", "throttled requests", "share"),
         rows=rows,

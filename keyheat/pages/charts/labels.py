@@ -9,11 +9,10 @@ import plotly.graph_objects as go
 from keyheat.analysis.rules import RULES
 from keyheat.numbers import NOTHING, percent, some, whole
 from keyheat.pages.charts.capacity import swatch
-from keyheat.pages.charts.figures import Chart, Table, figure, iso, joined, safe, shortened, times
-from keyheat.pages.constraints import NAMES
-from keyheat.pages.moments import saying
+from keyheat.pages.charts.figures import Chart, PageTable, figure, iso, joined, safe, shortened, times
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import colour_of, pattern
+from keyheat.pages.wording import NAMES, saying
 from keyheat.runs.formats import Label
 from keyheat.words import Constraint, Direction
 
@@ -93,7 +92,7 @@ def _sheet(labels: Sequence[Label]) -> Sheet:
     )
 
 
-def _span_table(labels: Sequence[Label], say: Say) -> Table:
+def _span_table(labels: Sequence[Label], say: Say) -> PageTable:
     """The spans with most throttles, in order of time; without any, all of them."""
     found = [label for label in labels if label.throttles] or list(labels)
     most = sorted(found, key=lambda one: -one.throttles)[:MOST_ROWS]
@@ -111,10 +110,10 @@ def _span_table(labels: Sequence[Label], say: Say) -> Table:
     )
     columns = ("from (UTC)", "to", "resource", "direction", "constraint", "throttles", "confidence")
     caption = "Spans with throttles" if most[0].throttles else "Spans"
-    return Table(caption=caption, columns=columns, rows=rows, numeric=frozenset((5, 6)))
+    return PageTable(caption=caption, columns=columns, rows=rows, numeric=frozenset((5, 6)))
 
 
-def rule_table(labels: Sequence[Label]) -> Table | None:
+def rule_table(labels: Sequence[Label]) -> PageTable | None:
     """The rules that decided the labels, what each means and when it fires; None where no label has one.
 
     A rule that this version does not know is listed by its id alone.
@@ -131,7 +130,7 @@ def rule_table(labels: Sequence[Label]) -> Table | None:
     columns = ("rule", "it means", "it fires when", "labels", "throttles")
     if not rows:
         return None
-    return Table(caption="The rules that decided", columns=columns, rows=rows, numeric=frozenset((3, 4)))
+    return PageTable(caption="The rules that decided", columns=columns, rows=rows, numeric=frozenset((3, 4)))
 
 
 def _words(rule: str) -> tuple[str, str]:

@@ -7,19 +7,19 @@ import numpy as np
 import plotly.graph_objects as go
 
 from keyheat.numbers import milliseconds, whole
-from keyheat.pages.charts.figures import (
+from keyheat.pages.charts.figures import (  # fmt: skip
     Chart,
     Mark,
+    PageTable,
     Swatch,
-    Table,
     amounts,
     compact,
     figure,
     heading,
     joined,
     safe,
-)  # fmt: skip
-from keyheat.pages.run.latency import RESPONSE, TABLE_PERCENTILES, Latency
+)
+from keyheat.pages.run.record import RESPONSE, TABLE_PERCENTILES, OperationLatency
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
 
@@ -27,7 +27,7 @@ DASHES: tuple[tuple[str, Mark], ...] = (("solid", "line"), ("dash", "dash"), ("d
 NINES = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 
 
-def latency_chart(latencies: tuple[Latency, ...], chart_id: str) -> Chart | None:
+def latency_chart(latencies: tuple[OperationLatency, ...], chart_id: str) -> Chart | None:
     """Service time and time from the intended start at every percentile; each nine has the same width."""
     drawn = [latency for latency in latencies if latency.drawn]
     if not drawn:
@@ -62,7 +62,7 @@ def latency_chart(latencies: tuple[Latency, ...], chart_id: str) -> Chart | None
     )
 
 
-def _sheet(latencies: Sequence[Latency]) -> Sheet:
+def _sheet(latencies: Sequence[OperationLatency]) -> Sheet:
     """Every point of every curve."""
     points = [(one, percentile, value) for one in latencies for percentile, value in one.curve]
     return Sheet(
@@ -76,12 +76,12 @@ def _sheet(latencies: Sequence[Latency]) -> Sheet:
     )
 
 
-def latency_table(latencies: tuple[Latency, ...]) -> Table:
+def latency_table(latencies: tuple[OperationLatency, ...]) -> PageTable:
     """Percentiles of each operation and outcome, and of what else was timed."""
     caption = "Service time, from the first byte sent to the whole answer read"
     if any(one.outcome == RESPONSE for one in latencies):
         caption += "; from intended start: from when a request was due to its last answer, retries included"
-    return Table(
+    return PageTable(
         caption=caption,
         columns=("operation", "outcome", "requests", *(f"p{p:g}" for p in TABLE_PERCENTILES), "max"),
         rows=tuple(
@@ -98,7 +98,7 @@ def latency_table(latencies: tuple[Latency, ...]) -> Table:
     )
 
 
-def _curve(latency: Latency, dash: str) -> go.Scatter:
+def _curve(latency: OperationLatency, dash: str) -> go.Scatter:
     return go.Scatter(
         x=compact([_nines(percentile) for percentile, _ in latency.curve]),
         y=compact([value for _, value in latency.curve]),
@@ -110,7 +110,7 @@ def _curve(latency: Latency, dash: str) -> go.Scatter:
     )
 
 
-def _role(latency: Latency) -> str:
+def _role(latency: OperationLatency) -> str:
     roles = {"accepted": "accent", "throttled": "partition", RESPONSE: "ink"}
     return roles.get(latency.outcome, "error")
 
@@ -120,7 +120,7 @@ def _nines(percentile: float) -> float:
     return -math.log10(max(1 - percentile / 100, 1e-9))
 
 
-def _latency_sentence(latency: Latency) -> str:
+def _latency_sentence(latency: OperationLatency) -> str:
     at = dict(zip(TABLE_PERCENTILES, latency.table, strict=True))
     return (
         f"{latency.operation}, {latency.words} ({whole(latency.count)}): "

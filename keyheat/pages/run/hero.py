@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from keyheat.analysis.words import sentence
 from keyheat.model import limits
 from keyheat.numbers import UNITS, moment, percent, rate, some, span, whole
-from keyheat.pages.constraints import NAMES, SHORT
-from keyheat.pages.run.facts import Facts
-from keyheat.pages.run.load import Run
-from keyheat.pages.run.sentences import (
+from keyheat.pages.run.record import ReportRun
+from keyheat.pages.run.timeline import table_facts
+from keyheat.pages.run.verdict import (
     GRADE_MEANINGS,
     GRADES,
+    Facts,
     expectation,
     is_as_expected,
     sureness,
     verdict_sentence,
 )
-from keyheat.pages.run.timeline import table_facts
+from keyheat.pages.wording import NAMES, SHORT
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import Verdict
 
@@ -50,7 +50,7 @@ class Hero:
     warnings: tuple[str, ...]
 
 
-def hero_of(run: Run, facts: Facts) -> Hero:
+def hero_of(run: ReportRun, facts: Facts) -> Hero:
     """The verdict and the numbers that carry it."""
     diagnosis = run.diagnosis
     verdict = diagnosis.verdict
@@ -75,13 +75,13 @@ def _chip(verdict: Verdict) -> str:
     return NAMES[verdict.constraint] if verdict.valid else "Not valid"
 
 
-def title_of(run: Run) -> str:
+def title_of(run: ReportRun) -> str:
     """The name of a run: its scenario, else its table."""
     facts = table_facts(run)
     return (run.manifest.name if run.manifest else None) or (facts.name if facts else None) or "run"
 
 
-def _where(run: Run, facts: Facts) -> str:
+def _where(run: ReportRun, facts: Facts) -> str:
     table = table_facts(run)
     as_it_was = ", loaded as it was" if run.manifest and run.manifest.existing else ""
     parts = [f"table {table.name}{as_it_was}" if table else "", _mode(run)]
@@ -93,13 +93,13 @@ def _where(run: Run, facts: Facts) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _mode(run: Run) -> str:
+def _mode(run: ReportRun) -> str:
     table = table_facts(run)
     modes: Mapping[str | None, str] = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on-demand"}
     return modes.get(table.billing_mode, "") if table else ""
 
 
-def _times(run: Run, facts: Facts) -> tuple[float | None, float | None]:
+def _times(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
     manifest = run.manifest
     if manifest and manifest.started_at and manifest.ended_at:
         return manifest.started_at.timestamp(), manifest.ended_at.timestamp()
@@ -108,7 +108,7 @@ def _times(run: Run, facts: Facts) -> tuple[float | None, float | None]:
     return facts.start_s, facts.end_s
 
 
-def _stats(run: Run, facts: Facts) -> tuple[Stat, ...]:
+def _stats(run: ReportRun, facts: Facts) -> tuple[Stat, ...]:
     verdict, unit = run.diagnosis.verdict, UNITS[facts.resource.direction]
     if not facts.units_hold:
         held = "not judged: units there are not DynamoDB's"
@@ -157,7 +157,7 @@ def _evidence_stat(verdict: Verdict) -> Stat:
     return Stat(name="Evidence", value="Not enough", beside="no reasons, and nothing to infer the cause from")
 
 
-def _warnings(run: Run) -> tuple[str, ...]:
+def _warnings(run: ReportRun) -> tuple[str, ...]:
     said = []
     stopped = run.manifest.stopped_by if run.manifest else None
     if stopped is not None:

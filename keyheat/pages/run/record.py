@@ -1,22 +1,237 @@
-"""What the client saw, second by second, from the run's own files or, without them, from `evidence.json`."""
+"""A run directory read for its page: which files are there, what the client saw by second, latencies."""
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from hdrh.histogram import HdrHistogram
 
-from keyheat.pages.run.load import Run
-from keyheat.runs.client import seconds_summed, throttles_counted
-from keyheat.runs.formats import Evidence
-from keyheat.words import Resource
+from keyheat import runfiles
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.timeline import Timeline, timeline
+from keyheat.runfiles import FILES, FileProblem
+from keyheat.runs.capabilities import Capabilities
+from keyheat.runs.client import moved, seconds_summed, throttles_counted
+from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
+from keyheat.runs.latency import US_PER_MS, read_latencies
+from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, Totals, read_keys, read_manifest
+from keyheat.words import Direction, Resource
+
+SERVICE = frozenset({"accepted", "throttled", "error"})
+"""What the service time of one attempt is kept by; the other tags are durations of another kind."""
+RESPONSE = "response"
+IN_WORDS = {
+    RESPONSE: "from intended start",
+    "backoff": "back-off",
+    "logical": "as a whole",
+}
+TABLE_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
+POINTS_PER_NINE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationLatency:
+    """One kind of duration of one operation, in milliseconds.
+
+    `outcome` is the service time's (`accepted`, `throttled`, `error`), or says what else it is: `response`
+    from the intended start to the last answer, `backoff` between attempts, `logical` several requests.
+    """
+
+    operation: str
+    outcome: str
+    count: int
+    mean_ms: float
+    max_ms: float
+    curve: tuple[tuple[float, float], ...]  # (percentile, milliseconds)
+    table: tuple[float, ...]  # milliseconds at TABLE_PERCENTILES
+
+    @property
+    def words(self) -> str:
+        """The outcome, or the kind of duration, as a person reads it."""
+        return IN_WORDS.get(self.outcome, self.outcome)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether its curve belongs beside those of single requests."""
+        return self.outcome in SERVICE or self.outcome == RESPONSE
+
+
+def read_latency(path: Path) -> tuple[OperationLatency, ...]:
+    """Every operation and outcome of the file that has requests. Raises `FileProblem`."""
+    found = sorted(read_latencies(path).items())
+    return tuple(_latency(tag, histogram) for tag, histogram in found if histogram.get_total_count())
+
+
+def percentile_grid(count: int) -> list[float]:
+    """Percentiles worth drawing for `count` values: evenly spaced nines, no further than one value."""
+    nines = math.log10(max(count, 10))
+    steps = math.floor(nines * POINTS_PER_NINE)
+    return [0.0] + [100 * (1 - 10 ** (-step / POINTS_PER_NINE)) for step in range(1, steps + 1)]
+
+
+def _latency(tag: str, histogram: HdrHistogram) -> OperationLatency:
+    operation, _, outcome = tag.partition(".")
+    grid = percentile_grid(histogram.get_total_count())
+    at = histogram.get_percentile_to_value_dict([*grid, *TABLE_PERCENTILES])
+    return OperationLatency(
+        operation=operation,
+        outcome=outcome or "all",
+        count=histogram.get_total_count(),
+        mean_ms=histogram.get_mean_value() / US_PER_MS,
+        max_ms=histogram.get_max_value() / US_PER_MS,
+        curve=(*((percentile, at[percentile] / US_PER_MS) for percentile in grid), _slowest(histogram)),
+        table=tuple(at[percentile] / US_PER_MS for percentile in TABLE_PERCENTILES),
+    )
+
+
+def _slowest(histogram: HdrHistogram) -> tuple[float, float]:
+    """The end of the curve: the one slowest request."""
+    return 100 * (1 - 1 / max(histogram.get_total_count(), 10)), histogram.get_max_value() / US_PER_MS
+
+
+Content = TypeVar("Content")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingFile:
+    """A file that the report would have used, and why it could not."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)  # no slots: `arranged` is kept once it is made
+class ReportRun:
+    """Everything a report is made from. Only the diagnosis is certain; None is a file in `missing`."""
+
+    diagnosis: Diagnosis
+    evidence: Evidence | None = None
+    manifest: Manifest | None = None
+    seconds: pa.Table | None = None
+    throttles: pa.Table | None = None
+    latency: tuple[OperationLatency, ...] | None = None
+    keys: Keys | None = None
+    partitions: pa.Table | None = None  # rows of `partitions.parquet`, in the service's time
+    missing: tuple[MissingFile, ...] = ()
+    alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
+
+    @cached_property
+    def arranged(self) -> Timeline | None:
+        """The evidence by resource and direction, as the analyzer looks at it."""
+        return timeline(self.evidence) if self.evidence is not None else None
+
+    @property
+    def simulated(self) -> bool:
+        """Whether nothing was sent: the run was simulated."""
+        return bool(self.manifest and self.manifest.simulated)
+
+    @property
+    def scale(self) -> float:
+        """What the local endpoint multiplied every rate limit by; 1 on a real table."""
+        source = self.manifest or self.evidence
+        return source.scale if source else 1.0
+
+    @property
+    def endpoint(self) -> Capabilities | None:
+        """What the endpoint can do; None where nobody looked."""
+        source = self.manifest or self.evidence
+        return source.endpoint if source else None
+
+    @property
+    def units_hold(self) -> bool:
+        """Whether the consumed units are DynamoDB's, as far as anybody looked at the endpoint."""
+        source, endpoint = self.manifest or self.evidence, self.endpoint
+        if source is None or endpoint is None:
+            return True
+        indexes = bool(source.table.indexes)
+        return not any(endpoint.wrong_units(side, indexes=indexes) for side in Direction)
+
+    @property
+    def health(self) -> GeneratorHealth:
+        """How the load generator did; nothing but defaults where that was not recorded."""
+        return (self.manifest.generator if self.manifest else None) or GeneratorHealth()
+
+    @property
+    def totals(self) -> Totals:
+        """What the client counted; zeros where that was not recorded."""
+        return (self.manifest.totals if self.manifest else None) or Totals()
+
+
+def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:
+    """An evidence file, wherever it came from, with its diagnosis. Raises `FileProblem`.
+
+    `further` are analyzers of the user's own, which are asked as well.
+    """
+    evidence = read_evidence(path)
+    return ReportRun(diagnosis=diagnosed(evidence, further=further), evidence=evidence, alone=True)
+
+
+def load_run(run_dir: Path) -> ReportRun:
+    """Read a run directory. Raises `FileProblem` where there is no readable `diagnosis.json`."""
+    missing: list[MissingFile] = []
+
+    def optional(format_name: str, read: Callable[[Path], Content]) -> Content | None:
+        name = FILES[format_name]
+        try:
+            return read(run_dir / name)
+        except FileProblem as problem:
+            there = (run_dir / name).exists()
+            why = str(problem).replace(f"{run_dir}/", "") if there else "not in the run directory"
+            missing.append(MissingFile(name=name, why=why))
+            return None
+
+    diagnosis = read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS])
+    evidence = optional(runfiles.EVIDENCE, read_evidence)
+    manifest = optional(runfiles.RUN, lambda path: read_manifest(path.parent))
+    ahead_s = manifest.rows_ahead_s if manifest else 0
+
+    def rows(format_name: str) -> pa.Table | None:
+        """Rows of the client, in the service's time."""
+        return optional(format_name, lambda path: moved(runfiles.read_table(path, format_name), ahead_s))
+
+    return ReportRun(
+        diagnosis=diagnosis,
+        evidence=evidence,
+        manifest=manifest,
+        seconds=rows(runfiles.SECONDS),
+        throttles=rows(runfiles.THROTTLES),
+        latency=optional(runfiles.LATENCY, read_latency),
+        keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent, ahead_s)),
+        partitions=(
+            optional(runfiles.PARTITIONS, read_partitions) if _has_partitions(run_dir, manifest) else None
+        ),
+        missing=tuple(one for one in missing if not _said(one.name, diagnosis)),
+    )
+
+
+def read_partitions(path: Path) -> pa.Table:
+    """The rows of `partitions.parquet`. Raises `FileProblem`."""
+    return runfiles.read_table(path, runfiles.PARTITIONS)
+
+
+def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
+    """Whether the file is there, or should be: DynamoDB itself tells nobody which partition served what."""
+    known = manifest is not None and (manifest.local or manifest.simulated)
+    return known or (run_dir / FILES[runfiles.PARTITIONS]).exists()
+
+
+def _said(name: str, diagnosis: Diagnosis) -> bool:
+    """Whether the analyzer has missed the file already."""
+    return any(line.startswith(name) for line in diagnosis.coverage.missing)
+
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Record:
+class SecondsRecord:
     """`seconds` (second, index, direction, attempts, throttled, consumed) and `throttles` (second, index,
     direction, reason, count), each summed up; seconds are epoch seconds. Either is None where unknown."""
 
@@ -43,9 +258,9 @@ class Record:
         ]
 
 
-def read_record(run: Run) -> Record:
+def read_record(run: ReportRun) -> SecondsRecord:
     """The client's record of a run, from whichever file has it."""
-    return Record(seconds=_seconds(run), throttles=_throttles(run))
+    return SecondsRecord(seconds=_seconds(run), throttles=_throttles(run))
 
 
 def rows_of(table: pa.Table, resource: Resource) -> pa.Table:
@@ -54,7 +269,7 @@ def rows_of(table: pa.Table, resource: Resource) -> pa.Table:
     return table.filter(pc.and_(pc.fill_null(index, False), pc.equal(table["direction"], resource.direction)))
 
 
-def _seconds(run: Run) -> pa.Table | None:
+def _seconds(run: ReportRun) -> pa.Table | None:
     if run.seconds is not None:
         summed = _with_epoch(seconds_summed(run.seconds))
         return summed.rename_columns([name.removesuffix("_units") for name in summed.column_names])
@@ -76,7 +291,7 @@ def _seconds_of(evidence: Evidence) -> pa.Table | None:
     return _summed(pa.table(columns), ["second", "index", "direction"], ["attempts", "throttled", "consumed"])
 
 
-def _throttles(run: Run) -> pa.Table | None:
+def _throttles(run: ReportRun) -> pa.Table | None:
     if run.throttles is not None:
         return _with_epoch(throttles_counted(run.throttles))
     if run.evidence is None or run.evidence.throttles is None:

@@ -8,24 +8,16 @@ from keyheat.analysis.words import capital
 from keyheat.evidence.facts import partition_ceiling
 from keyheat.evidence.partitions import words
 from keyheat.numbers import percent
-from keyheat.pages.charts.capacity import minute_chart, rate_table, second_chart
-from keyheat.pages.charts.figures import Chart, Table
+from keyheat.pages.charts.capacity import marked, minute_chart, rate_table, said_of, second_chart
+from keyheat.pages.charts.figures import Chart, PageTable
 from keyheat.pages.charts.generator import generator_chart, generator_summary
 from keyheat.pages.charts.heat import heat_chart
 from keyheat.pages.charts.keys import hottest, key_chart, throttled_key_table
 from keyheat.pages.charts.labels import label_chart, rule_table
 from keyheat.pages.charts.latency import latency_chart
-from keyheat.pages.charts.partitions import partition_chart
-from keyheat.pages.run.changes import marked, said_of
-from keyheat.pages.run.counted import counts_of
-from keyheat.pages.run.endpoint import endpoint_facts
-from keyheat.pages.run.facts import Facts
-from keyheat.pages.run.failures import failure_table
-from keyheat.pages.run.findings import about, numbers
-from keyheat.pages.run.load import Run
-from keyheat.pages.run.partitions import resources_of
-from keyheat.pages.run.reasons import reason_table
-from keyheat.pages.run.record import Record
+from keyheat.pages.charts.partitions import partition_chart, resources_of
+from keyheat.pages.run.counts import counts_of, failure_table, reason_table
+from keyheat.pages.run.record import ReportRun, SecondsRecord
 from keyheat.pages.run.timeline import (
     by_client_minute,
     by_minute,
@@ -33,6 +25,8 @@ from keyheat.pages.run.timeline import (
     published_resources,
     table_facts,
 )
+from keyheat.pages.run.verdict import Facts, about, numbers
+from keyheat.pages.wording import endpoint_facts
 from keyheat.runs.formats import Diagnosis
 from keyheat.words import READ, WRITE, Direction, Resource
 
@@ -52,10 +46,10 @@ class Section:
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
     wrong: tuple[str, ...] = ()  # what is not right, said before anything else
-    tables: tuple[Table, ...] = ()  # shown open: they are what the section is about
+    tables: tuple[PageTable, ...] = ()  # shown open: they are what the section is about
 
 
-def charts_of(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
+def charts_of(run: ReportRun, record: SecondsRecord, facts: Facts) -> tuple[Section, ...]:
     """Every chart that the files allow, the verdict's resource first."""
     capacity = _capacity(run, record, facts)
     if run.alone:  # others sent the load: nothing is known of its keys, its latencies and its generator
@@ -76,7 +70,7 @@ def _ordered(found: list[Resource], first: Resource) -> list[Resource]:
     return sorted(found, key=lambda r: (r != first, r.index or "", r.direction != first.direction))
 
 
-def _capacity(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
+def _capacity(run: ReportRun, record: SecondsRecord, facts: Facts) -> tuple[Section, ...]:
     """The table, and each of its indexes; first what the verdict is about."""
     seen, published = record.resources(), published_resources(run)
     resources = _ordered(list({*seen, *published}), facts.resource)
@@ -94,7 +88,9 @@ def _capacity(run: Run, record: Record, facts: Facts) -> tuple[Section, ...]:
     return (table, indexes) if facts.resource.index is None else (indexes, table)
 
 
-def _of_resource(run: Run, record: Record, facts: Facts, resource: Resource, place: int) -> Iterator[Chart]:
+def _of_resource(
+    run: ReportRun, record: SecondsRecord, facts: Facts, resource: Resource, place: int
+) -> Iterator[Chart]:
     """Its seconds, as the client saw them, and its minutes, as CloudWatch published them."""
     partition = run.diagnosis.verdict.constraint == "partition" and resource == facts.resource
     ceiling = facts.ceiling_per_s if partition else None
@@ -107,7 +103,7 @@ def _of_resource(run: Run, record: Record, facts: Facts, resource: Resource, pla
         yield minute_chart(minutes, f"chart-minutes-{place}", ceiling_per_s=ceiling)
 
 
-def _capacity_notes(run: Run, resources: list[Resource], *, seen: bool, published: bool) -> list[str]:
+def _capacity_notes(run: ReportRun, resources: list[Resource], *, seen: bool, published: bool) -> list[str]:
     notes: list[str] = []
     if not seen and not run.alone:
         notes.append("No second-by-second chart: seconds.parquet and throttles.parquet are missing.")
@@ -127,7 +123,7 @@ def _capacity_notes(run: Run, resources: list[Resource], *, seen: bool, publishe
     return notes + said_of(run)
 
 
-def _keys(run: Run, facts: Facts) -> Section:
+def _keys(run: ReportRun, facts: Facts) -> Section:
     """The hottest keys and where the heat was, writes and reads; first those of the verdict."""
     first = facts.resource.direction
     charts: list[Chart | None] = []
@@ -157,7 +153,7 @@ def _other(direction: Direction) -> Direction:
     return READ if direction == WRITE else WRITE
 
 
-def _partitions(run: Run, facts: Facts) -> Section:
+def _partitions(run: ReportRun, facts: Facts) -> Section:
     """What each partition served and refused, where it is known."""
     charts: list[Chart | None] = []
     notes: list[str] = []
@@ -177,7 +173,7 @@ def _partitions(run: Run, facts: Facts) -> Section:
     return _section("partitions", "Partitions over time", "Partitions", charts, notes)
 
 
-def _counted(run: Run) -> tuple[Section, ...]:
+def _counted(run: ReportRun) -> tuple[Section, ...]:
     """What the load test counted; no section where it counted nothing."""
     counts = counts_of(run.manifest.counted) if run.manifest else None
     if counts is None:
@@ -189,7 +185,7 @@ def _counted(run: Run) -> tuple[Section, ...]:
     return (section,)
 
 
-def _latency(run: Run) -> Section:
+def _latency(run: ReportRun) -> Section:
     notes = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
     if run.latency == ():
         notes.append("A simulation has no latencies." if run.simulated else "latency.hdr holds no requests.")
@@ -198,7 +194,7 @@ def _latency(run: Run) -> Section:
     )
 
 
-def _generator(run: Run, record: Record) -> Section:
+def _generator(run: ReportRun, record: SecondsRecord) -> Section:
     chart = generator_chart(run, record, "chart-generator")
     notes = list(run.diagnosis.generator.checks)
     if chart is None:
@@ -208,7 +204,7 @@ def _generator(run: Run, record: Record) -> Section:
     return replace(section, tables=(failures,)) if failures else section
 
 
-def _labels(run: Run, record: Record) -> Section:
+def _labels(run: ReportRun, record: SecondsRecord) -> Section:
     chart = label_chart(run.diagnosis.labels, "chart-labels", record.range())
     table = rule_table(run.diagnosis.labels)
     return Section(
@@ -218,7 +214,7 @@ def _labels(run: Run, record: Record) -> Section:
     )  # fmt: skip
 
 
-def _findings(run: Run) -> tuple[Section, ...]:
+def _findings(run: ReportRun) -> tuple[Section, ...]:
     """What other analyzers found, and which of them could say nothing; no section without any."""
     table, problems = _finding_table(run.diagnosis), run.diagnosis.problems
     if table is None and not problems:
@@ -235,7 +231,7 @@ def _section(
     return Section(id=name, title=title, short=short, charts=drawn, notes=tuple(notes))
 
 
-def tables_of(run: Run, record: Record) -> tuple[Table, ...]:
+def tables_of(run: ReportRun, record: SecondsRecord) -> tuple[PageTable, ...]:
     """The raw numbers: by reason and by key, then per minute for every resource."""
     tables = [reason_table(record), throttled_key_table(run)]
     for resource in record.resources():
@@ -245,7 +241,7 @@ def tables_of(run: Run, record: Record) -> tuple[Table, ...]:
     return tuple(table for table in tables if table is not None)
 
 
-def details_of(run: Run) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+def details_of(run: ReportRun) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """The scenario, the table and the versions, as names and values."""
     manifest, table = run.manifest, table_facts(run)
     blocks: list[tuple[str, dict[str, Any]]] = []
@@ -277,7 +273,7 @@ def _flat(content: Any, before: str = "") -> dict[str, Any]:
     return {name: value for path, inner in pairs for name, value in _flat(inner, path).items()}
 
 
-def _finding_table(diagnosis: Diagnosis) -> Table | None:
+def _finding_table(diagnosis: Diagnosis) -> PageTable | None:
     """Every finding that has no place of its own on the page, a row each; None where there are none."""
     rows = tuple(
         (
@@ -291,7 +287,7 @@ def _finding_table(diagnosis: Diagnosis) -> Table | None:
         for one in diagnosis.findings
     )
     return (
-        Table(caption="Findings", columns=FINDING_COLUMNS, rows=rows, numeric=frozenset({3}))
+        PageTable(caption="Findings", columns=FINDING_COLUMNS, rows=rows, numeric=frozenset({3}))
         if rows
         else None
     )

@@ -7,11 +7,9 @@ import numpy as np
 
 from keyheat.analysis.timeline import Cells, Track
 from keyheat.evidence.settings import Steps
-from keyheat.pages.constraints import labelled_at, labels_of
-from keyheat.pages.run.downsample import MOST_POINTS, Floats, joined_up, mean_rates, width_for
-from keyheat.pages.run.load import Run
-from keyheat.pages.run.record import Record, rows_of
-from keyheat.pages.run.sheets import Sheet
+from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
+from keyheat.pages.run.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
+from keyheat.pages.wording import labelled_at, labels_of
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts
 from keyheat.words import Capacity, Constraint, Resource
@@ -21,7 +19,7 @@ MOST_ROWS = 360  # of a table in the page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Timeline:
+class RateTimeline:
     """Rates per second in steps of `step_s` from `start_s` (epoch); NaN is unknown, never zero.
 
     `throttled` has only the constraints that occurred; an array is None where nothing is known.
@@ -55,7 +53,7 @@ class Timeline:
         total: Floats = np.sum([np.zeros(self.points), *self.throttled.values()], axis=0)
         return total
 
-    def in_steps_of(self, step_s: int) -> "Timeline":
+    def in_steps_of(self, step_s: int) -> "RateTimeline":
         """The same in longer steps; `step_s` is a multiple of what they are."""
         if step_s <= self.step_s:
             return self
@@ -90,30 +88,30 @@ class Timeline:
         )
 
 
-def table_facts(run: Run) -> TableFacts | None:
+def table_facts(run: ReportRun) -> TableFacts | None:
     """What is known of the table, as the evidence has it or else the manifest."""
     if run.evidence is not None:
         return run.evidence.table
     return run.manifest.table if run.manifest is not None else None
 
 
-def provisioned(run: Run, resource: Resource) -> Steps:
+def provisioned(run: ReportRun, resource: Resource) -> Steps:
     """Units per second that are provisioned over time: as published and carried on, else as described."""
     track = _track(run, resource)
     return track.provisioned if track else Steps((), (), _described(run, resource, "provisioned"))
 
 
-def maximum(run: Run, resource: Resource) -> Steps:
+def maximum(run: ReportRun, resource: Resource) -> Steps:
     """The maximum that the owner of an on-demand table has set, over time."""
     track = _track(run, resource)
     return track.maximum if track else Steps((), (), _described(run, resource, "max_on_demand"))
 
 
-def _track(run: Run, resource: Resource) -> Track | None:
+def _track(run: ReportRun, resource: Resource) -> Track | None:
     return run.arranged.track(resource.index, resource.direction) if run.arranged else None
 
 
-def _described(run: Run, resource: Resource, kind: str) -> float | None:
+def _described(run: ReportRun, resource: Resource, kind: str) -> float | None:
     """What the manifest says; DynamoDB states 0 for a mode that is not in force."""
     facts = table_facts(run)
     if facts is None:
@@ -124,7 +122,9 @@ def _described(run: Run, resource: Resource, kind: str) -> float | None:
     return rate * run.scale if rate else None
 
 
-def by_second(run: Run, record: Record, resource: Resource, *, most: int = MOST_POINTS) -> Timeline | None:
+def by_second(
+    run: ReportRun, record: SecondsRecord, resource: Resource, *, most: int = MOST_POINTS
+) -> RateTimeline | None:
     """What the client saw of one resource, in steps of whole seconds; None where it kept no record."""
     limits = record.range()
     if limits is None:
@@ -134,7 +134,7 @@ def by_second(run: Run, record: Record, resource: Resource, *, most: int = MOST_
     return _client_timeline(run, record, resource, start_s, end_s, step_s)
 
 
-def by_client_minute(run: Run, record: Record, resource: Resource) -> Timeline | None:
+def by_client_minute(run: ReportRun, record: SecondsRecord, resource: Resource) -> RateTimeline | None:
     """What the client saw of one resource, minute by minute."""
     limits = record.range()
     if limits is None:
@@ -145,8 +145,8 @@ def by_client_minute(run: Run, record: Record, resource: Resource) -> Timeline |
 
 
 def _client_timeline(
-    run: Run, record: Record, resource: Resource, start_s: int, end_s: int, step_s: int
-) -> Timeline:
+    run: ReportRun, record: SecondsRecord, resource: Resource, start_s: int, end_s: int, step_s: int
+) -> RateTimeline:
     def rates(table_name: str, column: str) -> Floats | None:
         table = getattr(record, table_name)
         if table is None:
@@ -158,7 +158,7 @@ def _client_timeline(
             mine["second"].to_numpy(), mine[column].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s
         )
 
-    timeline = Timeline(
+    timeline = RateTimeline(
         resource=resource,
         start_s=start_s,
         end_s=end_s,
@@ -172,7 +172,7 @@ def _client_timeline(
 
 
 def _client_throttles(
-    run: Run, record: Record, resource: Resource, start_s: int, end_s: int, step_s: int
+    run: ReportRun, record: SecondsRecord, resource: Resource, start_s: int, end_s: int, step_s: int
 ) -> dict[Constraint, Floats]:
     """Throttles by constraint; those without a reason take the label of their second."""
     labels = labels_of(run.diagnosis, resource)
@@ -202,7 +202,7 @@ def _client_throttles(
     }
 
 
-def by_minute(run: Run, resource: Resource) -> Timeline | None:
+def by_minute(run: ReportRun, resource: Resource) -> RateTimeline | None:
     """What CloudWatch published of one resource; None where it published nothing of it."""
     track = _track(run, resource)
     if run.evidence is None or track is None or not track.consumed:
@@ -210,7 +210,7 @@ def by_minute(run: Run, resource: Resource) -> Timeline | None:
     start_s = int(run.evidence.window.start.timestamp()) // MINUTE_S * MINUTE_S
     end_s = -(-int(run.evidence.window.end.timestamp()) // MINUTE_S) * MINUTE_S
     step_s = max(track.step_s, width_for(end_s - start_s, most=1_440), MINUTE_S)
-    timeline = Timeline(
+    timeline = RateTimeline(
         resource=resource,
         start_s=start_s,
         end_s=end_s,
@@ -223,7 +223,7 @@ def by_minute(run: Run, resource: Resource) -> Timeline | None:
     return _with_provisioned(timeline, run)
 
 
-def published_resources(run: Run) -> list[Resource]:
+def published_resources(run: ReportRun) -> list[Resource]:
     """Every resource of which CloudWatch published consumption above zero, or throttles."""
     found = [
         Resource(track.index, track.direction)
@@ -249,7 +249,7 @@ def _published_throttles(track: Track, start_s: int, end_s: int, step_s: int) ->
     return by_cause
 
 
-def _with_provisioned(timeline: Timeline, run: Run) -> Timeline:
+def _with_provisioned(timeline: RateTimeline, run: ReportRun) -> RateTimeline:
     """The timeline with the capacity that held at each step."""
     steps = provisioned(run, timeline.resource)
     rates = [steps.at(moment) for moment in timeline.moments()]

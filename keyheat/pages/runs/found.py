@@ -14,7 +14,7 @@ from typing import Final, Literal
 import psutil
 
 from keyheat.analysis.summary import RunSummary, read_summary
-from keyheat.pages.run.page import REPORT
+from keyheat.pages.run.report import REPORT
 from keyheat.runfiles import DIAGNOSIS, FILES, RUN, SUMMARY, FileProblem, parsed_json
 from keyheat.runs import underway
 from keyheat.runs.manifest import Manifest, read_manifest
@@ -36,7 +36,7 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class UnreadPlace:
     """A place that could not be read, and why."""
 
     place: Path
@@ -44,7 +44,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundRun:
     """A run directory. One that is done has a summary, any other one its manifest."""
 
     folder: Path
@@ -61,18 +61,18 @@ Places = list[tuple[Path, Stamp]]
 
 
 @dataclass(slots=True)
-class Search:
+class RunSearch:
     """Finds and reads runs, again and again: what has not changed since is not read again.
 
     `tell` gives the places that have to be read one by one, and shows how far that is.
     """
 
     tell: Callable[[Places], Iterable[tuple[Path, Stamp]]] = iter
-    _known: dict[Path, tuple[Stamp, Found]] = field(default_factory=dict)
+    _known: dict[Path, tuple[Stamp, FoundRun]] = field(default_factory=dict)
 
-    def look(self, folders: Sequence[Path], now_s: float) -> tuple[list[Found], list[Problem]]:
+    def look(self, folders: Sequence[Path], now_s: float) -> tuple[list[FoundRun], list[UnreadPlace]]:
         """Every run below the folders once, and what could not be read; `now_s` judges signs of life."""
-        problems: list[Problem] = []
+        problems: list[UnreadPlace] = []
         places = dict(place for folder in folders for place in _runs_below(folder, DEPTH, problems))
         known = {
             place: (stamp, found)
@@ -84,12 +84,12 @@ class Search:
                 found = _found(place, {name for name, *_ in stamp}, now_s)
                 known[place] = stamp, replace(found, made_s=_made_s(stamp))
             except (FileProblem, OSError) as problem:
-                problems.append(Problem(place=place, why=str(problem).replace(f"{place}/", "")))
+                problems.append(UnreadPlace(place=place, why=str(problem).replace(f"{place}/", "")))
         self._known = known
         return [known[place][1] for place in places if place in known], problems
 
 
-def _runs_below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[tuple[Path, Stamp]]:
+def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterator[tuple[Path, Stamp]]:
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
@@ -103,13 +103,13 @@ def _runs_below(folder: Path, depth: int, problems: list[Problem]) -> Iterator[t
     except FileNotFoundError:
         return  # no run has been made yet, or somebody has just deleted it
     except OSError as error:
-        problems.append(Problem(place=folder, why=f"cannot be read: {error.strerror or error}"))
+        problems.append(UnreadPlace(place=folder, why=f"cannot be read: {error.strerror or error}"))
         return
     if any(name in MARKS for name, *_ in stamp):
         yield folder, stamp
         return
     if inner and not depth:
-        problems.append(Problem(place=folder, why=f"is not searched: it is {DEPTH} folders down"))
+        problems.append(UnreadPlace(place=folder, why=f"is not searched: it is {DEPTH} folders down"))
         return
     for entry in inner:
         yield from _runs_below(Path(entry.path), depth - 1, problems)
@@ -130,17 +130,19 @@ def _made_s(stamp: Stamp) -> float:
     return times.get(MARKS[0]) or times[MARKS[1]]
 
 
-def _found(folder: Path, names: set[str], now_s: float) -> Found:
+def _found(folder: Path, names: set[str], now_s: float) -> FoundRun:
     """Read what there is. Raises `FileProblem`."""
     signs = read_underway(folder) if underway.NAME in names else None
     alive = signs if signs is not None and is_alive(signs, now_s) else None
     report = REPORT in names
     if FILES[DIAGNOSIS] in names:
         summary = read_summary(folder)
-        return Found(folder=folder, state="done", summary=summary, table=_table(folder, names), report=report)
+        return FoundRun(
+            folder=folder, state="done", summary=summary, table=_table(folder, names), report=report
+        )
     manifest = read_manifest(folder)
     state: State = "never ended" if manifest.status == "running" else "not analyzed"
-    return Found(
+    return FoundRun(
         folder=folder,
         state=state if alive is None else "under way",
         manifest=manifest,

@@ -1,9 +1,10 @@
 """The page over all runs, of a folder and of the history: one HTML file that needs nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from math import isfinite
 from os.path import relpath
 from pathlib import Path
 from typing import Any, Final
@@ -12,15 +13,159 @@ from urllib.parse import quote
 import orjson
 from markupsafe import Markup
 
+from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.numbers import some
 from keyheat.pages.page import page, said_at
-from keyheat.pages.run.page import REPORT
-from keyheat.pages.runs.content import content_of
-from keyheat.pages.runs.found import Problem
-from keyheat.pages.runs.rows import Row
-from keyheat.pages.runs.trends import trends_of
+from keyheat.pages.run.hero import PLACES
+from keyheat.pages.run.report import REPORT
+from keyheat.pages.runs.found import UnreadPlace
+from keyheat.pages.runs.rows import HistoryRun, RunRow, ScenarioTrend, SuitePlace, TrendSeries, trends_of
+from keyheat.regression.history import History, HistoryProblem, Session
 from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
 from keyheat.terminal.console import shown
+
+DIGITS: Final = 4  # of a measured number: more than any page shows
+TITLES: Final[Mapping[str, str]] = {
+    "accepted_units_per_s.write": "Accepted WCU/s",
+    "accepted_units_per_s.read": "Accepted RCU/s",
+    "throttle_share": "Throttled",
+    "p99_ms": "p99",
+}
+
+PlaceOf = Callable[[RunRow], str]
+"""Where a run's directory is, as the reader of the page would type it."""
+LinkOf = Callable[[RunRow], str | None]
+"""The address of a run's page as seen from the index; None where there is none."""
+
+
+@dataclass(slots=True)
+class WordNumbers:
+    """Each text once, and its number wherever it stands."""
+
+    _numbers: dict[str, int]
+
+    def number(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    @property
+    def listed(self) -> list[str]:
+        return list(self._numbers)
+
+
+def content_of(
+    rows: Sequence[RunRow],
+    trends: Sequence[ScenarioTrend],
+    problems: Sequence[UnreadPlace],
+    *,
+    place: PlaceOf,
+    link: LinkOf,
+) -> dict[str, Any]:
+    """What the page shows, without the runs that are under way."""
+    words = WordNumbers({})
+    numbers = {row.key: number for number, row in enumerate(rows)}
+    return {
+        "sentence": sentence_of(rows, trends),
+        "columns": _columns(rows, words, place, link),
+        "words": words.listed,
+        "says": {name: measure.says for name, measure in MEASURES.items()},
+        "trends": [_trend(trend, numbers) for trend in trends],
+        "problems": [[str(problem.place), problem.why] for problem in problems],
+    }
+
+
+def sentence_of(rows: Sequence[RunRow], trends: Sequence[ScenarioTrend]) -> str:
+    """The index in a sentence: how much there is, and what became worse."""
+    if not rows:
+        return "No run yet."
+    what = f"{some(len(rows), 'run')} of {some(len({row.scenario for row in rows}), 'scenario')}"
+    worse = [trend for trend in trends if trend.worse]
+    if worse:
+        names = sorted({trend.scenario for trend in worse})
+        rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        said = f"{', '.join(names[:3])}{rest} became worse"
+    else:
+        said = "nothing became worse"
+    return f"{what}: {said}." if trends else f"{what}."
+
+
+def _columns(
+    rows: Sequence[RunRow], words: WordNumbers, place: PlaceOf, link: LinkOf
+) -> dict[str, list[Any]]:
+    measures = [
+        name for name in MEASURES if any(row.summary and name in row.summary.measures for row in rows)
+    ]
+
+    def named(text: Callable[[RunRow], str]) -> list[int]:
+        return [words.number(text(row)) for row in rows]
+
+    return {
+        "key": [row.key for row in rows],
+        "started": [round(row.started_s) for row in rows],
+        "duration": [None if row.duration_s is None else round(row.duration_s) for row in rows],
+        "scenario": named(lambda row: row.scenario),
+        "question": named(lambda row: row.question),
+        "target": named(lambda row: PLACES.get(row.target, row.target)),
+        "table": named(lambda row: row.table or ""),
+        "verdict": named(lambda row: row.verdict),
+        "tone": named(lambda row: row.tone),
+        "limited": named(lambda row: row.limited),
+        "labels": named(lambda row: ", ".join(row.summary.labels) if row.summary else ""),
+        "broken": named(lambda row: "; ".join(row.summary.broken) if row.summary else ""),
+        "status": named(lambda row: row.status),
+        "suite": named(lambda row: f"{row.place.suite}, {row.place.case}" if row.place else ""),
+        "session": named(lambda row: row.place.session if row.place else ""),
+        "worse": [1 if row.place and row.place.worse else 0 for row in rows],
+        "baseline": [1 if row.place and row.place.baseline else 0 for row in rows],
+        "machine": named(lambda row: (row.summary.setup.machine_says or "") if row.summary else ""),
+        "seed": [row.summary.seed if row.summary else None for row in rows],
+        "sure": [row.summary.confidence if row.summary else None for row in rows],
+        "attempts": [row.summary.attempts if row.summary else None for row in rows],
+        "throttled": [row.summary.throttled if row.summary else None for row in rows],
+        "folder": [place(row) for row in rows],
+        "link": [link(row) for row in rows],
+        **{
+            name: [_short(row.summary.measures.get(name)) if row.summary else None for row in rows]
+            for name in measures
+        },
+    }
+
+
+def _trend(trend: ScenarioTrend, numbers: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "scenario": trend.scenario,
+        "target": trend.target,
+        "says": trend.says,
+        "left_out": trend.left_out,
+        "worse": trend.worse,
+        "rows": [numbers[row.key] for row in trend.rows],
+        "series": [_series(one) for one in trend.series],
+    }
+
+
+def _series(one: TrendSeries) -> dict[str, Any]:
+    return {
+        "measure": one.measure.name,
+        "title": TITLES[one.measure.name],
+        "unit": one.measure.unit,
+        "better": one.measure.better,
+        "says": one.measure.says,
+        "baseline": _short(one.baseline),
+        "changes": [
+            [change.at, _short(change.before), _short(change.after), int(one.is_worse(change))]
+            for change in one.changes
+        ],
+        "worse": list(one.worse),
+    }
+
+
+def _short(value: float | None) -> float | int | None:
+    """A number with as many digits as were measured."""
+    if value is None or not isfinite(value):
+        return None
+    short = float(f"{value:.{DIGITS}g}")
+    return int(short) if short.is_integer() else short
+
 
 NAME: Final = "runs.html"
 
@@ -29,8 +174,8 @@ NAME: Final = "runs.html"
 class Runs:
     """All runs that there are, the newest first, and the places where there may be more."""
 
-    rows: tuple[Row, ...]
-    problems: tuple[Problem, ...]
+    rows: tuple[RunRow, ...]
+    problems: tuple[UnreadPlace, ...]
     folders: tuple[Path, ...]
     history: Path | None = None
 
@@ -41,7 +186,7 @@ class Runs:
         return ", ".join(map(shown, (*self.folders, *kept)))
 
 
-def place_of(row: Row) -> str:
+def place_of(row: RunRow) -> str:
     """Where a run's files are."""
     return shown(row.folder) if row.folder is not None else row.url or ""
 
@@ -49,7 +194,7 @@ def place_of(row: Row) -> str:
 def write_runs(path: Path, runs: Runs, generated_at: datetime) -> None:
     """Write the page. Raises `CannotWrite`."""
 
-    def link(row: Row) -> str | None:
+    def link(row: RunRow) -> str | None:
         if row.folder is None or not row.report:
             return None
         return quote(Path(relpath(row.folder / REPORT, path.parent)).as_posix())
@@ -84,7 +229,7 @@ def embedded(content: dict[str, Any]) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
-def for_programs(rows: Sequence[Row], problems: Sequence[Problem]) -> dict[str, Any]:
+def for_programs(rows: Sequence[RunRow], problems: Sequence[UnreadPlace]) -> dict[str, Any]:
     """The same for another program."""
     return {
         "format": "keyheat.index/1",
@@ -93,7 +238,7 @@ def for_programs(rows: Sequence[Row], problems: Sequence[Problem]) -> dict[str, 
     }
 
 
-def _for_programs(row: Row) -> dict[str, Any]:
+def _for_programs(row: RunRow) -> dict[str, Any]:
     place = row.place
     return {
         "scenario": row.scenario,
@@ -119,3 +264,70 @@ def _for_programs(row: Row) -> dict[str, Any]:
 @cache
 def _template(name: str) -> str:
     return (shipped("reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+Memory = tuple[tuple[HistoryRun, ...], tuple[UnreadPlace, ...]]
+NOTHING: Memory = ((), ())
+
+
+@dataclass(slots=True)
+class Recall:
+    """Reads one history, again whenever its file has changed; one that is not there has nothing to say.
+
+    `now` is asked by the history, which may have to bring an older file up to date.
+    """
+
+    path: Path
+    now: Callable[[], datetime]
+    _stamp: tuple[int, int] | None = None
+    _memory: Memory = NOTHING
+
+    def look(self) -> Memory:
+        """Every run that is remembered, and what stood in the way. The same object while nothing changed."""
+        try:
+            there = self.path.stat()
+        except FileNotFoundError:
+            self._stamp, self._memory = None, NOTHING
+            return self._memory
+        stamp = there.st_mtime_ns, there.st_size
+        if stamp != self._stamp:
+            self._memory = self._read()
+            after = self.path.stat()
+            self._stamp = after.st_mtime_ns, after.st_size
+        return self._memory
+
+    def _read(self) -> Memory:
+        try:
+            with History.open(self.path, self.now) as history:
+                return tuple(_remembered(history)), ()
+        except HistoryProblem as problem:
+            return (), (UnreadPlace(place=self.path, why=str(problem)),)
+
+
+def _remembered(history: History) -> Iterator[HistoryRun]:
+    baselines = {session.id for suite in history.suites() if (session := history.last_good(suite))}
+    for session in history.sessions():
+        yield from _of_session(history, session, baseline=session.id in baselines)
+
+
+def _of_session(history: History, session: Session, *, baseline: bool) -> Iterator[HistoryRun]:
+    worse: dict[str, list[str]] = {}
+    for finding in history.findings(session):
+        if finding.failed:
+            worse.setdefault(finding.case, []).append(finding.gate.measure)
+    for kept in history.runs(session, side=None):
+        candidate = kept.side == "candidate"
+        yield HistoryRun(
+            summary=kept.summary,
+            url=kept.folder_url,
+            at_s=kept.at.timestamp(),
+            place=SuitePlace(
+                suite=session.suite,
+                case=kept.case,
+                session=str(session.id),
+                repetition=kept.repetition,
+                side=kept.side,
+                baseline=baseline and candidate,
+                worse=tuple(worse.get(kept.case, ())) if candidate else (),
+            ),
+        )

@@ -4,7 +4,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from keyheat.pages.run.page import write_report
+from keyheat.pages.run.report import write_report
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run
 

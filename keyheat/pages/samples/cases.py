@@ -10,7 +10,7 @@ HOT = "customer-42"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class SampleCase:
     """One made-up run of writes of one unit each; rates are per second."""
 
     name: str
@@ -44,7 +44,7 @@ def _recommend(action: str, kind: str, why: str, expected: str, **more: float) -
     )
 
 
-HOT_KEY = Case(
+HOT_KEY = SampleCase(
     name="hotkey",
     question="One key takes 90 % of the writes: does its partition throttle while the table has room?",
     constraint="partition",
@@ -75,7 +75,7 @@ HOT_KEY = Case(
     ),
 )  # fmt: skip
 
-DATE_KEY = Case(
+DATE_KEY = SampleCase(
     name="datekey",
     question="Today's date is the key: what happens to its partition, and what at midnight?",
     constraint="partition",
@@ -102,7 +102,7 @@ DATE_KEY = Case(
     ),
 )  # fmt: skip
 
-SHARDED = Case(
+SHARDED = SampleCase(
     name="sharded",
     question="The same demand with suffixes on the key: is it even now?",
     constraint="none",
@@ -120,7 +120,7 @@ SHARDED = Case(
     confidence=1.0,
 )
 
-TOO_SMALL = Case(
+TOO_SMALL = SampleCase(
     name="too-small",
     question="Keys are even, the table is small: what is it that throttles?",
     constraint="table",
@@ -147,7 +147,7 @@ TOO_SMALL = Case(
     ),
 )  # fmt: skip
 
-GENERATOR_BOUND = Case(
+GENERATOR_BOUND = SampleCase(
     name="generator-bound",
     question="5,000 writes a second: does the table take them?",
     constraint="none",
@@ -163,7 +163,7 @@ GENERATOR_BOUND = Case(
     confidence=0.2,
 )
 
-UNDETERMINED = Case(
+UNDETERMINED = SampleCase(
     name="undetermined",
     question="An endpoint that gives no reasons, and no CloudWatch: what can be said?",
     constraint="undetermined",

@@ -1,0 +1,159 @@
+"""How right the labels are, as a Markdown page: the scores, how they are counted, and on what."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from keyheat.accuracy.draw import CHANCE_ROWS, SITUATION_ROWS, SIZES
+from keyheat.accuracy.tally import ANSWERS, CONSTRAINTS, GOALS, NOTHING, GradeScore, Share
+from keyheat.terminal.accuracy import LEFT, share_of
+
+PLACES: Final = ("table read", "table write", "index read", "index write")
+INTRODUCTION: Final = """# How right the labels are
+
+Random tables are simulated with random loads, and the labels are held against what the model of the table
+really decided, span by span. Then the best evidence is hidden, grade after grade, as it would be lacking in
+real life. The truth here is the truth of Keyheat's model; how far that is DynamoDB's is what
+[local-table.md](local-table.md) is about.
+"""
+COUNTING: Final = """## How it is counted
+
+- **True span**: throttled seconds of one resource in one direction with at most 60 s between them, cut
+  where another constraint causes most of the throttles in the minute around each second.
+- **Answer**: each true span gets the constraint of the labels that lie over most of its throttles. Where
+  labels overlap, a second's throttles are divided among them in proportion to what they count there: a
+  label's throttles lie where throttles of its own constraint were. Where most of a span lies under no
+  label, it is `missed`.
+- **Right**: the answer is the constraint that it was. `undetermined` and `missed` are not right. A label
+  where nothing throttled is a **false alarm**, and counts as one more span that is not right. (The account's
+  quota is one of a table with its indexes, so it may be said of the table where an index refused for it.)
+- **Decided**: the answer is any of the four constraints.
+- **Sprinkles** (at most 50 throttles that are at most 0.1 % of the attempts of their resource and
+  direction) are counted apart: none of them should be put down to a constraint that it was not.
+- Time that the evidence lacks on purpose (minutes that CloudWatch lost, or before the window) is not
+  counted.
+- **Calibration** is by label: one is right where at least half of the throttles that it counts had its
+  constraint. The calibration error is by how much the stated confidence is off, in the mean over all labels
+  ([equation 3](https://arxiv.org/abs/1706.04599)). Intervals hold the true share with 95 % (Wilson's
+  score).
+- **Precision** of a constraint: of the spans answered with it (false alarms too), those that were it.
+  **Recall**: of the spans that were it, those answered so.
+"""
+
+
+def markdown(scores: Sequence[GradeScore], missed: Sequence[str], *, seed: int, count: int) -> str:
+    """The whole page."""
+    parts = [
+        INTRODUCTION,
+        f"```sh\nkeyheat accuracy --seed {seed} --scenarios {count} --write docs/accuracy.md\n```\n",
+        "That wrote this page. `--only N` explains scenario N: what it is, what really throttled, and the "
+        "labels with their reasons.\n",
+        "## Scores\n",
+        _scores(scores),
+        _goals(missed),
+        COUNTING,
+        *(part for score in scores for part in _grade(score)),
+        _distribution(),
+    ]
+    return "\n".join(parts)
+
+
+def _scores(scores: Sequence[GradeScore]) -> str:
+    header = ("best evidence left", "spans", "right", "decided", "right of decided", "false alarms",
+              "sprinkles not wrong", "calibration error")  # fmt: skip
+    rows = [
+        (
+            LEFT[score.best],
+            f"{score.decided.whole:,}",
+            _with_goal(score, "right"),
+            _with_goal(score, "decided"),
+            _with_goal(score, "of_decided"),
+            f"{score.false_alarms:,}",
+            _of(score.sprinkles),
+            f"{score.calibration_error:.3f}",
+        )
+        for score in scores
+    ]
+    return _table(header, rows)
+
+
+def _with_goal(score: GradeScore, of: str) -> str:
+    goal = next((goal for goal in GOALS if goal.best == score.best and goal.of == of), None)
+    share: Share = getattr(score, of)
+    return share_of(share) if goal is None else f"**{share_of(share)}** (goal {goal.at_least * 100:g} %)"
+
+
+def _goals(missed: Sequence[str]) -> str:
+    if not missed:
+        return "Every goal is reached.\n"
+    return "Goals that are missed:\n\n" + "".join(f"- {goal}\n" for goal in missed)
+
+
+def _grade(score: GradeScore) -> Iterator[str]:
+    yield f"## With {LEFT[score.best]}\n"
+    used = [answer for answer in ANSWERS if any(a == answer for _, a in score.confusion)]
+    rows = [
+        (f"`{truth}`", *(_count(score.confusion.get((truth, answer), 0)) for answer in used))
+        for truth in (*CONSTRAINTS, NOTHING)
+        if any(t == truth for t, _ in score.confusion)
+    ]
+    yield "What it was (rows) and what the labels say (columns), in spans:\n"
+    yield _table(("", *(f"`{answer}`" for answer in used)), rows)
+    yield "Right of those, by resource and direction:\n"
+    yield _table(("", *(f"`{name}`" for name in CONSTRAINTS)), [_placed(score, where) for where in PLACES])
+    named = [(f"`{one.name}`", _of(one.precision), _of(one.recall)) for one in score.named]
+    yield _table(("constraint", "precision", "recall"), named)
+    bins = [
+        (
+            f"{one.low:.2f} to {one.high:.2f}",
+            f"{one.right.whole:,}",
+            f"{one.stated:.3f}",
+            *_measured(one.right),
+        )
+        for one in score.bins
+    ]
+    yield _table(("confidence", "labels", "stated, in the mean", "right", "interval"), bins)
+    rules = [
+        (f"`{one.rule}`", f"{one.right.whole:,}", f"{one.stated:.3f}", *_measured(one.right))
+        for one in score.rules
+    ]
+    yield _table(("rule", "labels", "stated, in the mean", "right", "interval"), rules)
+    if score.worst:
+        worst = ", ".join(f"{number} ({bad})" for number, bad in score.worst[:20])
+        yield f"Scenarios with most spans that are not right, and how many: {worst}.\n"
+
+
+def _placed(score: GradeScore, where: str) -> tuple[str, ...]:
+    shares = [score.placed.get((where, name)) for name in CONSTRAINTS]
+    return (f"{where}s", *("" if share is None else f"{share.part:,} of {share.whole:,}" for share in shares))
+
+
+def _distribution() -> str:
+    situations = [(name, f"{weight} %", what) for name, weight, what in SITUATION_ROWS]
+    chances = [(what, f"{chance * 100:g} %") for what, chance in CHANCE_ROWS]
+    return "\n".join(
+        (
+            "## What the random scenarios are\n",
+            "A situation sets the stage; what throttles, and whether anything does, the model decides.\n",
+            _table(("situation", "of all", "what it is"), situations),
+            f"{SIZES}\n",
+            _table(("beside that", "chance"), chances),
+        )
+    )
+
+
+def _of(share: Share) -> str:
+    return "–" if share.value is None else f"{share_of(share)} of {share.whole:,}"
+
+
+def _measured(share: Share) -> tuple[str, str]:
+    low, high = share.interval
+    return share_of(share), f"{low * 100:.1f} to {high * 100:.1f} %"
+
+
+def _count(spans: int) -> str:
+    return f"{spans:,}" if spans else ""
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

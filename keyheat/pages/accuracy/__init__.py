@@ -1,1 +1,0 @@
-"""How right the labels are, in a terminal and on a page."""

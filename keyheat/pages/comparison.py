@@ -1,0 +1,292 @@
+"""One page over several runs: the answer first, every measure in one table, a small chart of each run.
+
+`keyheat compare`, `keyheat run A B C` and `keyheat sweep` end in it; a sweep puts its own charts in front.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import plotly.graph_objects as go
+import plotly.offline
+import pyarrow as pa
+from markupsafe import Markup
+
+from keyheat.numbers import measured, percent, some
+from keyheat.pages.charts.figures import Chart, Swatch, amounts, figure, heading, held
+from keyheat.pages.page import figures_json, page, said_at
+from keyheat.pages.run.hero import Stat
+from keyheat.pages.run.sections import Section
+from keyheat.pages.run.sheets import Floats, mean_rates, width_for
+from keyheat.pages.series import RunColumn, groups_of
+from keyheat.pages.style import LIGHT
+from keyheat.plan.prices import Prices
+from keyheat.runfiles import SIMULATED, write_atomically
+
+MOST_BINS = 240
+LEGEND = (
+    Swatch(name="accepted", role="accent", mark="area"),
+    Swatch(name="throttled", role="partition", mark="bar"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RequestRates:
+    """Requests per second of one run, in equal steps from its first second on."""
+
+    step_s: int
+    accepted: Floats
+    throttled: Floats
+
+    @property
+    def length_s(self) -> int:
+        return self.step_s * len(self.accepted)
+
+    @property
+    def highest(self) -> float:
+        return float((self.accepted + self.throttled).max())
+
+
+def multiples(columns: Sequence[RunColumn]) -> tuple[Chart | None, ...]:
+    """One chart for each run, None where its seconds are not there; all have the same axes."""
+    longest_s = max((_length_s(_table_rows(column)) for column in columns), default=0)
+    found = rates_of(columns)
+    top = max((one.highest for one in found if one is not None), default=0.0)
+    return tuple(
+        None if one is None else _chart(column, one, f"chart-run-{place}", longest_s, top)
+        for place, (column, one) in enumerate(zip(columns, found, strict=True))
+    )
+
+
+def rates_of(columns: Sequence[RunColumn]) -> list[RequestRates | None]:
+    """The rates of each run in steps of the same length, None where its seconds are not there."""
+    rows = [_table_rows(column) for column in columns]
+    step_s = width_for(max(1, *map(_length_s, rows), 1), MOST_BINS)
+    return [_rates(one, step_s) for one in rows]
+
+
+def _table_rows(column: RunColumn) -> pa.Table | None:
+    """The attempts on the table itself: those of an index are among them already."""
+    seconds = column.run.seconds if column.run else None
+    if seconds is None or not len(seconds):
+        return None
+    own = seconds.filter(seconds["index"].is_null())
+    return own if len(own) else None
+
+
+def _length_s(rows: pa.Table | None) -> int:
+    if rows is None:
+        return 0
+    second = rows["second"].cast("int64").to_numpy()
+    return int(second.max() - second.min()) + 1
+
+
+def _rates(rows: pa.Table | None, step_s: int) -> RequestRates | None:
+    if rows is None:
+        return None
+    second = rows["second"].cast("int64").to_numpy()
+    start_s, end_s = int(second.min()), int(second.max()) + 1
+    accepted, throttled = (
+        mean_rates(second, rows[name].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s)
+        for name in ("accepted", "throttled")
+    )
+    return RequestRates(step_s=step_s, accepted=accepted, throttled=throttled)
+
+
+def _chart(column: RunColumn, rates: RequestRates, chart_id: str, longest_s: int, top: float) -> Chart:
+    made = figure(height=190)
+    made.add_trace(_area("accepted", rates.accepted, rates.step_s, LIGHT["accent"], LIGHT["soft"]))
+    if rates.throttled.any():
+        made.add_trace(
+            _area("throttled", rates.throttled, rates.step_s, LIGHT["partition"], LIGHT["partition"])
+        )
+    made.update_layout(
+        annotations=[heading("requests per second", 1.0)],
+        xaxis=amounts(range=[0, longest_s], ticksuffix=" s", gridcolor="rgba(0,0,0,0)", nticks=5),
+        yaxis=amounts(range=[0, top * 1.06 or 1.0], nticks=4),
+    )
+    return Chart(id=chart_id, title=column.label, summary=_said(rates), figure=made)
+
+
+def _area(name: str, values: Floats, step_s: int, line: str, fill: str) -> go.Scatter:
+    return go.Scatter(
+        x=[place * step_s for place in range(len(values) + 1)],
+        y=held(values),
+        mode="lines",
+        stackgroup="requests",
+        line={"color": line, "width": 1, "shape": "hv"},
+        fillcolor=fill,
+        hovertemplate=f"after %{{x}}: %{{y:,}} a second {name}<extra></extra>",
+    )
+
+
+def _said(rates: RequestRates) -> str:
+    total = float(np.sum(rates.accepted + rates.throttled)) * rates.step_s
+    refused = float(np.sum(rates.throttled)) * rates.step_s
+    said = f"{measured(float(np.mean(rates.accepted)))} requests/s accepted on average"
+    if not refused:
+        return f"{said}, none throttled."
+    return f"{said}; {some(round(refused), 'request')} throttled ({percent(refused / total)})."
+
+
+NAME = "compare.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageAnswer:
+    """The first screen of a page over several runs."""
+
+    kind: str
+    title: str
+    chip: str
+    role: str
+    sentence: str
+    question: str | None = None
+    where: str = ""
+    stats: tuple[Stat, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def write_comparison(path: Path, folders: Sequence[Path], prices: Prices, generated_at: datetime) -> bool:
+    """Write the page over run directories; whether each of them says something about its table.
+
+    Raises `CannotWrite`.
+    """
+    columns = [RunColumn.of_run(folder, prices) for folder in folders]
+    write_page(path, columns, answer_of(columns), prices, generated_at)
+    return all(column.valid for column in columns)
+
+
+def write_page(
+    path: Path,
+    columns: Sequence[RunColumn],
+    answer: PageAnswer,
+    prices: Prices,
+    generated_at: datetime,
+    sections: Sequence[Section] = (),
+) -> Path:
+    """Write the page; gives its path. Raises `CannotWrite`."""
+    text = render(columns, answer, prices, path.parent, generated_at, sections)
+    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    return path
+
+
+def render(
+    columns: Sequence[RunColumn],
+    answer: PageAnswer,
+    prices: Prices,
+    out_dir: Path,
+    generated_at: datetime,
+    sections: Sequence[Section] = (),
+    *,
+    plotlyjs: str | None = None,
+) -> str:
+    """The page; its links are relative to `out_dir`."""
+    charts = multiples(columns)
+    drawn = [chart for section in sections for chart in section.charts]
+    links = [column.entry.link_from(out_dir) for column in columns]
+    questions = {column.entry.hero.question for column in columns if column.entry.hero}
+    return page(
+        "side-by-side.html.j2",
+        answer=answer,
+        sections=sections,
+        runs=list(zip(columns, links, charts, strict=True)),
+        several=len(questions) > 1,
+        groups=groups_of(columns),
+        legend=LEGEND,
+        reading=reading(prices),
+        figures=Markup(figures_json([*drawn, *(chart for chart in charts if chart is not None)])),
+        generated_at=said_at(generated_at),
+        plotlyjs=Markup(plotly.offline.get_plotlyjs() if plotlyjs is None else plotlyjs),
+    )
+
+
+def answer_of(columns: Sequence[RunColumn]) -> PageAnswer:
+    """What a comparison says first: how many runs did as their scenarios expect."""
+    heroes = [column.entry.hero for column in columns]
+    stated = [hero for hero in heroes if hero is not None and hero.expected is not None]
+    surprises = [hero for hero in stated if hero.surprise]
+    invalid = [column.label for column in columns if not column.valid]
+    names = "; ".join(
+        f"{column.label}: {column.entry.hero.chip.lower() if column.entry.hero else 'no diagnosis'}"
+        for column in columns
+    )
+    return PageAnswer(
+        kind="comparison",
+        title=f"{some(len(columns), 'run')} side by side",
+        chip=_chip(len(stated), len(surprises), len(invalid)),
+        role="invalid" if invalid else "undetermined" if surprises else "none",
+        sentence=f"{names}.",
+        question=_question(columns),
+        warnings=warnings_of(columns),
+    )
+
+
+def warnings_of(columns: Sequence[RunColumn]) -> tuple[str, ...]:
+    """What makes runs hard to compare: invalid ones, other scales, other places."""
+    said = [
+        f"{column.label}: the run says nothing about its table; {_why(column)}"
+        for column in columns
+        if not column.valid
+    ]
+    runs = [column.run for column in columns if column.run is not None]
+    if len({run.scale for run in runs}) > 1:
+        said.append("The runs have different scales: their rates cannot be held against each other.")
+    targets = {run.manifest.target for run in runs if run.manifest}
+    if SIMULATED in targets:
+        which = "The runs are" if len(targets) == 1 else "Some of the runs are"
+        said.append(f"{which} simulated: nothing was sent, and there are no latencies.")
+    elif len(targets) > 1:
+        said.append("The runs went to different places, and some to a local table.")
+    return tuple(said)
+
+
+def _why(column: RunColumn) -> str:
+    if column.run is None:
+        return column.entry.problem or "it cannot be read"
+    bound = column.run.diagnosis.generator.bound
+    return "the load generator was the limit." if bound else "evidence is missing."
+
+
+def _chip(stated: int, surprises: int, invalid: int) -> str:
+    if invalid:
+        return f"{some(invalid, 'run')} not valid"
+    if not stated:
+        return "Compared"
+    return "All as expected" if not surprises else f"{stated - surprises} of {stated} as expected"
+
+
+def _question(columns: Sequence[RunColumn]) -> str | None:
+    """The question, where all runs have the same."""
+    questions = {column.entry.hero.question for column in columns if column.entry.hero}
+    return questions.pop() if len(questions) == 1 else None
+
+
+def reading(prices: Prices) -> tuple[tuple[str, str], ...]:
+    """What the measures are."""
+    return (
+        (
+            "Accepted",
+            "Capacity units of the table and its indexes that were consumed per second, on average over the "
+            "whole seconds of the load, its burst included.",
+        ),
+        ("Throttled", "The share of the requests that were refused, of all that were sent."),
+        (
+            "Latency",
+            "Service time is from sending to the whole answer, of accepted requests. A whole operation is "
+            "more than one request: a read of every shard, or a write with its retries.",
+        ),
+        (
+            "RCU per whole read",
+            "What one checked read of a whole collection consumed, over all its requests.",
+        ),
+        (
+            "A million writes",
+            f"In dollars, {prices.shown}. On-demand: the write units that accepted writes took, those of "
+            "tables beside it included. As provisioned: what the provisioned write capacity cost while a "
+            "million writes were accepted, so throttled writes make the others dearer.",
+        ),
+        ("–", "Not known, or not a part of that run; never zero."),
+    )

@@ -1,0 +1,361 @@
+"""A fix in words and as a page: whether it fixed it, what was changed, every measure before and after."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import plotly.graph_objects as go
+
+from keyheat.analysis.advising.proof import Kind, Limit, Proof, Tried, middle
+from keyheat.analysis.advising.remedies import Remedy
+from keyheat.analysis.measures.measured import Traffic
+from keyheat.analysis.words import title_of
+from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, some, whole
+from keyheat.pages import comparison
+from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, figure, heading, held
+from keyheat.pages.comparison import PageAnswer, RequestRates, rates_of, write_page
+from keyheat.pages.run.hero import PLACES, Stat
+from keyheat.pages.run.record import TABLE_PERCENTILES
+from keyheat.pages.run.sections import Section
+from keyheat.pages.series import SERVICE, RunColumn
+from keyheat.pages.style import LIGHT
+from keyheat.pages.wording import limit_of
+from keyheat.plan.prices import Prices
+from keyheat.scenario.differences import Change
+from keyheat.scenario.scenario import Scenario
+
+BEFORE, AFTER = "before", "after"
+OTHER_DEMAND: Final = 0.1
+"""By how much the attempts of both sides may differ before it is said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """A fix that was tried. `columns` are the runs of both sides, pair by pair."""
+
+    scenario: Scenario  # as it was
+    remedy: Remedy
+    changes: tuple[Change, ...]
+    proof: Proof
+    columns: tuple[RunColumn, ...]
+    target: str
+    once_dollars: float | None = None
+
+    def side(self, name: str) -> tuple[Tried, ...]:
+        """The runs of one side."""
+        return self.proof.before if name == BEFORE else self.proof.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeforeAfter:
+    """One measure on both sides: the median of the repetitions, and the least to the most of them."""
+
+    name: str
+    before: str
+    after: str
+    ranges: tuple[str, str] = ("", "")  # empty where they do not differ
+
+    @property
+    def cells(self) -> tuple[str, str]:
+        """Both sides with their ranges."""
+        before, after = self.ranges
+        return (
+            f"{self.before} ({before})" if before else self.before,
+            f"{self.after} ({after})" if after else self.after,
+        )
+
+
+def limit_words(limit: Limit) -> str:
+    """A limit in a sentence: `one partition of the table (writes)`."""
+    constraint, resource, direction = limit
+    return f"{limit_of(constraint, resource)} ({direction}s)"
+
+
+def sentence_of(fix: Fix) -> str:
+    """The verdict, with the numbers that carry it."""
+    proof, says = fix.proof, fix.remedy.says
+    if proof.kind == "invalid":
+        which = ", ".join(folder.name for folder in proof.invalid) or "a run"
+        return f"Nothing is proved: {which} says nothing about its table."
+    counts = _throttles(fix)
+    if proof.kind == "not_shown":
+        return (
+            f"Nothing is proved: run again as it was, {limit_words(proof.limit)} hardly throttles ({counts})."
+        )
+    if proof.kind == "fixed":
+        return f"Fixed: with {says}, throttles {counts}; {_accepted(fix)}."
+    if proof.on_burst is not None and proof.now is not None:
+        verdict = "Moved" if proof.kind == "moved" else "Not fixed"
+        return (
+            f"{verdict}: with {says}, nothing throttles yet, but it lives on what was saved; once that is "
+            f"spent, {limit_words(proof.now)} throttles. {proof.on_burst}"
+        )
+    if proof.kind == "moved" and proof.now is not None:
+        return (
+            f"Moved: with {says}, {limit_words(proof.limit)} throttles no longer, but now "
+            f"{limit_words(proof.now)} does; throttles {counts}."
+        )
+    return f"Not fixed: with {says}, {limit_words(proof.limit)} still throttles; throttles {counts}."
+
+
+def _throttles(fix: Fix) -> str:
+    before, after = (middle([one.throttles for one in fix.side(side)]) for side in (BEFORE, AFTER))
+    return f"{whole(before)} → {whole(after)}"
+
+
+def _accepted(fix: Fix) -> str:
+    """Units of the direction that was throttled."""
+    direction = fix.proof.limit[2]
+    rates = ([_traffic(one, direction).units_per_s for one in fix.side(side)] for side in (BEFORE, AFTER))
+    known = ([rate for rate in of_side if rate is not None] for of_side in rates)
+    before, after = (middle(of_side) if of_side else None for of_side in known)
+    unit = UNITS[direction]
+    return f"{rate(before, unit)} → {rate(after, unit)} accepted"
+
+
+def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
+    """Every measure that at least one side has, the same words for both."""
+    made = [
+        _measure(fix, "Throttles", lambda one: one.throttles, whole),
+        _measure(fix, "Throttled, of all attempts", lambda one: one.throttled_share, _share),
+    ]
+    for direction in ("write", "read"):
+        made += _of_direction(fix, direction)
+    made += _latencies(fix)
+    made.append(_measure(fix, "A month of the table", lambda one: one.dollars_per_month, dollars))
+    made += _reading(fix)
+    labels = (_labels(fix.proof.before), _labels(fix.proof.after))
+    made.append(BeforeAfter(name="Limited by", before=labels[0], after=labels[1]))
+    return tuple(one for one in made if {one.before, one.after} != {NOTHING})
+
+
+def _of_direction(fix: Fix, direction: str) -> list[BeforeAfter]:
+    """What was asked for, and what was accepted."""
+    return [
+        _measure(fix, f"{direction.capitalize()}s tried a second", partial(_tried, direction), measured),
+        _measure(
+            fix, f"Accepted {direction}s", partial(_accepted_units, direction), partial(_rate, direction)
+        ),
+    ]
+
+
+def _tried(direction: str, one: Tried) -> float | None:
+    return _traffic(one, direction).attempts_per_s or None
+
+
+def _accepted_units(direction: str, one: Tried) -> float | None:
+    return _traffic(one, direction).units_per_s or None
+
+
+def _rate(direction: str, units_per_s: float) -> str:
+    return rate(units_per_s, UNITS[direction])
+
+
+def _traffic(one: Tried, direction: str) -> Traffic:
+    return one.measured.write if direction == "write" else one.measured.read
+
+
+def _share(share: float) -> str:
+    return percent(share) if share else "none"
+
+
+def _measure(
+    fix: Fix, name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]
+) -> BeforeAfter:
+    before, after = (
+        [value for one in fix.side(side) if (value := of(one)) is not None] for side in (BEFORE, AFTER)
+    )
+    return BeforeAfter(
+        name=name,
+        before=say(middle(before)) if before else NOTHING,
+        after=say(middle(after)) if after else NOTHING,
+        ranges=(_range(before, say), _range(after, say)),
+    )
+
+
+def _range(values: Sequence[float], say: Callable[[float], str]) -> str:
+    low, high = say(min(values, default=0.0)), say(max(values, default=0.0))
+    return "" if low == high else f"{low} to {high}"
+
+
+def _latencies(fix: Fix) -> list[BeforeAfter]:
+    """Service times of the operation that both sides sent most."""
+    operation = _operation(fix)
+    if operation is None:
+        return []
+    tag = f"{operation}.{SERVICE}"
+    return [
+        BeforeAfter(
+            name=f"{operation}, service time, p{percentile:g}",
+            before=_latency(fix, BEFORE, tag, percentile),
+            after=_latency(fix, AFTER, tag, percentile),
+        )
+        for percentile in (50.0, 99.0)
+    ]
+
+
+def _operation(fix: Fix) -> str | None:
+    """Of the operations that every run timed, the one with most accepted requests."""
+    timed = [
+        {one.operation: one for one in (column.run.latency or ()) if one.outcome == SERVICE}
+        for column in fix.columns
+        if column.run is not None
+    ]
+    common = set.intersection(*map(set, timed)) if timed else set()
+    return max(common, key=lambda name: sum(one[name].count for one in timed), default=None)
+
+
+def _latency(fix: Fix, side: str, tag: str, percentile: float) -> str:
+    place = TABLE_PERCENTILES.index(percentile)
+    values = [
+        latency.table[place]
+        for column in fix.columns
+        if column.label.startswith(side) and (latency := column.latency(tag)) is not None
+    ]
+    return milliseconds(middle(values)) if values else NOTHING
+
+
+def _reading(fix: Fix) -> list[BeforeAfter]:
+    """What reading a key back costs: its queries, and units where whole reads were counted."""
+    queries = fix.remedy.queries_per_read
+    if queries is None:
+        return []
+    before, after = (f"{some(count, 'query', 'queries')}" for count in queries)
+    return [
+        BeforeAfter(name="Reading one key back", before=before, after=after),
+        _measure(fix, "RCU of such a read", lambda one: one.measured.units_per_read, measured),
+    ]
+
+
+def _labels(runs: Sequence[Tried]) -> str:
+    seen = dict.fromkeys(limit for one in runs if one.throttles_notably for limit in one.limits)
+    return "; ".join(map(limit_words, seen)) or "nothing"
+
+
+def warnings_of(fix: Fix) -> list[str]:
+    """What has to be known beside the verdict."""
+    said = list(fix.remedy.notes)
+    before, after = (
+        middle([_tried("write", one) or 0.0 for one in fix.side(side)]) if fix.side(side) else 0.0
+        for side in (BEFORE, AFTER)
+    )
+    if fix.proof.limit[2] == "write" and before and abs(after / before - 1) > OTHER_DEMAND:
+        said.append(f"The demand was not quite the same: {measured(before)} and {measured(after)} writes/s.")
+    if fix.once_dollars:
+        said.append(f"Pre-warming is paid once: {dollars(fix.once_dollars)}.")
+    scale = fix.proof.before[0].manifest.scale if fix.proof.before else 1.0
+    if scale != 1:
+        said.append(f"At scale {scale:g} of every rate limit; capacities and dollars are those of scale 1.")
+    return said
+
+
+HEIGHT = 250
+LINES = (("before", "partition", "dash"), ("after", "good", "line"))
+DASHES = {"dash": "dash", "line": "solid"}
+
+
+def charts_of(columns: Sequence[RunColumn]) -> tuple[Chart, ...]:
+    """The first run of each side, laid over each other; nothing where their seconds are missing."""
+    first = {side: next((one for one in columns if one.label.startswith(side)), None) for side, *_ in LINES}
+    found = rates_of([one for one in first.values() if one is not None])
+    if len(found) != len(LINES) or any(one is None for one in found):
+        return ()
+    rates = [one for one in found if one is not None]
+    top = max(one.highest for one in rates)
+    return tuple(_chart(name, rates, top) for name in ("accepted", "throttled"))
+
+
+def _chart(name: str, rates: Sequence[RequestRates], top: float) -> Chart:
+    made = figure(height=HEIGHT)
+    values = [one.accepted if name == "accepted" else one.throttled for one in rates]
+    for (side, role, mark), one, line in zip(LINES, rates, values, strict=True):
+        made.add_trace(
+            go.Scatter(
+                x=[place * one.step_s for place in range(len(line) + 1)], y=held(line), mode="lines",
+                line={"color": LIGHT[role], "width": 2, "shape": "hv", "dash": DASHES[mark]},
+                hovertemplate=f"after %{{x}}: %{{y:,}} a second {name}, {side}<extra></extra>",
+            )
+        )  # fmt: skip
+    longest_s = max(one.length_s for one in rates)
+    made.update_layout(
+        annotations=[heading("requests per second", 1.0)],
+        xaxis=amounts(range=[0, longest_s], ticksuffix=" s", gridcolor="rgba(0,0,0,0)", nticks=5),
+        yaxis=amounts(range=[0, top * 1.06 or 1.0], nticks=4),
+    )
+    before, after = (measured(float(line.mean())) for line in values)
+    return Chart(
+        id=f"chart-{name}",
+        title=f"{name.capitalize()} requests",
+        summary=f"{before} a second before, {after} after, on average.",
+        figure=made,
+        legend=tuple(Swatch(name=side, role=role, mark=mark) for side, role, mark in LINES),  # type: ignore[arg-type]
+    )
+
+
+NAME: Final = "fix.html"
+CHIPS: Final[dict[Kind, str]] = {
+    "fixed": "Fixed",
+    "not_fixed": "Not fixed",
+    "moved": "Moved",
+    "not_shown": "Not shown",
+    "invalid": "Not valid",
+}
+
+
+def answer_of(fix: Fix) -> PageAnswer:
+    """The first screen."""
+    proof = fix.proof
+    shown = measures_of(fix)
+    chosen = ("Throttles", f"Accepted {proof.limit[2]}s", "A month of the table", "Reading one key back")
+    stats = [
+        Stat(name=one.name, value=one.after, beside=f"before: {one.before}")
+        for one in shown
+        if one.name in chosen or one.name.endswith("p99")
+    ]
+    roles = {"fixed": "none", "not_shown": "invalid", "invalid": "invalid"}
+    return PageAnswer(
+        kind="before and after",
+        title=fix.scenario.name,
+        chip=CHIPS[proof.kind],
+        role=roles.get(proof.kind, (proof.now or proof.limit)[0]),
+        sentence=sentence_of(fix),
+        question=fix.scenario.question,
+        where=f"{PLACES.get(fix.target, fix.target)} · {some(len(proof.before), 'run')} of each",
+        stats=tuple(stats),
+        warnings=(*warnings_of(fix), *comparison.warnings_of(fix.columns)),
+    )
+
+
+def sections_of(fix: Fix) -> tuple[Section, ...]:
+    """What was changed, and both sides on one scale."""
+    changed = PageTable(
+        caption="What was changed in the scenario",
+        columns=("field", "before", "after"),
+        rows=tuple((one.path, one.before, one.after) for one in fix.changes),
+    )
+    held = PageTable(
+        caption="Before and after",
+        columns=("measure", "before", "after"),
+        rows=tuple((one.name, *one.cells) for one in measures_of(fix)),
+        numeric=frozenset({1, 2}),
+    )
+    many = len(fix.proof.before) > 1
+    note = ("The median of the repetitions, and the least and the most of them.",) if many else ()
+    return (
+        Section(
+            id="before-after", title="Before and after", short="Before and after",
+            charts=charts_of(fix.columns), notes=note, tables=(held,),
+        ),
+        Section(
+            id="change", title=title_of(fix.remedy.action), short="Change", charts=(), notes=(),
+            tables=(changed,),
+        ),
+    )  # fmt: skip
+
+
+def write_fix(path: Path, fix: Fix, prices: Prices, generated_at: datetime) -> Path:
+    """Write the page; gives its path. Raises `CannotWrite`."""
+    return write_page(path, fix.columns, answer_of(fix), prices, generated_at, sections_of(fix))

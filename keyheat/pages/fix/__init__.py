@@ -1,1 +1,0 @@
-"""A fix before and after, on a page and in a terminal."""

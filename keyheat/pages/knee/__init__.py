@@ -1,1 +1,0 @@
-"""A knee on a page and in a terminal."""

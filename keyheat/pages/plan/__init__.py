@@ -1,1 +1,0 @@
-"""A plan, or a what-if search, in a terminal and for programs."""

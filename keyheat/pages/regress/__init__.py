@@ -1,1 +1,0 @@
-"""A regress on a page and in a terminal, and the history of them."""

@@ -1,0 +1,308 @@
+"""What was counted over a run, as tables: by the load test itself, failures by kind, throttles by reason."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow.compute as pc
+
+from keyheat.analysis.checks import WRONG
+from keyheat.numbers import NOTHING, clock, measured, percent, some, whole
+from keyheat.pages.charts.figures import PageTable, shortened
+from keyheat.pages.run.record import ReportRun, SecondsRecord
+from keyheat.pages.wording import NAMES, saying
+from keyheat.runs.metrics import constraint_of
+
+ELSEWHERE: Final = ("arrivals", "retries")  # groups that the section on the load generator shows
+TABLES: Final = "tables."
+
+
+@dataclass(frozen=True, slots=True)
+class CountedName:
+    """What a counted name means, and what it is counted in."""
+
+    words: str
+    unit: str = ""
+
+
+GROUPS: Final[Mapping[str, str]] = {
+    "reads": "Reads that were checked",
+    "simulated": "Reads, simulated: there are no items to check",
+    "cache": "Read-through cache",
+    "orders": "Orders",
+    "totals": "Totals of the orders",
+    "shards": "Dynamic sharding",
+    "metadata": "The table of shard numbers",
+    "conditions": "Conditional writes",
+    "batch": "Batch writes",
+    "transactions": "Transactions",
+}
+WORDS: Final[Mapping[str, CountedName]] = {
+    "reads.checked": CountedName("reads whose answer was checked"),
+    "reads.items": CountedName("items in those answers"),
+    "reads.required": CountedName("items that had to be in them"),
+    "reads.missing": CountedName("items that were written and not found"),
+    "reads.duplicate": CountedName("items found twice"),
+    "reads.misordered": CountedName("items out of order"),
+    "reads.unchecked": CountedName("reads without an answer to check: a part of them was throttled"),
+    "reads.units": CountedName("consumed by checked reads", "RCU"),
+    "reads.requests": CountedName("requests that checked reads were made of"),
+    "simulated.reads": CountedName("reads as an application knows them, however many requests each takes"),
+    "simulated.read_requests": CountedName("requests that those reads were made of"),
+    "simulated.read_units": CountedName("consumed by those reads", "RCU"),
+    "cache.hits": CountedName("reads answered by the cache"),
+    "cache.misses": CountedName("reads that had to ask the table"),
+    "cache.stale": CountedName("of its answers were older than the last write"),
+    "cache.units_saved": CountedName("not consumed, thanks to the cache", "RCU"),
+    "orders.placed": CountedName("orders placed"),
+    "orders.units": CountedName("consumed for orders, totals included", "units"),
+    "orders.counted": CountedName("orders found in the totals at the end"),
+    "orders.missing": CountedName("orders that the totals lack"),
+    "totals.kept": CountedName("totals that were kept"),
+    "totals.wrong": CountedName("totals that differ from the orders in the table"),
+    "totals.check_units": CountedName("consumed by the check of the totals, after the load", "RCU"),
+    "totals.reports": CountedName("reports made by reading the whole table"),
+    "totals.incomplete_reports": CountedName("reports that lack a part: it was throttled"),
+    "totals.updates": CountedName("updates of totals"),
+    "totals.repeated": CountedName("updates that an earlier try had made already"),
+    "totals.delay_mean_s": CountedName("from an order to its total, on average", "s"),
+    "totals.delay_max_s": CountedName("from an order to its total, at most", "s"),
+    "shards.ended_with": CountedName("shards of the key that had most, at the end"),
+    "shards.increments": CountedName("times that a key got more shards"),
+    "shards.conflicts": CountedName("updates lost to another writer's (the optimistic lock)"),
+    "shards.cooling": CountedName("throttles within the cooldown, answered by a retry alone"),
+    "shards.backing_off": CountedName("throttles at which another writer was let go first"),
+    "shards.at_most": CountedName("throttles of a key that may have no more shards"),
+    "shards.shrinks": CountedName("times that a key got fewer shards"),
+    "shards.confirmed": CountedName("shards brought back into use by a write"),
+    "shards.forgotten": CountedName("shards that readers need not ask any more"),
+    "shards.capacity_asked": CountedName("times that more capacity of the table was asked for"),
+    "metadata.read_units": CountedName("consumed by reading the numbers of shards", "RCU"),
+    "metadata.write_units": CountedName("consumed by writing them", "WCU"),
+    "metadata.throttled": CountedName("requests for them that were throttled"),
+    "conditions.failed": CountedName("writes whose condition did not hold"),
+    "conditions.failed_units": CountedName("consumed by them all the same", "WCU"),
+    "batch.requests": CountedName("batches sent"),
+    "batch.items": CountedName("items sent in batches"),
+    "batch.unprocessed": CountedName("items that came back unprocessed"),
+    "transactions.requests": CountedName("transactions sent"),
+    "transactions.cancelled": CountedName("transactions cancelled"),
+    "transactions.conflicts": CountedName("of them because of another transaction on the same item"),
+}
+OUTCOMES: Final = ("accepted", "throttled", "error", "write_units", "read_units")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadTestCounts:
+    """What a run counted: what is wrong and what is right in sentences, then every number in tables."""
+
+    wrong: tuple[str, ...]
+    right: tuple[str, ...]
+    tables: tuple[PageTable, ...]
+
+
+def counts_of(counted: Mapping[str, float]) -> LoadTestCounts | None:
+    """What the section shows; None where there is nothing for it."""
+    tables = [*_groups(counted), *_beside(counted)]
+    if not tables:
+        return None
+    return LoadTestCounts(wrong=tuple(_wrong(counted)), right=tuple(_right(counted)), tables=tuple(tables))
+
+
+def is_wrong(name: str, number: float) -> bool:
+    """Whether a counted number says that something read or added up was wrong."""
+    return (name in WRONG or name == "totals.wrong") and number > 0
+
+
+def word_of(name: str) -> CountedName:
+    """A counted name in words; one that we do not know is said as it stands."""
+    if name.startswith(TABLES):
+        table, _, what = name.removeprefix(TABLES).rpartition(".")
+        unit = {"write_units": "WCU", "read_units": "RCU"}.get(what, "")
+        return CountedName(f"{what.replace('_', ' ')} on table {table}", unit)
+    return WORDS.get(name) or CountedName(name.replace("_", " ").replace(".", ": ", 1))
+
+
+def shown(name: str, number: float | None) -> str:
+    """A counted number with its unit; whole and large ones in every digit."""
+    if number is None:
+        return NOTHING
+    unit = word_of(name).unit
+    text = whole(number) if number == round(number) or number >= 1_000 else measured(number)
+    return f"{text} {unit}" if unit else text
+
+
+def listed(counted: Mapping[str, float]) -> list[str]:
+    """The names that are shown here, by group and as they are told."""
+    mine = [name for name in counted if name.partition(".")[0] not in ELSEWHERE]
+    places = {name: place for place, name in enumerate(WORDS)}
+    return sorted(
+        mine, key=lambda name: (places.get(name, len(places)), name.startswith(TABLES), _by_outcome(name))
+    )
+
+
+def _by_outcome(name: str) -> tuple[str, int]:
+    table, _, what = name.rpartition(".")
+    return (table, OUTCOMES.index(what)) if what in OUTCOMES else (name, 0)
+
+
+def _wrong(counted: Mapping[str, float]) -> list[str]:
+    found = [
+        f"{number:,} {one if number == 1 else several}"
+        for name, (one, several) in WRONG.items()
+        if (number := round(counted.get(name, 0.0)))
+    ]
+    checked = some(round(counted.get("reads.checked", 0.0)), "checked read")
+    reads = [f"Wrong reads: of what {checked} should have got, {', '.join(found)}."] if found else []
+    if totals := round(counted.get("totals.wrong", 0.0)):
+        kept = whole(counted.get("totals.kept"))
+        return [*reads, f"Wrong totals: {totals:,} of {kept} differ from the orders in the table."]
+    return reads
+
+
+def _right(counted: Mapping[str, float]) -> list[str]:
+    said = []
+    checked = round(counted.get("reads.checked", 0.0))
+    if checked and not any(counted.get(name) for name in WRONG):
+        said.append(
+            f"{some(checked, 'read')} checked against what was written: nothing missing, nothing twice, "
+            "all in order."
+        )
+    if placed := counted.get("orders.placed"):
+        said += _orders(counted, placed)
+    asked = counted.get("cache.hits", 0.0) + counted.get("cache.misses", 0.0)
+    if asked:
+        said.append(f"The cache answered {percent(counted.get('cache.hits', 0.0) / asked)} of the reads.")
+    return said
+
+
+def _orders(counted: Mapping[str, float], placed: float) -> list[str]:
+    said = []
+    if "orders.units" in counted:
+        said.append(f"One order took {measured(counted['orders.units'] / placed)} units.")
+    if "orders.counted" in counted:
+        said.append(f"{whole(counted['orders.counted'])} of {whole(placed)} orders are in the totals.")
+    return said
+
+
+def _groups(counted: Mapping[str, float]) -> list[PageTable]:
+    found: dict[str, list[str]] = {}
+    for name in listed(counted):
+        group = name.partition(".")[0]
+        if not name.startswith(TABLES):
+            found.setdefault(GROUPS.get(group, "Further numbers"), []).append(name)
+    return [
+        _table(title, [(word_of(name).words, shown(name, counted[name])) for name in names])
+        for title, names in found.items()
+    ]
+
+
+def _table(title: str, rows: Sequence[tuple[str, str]]) -> PageTable:
+    return PageTable(caption=title, columns=("what", "number"), rows=tuple(rows), numeric=frozenset({1}))
+
+
+def _beside(counted: Mapping[str, float]) -> list[PageTable]:
+    """The tables beside the judged one, a row each."""
+    names = sorted(
+        {name.removeprefix(TABLES).rpartition(".")[0] for name in counted if name.startswith(TABLES)}
+    )
+    if not names:
+        return []
+    rows = tuple(
+        (name, *(whole(counted.get(f"{TABLES}{name}.{what}", 0.0)) for what in OUTCOMES)) for name in names
+    )
+    columns = ("table", "accepted", "throttled", "failed", "WCU", "RCU")
+    caption = "Tables beside the judged one"
+    return [PageTable(caption=caption, columns=columns, rows=rows, numeric=frozenset(range(1, 6)))]
+
+
+MEANINGS: Final[Mapping[str, str]] = {
+    "name_lookup": "the host has no address",
+    "connection_refused": "nobody listened at the address",
+    "connection_failed": "no connection for another reason, such as no route",
+    "tls": "the certificate is not trusted, or is not that host's",
+    "timeout": "no connection, or no further byte of the answer, in time",
+    "connection_reset": "the connection ended before an answer came: a write may or may not have been done",
+    "cut_off": "the connection ended within the answer: the request was handled",
+    "crc32_mismatch": "the answer was damaged on its way: the request was handled",
+    "bad_http": "what came back is not HTTP",
+    "answer_too_long": "the answer went on after all that DynamoDB can say, and was dropped",
+    "not_an_answer": "HTTP 200, but not DynamoDB's answer: does a proxy or a login page stand between?",
+    "no_units": "accepted, it says, but without the consumed capacity that was asked for",
+    "credentials": "there were no credentials any more, and nothing was sent",
+    "still_in_flight_at_stop": "not answered when the load was stopped",
+    "ExpiredTokenException": "the session's credentials had expired",
+    "UnrecognizedClientException": "the access key is not known there",
+    "InvalidSignatureException": "wrong secret key, clock, or region of the endpoint",
+    "InternalServerError": "DynamoDB failed inside",
+    "ResourceNotFoundException": "the table was not there",
+}
+"""What each kind means; a kind without words is an error code of the service."""
+
+
+def failure_table(run: ReportRun) -> PageTable | None:
+    """Every kind with its count and its share of all attempts, most frequent first; None: nothing failed."""
+    kinds, attempts = run.totals.errors_by_kind, run.totals.attempts
+    if not kinds:
+        return None
+    ordered = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    return PageTable(
+        caption="Requests that failed for another reason than a throttle",
+        columns=("kind", "requests", "of all", "meaning"),
+        rows=tuple(
+            (
+                shortened(kind, 80),
+                whole(count),
+                percent(count / attempts) if attempts else "",
+                MEANINGS.get(kind, ""),
+            )
+            for kind, count in ordered
+        ),
+        numeric=frozenset({1, 2}),
+    )
+
+
+NO_REASON = "(none given)"
+
+
+def reason_table(record: SecondsRecord) -> PageTable | None:
+    """Every reason with its count, share, first and last second; None without throttle records."""
+    if record.throttles is None:
+        return None
+    by = ["reason", "index", "direction"]
+    grouped = record.throttles.group_by(by, use_threads=False).aggregate(
+        [("count", "sum"), ("second", "min"), ("second", "max")]
+    )
+    total = pc.sum(grouped["count_sum"]).as_py() or 0
+    rows = sorted(
+        grouped.to_pylist(), key=lambda row: (-row["count_sum"], str(row["reason"]), str(row["index"]))
+    )
+    seconds = [row[second] for row in rows for second in ("second_min", "second_max")]
+    say = saying(min(seconds), max(seconds)) if seconds else clock
+    return PageTable(
+        caption="Throttles by the reason that DynamoDB gave",
+        columns=(
+            "reason",
+            "resource",
+            "direction",
+            "constraint",
+            "count",
+            "share",
+            "first (UTC)",
+            "last (UTC)",
+        ),
+        rows=tuple(
+            (
+                shortened(row["reason"] or NO_REASON, 80),
+                shortened(row["index"] or "table", 80),
+                row["direction"],
+                NAMES[constraint_of(row["reason"]) or "undetermined"].lower(),
+                whole(row["count_sum"]),
+                percent(row["count_sum"] / total),
+                say(row["second_min"]),
+                say(row["second_max"]),
+            )
+            for row in rows
+        ),
+        numeric=frozenset({4, 5}),
+    )

@@ -1,0 +1,219 @@
+"""The report of one run: one HTML file that needs nothing else, and what its charts show as files."""
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import plotly.offline
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+from markupsafe import Markup
+
+from keyheat.analysis.words import capital
+from keyheat.numbers import UNITS
+from keyheat.pages.charts.capacity import swatch
+from keyheat.pages.charts.figures import Chart, epoch
+from keyheat.pages.charts.keys import SHOWN
+from keyheat.pages.page import figures_json, page, said_at
+from keyheat.pages.run.hero import hero_of
+from keyheat.pages.run.record import ReportRun, SecondsRecord, load_evidence, load_run, read_record
+from keyheat.pages.run.sections import charts_of, details_of, tables_of
+from keyheat.pages.run.sheets import Sheet
+from keyheat.pages.run.verdict import facts_of
+from keyheat.pages.wording import MEANINGS
+from keyheat.runfiles import write_atomically
+from keyheat.runs.formats import Diagnosis
+from keyheat.words import READ, WRITE
+
+
+def whole_of(charts: Sequence[Chart], record: SecondsRecord) -> tuple[float, float]:
+    """The first and the last moment of a run: as the client recorded it, else as the charts show it."""
+    recorded = record.range()
+    if recorded is not None:
+        return float(recorded[0]), float(recorded[1])
+    timed = [chart.sheet for chart in charts if chart.sheet is not None and chart.sheet.step_s is not None]
+    ends = [(sheet.start_s, sheet.end_s) for sheet in timed]
+    ends = ends or [_drawn(chart) for chart in charts if _timed(chart)]
+    return min((start for start, _ in ends), default=0.0), max((end for _, end in ends), default=0.0)
+
+
+def numbers_of(charts: Sequence[Chart]) -> dict[str, Any]:
+    """Requests, else units, accepted and throttled; and the columns of keys, with their names."""
+    return {"counts": _counts(charts), "heat": [_heat(chart) for chart in charts if _is_of_keys(chart)]}
+
+
+def _counts(charts: Sequence[Chart]) -> dict[str, Any] | None:
+    for chart in charts:
+        if chart.sheet is not None and chart.sheet.name == "generator":
+            columns = [name for name in chart.sheet.columns if not name.startswith("error")]
+            return {
+                "sheet": chart.id,
+                "name": "Accepted",
+                "of_all": True,
+                "accepted": [name for name in columns if name.startswith("accepted")],
+                "throttled": [name for name in columns if name.startswith("throttled")],
+            }
+    for chart in charts:
+        if chart.sheet is not None and chart.sheet.name.startswith(("seconds", "minutes")):
+            columns = list(chart.sheet.columns)
+            return {
+                "sheet": chart.id,
+                "name": "Units consumed",
+                "of_all": False,
+                "accepted": [name for name in columns if name.startswith("consumed")],
+                "throttled": [name for name in columns if name.startswith("throttled")],
+            }
+    return None
+
+
+def _is_of_keys(chart: Chart) -> bool:
+    return chart.sheet is not None and chart.sheet.name.startswith("heat-of-keys")
+
+
+def _heat(chart: Chart) -> dict[str, Any]:
+    assert chart.sheet is not None
+    direction = READ if chart.sheet.name.endswith("read") else WRITE
+    return {
+        "sheet": chart.id,
+        "name": f"Hottest key, {direction}s",
+        "unit": UNITS[direction],
+        "keys": dict(chart.sheet.titles),
+    }
+
+
+def _timed(chart: Chart) -> bool:
+    return chart.figure.layout.xaxis.type == "date" and bool(chart.figure.layout.xaxis.range)
+
+
+def _drawn(chart: Chart) -> tuple[float, float]:
+    start, end = chart.figure.layout.xaxis.range
+    return epoch(start), epoch(end)
+
+
+REPORT = "report.html"
+
+
+def render(run: ReportRun, generated_at: datetime, *, plotlyjs: str | None = None) -> str:
+    """The whole page. `generated_at` is printed on it; `plotlyjs` replaces the library inlined."""
+    record = read_record(run)
+    facts = facts_of(run, record)
+    sections = charts_of(run, record, facts)
+    charts = [chart for section in sections for chart in section.charts]
+    return page(
+        "page.html.j2",
+        run=run,
+        hero=hero_of(run, facts),
+        sections=sections,
+        figures=Markup(figures_json(charts, whole=whole_of(charts, record), numbers=numbers_of(charts))),
+        tables=tables_of(run, record),
+        details=details_of(run),
+        constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],
+        generated_at=said_at(generated_at),
+        plotlyjs=Markup(plotly.offline.get_plotlyjs() if plotlyjs is None else plotlyjs),
+    )
+
+
+def write_report(run_dir: Path, generated_at: datetime) -> Path:
+    """Write `report.html` into a run directory, whole or not at all, and return its path.
+
+    Raises `FileProblem` where there is no readable `diagnosis.json`, or the directory cannot be written.
+    """
+    path = run_dir / REPORT
+    _write(path, load_run(run_dir), generated_at)
+    return path
+
+
+def write_evidence_report(
+    evidence: Path, path: Path, generated_at: datetime, further: Sequence[Path] = ()
+) -> Diagnosis:
+    """Write the report of an evidence file, without the rest of a run, and give its diagnosis.
+
+    `further` are analyzers of the user's own. Raises `FileProblem`.
+    """
+    run = load_evidence(evidence, further)
+    _write(path, run, generated_at)
+    return run.diagnosis
+
+
+def _write(path: Path, run: ReportRun, generated_at: datetime) -> None:
+    text = render(run, generated_at)
+    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+
+
+FileKind = Literal["csv", "parquet"]
+FORMAT: Final = "keyheat.export/1"
+
+
+class KeysNotRecorded(ValueError):
+    """Values of keys were asked for, and the run has nothing but their digests."""
+
+
+def write_exports(
+    folder: Path, place: Path, kind: FileKind, *, show_keys: bool = False
+) -> list[tuple[Path, int]]:
+    """Write one file for each chart into `place`; gives their paths with their rows.
+
+    Raises `FileProblem` where the run cannot be read or a file not written, and `KeysNotRecorded`.
+    """
+    run = load_run(folder)
+    if show_keys and not _has_values(run):
+        raise KeysNotRecorded(
+            f"{folder} has digests of keys only; a load keeps their values if it is started with --show-keys"
+        )
+    written = []
+    for sheet in sheets_of(run, show_keys=show_keys):
+        path, table = place / f"{_file_name(sheet.name)}.{kind}", sheet.table()
+        content = _csv(table) if kind == "csv" else _parquet(table)
+        _write_file(path, content)
+        written.append((path, table.num_rows))
+    return written
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    write_atomically(path, lambda file: file.write(content))
+
+
+def sheets_of(run: ReportRun, *, show_keys: bool = False) -> list[Sheet]:
+    """The sheet of every chart, in the order of the page; keys as digests, unless their values are wanted."""
+    record = read_record(run)
+    sections = charts_of(run, record, facts_of(run, record))
+    sheets = [chart.sheet for section in sections for chart in section.charts if chart.sheet is not None]
+    return sheets if show_keys else [_without_values(sheet) for sheet in sheets]
+
+
+def _without_values(sheet: Sheet) -> Sheet:
+    return replace(sheet, columns={name: values for name, values in sheet.columns.items() if name != SHOWN})
+
+
+def _has_values(run: ReportRun) -> bool:
+    loads = [load for found in run.keys.overall.values() for load in found] if run.keys is not None else []
+    return any(load.shown is not None for load in loads)
+
+
+def _csv(table: pa.Table) -> bytes:
+    """Times in UTC with a Z, unknown cells empty, every word in quotes."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            told = [
+                f"{moment.isoformat(timespec='milliseconds')[:23]}Z" for moment in table[place].to_pylist()
+            ]
+            table = table.set_column(place, field.name, pa.array(told, pa.string()))
+    file = io.BytesIO()
+    pyarrow.csv.write_csv(table, file)
+    return file.getvalue()
+
+
+def _parquet(table: pa.Table) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata({"format": FORMAT}), file, compression="zstd")
+    return file.getvalue()
+
+
+def _file_name(name: str) -> str:
+    """Names of indexes are letters, digits, `_`, `-` and `.`; of a damaged file they may be anything."""
+    return re.sub(r"[^\w.-]", "_", name)[:120]

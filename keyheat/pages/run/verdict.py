@@ -1,0 +1,363 @@
+"""The verdict in one plain sentence, the numbers it needs, and what is said of findings and advice."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
+from keyheat.analysis.endpoint import SAYS
+from keyheat.analysis.measures.measured import LEAST_WHOLE_S, whole_seconds
+from keyheat.evidence.facts import partition_ceiling
+from keyheat.numbers import UNITS, measured, moment, percent, rate, some, whole
+from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
+from keyheat.pages.run.timeline import by_minute, maximum, provisioned
+from keyheat.pages.wording import labels_of
+from keyheat.runs.formats import Finding, HotKey, Label, Recommendation, Verdict
+from keyheat.words import WRITE, Grade, Resource, whose
+
+Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
+Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """One resource in one direction over the spans of the verdict. None is unknown."""
+
+    resource: Resource
+    start_s: float | None
+    end_s: float | None
+    consumed_per_s: float | None
+    asked_per_s: float | None  # consumed and refused units together
+    provisioned_per_s: float | None
+    max_on_demand_per_s: float | None
+    throttles: int  # in the whole run, whatever the constraint
+    of_constraint: int  # those that carry the verdict's constraint
+    attempts: int | None
+    ceiling_per_s: float  # what one partition admits
+    hot_key: HotKey | None
+    units_hold: bool = True  # False: the endpoint counts units in its own way
+
+    @property
+    def used_share(self) -> float | None:
+        """Consumed over provisioned."""
+        if self.consumed_per_s is None or not self.provisioned_per_s or not self.units_hold:
+            return None
+        return self.consumed_per_s / self.provisioned_per_s
+
+    @property
+    def throttled_share(self) -> float | None:
+        """Throttled attempts over all attempts."""
+        return self.throttles / self.attempts if self.attempts else None
+
+
+def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
+    """The numbers behind the verdict of a run."""
+    resource = verdict_resource(run, record)
+    labels = [
+        label
+        for label in labels_of(run.diagnosis, resource)
+        if label.constraint == run.diagnosis.verdict.constraint
+    ]
+    spans = _spans(run, record, labels)
+    start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
+    consumed = _consumed(run, record, resource, spans)
+    attempts, throttled = _attempts(run, record, resource)
+    keys = [key for key in run.diagnosis.hot_keys if key.direction in (None, resource.direction)]
+    hot_keys = sorted(keys, key=lambda key: -key.units_per_s)
+    return Facts(
+        resource=resource,
+        start_s=start_s,
+        end_s=end_s,
+        consumed_per_s=consumed,
+        asked_per_s=_asked(record, resource, spans, consumed),
+        provisioned_per_s=provisioned(run, resource).at(start_s or 0),
+        max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
+        throttles=max(throttled, sum(label.throttles for label in labels_of(run.diagnosis, resource))),
+        of_constraint=sum(label.throttles for label in labels),
+        attempts=attempts,
+        ceiling_per_s=partition_ceiling(resource.direction, run.scale),
+        hot_key=hot_keys[0] if hot_keys else None,
+        units_hold=run.units_hold,
+    )
+
+
+def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
+    """The resource that the verdict speaks of; without one, the one that was asked for most."""
+    verdict = run.diagnosis.verdict
+    index = None if verdict.resource in (None, "table") else verdict.resource
+    if verdict.direction is not None:
+        return Resource(index, verdict.direction)
+    if record.seconds is not None and len(record.seconds):
+        consumed = {
+            r: pc.sum(rows_of(record.seconds, r)["consumed"]).as_py() or 0 for r in record.resources()
+        }
+        return max(consumed, key=lambda resource: (resource.index is None, consumed[resource]))
+    return Resource(index, WRITE)
+
+
+def _spans(run: ReportRun, record: SecondsRecord, labels: list[Label]) -> Spans:
+    """What the verdict speaks of: the spans of its labels, without the calm between them; else the load, of
+    which the seconds in which it began and ended are no part."""
+    if labels:
+        return _joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
+    seconds = record.range()
+    if seconds is not None and run.manifest is not None:
+        whole = whole_seconds(run.manifest, seconds[1] - 1)
+        if whole[1] - whole[0] >= LEAST_WHOLE_S:
+            return [(float(whole[0]), float(whole[1]))]
+    if seconds is not None:
+        return [(float(seconds[0]), float(seconds[1]))]
+    if run.evidence is not None:
+        return [(run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp())]
+    return []
+
+
+def _joined(spans: Iterable[tuple[float, float]]) -> Spans:
+    """The same time in spans that do not overlap, in order."""
+    joined: Spans = []
+    for start_s, end_s in sorted(spans):
+        if joined and start_s <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end_s, joined[-1][1])
+        else:
+            joined.append((start_s, end_s))
+    return joined
+
+
+def _inside(moments: Moments, spans: Spans, width_s: float) -> npt.NDArray[np.bool_]:
+    """Which steps of time, `width_s` long, have a part in one of the spans."""
+    starts, ends = np.array(spans).T
+    place = np.searchsorted(ends, moments, side="right")  # the first span that ends after a step begins
+    begun: npt.NDArray[np.bool_] = starts[np.minimum(place, len(starts) - 1)] < moments + width_s
+    return (place < len(starts)) & begun
+
+
+def _consumed(run: ReportRun, record: SecondsRecord, resource: Resource, spans: Spans) -> float | None:
+    """Mean consumed units per second within the spans: the client's record, else CloudWatch's minutes."""
+    if not spans:
+        return None
+    if record.seconds is not None and len(mine := rows_of(record.seconds, resource)):
+        second = mine["second"].to_numpy()
+        first, last = float(second.min()), float(second.max()) + 1
+        known_s = sum(max(0.0, min(end_s, last) - max(start_s, first)) for start_s, end_s in spans)
+        consumed = mine["consumed"].to_numpy()[_inside(second, spans, 1.0)].sum()
+        return float(consumed / known_s) if known_s else None
+    minutes = by_minute(run, resource)
+    if minutes is None or minutes.consumed is None:
+        return None
+    moments = np.array(minutes.moments())
+    inside = _inside(moments, spans, minutes.step_s) & ~np.isnan(minutes.consumed)
+    return float(minutes.consumed[inside].mean()) if inside.any() else None
+
+
+def _attempts(run: ReportRun, record: SecondsRecord, resource: Resource) -> tuple[int | None, int]:
+    """Attempts and throttles of the whole run."""
+    if record.seconds is not None:
+        mine = rows_of(record.seconds, resource)
+        attempts, throttled = pc.sum(mine["attempts"]).as_py(), pc.sum(mine["throttled"]).as_py()
+        return attempts or None, throttled or 0
+    if run.totals.attempts:
+        return run.totals.attempts, run.totals.throttled
+    return None, sum(label.throttles for label in labels_of(run.diagnosis, resource))
+
+
+def _asked(record: SecondsRecord, resource: Resource, spans: Spans, consumed: float | None) -> float | None:
+    """Units per second asked for: what was consumed, scaled up by attempts over accepted attempts."""
+    if record.seconds is None or consumed is None or not spans:
+        return None
+    mine = rows_of(record.seconds, resource)
+    inside = _inside(mine["second"].to_numpy(), spans, 1.0)
+    attempts = mine["attempts"].to_numpy()[inside].sum()
+    accepted = attempts - mine["throttled"].to_numpy()[inside].sum()
+    return float(consumed * attempts / accepted) if accepted > 0 else None
+
+
+GRADES: dict[Grade, str] = {
+    "reason": "DynamoDB said so",
+    "cause_metric": "CloudWatch names the cause",
+    "inferred": "inferred from rates",
+}
+GRADE_MEANINGS: dict[Grade, str] = {
+    "reason": "every throttled answer carries DynamoDB's own reason",
+    "cause_metric": "a CloudWatch metric that counts throttles of one cause only",
+    "inferred": "throttles while consumption was below, or at, what is provisioned",
+}
+
+
+def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -> str:
+    """What happened, with the two or three numbers that decide it."""
+    if verdict.rule is not None and verdict.rule in SAYS:
+        return SAYS[verdict.rule]
+    if not verdict.valid and generator_bound:
+        return "This run says nothing about the table: the load generator was the limit, not DynamoDB."
+    if not verdict.valid and verdict.constraint != "undetermined":
+        return "This run cannot be judged: most of its requests failed, and not by throttling."
+    if not verdict.valid:
+        return "This run cannot be judged: what is needed to judge it is missing."
+    return _said(verdict, facts)
+
+
+def sureness(verdict: Verdict) -> str:
+    """How sure a verdict is; one that rests on the endpoint alone says nothing of the table to be sure of."""
+    return "–" if verdict.rule in SAYS else percent(verdict.confidence)
+
+
+def is_as_expected(expects: str, verdict: Verdict) -> bool:
+    """Whether the verdict is the one that the scenario expects; one that is not valid never is."""
+    return verdict.valid and verdict.constraint == expects
+
+
+def expectation(expects: str, verdict: Verdict) -> str:
+    """The same in words that follow the verdict."""
+    return "as expected" if is_as_expected(expects, verdict) else f"expected {expects}"
+
+
+def _said(verdict: Verdict, facts: Facts) -> str:
+    sentences = {
+        "partition": _partition,
+        "table": _table,
+        "max_on_demand": _max_on_demand,
+        "account": _account,
+        "undetermined": _undetermined,
+        "none": _none,
+    }
+    return sentences[verdict.constraint](facts)
+
+
+def _partition(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    start = f"{_subject(facts)} were throttled by a partition limit"
+    if facts.resource.index is not None and facts.resource.direction == "write":
+        # The keys that were recorded are the table's: they do not tell what met on one key of the index.
+        start += f" of {facts.resource.place}"
+        return f"{start} ({whole(facts.ceiling_per_s)} {unit}/s on any one of its partitions){_used(facts)}."
+    key = facts.hot_key
+    if key is not None and key.units_per_s > facts.ceiling_per_s:
+        start += (
+            f": one key asked for {rate(key.units_per_s, unit)} where a partition admits "
+            f"{whole(facts.ceiling_per_s)}"
+        )
+    else:
+        start += f" ({whole(facts.ceiling_per_s)} {unit}/s on any one partition)"
+    return f"{start}{_used(facts)}."
+
+
+def _used(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    place = facts.resource.place
+    if facts.used_share is not None:
+        return f"; {place} used {percent(facts.used_share)} of its {whole(facts.provisioned_per_s)} {unit}"
+    if facts.consumed_per_s is not None:
+        return f"; {place} as a whole consumed {rate(facts.consumed_per_s, unit)}"
+    return ""
+
+
+def _table(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    start = f"{_subject(facts)} were throttled because {facts.resource.place} itself was too small"
+    asked = facts.asked_per_s or facts.consumed_per_s
+    if asked is None or not facts.provisioned_per_s:
+        return f"{start}."
+    word = "asked for" if facts.asked_per_s else "consuming"
+    return (
+        f"{start}: it was {word} {rate(asked, unit)} and is provisioned for {whole(facts.provisioned_per_s)}."
+    )
+
+
+def _max_on_demand(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    start = f"{_subject(facts)} were throttled by the on-demand maximum set on {facts.resource.place}"
+    if facts.max_on_demand_per_s is None:
+        return f"{start}."
+    asked = f" and was asked for {rate(facts.asked_per_s, unit)}" if facts.asked_per_s else ""
+    return f"{start}: it allows {whole(facts.max_on_demand_per_s)} {unit}/s{asked}."
+
+
+def _account(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    start = f"{_subject(facts)} were throttled by the account's limit for one table"
+    consumed = (
+        f"; {facts.resource.place} consumed {rate(facts.consumed_per_s, unit)}"
+        if facts.consumed_per_s
+        else ""
+    )
+    return f"{start}{consumed}."
+
+
+def _undetermined(facts: Facts) -> str:
+    if facts.throttles:
+        return (
+            f"{_subject(facts)} were throttled {some(facts.throttles, 'time')}, and the evidence does not "
+            "say whether by a partition or by the table."
+        )
+    return "The evidence is not enough to say whether anything was throttled."
+
+
+def _none(facts: Facts) -> str:
+    unit = UNITS[facts.resource.direction]
+    if facts.consumed_per_s is None:
+        return "Nothing was throttled."
+    went = f"Nothing was throttled: {rate(facts.consumed_per_s, unit)} went through"
+    if facts.used_share is None:
+        return f"{went}."
+    has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {unit}"
+    return f"{went}, {percent(facts.used_share)} of {has}."
+
+
+def _subject(facts: Facts) -> str:
+    return f"{facts.resource.direction.capitalize()}s"
+
+
+def outlook(advice: Recommendation) -> str:
+    """The sentences, nothing where neither is known."""
+    return " ".join(filter(None, (_foreseen(advice), _bill(advice))))
+
+
+def _foreseen(advice: Recommendation) -> str:
+    found = advice.foreseen
+    if found is None:
+        return ""
+    before, after = percent(found.throttle_share_before), percent(found.throttle_share_after)
+    left = "no attempt" if not found.throttle_share_after else f"{after} of the attempts"
+    change = f"still {left}" if before == after else left
+    said = f"Simulated: with this alone, {change} would be throttled"
+    said += "." if before == after else f", instead of {before}."
+    if found.enough_shards is not None:
+        said += f" With {found.enough_shards:,} shards hardly any would be: fewer share a partition."
+    return said
+
+
+def _bill(advice: Recommendation) -> str:
+    bill = advice.bill
+    if bill is None:
+        return ""
+    before, after = _dollars(bill.before_dollars_per_month), _dollars(bill.after_dollars_per_month)
+    if before == after:
+        return f"The bill for capacity stays at {before} a month, if the demand goes on ({bill.prices})."
+    return f"Capacity costs {after} a month instead of {before}, if the demand goes on ({bill.prices})."
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount < 100 else f"${amount:,.0f}"
+
+
+def about(finding: Finding) -> str:
+    """What a finding is about: a resource, a direction, a span of time; or the whole run."""
+    who = "" if finding.resource is None else whose(finding.resource)
+    if finding.direction is not None:
+        who = f"{finding.direction}s of {who}" if who else f"{finding.direction}s"
+    since, until = (moment(at.timestamp()) if at else "" for at in (finding.start, finding.end))
+    when = " ".join(f"{word} {at}" for word, at in (("from", since), ("until", until)) if at)
+    return ", ".join(filter(None, (who, when))) or "the whole run"
+
+
+def numbers(finding: Finding) -> str:
+    """The numbers of a finding, each with its name and its unit."""
+    return "; ".join(f"{name}: {_number(*measure)}" for name, measure in finding.numbers.items())
+
+
+def _number(value: float, unit: str) -> str:
+    text = whole(value) if value == round(value) or abs(value) >= 1_000 else measured(value)
+    return f"{text} {unit}".rstrip()

@@ -1,1 +1,0 @@
-"""Pages over several runs: side by side, or as a sweep."""

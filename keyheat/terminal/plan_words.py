@@ -1,0 +1,352 @@
+"""What a plan foretells, in sentences, and the plan as plain values for programs (keyheat.plan/1)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from keyheat.model.resources import ON_DEMAND_START
+from keyheat.numbers import rate, span, whole
+from keyheat.plan.bill import Bill
+from keyheat.plan.expected import LONGEST_S
+from keyheat.plan.forecast import Demand
+from keyheat.plan.foretold import Foretold
+from keyheat.plan.given import Given, given_to
+from keyheat.plan.planned import Planned
+from keyheat.plan.quotas import Quotas, provisioned_of
+from keyheat.plan.sent import Expected, HottestPartition
+from keyheat.words import Capacity, Direction
+
+UNITS = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
+
+
+def warnings_of(plan: Planned) -> Iterator[str]:
+    """Everything that somebody should know before the run, the gravest first."""
+    yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
+    yield from (foretold_sentence(one) for one in plan.foretold)
+    if plan.sent is None:
+        yield from _guessed(plan)
+    yield from _money(plan)
+    if plan.scenario.table.scaled:
+        yield "Auto scaling is left out: a run in AWS sets none up, and `keyheat simulate` plays it."
+    if plan.scale != 1:
+        yield f"At scale {plan.scale:g} the local table multiplies every limit by it."
+
+
+def foretold_sentence(one: Foretold) -> str:
+    """One limit that is asked for more than it has, and which label its throttles will have."""
+    unit = UNITS[one.direction]
+    asked, has = rate(one.asked_per_s, unit), whole(one.limit_per_s)
+    who = f"From {span(one.from_s)} on, {one.name}" if one.from_s >= 1 else _upper(one.name)
+    label = f"expect throttles with the constraint {one.constraint}"
+    back = (
+        ", which hold back every write to the table" if one.index and one.direction is Direction.WRITE else ""
+    )
+    if one.constraint == "partition" and one.hottest is not None:
+        return f"{_partition(one, one.hottest)}: {label}{back}. {_cure(one, one.hottest)}."
+    if one.constraint == "table":
+        when = f"{span(one.from_s)} into the run" if one.from_s >= 1 else "at once"
+        return (
+            f"{_upper(one.name)} has {has} {unit}/s, and its burst is spent {when}, at the latest; then it "
+            f"is asked for {asked}: {label}{back}."
+        )
+    if one.constraint == "max_on_demand":
+        return f"{who} is asked for {asked} and has a maximum of {has}: {label}{back}."
+    return f"{who} with its indexes is asked for {asked}, and the quota of a table is {has}: {label}."
+
+
+def _partition(one: Foretold, hottest: HottestPartition) -> str:
+    unit, count = UNITS[one.direction], hottest.partitions
+    which = "its only partition" if count == 1 else f"the hottest of {count:,} partitions"
+    return (
+        f"{_upper(one.name)}: {which} is asked for {rate(hottest.asked_per_s, unit)}, and one sustains "
+        f"{whole(hottest.ceiling_per_s)}"
+    )
+
+
+def _cure(one: Foretold, hottest: HottestPartition) -> str:
+    """Why the partition is too hot, and what helps."""
+    if hottest.key_per_s > hottest.ceiling_per_s:
+        key = rate(hottest.key_per_s, UNITS[one.direction])
+        cure = "shards do" if one.direction is Direction.WRITE else "copies or a cache do"
+        return f"Its hottest key alone is asked for {key}: no split helps, {cure}"
+    if one.grows:
+        return "A new on-demand table starts so, and grows in minutes: pre-warm it, or begin with less"
+    return "No key is above that, so splits help, after minutes"
+
+
+def _guessed(plan: Planned) -> Iterator[str]:
+    """What the scenario's numbers say alone, where nobody knows what the load test sends."""
+    why = f"What {plan.scenario.loadtest} sends is not known here"
+    if plan.scenario.load.duration_s > LONGEST_S:
+        why = f"A load of more than {span(LONGEST_S)} is not gone through"
+    yield f"{why}, so every request is taken to write one item and to move its index entries."
+    made, key = plan.forecast, plan.forecast.hot_key
+    if key is not None and key.over_ceiling:
+        unit = "WCU" if made.write_units is not None else "RCU"
+        each = "the hottest key" if key.shards == 1 else "each shard of the hottest key"
+        yield (
+            f"At the peak {each} is asked for {rate(key.shard_units_per_s, unit)}, and one partition "
+            f"sustains {whole(key.ceiling_per_s)}: expect throttles with the constraint partition."
+        )
+    if made.over_provisioned and made.write_units is not None:
+        yield (
+            f"The table is asked for {rate(made.write_units.mean_per_s, 'WCU')} on average and has "
+            f"{whole(made.provisioned_write_per_s)}: once its burst is spent, expect the constraint table."
+        )
+
+
+def _money(plan: Planned) -> Iterator[str]:
+    bill = plan.bill
+    yield from _over_budget(plan)
+    if bill.unpriced:
+        yield f"Not priced, and so not in the sum: {'; '.join(bill.unpriced)}."
+    if plan.other_region is not None:
+        yield (
+            f"The prices are those of {bill.prices.region}; those of {plan.other_region} may differ: put "
+            "them in a list of your own and say --prices FILE."
+        )
+    if bill.kept_per_hour:
+        yield (
+            f"The table stays after the run (on_end = keep), at {dollars(bill.kept_per_hour)} an hour until "
+            "it is deleted."
+        )
+
+
+def _over_budget(plan: Planned) -> Iterator[str]:
+    """Caps of the scenario's budget that a run in AWS is refused by."""
+    bill, budget = plan.bill, plan.scenario.budget
+    units, minutes = bill.write_units + bill.read_units, plan.scenario.load.duration_s / 60
+    for asked, cap, what, flag in (
+        (bill.dollars, budget.dollars, "costs up to {} dollars", "dollars"),
+        (units, budget.units, "consumes {} units", "units"),
+        (minutes, budget.minutes, "lasts {} minutes", "minutes"),
+    ):
+        if cap is not None and asked > cap * (1 + 1e-9):
+            said = what.format(_number(asked))
+            yield (
+                f"Over budget: a run in AWS {said}, and budget.{flag} is {_number(cap)}: it is refused "
+                f"unless --max-{flag} allows it."
+            )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def other_mode(bill: Bill) -> str | None:
+    """What the table's capacity would cost in the mode that it is not in."""
+    if bill.other_mode is None:
+        return None
+    mode, amount = bill.other_mode
+    if mode == "PAY_PER_REQUEST":
+        return f"On demand, the table's units would be {exact_dollars(amount)} in place of its capacity."
+    return f"Provisioned for its peak, the table would be {exact_dollars(amount)} in place of its units."
+
+
+def quota_rows(plan: Planned) -> Iterator[tuple[str, str]]:
+    """The quotas that the scenario is held against, and who said them."""
+    quotas, given = plan.quotas, given_to(plan.scenario)
+    if any(one.starts_on_demand for one in given):
+        yield "On demand", f"a new table, and each index, starts with {_both(ON_DEMAND_START)}"
+    if quotas.source == "unknown":
+        yield "Quotas", f"unknown: {quotas.problem}"
+        return
+    whose = {
+        "default": "AWS's defaults; --target aws asks what your account has",
+        "account": "of the account, in this region; what its other tables have is not asked",
+    }
+    yield "Quotas", whose[quotas.source]
+    yield "  of a table", f"{_both(quotas.table)}, with its indexes; here {_most_of(given)}"
+    together = (provisioned_of(given, direction) for direction in (Direction.WRITE, Direction.READ))
+    yield "  of the account", f"{_both(quotas.account)}; here {_pair(*together)}"
+
+
+def _most_of(given: Sequence[Given]) -> str:
+    """What the tables of the scenario have provisioned with their indexes, the most of each direction."""
+    tables = {one.table: [other for other in given if other.table == one.table] for one in given}
+    return _pair(
+        *(
+            max(provisioned_of(own, direction) for own in tables.values())
+            for direction in (Direction.WRITE, Direction.READ)
+        )
+    )
+
+
+def _pair(write: float, read: float) -> str:
+    return f"{whole(write)} and {whole(read)} provisioned" if write or read else "none are provisioned"
+
+
+def _both(pair: Capacity) -> str:
+    return f"{whole(pair.write)} WCU/s and {whole(pair.read)} RCU/s"
+
+
+def exact_dollars(amount: float) -> str:
+    """Money in four digits behind the point, for what is to be added up."""
+    return "under $0.0001" if 0 < amount < 0.0001 else f"${amount:,.4f}"
+
+
+def dollars(amount: float) -> str:
+    """Money as a person says it: $2.67, and less than a dollar in four digits behind the point."""
+    return f"${amount:,.2f}" if amount >= 0.995 else exact_dollars(amount)
+
+
+def shortly(plan: Planned, text: str) -> str:
+    """A sentence about the scenario's own table, which needs no name."""
+    name = plan.scenario.table.name
+    return re.sub(rf"(?<![\w-])([Tt])able {re.escape(name)}(?![\w-]|\.\w)", _the_table, text)
+
+
+def _the_table(found: re.Match[str]) -> str:
+    return "The table" if found[1] == "T" else "the table"
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def plan_json(plan: Planned) -> dict[str, Any]:
+    """The plan as plain values; `load` has the rate at the breakpoints of the shape.
+
+    `write_units` and `read_units` are as if every request were the one or the other; `sent` has what the
+    load test sends.
+    """
+    made, scenario = plan.forecast, plan.scenario
+    key = made.hot_key
+    return {
+        "format": "keyheat.plan/1",
+        "scenario": scenario.name,
+        "question": scenario.question,
+        "duration_s": made.duration_s,
+        "unit": made.unit,
+        "target": _plain(made.target),
+        "requests": _plain(made.requests),
+        "write_units": _plain(made.write_units),
+        "read_units": _plain(made.read_units),
+        "units_per_write": made.units_per_write,
+        "units_per_read": made.units_per_read,
+        "provisioned": {"write": made.provisioned_write_per_s, "read": made.provisioned_read_per_s},
+        "hot_key": None
+        if key is None
+        else {
+            "share": key.share,
+            "units_per_s": key.units_per_s,
+            "shards": key.shards,
+            "shard_units_per_s": key.shard_units_per_s,
+            "ceiling_per_s": key.ceiling_per_s,
+            "shards_by_formula": key.needed,
+            "shards_with_margin": key.needed_with_margin,
+            "margin": key.margin,
+        },
+        "dollars": {
+            "on_demand": made.on_demand_dollars,
+            "provisioned": made.provisioned_dollars,
+            "region": made.prices.region,
+            "as_of": made.prices.as_of.isoformat(),
+        },
+        "load": [
+            {"at_s": at_s, "per_s": made.shape.rate(at_s)} for at_s in dict.fromkeys(made.shape.breakpoints)
+        ],
+        "sent": None if plan.sent is None else _sent(plan.sent),
+        "foretold": [_foretold(one) for one in plan.foretold],
+        "bill": _bill(plan.bill),
+        "quotas": _quotas(plan.quotas),
+        "over_quota": list(plan.over_quota),
+        "scale": plan.scale,
+        "region": plan.region,
+        "warnings": list(warnings_of(plan)),
+    }
+
+
+def _sent(sent: Expected) -> dict[str, Any]:
+    return {
+        "operations": [
+            {
+                "operation": one.name,
+                "table": one.table,
+                "index": one.index,
+                "direction": one.direction.value,
+                "requests": one.requests,
+                "items": one.items,
+                "units": one.units,
+            }
+            for one in sent.operations
+        ],
+        "sides": list(_sides(sent)),
+    }
+
+
+def _sides(sent: Expected) -> Iterator[dict[str, Any]]:
+    for side, asked in sent.sides.items():
+        yield {
+            "table": side.table,
+            "index": side.index,
+            "direction": side.direction.value,
+            "units": _plain(asked.demand(sent.duration_s)),
+            "hottest_partition": _hottest(asked.hottest),
+        }
+
+
+def _hottest(hottest: HottestPartition | None) -> dict[str, float] | None:
+    if hottest is None:
+        return None
+    return {
+        "partitions": hottest.partitions,
+        "at_s": hottest.at_s,
+        "asked_per_s": hottest.asked_per_s,
+        "ceiling_per_s": hottest.ceiling_per_s,
+        "hottest_key_per_s": hottest.key_per_s,
+    }
+
+
+def _foretold(one: Foretold) -> dict[str, Any]:
+    return {
+        "constraint": one.constraint,
+        "resource": one.name,
+        "direction": one.direction.value,
+        "asked_per_s": one.asked_per_s,
+        "limit_per_s": one.limit_per_s,
+        "from_s": one.from_s,
+    }
+
+
+def _bill(bill: Bill) -> dict[str, Any]:
+    mode, other = bill.other_mode or (None, None)
+    return {
+        "dollars": bill.dollars,
+        "write_units": bill.write_units,
+        "read_units": bill.read_units,
+        "hours": bill.hours,
+        "known": bill.known,
+        "lines": [
+            {
+                "what": line.what,
+                "quantity": line.quantity,
+                "unit": line.unit,
+                "each_dollars": line.each_dollars,
+                "dollars": line.dollars,
+            }
+            for line in bill.lines
+        ],
+        "unpriced": list(bill.unpriced),
+        "other_mode": mode and {"billing_mode": mode, "dollars": other},
+        "kept_per_hour": bill.kept_per_hour,
+    }
+
+
+def _quotas(quotas: Quotas) -> dict[str, Any]:
+    return {
+        "source": quotas.source,
+        "problem": quotas.problem,
+        "table": _pair_json(quotas.table),
+        "account": _pair_json(quotas.account),
+    }
+
+
+def _pair_json(pair: Capacity) -> dict[str, float | None]:
+    return {"write": pair.write, "read": pair.read}
+
+
+def _plain(demand: Demand | None) -> dict[str, float] | None:
+    if demand is None:
+        return None
+    return {"mean_per_s": demand.mean_per_s, "peak_per_s": demand.peak_per_s, "total": demand.total}
