@@ -16,8 +16,8 @@ import orjson
 
 from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.runfiles import FileProblem, write_atomically
-from keyheat.scenario.derived import write_scenario
 from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.scenario.variants import write_scenario
 
 SAME, LESS = "same", "less"
 FIRST_SEED: Final = 1_000

@@ -12,9 +12,8 @@ from typing import Any
 import orjson
 
 from benchmarks._table import Row, show
-from keyheat.endpoint.items.data import DATA
+from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.control import CONTROL
 
 ITEMS = 100_000
 SCALE = 1_000_000.0

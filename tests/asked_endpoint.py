@@ -21,7 +21,7 @@ from keyheat.model.resources import Refusal, parse_reason
 from keyheat.model.table import TableModel
 from keyheat.runs.formats import Evidence
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.table import IndexSpec
+from keyheat.scenario.spec.tables import IndexSpec
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
 from keyheat.words import Direction

@@ -21,14 +21,12 @@ from keyheat.model.resources import Refusal
 from keyheat.model.table import IndexWrite, Op, TableModel
 from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.client import ClientRecord
-from keyheat.simulator.flow import Answer, Flow
+from keyheat.simulator.capacity import CapacityTimeline, capacity_of
+from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import Floats, Masses
-from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
-from keyheat.simulator.timeline import Timeline
+from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation
 from keyheat.simulator.traffic import traffic_of
-from keyheat.simulator.traffic.sending import Sending
+from keyheat.simulator.traffic.pace import Sending
 from keyheat.words import Direction
 
 
@@ -171,7 +169,7 @@ class _Sender:
         self._rng = Random(f"{scenario.seed} one by one")
         self._left: Counter[tuple[int, str]] = Counter()
         self._sums: dict[int, tuple[Masses, Floats]] = {}  # of the shares of keys, each kept alive
-        self._timeline = Timeline(scenario, started_s=SIMULATED_START_S, seed=scenario.seed)
+        self._timeline = CapacityTimeline(scenario, started_s=SIMULATED_START_S, seed=scenario.seed)
 
     def second(self, at_s: int) -> None:
         now_s = SIMULATED_START_S + at_s
@@ -231,12 +229,12 @@ class _Sender:
         return keys.name(number)
 
 
-def _answer(flow: Flow, outcomes: Sequence[Outcome]) -> Answer:
+def _answer(flow: Flow, outcomes: Sequence[Outcome]) -> FlowAnswer:
     refused = [one.refusal for one in outcomes if one.refusal is not None]
     index_units: Counter[str] = Counter()
     for one in outcomes:
         index_units.update(one.index_units)
-    return Answer(
+    return FlowAnswer(
         flow=flow,
         attempts=len(outcomes),
         accepted=len(outcomes) - len(refused),

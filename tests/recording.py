@@ -14,12 +14,10 @@ from typing import Any
 
 import orjson
 
-from keyheat.endpoint.items.data import DATA
-from keyheat.endpoint.server import Server, build_router
+from keyheat.endpoint.http import Headers
+from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.server import Router, Server, build_router
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.control import CONTROL
-from keyheat.endpoint.wire.http import Headers
-from keyheat.endpoint.wire.router import Router
 
 ACCOUNT = "123456789012"
 TABLE_ARN = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/"

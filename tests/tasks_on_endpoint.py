@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from keyheat.load.tables.creation import creation
-from keyheat.model.meter import Meter
+from keyheat.model.meter import LaneMeter
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.rehearsal.learn import _Load
@@ -38,7 +38,7 @@ def totals_of(models: dict[str, TableModel]) -> Totals:
     return +found
 
 
-def _add(found: Totals, whose: tuple[str, ...], meter: Meter) -> None:
+def _add(found: Totals, whose: tuple[str, ...], meter: LaneMeter) -> None:
     units = sum(tally.sum for tally in meter.consumed_by_minute().values())
     found[*whose, "units"] += units  # type: ignore[index, assignment]
     for cause, tallies in meter.throttles_by_minute().items():

@@ -42,7 +42,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A simulated run directory of a shipped scenario, made once: `runs("hotkey")`."""
     from keyheat.cli.run import How, simulated
     from keyheat.load.run.jobs import find_scenario
-    from keyheat.scenario.overrides import overridden
+    from keyheat.scenario.variants import overridden
 
     folder, made = tmp_path_factory.mktemp("runs"), {}
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from keyheat.load.run import launch
-from keyheat.scenario.spec.guards import AbortSpec, BudgetSpec
+from keyheat.scenario.spec.part import AbortSpec, BudgetSpec
 
 ROOT = Path(__file__).parents[1]
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"

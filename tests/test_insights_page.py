@@ -15,15 +15,14 @@ import pytest
 from keyheat.analysis.diagnosis import analyze_evidence
 from keyheat.analysis.heat import key_spread
 from keyheat.cli.main import main
-from keyheat.endpoint.items.data import DATA
+from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.control import CONTROL
 from keyheat.load.run.insights import Before
 from keyheat.pages.charts.keys import throttled_key_table
 from keyheat.pages.run.record import load_evidence
 from keyheat.runs.formats import read_evidence
-from keyheat.scenario.keynames import digest_of
+from keyheat.scenario.keys import digest_of
 from tests.endpoint.clients import FakeClock, ServiceApp
 
 PAGE = (Path(__file__).parents[1] / "docs" / "contributor-insights.md").read_text(encoding="utf-8")

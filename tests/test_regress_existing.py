@@ -18,7 +18,7 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.described import table_facts
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 from tests.conftest import Said
 
 Verb = Callable[..., Said]

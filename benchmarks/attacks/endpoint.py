@@ -8,7 +8,7 @@ from urllib.request import urlopen
 
 import psutil
 
-from keyheat.endpoint.options import Bounds
+from keyheat.endpoint.options import ClientBounds
 from keyheat.endpoint.process import EndpointProcess
 
 CONNECTIONS = 60
@@ -41,7 +41,7 @@ def _held(begun: bytes, piece: bytes = b"x") -> str:
             _send(stack.enter_context(_connected(process.url)), begun, piece * (15 * MB // len(piece)))
         held_bytes = psutil.Process(process.pid).memory_info().rss - before_bytes
         seen = f"{CONNECTIONS} connections held {held_bytes / MB:.0f} MB"
-        assert held_bytes < Bounds().unfinished_bytes + SPARE_BYTES, seen
+        assert held_bytes < ClientBounds().unfinished_bytes + SPARE_BYTES, seen
         with urlopen(f"{process.url}/_keyheat/health", timeout=PATIENCE_S) as answer:
             assert answer.status == 200, "others were not answered"
     return seen

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat.model.keyspace import point, position
-from keyheat.simulator.flow import Answer, Flow
+from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import Masses, Within
 
 WAITS_S: Final = (1, 2, 4)  # what a client with back-off waits before it tries again
@@ -53,7 +53,7 @@ class RandomTraffic:
                 self._sending.append(number)
         return flows
 
-    def answered(self, at_s: float, answers: Sequence[Answer]) -> None:
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
         """Let a part of what was refused come again, after a wait."""
         for number, answer in zip(self._sending, answers, strict=True):
             share = self._streams[number].tries_again

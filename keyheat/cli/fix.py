@@ -17,8 +17,8 @@ from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
 from keyheat.load.run.jobs import Job, made
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
-from keyheat.scenario.derived import with_files_of, with_own_tables, write_scenario
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.variants import with_files_of, with_own_tables, write_scenario
 from keyheat.terminal.console import answer, out, shown, strong
 from keyheat.words import BROKEN, DONE, INVALID
 
@@ -133,7 +133,7 @@ def _turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> 
 
 def _announce(scenario: Scenario, remedy: "Remedy", place: Path) -> None:
     """What is tried, and in which fields it differs."""
-    from keyheat.scenario.differences import changes
+    from keyheat.scenario.variants import changes
 
     out.print(f"Trying {remedy.says}: {shown(place / FIXED)}")
     for change in changes(scenario, remedy.scenario):
@@ -157,7 +157,7 @@ def _told(tried_: FixTrial, turns: Sequence[Turn], prices: "Prices") -> int:
     from keyheat.analysis.advising.proof import once_dollars, proof_of, tried
     from keyheat.pages.fix import NAME, Fix, write_fix
     from keyheat.pages.series import RunColumn
-    from keyheat.scenario.differences import changes
+    from keyheat.scenario.variants import changes
     from keyheat.terminal.fix import FORMAT, fix_json, fix_text
 
     sides = {
@@ -200,7 +200,7 @@ class Start:
 
     def sent_with(self, remedy: "Remedy") -> "Callable[[], Traffic] | None":
         """The demand with the remedy taken, where no scenario says it: hot keys are divided on their way."""
-        from keyheat.simulator.altered import Altered, in_shards
+        from keyheat.simulator.alterations import Altered, in_shards
         from keyheat.words import Direction
 
         shards = remedy.scenario.keys.shards

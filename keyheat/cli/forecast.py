@@ -47,9 +47,9 @@ def plan(
     """What SCENARIO is going to ask for, throttle on and cost, before anything is sent."""
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.evidence.polling import most_metrics
-    from keyheat.plan.expected import loadtest_of
-    from keyheat.plan.planned import planned
+    from keyheat.plan.plan import planned
     from keyheat.plan.quotas import DEFAULT_QUOTAS
+    from keyheat.plan.totals import loadtest_of
     from keyheat.terminal.plan import plan_text
     from keyheat.terminal.plan_words import plan_json
 

@@ -15,9 +15,9 @@ from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees,
 from keyheat.load.run.jobs import Job
 from keyheat.load.tables.errors import TableError
 from keyheat.load.transport.target import Target, aws_target, credentials_for, target_at
-from keyheat.plan.planned import Planned
+from keyheat.plan.plan import ScenarioPlan
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.guards import BudgetSpec
+from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.terminal.console import err
 from keyheat.words import REFUSED
 
@@ -168,7 +168,7 @@ def at_known_endpoint(
         return act(unknown.url)
 
 
-def _ask(plans: Sequence[Planned], undertakings: Sequence[Undertaking]) -> None:
+def _ask(plans: Sequence[ScenarioPlan], undertakings: Sequence[Undertaking]) -> None:
     """Show what is going to be done, and ask. Raises `SafetyRefusal` unless somebody says yes."""
     from keyheat.terminal.plan import plan_text
 
@@ -188,11 +188,11 @@ def target_of(word: str) -> Target | None:
     return aws_target() if word == "aws" else target_at(word)
 
 
-def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled_keys: bool) -> Planned:
+def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled_keys: bool) -> ScenarioPlan:
     """One run in numbers, as `keyheat plan` has it, on the table that it is going to load."""
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.evidence.polling import most_metrics
-    from keyheat.plan.planned import planned
+    from keyheat.plan.plan import planned
 
     scenario, table_bytes = on_existing(job.scenario, target, guards)
     return planned(
@@ -234,7 +234,7 @@ def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:
         raise click.UsageError("; ".join(wrong.errors)) from wrong
 
 
-def undertaking(plan: Planned, target: Target, guards: Guards) -> Undertaking:
+def undertaking(plan: ScenarioPlan, target: Target, guards: Guards) -> Undertaking:
     """What somebody is asked to agree to. Caps that are none are wrong use."""
     return Undertaking(
         scenario=plan.scenario,

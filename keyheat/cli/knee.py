@@ -13,7 +13,7 @@ from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import Job, find_scenario, made
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
-from keyheat.scenario.derived import with_demand, with_files_of, with_own_tables, write_scenario
+from keyheat.scenario.variants import with_demand, with_files_of, with_own_tables, write_scenario
 from keyheat.terminal.console import answer, bars, out, strong
 from keyheat.words import DONE, INVALID
 

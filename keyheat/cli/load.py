@@ -21,10 +21,10 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, say_problems, simulated, tell_runs
-from keyheat.endpoint.options import Options, endpoint_options
+from keyheat.endpoint.options import EndpointOptions, endpoint_options
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
 from keyheat.runfiles import SIMULATED
-from keyheat.scenario.derived import shard_counts, with_files_of, with_shards
+from keyheat.scenario.variants import shard_counts, with_files_of, with_shards
 from keyheat.terminal.console import out, strong
 from keyheat.words import INTERRUPTED, INVALID
 
@@ -179,7 +179,7 @@ def sweep(
 
 @click.command()
 @endpoint_options
-def local(options: Options) -> int:
+def local(options: EndpointOptions) -> int:
     """The local endpoint alone, for any DynamoDB client: it throttles as DynamoDB does.
 
     It prints one line when it answers (ready http://127.0.0.1:8000) and serves until SIGTERM or Ctrl-C.

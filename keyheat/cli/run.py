@@ -169,9 +169,9 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     from keyheat.evidence.simulated import evidence_of
     from keyheat.pages.run.report import write_report
     from keyheat.runs.formats import write_evidence
+    from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.folder import write_run
     from keyheat.simulator.simulate import simulate
-    from keyheat.simulator.spread import spread_traffic
     from keyheat.terminal.diagnosis import outcome, undecided
     from keyheat.terminal.progress import Simulating
 

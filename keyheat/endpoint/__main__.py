@@ -18,20 +18,17 @@ from contextlib import suppress
 import click
 
 from keyheat.addresses import on_this_machine
-from keyheat.endpoint.items.data import DATA
-from keyheat.endpoint.options import Bounds, Options, endpoint_options
-from keyheat.endpoint.server import Housekeeping, Server, build_router
-from keyheat.endpoint.service import Durations, Service
-from keyheat.endpoint.streams.registry import Streams
-from keyheat.endpoint.tables.control import CONTROL
-from keyheat.endpoint.wire.router import Router
+from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.options import ClientBounds, EndpointOptions, endpoint_options
+from keyheat.endpoint.server import Housekeeping, Router, Server, build_router
+from keyheat.endpoint.service import Durations, Service, Streams
 from keyheat.hosts import Hosts
 from keyheat.words import INTERRUPTED, WRONG_USE
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @endpoint_options
-def endpoint(options: Options) -> int:
+def endpoint(options: EndpointOptions) -> int:
     """A DynamoDB and CloudWatch endpoint that throttles as DynamoDB does, for any client.
 
     It prints one line when it answers (ready http://127.0.0.1:8000) and serves until SIGTERM or Ctrl-C.
@@ -51,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def serve(options: Options) -> int:
+def serve(options: EndpointOptions) -> int:
     """Serve as somebody said until told to stop; gives the exit code."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     if not on_this_machine(options.host):
@@ -69,7 +66,7 @@ def serve(options: Options) -> int:
         return WRONG_USE
 
 
-async def _serve(options: Options) -> int:
+async def _serve(options: EndpointOptions) -> int:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
     _watch_signals(loop, told_to_stop)
@@ -85,7 +82,7 @@ async def _serve(options: Options) -> int:
     return 0
 
 
-def _router(options: Options) -> Router:
+def _router(options: EndpointOptions) -> Router:
     service = Service(
         clock=time.time,
         region=options.region,
@@ -99,8 +96,8 @@ def _router(options: Options) -> Router:
     return build_router(service, CONTROL, DATA, publish_delay_s=options.publish_delay_s, hosts=hosts)
 
 
-def _bounds(options: Options) -> Bounds:
-    return Bounds(
+def _bounds(options: EndpointOptions) -> ClientBounds:
+    return ClientBounds(
         body_bytes=options.max_body_bytes,
         head_bytes=options.max_head_bytes,
         unfinished_bytes=options.max_unfinished_bytes,
@@ -167,7 +164,7 @@ def _raise_open_files(connections: int) -> None:
         )
 
 
-def _why_not_listening(error: OSError, options: Options) -> str:
+def _why_not_listening(error: OSError, options: EndpointOptions) -> str:
     where = f"port {options.port} on {options.host}"
     if error.errno == errno.EADDRINUSE:
         return f"{where} is taken; choose another with --port or 0 for any free one"

@@ -1,16 +1,24 @@
-"""Errors as the services send them.
+"""Errors as the services send them; and how a throttled request is answered.
 
 ServiceError
 ├── the DynamoDB errors made by the functions below
 └── the CloudWatch errors made in `cloudwatch/`
+
+The exception follows the capacity mode and the cause; it does not name the cause, its reasons do.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-diagnosing-workflow.html
+The member that holds the reasons is spelt `ThrottlingReasons` in two of the exceptions and
+`throttlingReasons` in ThrottlingException, and clients drop the one they do not expect.
 """
 
-from typing import Any
+from typing import Any, Protocol
+
+from keyheat.model.resources import Cause, Refusal
+from keyheat.words import Direction
 
 DYNAMODB = "com.amazonaws.dynamodb.v20120810#"
 CORAL = "com.amazon.coral.service#"
 VALIDATION = "com.amazon.coral.validate#"
-AVAILABILITY = "com.amazon.coral.availability#"
+CORAL_AVAILABILITY = "com.amazon.coral.availability#"
 
 
 class ServiceError(Exception):
@@ -47,3 +55,84 @@ def nested_too_deep() -> ServiceError:
 def resource_not_found(message: str = "Requested resource not found") -> ServiceError:
     """The table or index does not exist."""
     return ServiceError("ResourceNotFoundException", message)
+
+
+TABLE_EXCEEDED = (
+    "The level of configured provisioned throughput for the table was exceeded. "
+    "Consider increasing your provisioning level with the UpdateTable API."
+)
+INDEX_EXCEEDED = "The level of configured provisioned throughput for the index was exceeded"
+BACK_PRESSURE = (
+    "The level of configured provisioned throughput for one or more global secondary indexes of the table "
+    "was exceeded. Consider increasing your provisioning level for the under-provisioned global secondary "
+    "indexes with the UpdateTable API"
+)
+SCALING = (
+    "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your "
+    "table or index so please try again shortly. If exceptions persist, check if you have a hot key: "
+    "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html"
+)
+BACK_PRESSURE_SCALING = (
+    "Throughput exceeds the current capacity for one or more global secondary indexes. "
+    "DynamoDB is automatically scaling your index so please try again shortly."
+)
+MAX_EXCEEDED = "Throughput exceeds the maximum OnDemandThroughput configured on table or index"
+ACCOUNT_EXCEEDED = (
+    "Throughput exceeds the current throughput limit for your account. "
+    "To request a limit increase, contact AWS Support at https://aws.amazon.com/support."
+)
+
+
+class ThrottledTable(Protocol):
+    """What an answer needs to know of a table."""
+
+    @property
+    def provisioned(self) -> bool:
+        """Whether the table is in provisioned mode."""
+
+    def resource_arn(self, index: str | None) -> str:
+        """The ARN of the table, or of one of its indexes."""
+
+
+def throttled(table: ThrottledTable, refusal: Refusal, *, batch: bool = False) -> ServiceError:
+    """The exception for a refused request.
+
+    `batch`: a batch of which nothing was processed. Such a batch answers ProvisionedThroughputExceeded only
+    for the provisioned throughput itself and ThrottlingException for a partition's limit, in both modes.
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+    """
+    reasons = [{"reason": refusal.reason, "resource": table.resource_arn(refusal.index)}]
+    if refusal.cause is Cause.ACCOUNT:
+        return ServiceError("RequestLimitExceeded", ACCOUNT_EXCEEDED, ThrottlingReasons=reasons)
+    if _exceeds_provisioned(table, refusal, batch=batch):
+        message = _provisioned_message(refusal)
+        return ServiceError("ProvisionedThroughputExceededException", message, ThrottlingReasons=reasons)
+    message = MAX_EXCEEDED if refusal.cause is Cause.MAX_ON_DEMAND else _scaling_message(refusal)
+    return ServiceError("ThrottlingException", message, prefix=CORAL_AVAILABILITY, throttlingReasons=reasons)
+
+
+def cancellation_code(table: ThrottledTable, refusal: Refusal) -> tuple[str, str]:
+    """Code and message of a refused item in the CancellationReasons of a transaction; it has no reason.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+    if _exceeds_provisioned(table, refusal, batch=False):
+        return "ProvisionedThroughputExceeded", _provisioned_message(refusal)
+    return "ThrottlingError", _scaling_message(refusal)
+
+
+def _exceeds_provisioned(table: ThrottledTable, refusal: Refusal, *, batch: bool) -> bool:
+    if refusal.cause is Cause.PROVISIONED:
+        return True
+    return refusal.cause is Cause.KEY_RANGE and table.provisioned and not batch
+
+
+def _provisioned_message(refusal: Refusal) -> str:
+    if refusal.index is None:
+        return TABLE_EXCEEDED
+    return BACK_PRESSURE if refusal.direction is Direction.WRITE else INDEX_EXCEEDED
+
+
+def _scaling_message(refusal: Refusal) -> str:
+    back_pressure = refusal.index is not None and refusal.direction is Direction.WRITE
+    return BACK_PRESSURE_SCALING if back_pressure else SCALING

@@ -15,7 +15,7 @@ MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ClientBounds:
     """What clients can make the endpoint hold.
 
     `body_bytes`: DynamoDB takes requests of 16 MB at most; the JSON around them needs some room.
@@ -34,13 +34,13 @@ class Bounds:
     linger_s: int = 5
 
 
-BOUNDS = Bounds()
+BOUNDS = ClientBounds()
 MOST_STREAM_BYTES = 512 * MIB
 """Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class EndpointOptions:
     """What somebody said of an endpoint on its command line."""
 
     host: str
@@ -117,7 +117,10 @@ def endpoint_options(verb: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(verb)
     def with_options(**said: Any) -> int:
-        return verb(options=Options(**{part.name: said.pop(part.name) for part in fields(Options)}), **said)
+        return verb(
+            options=EndpointOptions(**{part.name: said.pop(part.name) for part in fields(EndpointOptions)}),
+            **said,
+        )
 
     for option in reversed(ALL):
         with_options = option(with_options)

@@ -1,14 +1,23 @@
-"""What a table looks like to a request: its key attributes and its indexes."""
+"""What a table looks like to a request: its key attributes and its indexes; and how CreateTable says it.
 
+Rules and limits: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html and
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.model import limits
 
 KeyType = Literal["S", "N", "B"]
 Projection = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
 
 
 @dataclass(frozen=True, slots=True)
-class KeyAttribute:
+class KeySchemaElement:
     """A key attribute's name and its one allowed type."""
 
     name: str
@@ -19,8 +28,8 @@ class KeyAttribute:
 class KeySchema:
     """The partition key and, where there is one, the sort key."""
 
-    partition: KeyAttribute
-    sort: KeyAttribute | None = None
+    partition: KeySchemaElement
+    sort: KeySchemaElement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,3 +50,186 @@ class TableSchema:
     name: str
     keys: KeySchema
     indexes: tuple[IndexSchema, ...] = ()
+
+
+NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
+Types = Mapping[str, KeyType]
+
+
+def invalid(message: str) -> ServiceError:
+    """ValidationException with the words that the service puts before most messages."""
+    return validation_error(f"One or more parameter values were invalid: {message}")
+
+
+def check_name(name: str) -> None:
+    """Raises unless a table or an index may be called so."""
+    if NAME.fullmatch(name) is None:
+        raise validation_error(
+            "Invalid table/index name.  Table/index names must be between 3 and 255 characters long, "
+            "and may contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"
+        )
+
+
+def attribute_types(definitions: Iterable[Mapping[str, Any]]) -> dict[str, KeyType]:
+    """Type by attribute name, from AttributeDefinitions. Raises when a name is defined twice."""
+    types: dict[str, KeyType] = {}
+    for definition in definitions:
+        name = definition["AttributeName"]
+        if name in types:
+            raise invalid(f"Duplicate AttributeName in AttributeDefinitions: {name}")
+        types[name] = definition["AttributeType"]
+    return types
+
+
+def table_schema(request: Mapping[str, Any]) -> TableSchema:
+    """Keys and indexes of a CreateTable request. Raises ValidationException."""
+    name, key_elements = request["TableName"], request.get("KeySchema") or []
+    check_name(name)
+    types = attribute_types(request.get("AttributeDefinitions") or [])
+    local, global_ = request.get("LocalSecondaryIndexes"), request.get("GlobalSecondaryIndexes")
+    indexed = bool(local or global_)
+    keys = key_schema(key_elements, types, indexed=indexed)
+    for kind, given in (("LocalSecondaryIndexes", local), ("GlobalSecondaryIndexes", global_)):
+        if given is not None and not given:
+            raise invalid(f"List of {kind} is empty")
+    indexes = [local_index(index, keys, types) for index in local or ()]
+    indexes += [global_index(index, types) for index in global_ or ()]
+    check_counts(indexes)
+    schema = TableSchema(name=name, keys=keys, indexes=tuple(indexes))
+    check_all_used(schema, types)
+    return schema
+
+
+def key_schema(elements: Sequence[Mapping[str, Any]], types: Types, *, indexed: bool = True) -> KeySchema:
+    """One KeySchema: HASH first, then RANGE if there are two, each with a defined type."""
+    if not elements:
+        raise validation_error(
+            "1 validation error detected: Value null at 'keySchema' failed to satisfy constraint: "
+            "Member must not be null"
+        )
+    if len(elements) > 2:
+        raise validation_error(
+            "1 validation error detected: Value at 'keySchema' failed to satisfy constraint: "
+            "Member must have length less than or equal to 2"
+        )
+    names = [element["AttributeName"] for element in elements]
+    if elements[0]["KeyType"] != "HASH":
+        raise validation_error("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
+    if len(set(names)) != len(names):
+        raise validation_error(
+            "Both the Hash Key and the Range Key element in the KeySchema have the same name"
+        )
+    if len(elements) == 2 and elements[1]["KeyType"] != "RANGE":
+        raise validation_error("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
+    missing = [name for name in names if name not in types]
+    if missing:
+        raise _undefined(missing, types, indexed=indexed)
+    attributes = [KeySchemaElement(name, types[name]) for name in names]
+    return KeySchema(*attributes)
+
+
+def local_index(request: Mapping[str, Any], table: KeySchema, types: Types) -> IndexSchema:
+    """A LocalSecondaryIndex: the table's partition key with another sort key."""
+    name = request["IndexName"]
+    check_name(name)
+    keys = key_schema(request["KeySchema"], types)
+    if table.sort is None:
+        raise invalid(
+            "Table KeySchema does not have a range key, "
+            "which is required when specifying a LocalSecondaryIndex"
+        )
+    if keys.sort is None:
+        raise invalid(f"Index KeySchema does not have a range key for index: {name}")
+    if keys.partition != table.partition:
+        raise invalid(
+            f"Index KeySchema does not have the same leading hash key as table KeySchema for index: {name}. "
+            f"index hash key: {keys.partition.name}, table hash key: {table.partition.name}"
+        )
+    projection = request.get("Projection") or {}
+    return IndexSchema(
+        name=name,
+        keys=keys,
+        projection=_projection(projection),
+        include=frozenset(projection.get("NonKeyAttributes") or ()),
+        local=True,
+    )
+
+
+def global_index(request: Mapping[str, Any], types: Types) -> IndexSchema:
+    """A GlobalSecondaryIndex: keys of its own."""
+    check_name(request["IndexName"])
+    projection = request.get("Projection") or {}
+    return IndexSchema(
+        name=request["IndexName"],
+        keys=key_schema(request["KeySchema"], types),
+        projection=_projection(projection),
+        include=frozenset(projection.get("NonKeyAttributes") or ()),
+    )
+
+
+def check_counts(indexes: Sequence[IndexSchema]) -> None:
+    """Raises when there are too many indexes or projected attributes, or two indexes of one name."""
+    names = [index.name for index in indexes]
+    for name in names:
+        if names.count(name) > 1:
+            raise invalid(f"Duplicate index name: {name}")
+    local = sum(index.local for index in indexes)
+    if local > limits.LSI_PER_TABLE:
+        raise invalid(f"Number of LocalSecondaryIndexes exceeds per-table limit of {limits.LSI_PER_TABLE}")
+    if len(indexes) - local > limits.GSI_PER_TABLE:
+        raise invalid(f"GlobalSecondaryIndex count exceeds the per-table limit of {limits.GSI_PER_TABLE}")
+    if sum(len(index.include) for index in indexes) > limits.PROJECTED_ATTRIBUTES:
+        raise invalid(
+            f"Number of NonKeyAttributes exceeds the per-table limit of {limits.PROJECTED_ATTRIBUTES}"
+        )
+
+
+def used_attributes(schema: TableSchema) -> dict[str, KeyType]:
+    """The key attributes of the table and its indexes with their types: what AttributeDefinitions holds."""
+    schemas = [schema.keys, *(index.keys for index in schema.indexes)]
+    return {
+        attribute.name: attribute.type
+        for keys in schemas
+        for attribute in (keys.partition, keys.sort)
+        if attribute is not None
+    }
+
+
+def check_all_used(schema: TableSchema, types: Types) -> None:
+    """Raises when an attribute is defined that no key uses."""
+    used = used_attributes(schema)
+    if used.keys() == types.keys():
+        return
+    if not schema.indexes:
+        raise invalid(
+            "Number of attributes in KeySchema does not exactly match number of attributes "
+            "defined in AttributeDefinitions"
+        )
+    raise invalid(
+        f"Some AttributeDefinitions are not used. AttributeDefinitions: {_listed(types)}, "
+        f"keys used: {_listed(used)}"
+    )
+
+
+def _projection(projection: Mapping[str, Any]) -> Any:
+    kind, include = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
+    if kind is None:
+        raise invalid("Unknown ProjectionType: null")
+    if kind == "INCLUDE" and not include:
+        raise invalid("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+    if kind != "INCLUDE" and include is not None:
+        raise invalid(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
+    return kind
+
+
+def _undefined(missing: Iterable[str], types: Types, *, indexed: bool) -> ServiceError:
+    if not indexed and not types:
+        return validation_error("Invalid KeySchema: Some index key attribute have no definition")
+    return invalid(
+        f"Some index key attributes are not defined in AttributeDefinitions. Keys: {_listed(missing)}, "
+        f"AttributeDefinitions: {_listed(types)}"
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"[{', '.join(names)}]"

@@ -1,24 +1,200 @@
-"""The endpoint as a server: it listens, keeps house once a second, and ends cleanly."""
+"""The endpoint as a server: who is answered, by which API, pages about itself, housekeeping, a clean end.
+
+A page can call this machine by a name of its own that resolves to it (DNS rebinding), and then read answers
+and set any header. As another site it cannot read, but some requests are sent unasked: of such a kind are
+forms, images, and `fetch` without headers of its own.
+https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS#simple_requests
+"""
 
 import asyncio
 import gc
+import logging
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
+from typing import Protocol
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
 
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.cloudwatch.protocols import CloudWatchPage
-from keyheat.endpoint.options import Bounds
+from keyheat.endpoint.dynamodb import (
+    DynamoDB,
+    Operation,
+    internal_error,
+    operations,
+    request_ids,
+    unknown_operation,
+)
+from keyheat.endpoint.errors import CORAL, ServiceError
+from keyheat.endpoint.http import Connection, Connections, Headers, response
+from keyheat.endpoint.options import ClientBounds
 from keyheat.endpoint.service import Handler, Service
-from keyheat.endpoint.streams.api import STREAMS
-from keyheat.endpoint.wire.admin import Admin
-from keyheat.endpoint.wire.dynamodb import DynamoDB, operations, request_ids
-from keyheat.endpoint.wire.guard import Guard
-from keyheat.endpoint.wire.http import Connection, Connections
-from keyheat.endpoint.wire.router import Router
-from keyheat.hosts import Hosts
+from keyheat.endpoint.stream_operations import STREAMS
+from keyheat.hosts import Hosts, hostname_of
+from keyheat.model.table import TableModel
+
+GUARD_LOG = logging.getLogger(__name__)
+KEPT = 64
+"""Hosts that are known, and refusals that are said: more of them come from nobody who means well."""
+SHOWN_CHARACTERS = 100
+
+
+@dataclass(slots=True)
+class Guard:
+    """Turns such requests away.
+
+    `known` are Hosts that were let through, so that the router asks only about others, and about browsers.
+    Browsers always send one; a check of health may not.
+    """
+
+    hosts: Hosts = field(default_factory=Hosts)
+    known: set[bytes | None] = field(default_factory=lambda: {None})
+    _said: set[str] = field(default_factory=set)
+
+    def refusal(self, headers: Headers) -> bytes | None:
+        """The whole response to a request that is turned away; None for any other."""
+        if not self.hosts.answers(lambda name: _text(headers.get(name.lower().encode()))):
+            return self._refused(headers)
+        if len(self.known) < KEPT:
+            self.known.add(headers.get(b"host"))
+        return None
+
+    def _refused(self, headers: Headers) -> bytes:
+        why = self._why(_text(headers.get(b"host")) or "", _text(headers.get(b"origin")))
+        if why not in self._said and len(self._said) < KEPT:
+            self._said.add(why)
+            GUARD_LOG.warning("refused: %s", why)
+        body = ServiceError("AccessDeniedException", why, prefix=CORAL, status=403).body()
+        return response(403, orjson.dumps(body), content_type=b"application/x-amz-json-1.0")
+
+    def _why(self, host: str, origin: str | None) -> str:
+        if self.hosts.known(host):
+            return f"a web page of another site asked: {_shown(origin or 'it does not say which')}"
+        name = _shown(hostname_of(host) or host)
+        return (
+            f"this endpoint is not called {name}; if it should be, start it with --allow-host and that name"
+        )
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")
+
+
+def _shown(text: str) -> str:
+    """What somebody else chose, fit for a terminal."""
+    return ascii(text[:SHOWN_CHARACTERS])
+
+
+LOG = logging.getLogger(__name__)
+
+
+class PageApi(Protocol):
+    """Something else that answers requests, where it finds that they are meant for it."""
+
+    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
+        """The whole response, or None: not meant for it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Router:
+    """Answers every request. DynamoDB's data operations come first and cost one look-up."""
+
+    operations: dict[bytes, Operation]
+    dynamodb: DynamoDB
+    pages: tuple[PageApi, ...]
+    guard: Guard = field(default_factory=Guard)
+
+    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes:
+        """The whole response to any request; never raises."""
+        if (
+            headers.get(b"host") not in self.guard.known
+            or b"origin" in headers
+            or b"sec-fetch-site" in headers
+        ):
+            refusal = self.guard.refusal(headers)
+            if refusal is not None:
+                return refusal
+        operation = self.operations.get(headers.get(b"x-amz-target", b""))
+        if operation is not None and method == b"POST":
+            return self.dynamodb.answer(operation, headers, body)
+        try:
+            for page in self.pages:
+                raw = page.answer(method, url, headers, body)
+                if raw is not None:
+                    return raw
+        except Exception:
+            LOG.exception("%s %s failed inside the endpoint", method, url)
+            return self.dynamodb.refused(internal_error())
+        return self._unknown(method, url, headers)
+
+    def _unknown(self, method: bytes, url: bytes, headers: Headers) -> bytes:
+        if method == b"GET" and url == b"/":
+            return response(200, b"healthy: keyheat\n", content_type=b"text/plain")
+        target = headers.get(b"x-amz-target", b"").decode("latin-1")
+        if not target:
+            message = "No X-Amz-Target header: not a request of DynamoDB or CloudWatch"
+        else:
+            message = f"The local endpoint has no operation {target}"
+        return self.dynamodb.refused(unknown_operation(message))
+
+
+PREFIX = b"/_keyheat/"
+NO_SUCH_PAGE = "no such page; there are health, requests, decisions?table=T, partitions?table=T and recorded"
+ABOUT_A_TABLE: Mapping[str, Callable[[TableModel], object]] = {
+    "decisions": lambda model: model.decisions.rows(),  # second by second
+    "partitions": lambda model: model.partition_record(),  # step by step, for each partition
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Admin:
+    """`/_keyheat/health`, `requests`, `decisions?table=T`, `partitions?table=T`, `recorded`: GET, JSON."""
+
+    service: Service
+    asked: Mapping[str, int]
+    """Requests by operation, since the endpoint was started."""
+
+    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
+        """The whole response, or None: another URL."""
+        if not url.startswith(PREFIX):
+            return None
+        status, content = self._page(method, url)
+        return response(status, orjson.dumps(content))
+
+    def _page(self, method: bytes, url: bytes) -> tuple[int, object]:
+        split = urlsplit(url.decode("latin-1"))
+        page = split.path.removeprefix(PREFIX.decode())
+        if method != b"GET":
+            return 405, {"error": "only GET is answered here"}
+        if page == "health":
+            return 200, {"status": "ok", "scale": self.service.scale}
+        if page == "requests":
+            return 200, self.asked
+        if page in ABOUT_A_TABLE:
+            return self._of_table(ABOUT_A_TABLE[page], parse_qs(split.query).get("table", [""])[0])
+        if page == "recorded":
+            return self._recorded()
+        return 404, {"error": NO_SUCH_PAGE}
+
+    def _of_table(self, page: Callable[[TableModel], object], table: str) -> tuple[int, object]:
+        """What a table's model admitted and refused."""
+        try:
+            return 200, page(self.service.catalog.get(table).model)
+        except ServiceError as error:
+            return 404, {"error": f"{error.message}: {table!r}"}
+
+    def _recorded(self) -> tuple[int, object]:
+        """What was asked of every table that there is or was, by its name."""
+        recordings, catalog = self.service.recordings, self.service.catalog
+        if recordings is None:
+            return 404, {"error": "nothing is recorded; start the endpoint with --record"}
+        there = {table.name: table for table in catalog}
+        return 200, {name: list(one.rows(there.get(name))) for name, one in recordings.items()}
+
 
 SWEEP_S = 1.0
 BACKLOG = 1024
@@ -89,7 +265,7 @@ class Server:
     """One listening socket and its connections."""
 
     router: Router
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: ClientBounds = field(default_factory=ClientBounds)
     housekeeping: Housekeeping | None = None
     connections: Connections = field(init=False)
     _listening: asyncio.Server | None = None

@@ -1,13 +1,101 @@
-"""The service that one endpoint is: an account in a Region, with its tables and its clock."""
+"""The service that one endpoint is: an account in a Region, with its tables, its streams and its clock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from keyheat.endpoint.recorded import Recording
-from keyheat.endpoint.streams.registry import Streams
-from keyheat.endpoint.tables.catalog import Catalog
+from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.options import MOST_STREAM_BYTES
+from keyheat.endpoint.recording import Recording
+from keyheat.endpoint.stream import TableStream, View, label_at
+from keyheat.endpoint.tables.catalog import Catalog, Table
+from keyheat.endpoint.values import INVALID
 from keyheat.model.nodes import Caller
+
+
+@dataclass(slots=True)
+class Streams:
+    """Streams by ARN. `max_bytes` bounds each of them."""
+
+    max_bytes: int = MOST_STREAM_BYTES
+    _streams: dict[str, TableStream] = field(default_factory=dict)
+
+    def check_change(self, table: Table, view: View | None) -> None:
+        """Raises ValidationException for enabling a stream that is enabled, or disabling one that is not."""
+        enabled = table.stream is not None and table.stream.disabled_s is None
+        if enabled and view is not None:
+            raise validation_error(f"Table already has an enabled stream: TableName: {table.name}")
+        if not enabled and view is None:
+            raise validation_error(f"Table has no stream to disable: TableName: {table.name}")
+
+    def change(self, table: Table, view: View | None, now_s: float) -> None:
+        """Enable a table's stream, or with None disable it; the change has been checked."""
+        if view is not None:
+            self.enable(table, view, now_s)
+        elif table.stream is not None:
+            table.stream.disable(now_s)
+
+    def enable(self, table: Table, view: View, now_s: float) -> None:
+        """Start a stream of a table that has none, or none that is enabled."""
+        at_s = now_s
+        while f"{table.arn}/stream/{label_at(at_s)}" in self._streams:
+            at_s += 0.001  # labels of one table differ
+        table.stream = TableStream(
+            table_arn=table.arn,
+            label=label_at(at_s),
+            keys=table.schema.keys,
+            view=view,
+            partitions=table.model.partitions,
+            now_s=now_s,
+            max_bytes=self.max_bytes,
+        )
+        self._streams[table.stream.arn] = table.stream
+
+    def find(self, arn: str, now_s: float) -> TableStream:
+        """The stream of an ARN, as it is now. Raises ResourceNotFoundException or ValidationException."""
+        require_stream_arn(arn)
+        self._forget(now_s)
+        stream = self._streams.get(arn)
+        if stream is None:
+            raise no_stream(arn)
+        stream.follow_splits()
+        stream.trim(now_s)
+        return stream
+
+    def listed(self, now_s: float) -> list[TableStream]:
+        """Every stream there is, in the order of their ARNs."""
+        self._forget(now_s)
+        return [stream for _, stream in sorted(self._streams.items())]
+
+    def _forget(self, now_s: float) -> None:
+        for arn in [arn for arn, stream in self._streams.items() if stream.expired(now_s)]:
+            del self._streams[arn]
+
+
+def asked_view(specification: Mapping[str, Any] | None) -> View | None:
+    """The view that a StreamSpecification enables; None where it disables, or where there is none.
+
+    Raises ValidationException where the switch and the view contradict each other.
+    """
+    if specification is None:
+        return None
+    enabled, view = specification["StreamEnabled"], specification.get("StreamViewType")
+    if enabled and view is None:
+        raise validation_error(INVALID + "StreamViewType is required when StreamEnabled is true")
+    if not enabled and view is not None:
+        raise validation_error(INVALID + "StreamViewType cannot be given when StreamEnabled is false")
+    return cast("View | None", view)
+
+
+def require_stream_arn(arn: str) -> None:
+    """Raises ValidationException for what cannot be the ARN of a stream."""
+    if not arn.startswith("arn:") or ":table/" not in arn or "/stream/" not in arn:
+        raise validation_error(f"Invalid StreamArn: {arn}")
+
+
+def no_stream(arn: str) -> ServiceError:
+    """No stream has this ARN, or it was disabled more than a day ago."""
+    return resource_not_found(f"Requested resource not found: Stream: {arn} not found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS, INSIGHT_REPORTS_PER_S, MINUTE_S
 from keyheat.runs.formats import Contributor, Contributors, TableFacts, Window
-from keyheat.scenario.keynames import digest_of
+from keyheat.scenario.keys import digest_of
 
 PAGE: Final = timedelta(days=1)  # asked for at once: 1,440 minutes
 HOUR_S: Final = 3_600

@@ -8,17 +8,23 @@ whole: a partition may serve anything up to its own ceiling as long as they hold
 instant adaptive capacity. Sources:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html and
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
+
+An on-demand table serves up to twice its previous peak at once; a higher peak is followed, minutes later,
+by partitions for twice that one. Until then DynamoDB refuses with key-range reasons. Warm throughput never
+falls, not even when the billing mode changes. Sources:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html and
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
 """
 
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 
-from keyheat.model.backlog import Backlog
+from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
-from keyheat.model.bucket import Bucket, TokenBucket
-from keyheat.model.growth import Growth
-from keyheat.model.meter import Meter
-from keyheat.model.minutes import ResourceRecord, Setting
+from keyheat.model.bucket import Backlog, Bucket, TokenBucket
+from keyheat.model.meter import LaneMeter
+from keyheat.model.minutes import CapacitySetting, ResourceMinutes
 from keyheat.model.nodes import Caller, provisioned_bucket
 from keyheat.model.partitions import (
     Partition,
@@ -31,8 +37,48 @@ from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, TABLE_QUOTA,
 from keyheat.words import Capacity, Direction
 
 
+@dataclass(slots=True)
+class Growth:
+    """The warm throughput of one resource and the growth that is on its way; rates are before `scale`."""
+
+    warm: Capacity
+    behaviour: Behaviour
+    rng: Random
+    looked_s: float
+    wanted: Capacity = field(default_factory=Capacity)
+    due_s: float = inf
+
+    def raise_to(self, warm: Capacity) -> None:
+        """Raise the warm throughput; it never falls."""
+        self.warm = highest(self.warm, warm)
+
+    def due(self, meters: tuple[LaneMeter, ...], scale: float, now_s: float) -> bool:
+        """Look at the minutes closed since the last look; True when growth decided on earlier is complete."""
+        first = int(self.looked_s // limits.MINUTE_S)
+        past = int(now_s // limits.MINUTE_S)
+        if past > first:
+            self.looked_s = now_s
+            wanted = Capacity(
+                **{m.direction.value: _twice_peak(m, scale, range(first, past)) for m in meters}
+            )
+            self.wanted = highest(self.wanted, wanted)
+            if self.due_s == inf and highest(self.warm, self.wanted) != self.warm:
+                self.due_s = now_s + self.rng.uniform(*self.behaviour.growth_delay_s)
+        if now_s < self.due_s:
+            return False
+        self.raise_to(self.wanted)
+        self.due_s = inf
+        return True
+
+
+def _twice_peak(meter: LaneMeter, scale: float, minutes: range) -> float:
+    tallies = meter.consumed.tallies
+    peak = max((tallies[minute].sum for minute in minutes if minute in tallies), default=0.0)
+    return limits.ON_DEMAND_PEAK_FACTOR * peak / limits.MINUTE_S / scale
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class CapacityRates:
     """The capacity of one resource at one time, units per second before `scale`."""
 
     on_demand: bool
@@ -43,7 +89,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class LimitGate:
     """A bucket for the resource as a whole, and what to say when it is empty."""
 
     bucket: Bucket
@@ -55,8 +101,8 @@ class Lane:
     """One direction of one resource."""
 
     key_range: Refusal
-    meter: Meter
-    gates: tuple[Gate, ...] = ()
+    meter: LaneMeter
+    gates: tuple[LimitGate, ...] = ()
 
     def refusing(self, units: float, now_s: float) -> Refusal | None:
         """The first gate that would refuse; None where all would let the request pass. Spends nothing."""
@@ -92,21 +138,21 @@ class ResourceModel:
     growth: Growth
     read: Lane
     write: Lane
-    record: ResourceRecord
+    record: ResourceMinutes
     write_buffer_units: float
-    rates: Rates
+    rates: CapacityRates
     blocker: Partition | None = field(default=None)
 
     @classmethod
     def new(
         cls,
         index: str | None,
-        rates: Rates,
+        rates: CapacityRates,
         around: Surroundings,
         *,
         now_s: float,
         has_lsi: bool = False,
-        record: ResourceRecord | None = None,
+        record: ResourceMinutes | None = None,
     ) -> "ResourceModel":
         """A resource just created, with full buckets; `record` continues that of an earlier namesake."""
         buffer = 0.0 if index is None else around.behaviour.index_buffer_units
@@ -118,8 +164,8 @@ class ResourceModel:
         if not rates.on_demand and rates.provisioned is not None:
             count = max(count, provisioned_partitions(rates.provisioned))
         if record is None:
-            meters = (Meter(index, Direction.READ, now_s), Meter(index, Direction.WRITE, now_s))
-            record = ResourceRecord(index, meters)
+            meters = (LaneMeter(index, Direction.READ, now_s), LaneMeter(index, Direction.WRITE, now_s))
+            record = ResourceMinutes(index, meters)
         resource = cls(
             index=index,
             around=around,
@@ -134,7 +180,7 @@ class ResourceModel:
         resource.set(rates, now_s)
         return resource
 
-    def set(self, rates: Rates, now_s: float) -> None:
+    def set(self, rates: CapacityRates, now_s: float) -> None:
         """Change the capacity: what was saved stays, partitions only split, warm throughput only rises."""
         self.rates = rates
         self.growth.raise_to(_capability(rates))
@@ -144,7 +190,7 @@ class ResourceModel:
         self.read.gates = self._gates(Direction.READ, self.read, now_s)
         self.write.gates = self._gates(Direction.WRITE, self.write, now_s)
         self.record.settings.append(
-            Setting(
+            CapacitySetting(
                 now_s,
                 None if rates.on_demand else rates.provisioned,
                 rates.max_on_demand if rates.on_demand else None,
@@ -157,20 +203,20 @@ class ResourceModel:
         if self.rates.on_demand and self.growth.due(self.record.meters, self.around.scale, now_s):
             self.partitions.spread(warm_partitions(self.growth.warm), now_s)
 
-    def _gates(self, direction: Direction, lane: Lane, now_s: float) -> tuple[Gate, ...]:
+    def _gates(self, direction: Direction, lane: Lane, now_s: float) -> tuple[LimitGate, ...]:
         rates = self.rates
         kept = {gate.refusal.cause: gate.bucket for gate in lane.gates}
         gates = []
         if rates.on_demand:
             refusal = Refusal(self.index, direction, Cause.ACCOUNT)
-            gates.append(Gate(self.around.account[direction], refusal))
+            gates.append(LimitGate(self.around.account[direction], refusal))
             own, cause = rates.max_on_demand, Cause.MAX_ON_DEMAND
         else:
             own, cause = rates.provisioned, Cause.PROVISIONED
         rate = (own or NO_THROUGHPUT).of(direction)
         if rate is not None:
             bucket = self._bucket(direction, rate, kept.get(cause), now_s)
-            gates.append(Gate(bucket, Refusal(self.index, direction, cause)))
+            gates.append(LimitGate(bucket, Refusal(self.index, direction, cause)))
         return tuple(gates)
 
     def _bucket(self, direction: Direction, rate: float, kept: Bucket | None, now_s: float) -> Bucket:
@@ -214,7 +260,7 @@ def account_buckets(
     return buckets
 
 
-def _capability(rates: Rates) -> Capacity:
+def _capability(rates: CapacityRates) -> Capacity:
     """What a resource set to `rates` can serve at once."""
     start = ON_DEMAND_START if rates.on_demand else (rates.provisioned or NO_THROUGHPUT)
     return highest(start, rates.warm or NO_THROUGHPUT)

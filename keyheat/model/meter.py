@@ -17,7 +17,7 @@ _KEPT_MINUTES = limits.MINUTE_RETENTION_S // limits.MINUTE_S
 
 
 @dataclass(slots=True)
-class Tally:
+class MinuteTally:
     """Sum, number and range of the values recorded in one minute."""
 
     sum: float = 0.0
@@ -34,7 +34,7 @@ class Tally:
         if value > self.maximum:
             self.maximum = value
 
-    def merge(self, other: "Tally | Second") -> None:
+    def merge(self, other: "MinuteTally | MeterSecond") -> None:
         """Count everything that another tally counted."""
         self.sum += other.sum
         self.count += other.count
@@ -42,25 +42,25 @@ class Tally:
         self.maximum = max(self.maximum, other.maximum)
 
 
-class Track:
+class MinuteTallies:
     """Tallies by minute, kept as long as CloudWatch keeps one-minute datapoints."""
 
     __slots__ = ("_minute", "_open", "tallies")
 
     def __init__(self) -> None:
-        self.tallies: dict[int, Tally] = {}
+        self.tallies: dict[int, MinuteTally] = {}
         self._minute = -1
-        self._open = Tally()
+        self._open = MinuteTally()
 
     def add(self, value: float, now_s: float) -> None:
         """Record one value."""
         self.of(int(now_s) // limits.MINUTE_S).add(value)
 
-    def of(self, minute: int) -> Tally:
+    def of(self, minute: int) -> MinuteTally:
         """The tally of a minute, made where there is none."""
         if minute != self._minute:
             self._minute = minute
-            self._open = self.tallies.setdefault(minute, Tally())
+            self._open = self.tallies.setdefault(minute, MinuteTally())
             self._forget(minute - _KEPT_MINUTES)
         return self._open
 
@@ -73,7 +73,7 @@ class Track:
 
 
 @dataclass(slots=True)
-class Second:
+class MeterSecond:
     """Requests of one second: `sum` and `count` are consumed units and accepted requests."""
 
     start_s: int
@@ -85,17 +85,17 @@ class Second:
 
 
 @dataclass(slots=True)
-class Meter:
+class LaneMeter:
     """The record of one direction of one resource."""
 
     index: str | None
     direction: Direction
     since_s: float
     until_s: float = inf
-    consumed: Track = field(default_factory=Track)
-    throttles: dict[Cause, Track] = field(default_factory=dict)
-    seconds: deque[Second] = field(default_factory=lambda: deque(maxlen=KEPT_SECONDS))
-    open: Second = field(default_factory=lambda: Second(-(2**62)))
+    consumed: MinuteTallies = field(default_factory=MinuteTallies)
+    throttles: dict[Cause, MinuteTallies] = field(default_factory=dict)
+    seconds: deque[MeterSecond] = field(default_factory=lambda: deque(maxlen=KEPT_SECONDS))
+    open: MeterSecond = field(default_factory=lambda: MeterSecond(-(2**62)))
     next_s: float = -inf
 
     def accepted(self, units: float, now_s: float) -> None:
@@ -136,24 +136,26 @@ class Meter:
         second = self.open if now_s < self.next_s else self._next(now_s)
         second.refused[cause] = second.refused.get(cause, 0) + count
 
-    def consumed_by_minute(self) -> dict[int, Tally]:
+    def consumed_by_minute(self) -> dict[int, MinuteTally]:
         """Consumed units of every minute with requests, the open second included."""
-        return _with_open(self.consumed, self.open.start_s, Tally(*_values(self.open)))
+        return _with_open(self.consumed, self.open.start_s, MinuteTally(*_values(self.open)))
 
-    def throttles_by_minute(self) -> dict[Cause, dict[int, Tally]]:
+    def throttles_by_minute(self) -> dict[Cause, dict[int, MinuteTally]]:
         """Throttle events of every minute that has any, by cause, the open second included."""
         causes = self.throttles.keys() | self.open.refused.keys()
         return {
             cause: _with_open(
-                self.throttles.get(cause, Track()), self.open.start_s, events(self.open.refused.get(cause, 0))
+                self.throttles.get(cause, MinuteTallies()),
+                self.open.start_s,
+                events(self.open.refused.get(cause, 0)),
             )
             for cause in sorted(causes)
         }
 
-    def _next(self, now_s: float) -> Second:
+    def _next(self, now_s: float) -> MeterSecond:
         self._fold()
         start_s = int(now_s // 1)
-        self.open = Second(start_s)
+        self.open = MeterSecond(start_s)
         self.next_s = start_s + 1.0
         self.seconds.append(self.open)
         return self.open
@@ -164,19 +166,19 @@ class Meter:
         if second.count:
             self.consumed.of(minute).merge(second)
         for cause, count in second.refused.items():
-            self.throttles.setdefault(cause, Track()).of(minute).merge(events(count))
+            self.throttles.setdefault(cause, MinuteTallies()).of(minute).merge(events(count))
 
 
-def events(count: int) -> Tally:
+def events(count: int) -> MinuteTally:
     """A tally of `count` events: each is a sample of 1."""
-    return Tally(float(count), count, 1.0, 1.0) if count else Tally()
+    return MinuteTally(float(count), count, 1.0, 1.0) if count else MinuteTally()
 
 
-def _values(second: Second) -> tuple[float, int, float, float]:
+def _values(second: MeterSecond) -> tuple[float, int, float, float]:
     return second.sum, second.count, second.minimum, second.maximum
 
 
-def _with_open(track: Track, second_s: int, open_tally: Tally) -> dict[int, Tally]:
+def _with_open(track: MinuteTallies, second_s: int, open_tally: MinuteTally) -> dict[int, MinuteTally]:
     tallies = dict(track.tallies)
     if open_tally.count:
         minute = second_s // limits.MINUTE_S

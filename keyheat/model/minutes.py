@@ -6,10 +6,10 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 from keyheat.model import limits
-from keyheat.model.meter import Meter, Tally, Track, events
+from keyheat.model.meter import LaneMeter, MinuteTallies, MinuteTally, events
 from keyheat.model.resources import Cause
 from keyheat.words import Capacity, Direction
 
@@ -38,7 +38,7 @@ class Datapoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class MetricSeries:
     """One metric of one resource: its datapoints in order of time."""
 
     metric: str
@@ -49,7 +49,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class CapacitySetting:
     """The capacity that a resource has from `at_s` on; None where its billing mode has no such number."""
 
     at_s: float
@@ -58,16 +58,16 @@ class Setting:
 
 
 @dataclass(slots=True)
-class ResourceRecord:
+class ResourceMinutes:
     """What CloudWatch knows of one resource: two meters and the history of its settings."""
 
     index: str | None
-    meters: tuple[Meter, Meter]
-    settings: list[Setting] = field(default_factory=list)
+    meters: tuple[LaneMeter, LaneMeter]
+    settings: list[CapacitySetting] = field(default_factory=list)
 
     def end(self, now_s: float) -> None:
         """The resource is deleted: its datapoints stay, and no more are published."""
-        self.settings.append(Setting(now_s, None, None))
+        self.settings.append(CapacitySetting(now_s, None, None))
         for meter in self.meters:
             meter.until_s = now_s
 
@@ -77,9 +77,9 @@ class Minutes:
 
     __slots__ = ("_records", "_requests")
 
-    def __init__(self, records: Iterable[ResourceRecord]) -> None:
+    def __init__(self, records: Iterable[ResourceMinutes]) -> None:
         self._records = records
-        self._requests: dict[tuple[str, str | None], Track] = {}
+        self._requests: dict[tuple[str, str | None], MinuteTallies] = {}
 
     def throttled_request(self, operation: str, now_s: float) -> None:
         """One API call with a throttled event in it (a batch: only if every item was throttled)."""
@@ -117,7 +117,7 @@ class Minutes:
         """One request refused because a transaction was under way on its item."""
         self._count("TransactionConflict", None, 1.0, now_s)
 
-    def series(self, table_name: str, start_s: float, end_s: float) -> list[Series]:
+    def series(self, table_name: str, start_s: float, end_s: float) -> list[MetricSeries]:
         """Every series with a datapoint from the minute of `start_s` up to, not including, `end_s`."""
         first = int(start_s // limits.MINUTE_S)
         past = -int(-end_s // limits.MINUTE_S)
@@ -131,20 +131,22 @@ class Minutes:
     def _count(self, metric: str, operation: str | None, value: float, now_s: float) -> None:
         self._track(metric, operation).add(value, now_s)
 
-    def _track(self, metric: str, operation: str | None) -> Track:
+    def _track(self, metric: str, operation: str | None) -> MinuteTallies:
         track = self._requests.get((metric, operation))
         if track is None:
-            track = self._requests[metric, operation] = Track()
+            track = self._requests[metric, operation] = MinuteTallies()
         return track
 
 
-def _capacity_series(records: Iterable[ResourceRecord], table: str, minutes: range) -> Iterator[Series]:
-    throttles: dict[tuple[str, Dimensions], dict[int, Tally]] = {}
+def _capacity_series(
+    records: Iterable[ResourceMinutes], table: str, minutes: range
+) -> Iterator[MetricSeries]:
+    throttles: dict[tuple[str, Dimensions], dict[int, MinuteTally]] = {}
     for record in records:
         dimensions = _resource(table, record.index)
         for meter in record.meters:
             side = meter.direction.title()
-            yield Series(
+            yield MetricSeries(
                 f"Consumed{side}CapacityUnits", COUNT, dimensions, limits.MINUTE_S, _consumed(meter, minutes)
             )
             for cause, tallies in meter.throttles_by_minute().items():
@@ -154,21 +156,21 @@ def _capacity_series(records: Iterable[ResourceRecord], table: str, minutes: ran
                 owner = _resource(table, None) if of_table else dimensions
                 _merge(throttles.setdefault((side + _CAUSE_METRIC[cause], owner), {}), tallies)
     for (metric, dimensions), tallies in throttles.items():
-        yield Series(metric, COUNT, dimensions, limits.MINUTE_S, _points(tallies, minutes))
+        yield MetricSeries(metric, COUNT, dimensions, limits.MINUTE_S, _points(tallies, minutes))
 
 
-def _consumed(meter: Meter, minutes: range) -> tuple[Datapoint, ...]:
+def _consumed(meter: LaneMeter, minutes: range) -> tuple[Datapoint, ...]:
     """Datapoints of every minute of the resource's life; an idle minute has one sample of zero."""
     alive = range(
         max(minutes.start, int(meter.since_s // limits.MINUTE_S)),
         min(minutes.stop, int(min(meter.until_s, minutes.stop * limits.MINUTE_S) // limits.MINUTE_S) + 1),
     )
     tallies = meter.consumed_by_minute()
-    idle = Tally(0.0, 1, 0.0, 0.0)
+    idle = MinuteTally(0.0, 1, 0.0, 0.0)
     return tuple(_point(minute, tallies.get(minute, idle)) for minute in alive)
 
 
-def _setting_series(records: Iterable[ResourceRecord], table: str, minutes: range) -> Iterator[Series]:
+def _setting_series(records: Iterable[ResourceMinutes], table: str, minutes: range) -> Iterator[MetricSeries]:
     for record in records:
         for direction in Direction:
             side = direction.title()
@@ -179,7 +181,9 @@ def _setting_series(records: Iterable[ResourceRecord], table: str, minutes: rang
                 (f"OnDemandMax{side}RequestUnits", maximum),
             ):
                 points = _setting_points(history, minutes)
-                yield Series(metric, COUNT, _resource(table, record.index), limits.SETTING_PERIOD_S, points)
+                yield MetricSeries(
+                    metric, COUNT, _resource(table, record.index), limits.SETTING_PERIOD_S, points
+                )
 
 
 def _side(pair: Capacity | None, direction: Direction) -> float | None:
@@ -192,7 +196,7 @@ def _setting_points(history: list[tuple[float, float | None]], minutes: range) -
     first_s = -(-minutes.start * limits.MINUTE_S // period) * period
     points = []
     for start_s in range(first_s, minutes.stop * limits.MINUTE_S, period):
-        tally = Tally()
+        tally = MinuteTally()
         ends = [at_s for at_s, _ in history[1:]] + [inf]
         for (at_s, value), replaced_s in zip(history, ends, strict=True):
             if value is not None and at_s < start_s + period and replaced_s > start_s:
@@ -203,14 +207,14 @@ def _setting_points(history: list[tuple[float, float | None]], minutes: range) -
 
 
 def _request_series(
-    requests: Mapping[tuple[str, str | None], Track], table: str, minutes: range
-) -> Iterator[Series]:
+    requests: Mapping[tuple[str, str | None], MinuteTallies], table: str, minutes: range
+) -> Iterator[MetricSeries]:
     for (metric, operation), track in requests.items():
         unit = MILLISECONDS if metric == "SuccessfulRequestLatency" else COUNT
         dimensions: Dimensions = () if metric == "UserErrors" else _resource(table, None)
         if operation is not None:
             dimensions = (*dimensions, ("Operation", operation))
-        yield Series(metric, unit, dimensions, limits.MINUTE_S, _points(track.tallies, minutes))
+        yield MetricSeries(metric, unit, dimensions, limits.MINUTE_S, _points(track.tallies, minutes))
 
 
 def _resource(table: str, index: str | None) -> Dimensions:
@@ -218,14 +222,43 @@ def _resource(table: str, index: str | None) -> Dimensions:
     return dimensions if index is None else (*dimensions, ("GlobalSecondaryIndexName", index))
 
 
-def _merge(into: dict[int, Tally], tallies: Mapping[int, Tally]) -> None:
+def _merge(into: dict[int, MinuteTally], tallies: Mapping[int, MinuteTally]) -> None:
     for minute, tally in tallies.items():
-        into.setdefault(minute, Tally()).merge(tally)
+        into.setdefault(minute, MinuteTally()).merge(tally)
 
 
-def _points(tallies: Mapping[int, Tally], minutes: range) -> tuple[Datapoint, ...]:
+def _points(tallies: Mapping[int, MinuteTally], minutes: range) -> tuple[Datapoint, ...]:
     return tuple(_point(minute, tallies[minute]) for minute in sorted(tallies) if minute in minutes)
 
 
-def _point(minute: int, tally: Tally) -> Datapoint:
+def _point(minute: int, tally: MinuteTally) -> Datapoint:
     return Datapoint(minute * limits.MINUTE_S, tally.sum, tally.count, tally.minimum, tally.maximum)
+
+
+class Decisions:
+    """A view of a table's meters, second by second. Bounded: the last two busy hours of each meter."""
+
+    __slots__ = ("_records",)
+
+    def __init__(self, records: Iterable[ResourceMinutes]) -> None:
+        self._records = records
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per second, resource and direction in which anything was asked, in order of time.
+
+        `second` is an epoch second, `consumed` in units, `refused` counts by cause.
+        """
+        rows = [
+            {
+                "second": second.start_s,
+                "index": meter.index,
+                "direction": meter.direction.value,
+                "accepted": second.count,
+                "consumed": second.sum,
+                "refused": {cause.value: count for cause, count in second.refused.items()},
+            }
+            for record in self._records
+            for meter in record.meters
+            for second in meter.seconds
+        ]
+        return sorted(rows, key=lambda row: (row["second"], row["index"] or "", row["direction"]))

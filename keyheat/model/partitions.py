@@ -11,11 +11,9 @@ from math import ceil
 from random import Random
 
 from keyheat.model import limits
-from keyheat.model.backlog import Backlog
 from keyheat.model.behaviour import Behaviour
-from keyheat.model.bucket import TokenBucket
-from keyheat.model.heat import Heat, split_point
-from keyheat.model.keyspace import WHOLE, even_boundaries, middle, point
+from keyheat.model.bucket import Backlog, TokenBucket
+from keyheat.model.keyspace import WHOLE, PartitionHeat, even_boundaries, middle, point, split_point
 from keyheat.model.partition_log import Counts, PartitionLog
 from keyheat.words import Capacity, Direction
 
@@ -46,7 +44,7 @@ class Partition:
 
     read: TokenBucket
     write: TokenBucket | Backlog
-    heat: Heat
+    heat: PartitionHeat
     size_bytes: float = 0.0
     seen: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     """When it was last looked at; until then, the units read and written and its hot seconds."""
@@ -80,7 +78,7 @@ class Partition:
         self.seen = (*self.seen[:3], heat.hot_s)
         return hot
 
-    def cool(self, cold: Heat) -> None:
+    def cool(self, cold: PartitionHeat) -> None:
         """Begin again with no heat."""
         self.heat = cold
         self.seen = (*self.seen[:3], cold.hot_s)
@@ -103,7 +101,7 @@ class PartitionKind:
         return Partition(
             read=TokenBucket.full(rate=read, depth=read * depth_s, now_s=now_s),
             write=self._write(write, write * depth_s, now_s, rng),
-            heat=Heat.cold(self.behaviour, rng),
+            heat=PartitionHeat.cold(self.behaviour, rng),
             seen=(now_s, 0.0, 0.0, 0.0),
         )
 
@@ -194,7 +192,7 @@ class Partitions:
         if at is not None and self._inside(number, at):
             self._split(number, at, now_s)
         else:
-            self._partitions[number].cool(Heat.cold(self._kind.behaviour, self._rng))
+            self._partitions[number].cool(PartitionHeat.cold(self._kind.behaviour, self._rng))
 
     def grown(self, position: bytes, bytes_delta: float, now_s: float) -> None:
         """Record that stored data grew or shrank; a partition at 10 GB splits in the middle of its range."""

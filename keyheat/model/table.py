@@ -9,16 +9,14 @@ from math import inf
 from random import Random
 from typing import Any
 
-from keyheat.model.admission import Rates, ResourceModel, Surroundings, account_buckets
+from keyheat.model.admission import CapacityRates, ResourceModel, Surroundings, account_buckets
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.decisions import Decisions
-from keyheat.model.index import IndexWrite
-from keyheat.model.minutes import Minutes, ResourceRecord
+from keyheat.model.minutes import Decisions, Minutes, ResourceMinutes
 from keyheat.model.nodes import Caller
 from keyheat.model.partition_log import plain
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT, Partitions
 from keyheat.model.resources import NO_THROUGHPUT, IndexCapacity, Refusal, TableCapacity
-from keyheat.model.together import Op, Plan
+from keyheat.model.transactions import IndexWrite, JointAdmission, Op
 from keyheat.words import Capacity, Direction
 
 __all__ = ["Capacity", "IndexCapacity", "IndexWrite", "Op", "TableCapacity", "TableModel"]
@@ -53,7 +51,7 @@ class TableModel:
             caller=Caller() if caller is None else caller,
         )
         self._due_s = -inf
-        self._records: dict[str | None, ResourceRecord] = {}
+        self._records: dict[str | None, ResourceMinutes] = {}
         self._indexes: dict[str, ResourceModel] = {}
         self.capacity = capacity
         self._table = self._new_resource(None, capacity, now_s)
@@ -91,7 +89,7 @@ class TableModel:
             self.advance(now_s)
             self._table.partitions.look(position, now_s)
         if self._indexes:
-            plan = Plan(now_s)
+            plan = JointAdmission(now_s)
             refusal = plan.answer_write(self._table, self._indexes, position, units, index_writes)
             if refusal is None:
                 plan.carry_out()
@@ -112,7 +110,7 @@ class TableModel:
         """Serve all of these or none: where any is refused, nothing is spent. One answer per op, in order."""
         if now_s >= self._due_s:
             self.advance(now_s)
-        plan = Plan(now_s)
+        plan = JointAdmission(now_s)
         answers = [plan.answer(self._table, self._indexes, op) for op in ops]
         if all(answer is None for answer in answers):
             plan.carry_out()
@@ -197,8 +195,8 @@ class TableModel:
             resource.advance(now_s)
 
 
-def _rates(table: TableCapacity, own: TableCapacity | IndexCapacity) -> Rates:
-    return Rates(
+def _rates(table: TableCapacity, own: TableCapacity | IndexCapacity) -> CapacityRates:
+    return CapacityRates(
         on_demand=table.on_demand,
         provisioned=own.provisioned,
         max_on_demand=own.max_on_demand,

@@ -24,8 +24,8 @@ from keyheat.pages.series import SERVICE, RunColumn
 from keyheat.pages.style import LIGHT
 from keyheat.pages.wording import limit_of
 from keyheat.plan.prices import Prices
-from keyheat.scenario.differences import Change
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import FieldChange
 
 BEFORE, AFTER = "before", "after"
 OTHER_DEMAND: Final = 0.1
@@ -38,7 +38,7 @@ class Fix:
 
     scenario: Scenario  # as it was
     remedy: Remedy
-    changes: tuple[Change, ...]
+    changes: tuple[FieldChange, ...]
     proof: Proof
     columns: tuple[RunColumn, ...]
     target: str

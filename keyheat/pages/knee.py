@@ -22,7 +22,7 @@ from keyheat.pages.run.hero import PLACES, Stat
 from keyheat.pages.run.sections import Section
 from keyheat.pages.run.verdict import GRADES
 from keyheat.pages.wording import NAMES, limit_of
-from keyheat.plan.given import ON_DEMAND
+from keyheat.plan.quotas import ON_DEMAND
 from keyheat.runfiles import SIMULATED, write_atomically
 from keyheat.scenario.scenario import Scenario
 

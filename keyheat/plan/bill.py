@@ -15,11 +15,10 @@ from typing import Final
 from keyheat.model.resources import BillingMode, highest
 from keyheat.plan import charges
 from keyheat.plan.charges import Line, hourly_dollars, unit_dollars
-from keyheat.plan.expected import expected, reads_all_after
 from keyheat.plan.forecast import forecast
-from keyheat.plan.given import Given, given_to
 from keyheat.plan.prices import HOUR_S, Prices
-from keyheat.plan.sent import Expected, Side
+from keyheat.plan.quotas import GivenCapacity, given_to
+from keyheat.plan.totals import LoadTotals, ResourceSide, expected, reads_all_after
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import Capacity, Direction
 
@@ -63,7 +62,7 @@ def bill_of_run(
     existing: bool = False,
     clean_up: bool = False,
     table_bytes: float = 0,
-    sent: Expected | None = None,
+    sent: LoadTotals | None = None,
 ) -> Bill:
     """What a run of the scenario costs at most.
 
@@ -139,12 +138,12 @@ def hours_begun(seconds: float) -> int:
     return max(1, ceil(seconds / HOUR_S))
 
 
-def _made(given: Sequence[Given], *, existing: bool) -> list[Given]:
+def _made(given: Sequence[GivenCapacity], *, existing: bool) -> list[GivenCapacity]:
     """What exists for the run: companions, and the scenario's own table unless it was there."""
     return [one for one in given if not (existing and one.table == given[0].table)]
 
 
-def _raised(made: Sequence[Given], scenario: Scenario) -> list[Given]:
+def _raised(made: Sequence[GivenCapacity], scenario: Scenario) -> list[GivenCapacity]:
     """The same with the most that dynamic sharding may ask for its table while it loads."""
     sharding = scenario.dynamic_sharding
     if sharding is None or sharding.max_write_units is None:
@@ -158,24 +157,33 @@ def _raised(made: Sequence[Given], scenario: Scenario) -> list[Given]:
     ]
 
 
-def _units(scenario: Scenario, prices: Prices, found: Expected | None, folder: Path) -> Mapping[Side, float]:
+def _units(
+    scenario: Scenario, prices: Prices, found: LoadTotals | None, folder: Path
+) -> Mapping[ResourceSide, float]:
     """Units of each side. Where nobody knows what is sent, every request writes, and moves index entries."""
     if found is not None:
         return {side: asked.total() for side, asked in found.sides.items()}
     guessed, table = forecast(scenario, prices, margin=1.0, folder=folder), scenario.table
     if guessed.write_units is None:
         return {
-            Side(table.name, None, Direction.READ): guessed.read_units.total if guessed.read_units else 0.0
+            ResourceSide(table.name, None, Direction.READ): guessed.read_units.total
+            if guessed.read_units
+            else 0.0
         }
     writes = guessed.write_units.total
     entries = {index.name: 2 * writes for index in table.indexes if not index.local}
     return {
-        Side(table.name, name, Direction.WRITE): units for name, units in ({None: writes} | entries).items()
+        ResourceSide(table.name, name, Direction.WRITE): units
+        for name, units in ({None: writes} | entries).items()
     }
 
 
 def _other_mode(
-    given: Sequence[Given], prices: Prices, units: Mapping[Side, float], found: Expected | None, hours: int
+    given: Sequence[GivenCapacity],
+    prices: Prices,
+    units: Mapping[ResourceSide, float],
+    found: LoadTotals | None,
+    hours: int,
 ) -> tuple[BillingMode, float] | None:
     """The scenario's own table in the mode it is not in: by the unit, or provisioned for the peak."""
     table = given[0].table

@@ -1,4 +1,4 @@
-"""The lines of a run's bill: what is paid for, how many of it, and at which price each.
+"""What is paid for: the lines of a run's bill, how many and at which price each; and a candidate's month.
 
 A price that the list does not have is None, never zero.
 """
@@ -10,11 +10,14 @@ from typing import Final
 
 from keyheat.model import limits
 from keyheat.model.table import TableModel
-from keyheat.plan.given import Given, pre_warmed
-from keyheat.plan.prices import MILLION, Prices
-from keyheat.plan.sent import Side
+from keyheat.plan.prices import MILLION, MONTH_S, Prices, consumed_dollars, provisioned_dollars
+from keyheat.plan.quotas import GivenCapacity, pre_warmed
+from keyheat.plan.totals import ResourceSide
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
+from keyheat.simulator.outcome import SimulationOutcome
+from keyheat.simulator.search import Trial
 from keyheat.words import Capacity, Direction
 
 THOUSAND: Final = 1_000
@@ -50,7 +53,7 @@ def unit_dollars(direction: Direction, prices: Prices) -> float:
     return (own.write_per_million if direction is Direction.WRITE else own.read_per_million) / MILLION
 
 
-def capacity(given: Sequence[Given], prices: Prices, hours: int) -> Iterator[Line]:
+def capacity(given: Sequence[GivenCapacity], prices: Prices, hours: int) -> Iterator[Line]:
     """Provisioned capacity of tables and indexes, by the hour."""
     own = prices.provisioned
     each = {Direction.WRITE: own.write_per_hour, Direction.READ: own.read_per_hour}
@@ -65,7 +68,9 @@ def capacity(given: Sequence[Given], prices: Prices, hours: int) -> Iterator[Lin
                 )
 
 
-def consumed(given: Sequence[Given], prices: Prices, units: Mapping[Side, float]) -> Iterator[Line]:
+def consumed(
+    given: Sequence[GivenCapacity], prices: Prices, units: Mapping[ResourceSide, float]
+) -> Iterator[Line]:
     """Units of tables that are on demand at any time: all of their units, also those before a switch."""
     by_unit = {(one.table, one.index): one for one in given if one.on_demand_from_s is not None}
     for side, quantity in units.items():
@@ -79,7 +84,9 @@ def consumed(given: Sequence[Given], prices: Prices, units: Mapping[Side, float]
             )
 
 
-def check(scenario: Scenario, given: Sequence[Given], prices: Prices, *, reads_all: bool) -> Iterator[Line]:
+def check(
+    scenario: Scenario, given: Sequence[GivenCapacity], prices: Prices, *, reads_all: bool
+) -> Iterator[Line]:
     """The scan of all orders after the load, strongly consistent, of the load tests that add them up."""
     load, own = scenario.load, given[0]
     if reads_all and own.on_demand_from_s is not None:
@@ -93,7 +100,7 @@ def check(scenario: Scenario, given: Sequence[Given], prices: Prices, *, reads_a
 
 
 def cleaning(
-    given: Sequence[Given], prices: Prices, units: Mapping[Side, float], table_bytes: float
+    given: Sequence[GivenCapacity], prices: Prices, units: Mapping[ResourceSide, float], table_bytes: float
 ) -> Iterator[Line]:
     """Looking through a table that stays for what a run wrote, and deleting that: as many units as writing it
     took, at the most.
@@ -121,7 +128,7 @@ def cleaning(
         )
 
 
-def pre_warming(given: Sequence[Given], prices: Prices) -> Iterator[Line]:
+def pre_warming(given: Sequence[GivenCapacity], prices: Prices) -> Iterator[Line]:
     """Warm throughput that is asked for: paid once, for what is not there without.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
@@ -165,7 +172,7 @@ def metrics(prices: Prices, requested: float) -> Iterator[Line]:
         )
 
 
-def contributor_insights(given: Sequence[Given], prices: Prices, items: float) -> Iterator[Line]:
+def contributor_insights(given: Sequence[GivenCapacity], prices: Prices, items: float) -> Iterator[Line]:
     """Rules for throttled keys: one for partition keys, one more where there is a sort key, of each resource.
 
     Nothing says that a rule's month is divided, so it is counted whole. At most every item is throttled, and
@@ -185,4 +192,49 @@ def contributor_insights(given: Sequence[Given], prices: Prices, items: float) -
         quantity=items * max(rules),
         unit="events",
         each_dollars=own.events_per_million / MILLION if own else None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Monthly:
+    """Dollars a month of capacity, if the simulated load went on, and the price of reading a collection."""
+
+    provisioned_dollars: float | None  # of the table with its indexes; None: on demand
+    on_demand_dollars: float  # of what the simulated load consumed
+    queries_per_read: int  # of a whole collection: one for each shard
+    units_per_read: float  # at least, eventually consistent: half a unit for each query
+
+
+def monthly(candidate: Trial, prices: Prices) -> Monthly:
+    """The costs of a candidate, by its first seed. A query of up to 4 KB costs half a read unit:
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
+    """
+    scenario, outcome = candidate.scenario, candidate.outcomes[0]
+    return Monthly(
+        provisioned_dollars=provisioned_month(scenario.table, prices),
+        on_demand_dollars=consumed_month(outcome, scenario.local.scale, prices),
+        queries_per_read=scenario.keys.shards,
+        units_per_read=scenario.keys.shards * limits.EVENTUAL_READ_FACTOR,
+    )
+
+
+def consumed_month(outcome: SimulationOutcome, scale: float, prices: Prices) -> float:
+    """Dollars a month of what was consumed, by the unit; `scale` is that of the simulated table."""
+    month_units = {side: outcome.consumed_per_s(side) / scale * MONTH_S for side in Direction}
+    return consumed_dollars(
+        prices.on_demand, write_units=month_units[Direction.WRITE], read_units=month_units[Direction.READ]
+    )
+
+
+def provisioned_month(table: TableSpec, prices: Prices) -> float | None:
+    """Dollars a month of what the table and its indexes have provisioned; None for a table on demand."""
+    stated = [table.provisioned, *(index.provisioned for index in table.indexes)]
+    pairs = [pair for pair in stated if pair is not None]
+    if not pairs:
+        return None
+    return provisioned_dollars(
+        prices.provisioned,
+        MONTH_S,
+        write_per_s=sum(pair.write or 0 for pair in pairs),
+        read_per_s=sum(pair.read or 0 for pair in pairs),
     )

@@ -5,32 +5,99 @@ test's to say. So units are given both ways, unless the target itself is in unit
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Final
 
 from keyheat.model import limits
+from keyheat.model.units import read_units, write_units
 from keyheat.plan.prices import Prices, consumed_dollars, provisioned_dollars
-from keyheat.plan.traced import trace_totals
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.shape import Shape
+from keyheat.scenario.shape import LoadShape, steps
 from keyheat.scenario.spec.load import LoadSpec, TargetUnit
-from keyheat.scenario.spec.table import CapacityPair
+from keyheat.scenario.spec.tables import CapacityPair
+from keyheat.scenario.trace import TraceRow, read_trace
+
+MOST_STEPS: Final = 3_600
+WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
+
+
+@dataclass(slots=True)
+class TraceTotals:
+    """A trace in numbers, for as long as the load lasts. A row without a size counts as the smallest item."""
+
+    duration_s: float
+    speed: float
+    requests: list[int] = field(default_factory=list)  # of each step
+    units: dict[bool, list[float]] = field(default_factory=dict)  # writes (True) and reads, of each step
+    keys: dict[bool, dict[str, float]] = field(default_factory=lambda: {True: {}, False: {}})
+
+    def __post_init__(self) -> None:
+        count = min(MOST_STEPS, ceil(self.duration_s))
+        self.requests = [0] * count
+        self.units = {True: [0.0] * count, False: [0.0] * count}
+
+    @property
+    def step_s(self) -> float:
+        return self.duration_s / len(self.requests)
+
+    def add(self, rows: Iterable[TraceRow]) -> "TraceTotals":
+        """Count the rows that come before the load ends."""
+        for row in rows:
+            at_s = row.at_s / self.speed
+            if at_s >= self.duration_s:
+                break
+            place, writes, size = int(at_s / self.step_s), row.operation in WRITES, row.size_bytes or 0
+            units = write_units(0, size) if writes else read_units(size, consistent=False)
+            self.requests[place] += 1
+            self.units[writes][place] += units
+            self.keys[writes][row.key] = self.keys[writes].get(row.key, 0.0) + units
+        return self
+
+    @property
+    def shape(self) -> LoadShape:
+        """Requests per second over time."""
+        return self._shape(self.requests)
+
+    def shape_of(self, *, writes: bool) -> LoadShape:
+        """Write or read units per second over time."""
+        return self._shape(self.units[writes])
+
+    def hottest_share(self, *, writes: bool) -> float | None:
+        """The part of the units that goes to the most used key; None where there are no units."""
+        counted = self.keys[writes]
+        return max(counted.values()) / sum(counted.values()) if counted else None
+
+    def _shape(self, amounts: Iterable[float]) -> LoadShape:
+        return steps((amount / self.step_s, self.step_s) for amount in amounts)
+
+
+def trace_totals(scenario: Scenario, folder: Path) -> TraceTotals:
+    """The trace of a scenario added up; `folder` is the scenario's. Raises `TraceError`."""
+    rows = read_trace(
+        scenario.keys.trace_path(folder),
+        has_sort_key=scenario.table.sort_key is not None,
+        least=lambda _key, _sort_key: 0,
+    )
+    return TraceTotals(scenario.load.duration_s, scenario.keys.speed or 1.0).add(rows)
+
 
 MOST_SHARDS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
+class LoadDemand:
     """A rate at its mean and at its peak, per second, and what it adds up to over the run."""
 
     mean_per_s: float
     peak_per_s: float
     total: float
 
-    def times(self, factor: float) -> "Demand":
+    def times(self, factor: float) -> "LoadDemand":
         """The demand in another unit."""
-        return Demand(
+        return LoadDemand(
             mean_per_s=self.mean_per_s * factor,
             peak_per_s=self.peak_per_s * factor,
             total=self.total * factor,
@@ -65,12 +132,12 @@ class Forecast:
     """A scenario in numbers. A side is None where the target is in another unit."""
 
     unit: TargetUnit
-    target: Demand
-    shape: Shape
+    target: LoadDemand
+    shape: LoadShape
     duration_s: float
-    requests: Demand | None
-    write_units: Demand | None  # if every request writes an item
-    read_units: Demand | None  # if every request reads an item, eventually consistent
+    requests: LoadDemand | None
+    write_units: LoadDemand | None  # if every request writes an item
+    read_units: LoadDemand | None  # if every request reads an item, eventually consistent
     traced: bool  # the units are those of a trace's own rows
     units_per_write: float
     units_per_read: float
@@ -133,9 +200,9 @@ def forecast(scenario: Scenario, prices: Prices, *, margin: float, folder: Path 
 class _Asked:
     """What is asked for: requests over time, units, and the hottest key's share of the units it is hot in."""
 
-    shape: Shape
-    write_units: Demand | None
-    read_units: Demand | None
+    shape: LoadShape
+    write_units: LoadDemand | None
+    read_units: LoadDemand | None
     hottest_share: float | None
     both: bool = False  # reads and writes are sent; else the requests are the one or the other
 
@@ -164,10 +231,10 @@ def _of_trace(scenario: Scenario, folder: Path) -> _Asked:
     )
 
 
-def demand_of(shape: Shape, duration_s: float) -> Demand:
+def demand_of(shape: LoadShape, duration_s: float) -> LoadDemand:
     """A shape's mean, peak and total over a run. A rate between two breakpoints lies between theirs."""
     total = shape.total(duration_s)
-    return Demand(mean_per_s=total / duration_s, peak_per_s=shape.highest_per_s, total=total)
+    return LoadDemand(mean_per_s=total / duration_s, peak_per_s=shape.highest_per_s, total=total)
 
 
 def shards_needed(units_per_s: float, ceiling_per_s: float, margin: float = 1.0) -> int:
@@ -180,7 +247,7 @@ def shards_needed(units_per_s: float, ceiling_per_s: float, margin: float = 1.0)
     return max(1, min(MOST_SHARDS, math.ceil(margin * round(units_per_s) / ceiling_per_s)))
 
 
-def _side(load: LoadSpec, unit: TargetUnit, target: Demand, per_request: float) -> Demand | None:
+def _side(load: LoadSpec, unit: TargetUnit, target: LoadDemand, per_request: float) -> LoadDemand | None:
     if load.target_unit == unit:
         return target
     return target.times(per_request) if load.target_unit == "requests" else None

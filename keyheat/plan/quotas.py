@@ -1,19 +1,88 @@
-"""Capacity quotas of an account, and what of a scenario AWS would refuse because of them.
+"""What a scenario gives its tables at most, and what of it AWS would refuse because of an account's quotas.
 
 Provisioned capacity counts a table together with its global indexes, and an account's quota all of its
 provisioned tables. In on-demand mode a table's quota is what it serves at most, with its indexes:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from keyheat.model import limits
-from keyheat.model.resources import TABLE_QUOTA
-from keyheat.plan.given import Given, given_to
+from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, TABLE_QUOTA, highest
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, IndexSpec, TableSpec
 from keyheat.words import Capacity, Direction
+
+ON_DEMAND = "PAY_PER_REQUEST"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenCapacity:
+    """One table (index None) or one global index. What the timeline changes counts where it is higher.
+
+    Auto scaling is not in it: it is played by simulations, and a run in AWS sets none up.
+    """
+
+    table: str
+    index: str | None
+    provisioned: Capacity  # a side is None where there is none
+    max_on_demand: Capacity
+    warm: Capacity
+    at_start: Capacity  # served at once by the new table, without pre-warming
+    starts_on_demand: bool
+    on_demand_from_s: float | None  # seconds into the run; None: it never is
+    sort_key: bool
+    kept: bool  # after the run
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return f"table {self.table}" if self.index is None else f"index {self.index}"
+
+
+def given_to(scenario: Scenario) -> tuple[GivenCapacity, ...]:
+    """Every table with its global indexes, the scenario's own first; local indexes share their table's."""
+    return tuple(
+        _given(table, index, scenario.timeline if table is scenario.table else ())
+        for table in (scenario.table, *scenario.companions)
+        for index in (None, *(index for index in table.indexes if not index.local))
+    )
+
+
+def _given(table: TableSpec, index: IndexSpec | None, timeline: Sequence[ChangeSpec]) -> GivenCapacity:
+    owner = index or table
+    steps = [step for step in timeline if step.index == (index.name if index else None)]
+    on_demand = table.billing_mode == ON_DEMAND
+    switches = [step.at_s for step in timeline if step.billing_mode == ON_DEMAND]
+    return GivenCapacity(
+        table=table.name,
+        index=index.name if index else None,
+        provisioned=_most([owner.provisioned, *(step.provisioned for step in steps)]),
+        max_on_demand=_most([owner.max_on_demand, *(step.max_on_demand for step in steps)]),
+        warm=_most([owner.warm, *(step.warm for step in steps)]),
+        at_start=ON_DEMAND_START if on_demand else _most([owner.provisioned]),
+        starts_on_demand=on_demand,
+        on_demand_from_s=0.0 if on_demand else min(switches, default=None),
+        sort_key=owner.sort_key is not None,
+        kept=table.on_end == "keep",
+    )
+
+
+def _most(pairs: Iterable[CapacityPair | None]) -> Capacity:
+    found = NO_THROUGHPUT
+    for pair in pairs:
+        if pair is not None:
+            found = highest(found, Capacity(pair.read, pair.write))
+    return found
+
+
+def pre_warmed(given: GivenCapacity, direction: Direction) -> float:
+    """Units per second of warm throughput beyond what there is without asking for it."""
+    there = max(given.at_start.of(direction) or 0.0, given.provisioned.of(direction) or 0.0)
+    return max(0.0, (given.warm.of(direction) or 0.0) - there)
+
 
 UNITS: Final = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
 RAISED: Final = "the Service Quotas console raises it (dynamodb), or give the scenario less"
@@ -61,7 +130,7 @@ def _units(value: Any) -> float | None:
     return float(value) if known else None
 
 
-def provisioned_of(given: Sequence[Given], direction: Direction) -> float:
+def provisioned_of(given: Sequence[GivenCapacity], direction: Direction) -> float:
     """Units per second that these tables and indexes have provisioned together, at the most."""
     return sum(one.provisioned.of(direction) or 0.0 for one in given)
 
@@ -75,7 +144,7 @@ def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
     return (*_of_tables(given, quotas), *_of_account(given, quotas), *_of_settings(given, quotas))
 
 
-def _of_tables(given: Sequence[Given], quotas: Quotas) -> Iterator[str]:
+def _of_tables(given: Sequence[GivenCapacity], quotas: Quotas) -> Iterator[str]:
     for table in dict.fromkeys(one.table for one in given):
         own = [one for one in given if one.table == table]
         for direction, unit in UNITS.items():
@@ -88,7 +157,7 @@ def _of_tables(given: Sequence[Given], quotas: Quotas) -> Iterator[str]:
                 )
 
 
-def _of_account(given: Sequence[Given], quotas: Quotas) -> Iterator[str]:
+def _of_account(given: Sequence[GivenCapacity], quotas: Quotas) -> Iterator[str]:
     for direction, unit in UNITS.items():
         quota, asked = quotas.account.of(direction), provisioned_of(given, direction)
         if quota is not None and asked > quota:
@@ -98,7 +167,7 @@ def _of_account(given: Sequence[Given], quotas: Quotas) -> Iterator[str]:
             )
 
 
-def _of_settings(given: Sequence[Given], quotas: Quotas) -> Iterator[str]:
+def _of_settings(given: Sequence[GivenCapacity], quotas: Quotas) -> Iterator[str]:
     """Maxima and warm throughput of one table or index are bound by the table's quota, too."""
     for one in given:
         for direction, unit in UNITS.items():

@@ -6,8 +6,8 @@ from typing import Final
 
 from keyheat.analysis.measures.setup import sent_of
 from keyheat.regression.finding import Difference
-from keyheat.scenario.differences import changes_of
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import changes_of
 
 WHAT: Final = "scenario"
 MOST: Final = 10

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from keyheat.model import limits
 from keyheat.model.resources import NO_THROUGHPUT, BillingMode, IndexCapacity, TableCapacity, highest
-from keyheat.scenario.spec.table import CapacityPair
-from keyheat.scenario.spec.timeline import ChangeSpec
+from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec
 from keyheat.words import Capacity, Direction
 
 DAY_S: Final = 86_400
@@ -36,7 +35,7 @@ class ResourceHistory:
 
 
 @dataclass(slots=True)
-class History:
+class CapacityHistory:
     """The changes of one table. Key None is the table itself, others are its global indexes."""
 
     resources: dict[str | None, ResourceHistory] = field(default_factory=dict)

@@ -2,17 +2,303 @@
 
 A pattern is a value; drawing takes the random source and the time as arguments, so the same seed draws the
 same keys under any clock. `draw` gives one key, `draw_many` an array for a simulator.
+
+Drawn by rejection-inversion, which is exact, needs no table whatever the number of keys, and rejects few:
+W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
+distributions", ACM TOMACS 6 (1996), https://doi.org/10.1145/235025.235029. In short: the curve
+h(x) = 1 / x^exponent covers the bars 1 / k^exponent; a point drawn evenly under the curve falls into the bar
+of a key, or it is drawn anew.
 """
 
-from hashlib import md5
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from hashlib import md5, sha256
+from math import exp, expm1, log, log1p
+from pathlib import Path
 from random import Random
+from typing import Any, Literal, Protocol
 
-from keyheat.scenario.patterns.base import KeyPattern, Keys
-from keyheat.scenario.patterns.dates import DateKey
-from keyheat.scenario.patterns.even import HotKey, HotSet, Uniform
-from keyheat.scenario.patterns.sequence import Sequence
-from keyheat.scenario.patterns.traced import TraceKeys
-from keyheat.scenario.patterns.zipf import Zipf
+import numpy as np
+import numpy.typing as npt
+
+from keyheat.scenario.trace import read_trace
+
+Keys = npt.NDArray[Any]
+Times = npt.NDArray[np.float64]
+
+PREFIX = "key"
+
+
+class KeyPattern(Protocol):
+    """Draws partition keys."""
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        """The key of one request sent `at_s` seconds into the run."""
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        """The keys of many requests, sent at the given seconds into the run."""
+
+    @property
+    def hottest_share(self) -> float | None:
+        """The part of the requests that meet on the most used key at one time; None where nobody knows."""
+
+
+def numbered(prefix: str, numbers: npt.NDArray[np.int64]) -> Keys:
+    """`prefix-number` for each number."""
+    return np.char.add(f"{prefix}-", numbers.astype(str))
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """Every key equally often: what an evenly used user id or device id looks like."""
+
+    keys: int
+    prefix: str = PREFIX
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        return f"{self.prefix}-{rng.randrange(self.keys)}"
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        return numbered(self.prefix, rng.integers(self.keys, size=len(at_s)))
+
+    @property
+    def hottest_share(self) -> float:
+        return 1 / self.keys
+
+
+@dataclass(frozen=True, slots=True)
+class HotKey:
+    """One key takes a share of the requests; the others share the rest evenly."""
+
+    share: float
+    others: int = 1_000
+    hot: str = "hot"
+    prefix: str = PREFIX
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        return self.hot if rng.random() < self.share else f"{self.prefix}-{rng.randrange(self.others)}"
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        cold = numbered(self.prefix, rng.integers(self.others, size=len(at_s)))
+        return np.where(rng.random(len(at_s)) < self.share, self.hot, cold)
+
+    @property
+    def hottest_share(self) -> float:
+        return max(self.share, (1 - self.share) / self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class HotSet:
+    """A few keys take a share of the requests, evenly among them; the others share the rest evenly."""
+
+    share: float
+    hot_keys: int
+    others: int = 1_000
+    hot: str = "hot"
+    prefix: str = PREFIX
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        if rng.random() < self.share:
+            return f"{self.hot}-{rng.randrange(self.hot_keys)}"
+        return f"{self.prefix}-{rng.randrange(self.others)}"
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        count = len(at_s)
+        hot = numbered(self.hot, rng.integers(self.hot_keys, size=count))
+        cold = numbered(self.prefix, rng.integers(self.others, size=count))
+        return np.where(rng.random(count) < self.share, hot, cold)
+
+    @property
+    def hottest_share(self) -> float:
+        return max(self.share / self.hot_keys, (1 - self.share) / self.others)
+
+
+EXACT_TERMS = 10_000  # of the harmonic sum; the rest of it is an integral, right to nine digits
+TINY = 1e-8
+Floats = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Zipf:
+    """A few keys are very popular, and the tail is long: products, users, words, pages.
+
+    `key-0` is the most used one. An exponent near 0 is almost even, 1 is Zipf's own, above 1 steeper.
+    """
+
+    exponent: float
+    keys: int
+    prefix: str = PREFIX
+    _low: float = field(init=False, repr=False, compare=False)  # area under the curve up to its left end ...
+    _high: float = field(init=False, repr=False, compare=False)  # ... and up to its right end
+    _sure: float = field(init=False, repr=False, compare=False)  # a point so close to its bar is inside it
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_low", self._area(1.5) - 1.0)
+        object.__setattr__(self, "_high", self._area(self.keys + 0.5))
+        object.__setattr__(self, "_sure", 2.0 - self._place(self._area(2.5) - 2.0**-self.exponent))
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        return f"{self.prefix}-{self._rank(rng) - 1}"
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        ranks = np.empty(len(at_s), np.int64)
+        open_ = np.arange(len(at_s))
+        while len(open_):
+            areas = self._high + rng.random(len(open_)) * (self._low - self._high)
+            places = self._places(areas)
+            drawn = np.clip((places + 0.5).astype(np.int64), 1, self.keys)
+            bars = self._areas(drawn + 0.5) - np.exp(-self.exponent * np.log(drawn))
+            inside = (drawn - places <= self._sure) | (areas >= bars)
+            ranks[open_[inside]] = drawn[inside]
+            open_ = open_[~inside]
+        return numbered(self.prefix, ranks - 1)
+
+    @property
+    def hottest_share(self) -> float:
+        return self.share(1)
+
+    def share(self, rank: int) -> float:
+        """The part of the requests that the `rank`-th most used key takes."""
+        return float(rank**-self.exponent / self._sum())
+
+    def _sum(self) -> float:
+        """1 + 1 / 2^exponent + ... + 1 / keys^exponent; the far end by Euler and Maclaurin."""
+        exact = min(self.keys, EXACT_TERMS)
+        total = float(np.sum(np.arange(1, exact + 1, dtype=np.float64) ** -self.exponent))
+        if exact < self.keys:
+            ends = float(self.keys) ** -self.exponent - float(exact) ** -self.exponent
+            total += self._area(float(self.keys)) - self._area(float(exact)) + ends / 2
+        return total
+
+    def _rank(self, rng: Random) -> int:
+        while True:
+            area = self._high + rng.random() * (self._low - self._high)
+            place = self._place(area)
+            rank = min(max(int(place + 0.5), 1), self.keys)
+            if rank - place <= self._sure:
+                return rank
+            if area >= self._area(rank + 0.5) - exp(-self.exponent * log(rank)):
+                return rank
+
+    def _area(self, x: float) -> float:
+        """The area under h from 1 to x: (x^(1 - exponent) - 1) / (1 - exponent), and log x for 1."""
+        logarithm = log(x)
+        power = (1.0 - self.exponent) * logarithm
+        return logarithm * (expm1(power) / power if abs(power) > TINY else 1.0 + power / 2)
+
+    def _place(self, area: float) -> float:
+        """The x at which the area under h is so much: `_area` the other way round."""
+        power = max(area * (1.0 - self.exponent), -1.0 + 1e-16)
+        return exp(area * (log1p(power) / power if abs(power) > TINY else 1.0 - power / 2))
+
+    def _areas(self, x: Floats) -> Floats:
+        logarithm = np.log(x)
+        power = (1.0 - self.exponent) * logarithm
+        safe = np.where(np.abs(power) > TINY, power, 1.0)
+        return np.asarray(logarithm * np.where(safe == power, np.expm1(power) / safe, 1.0 + power / 2))
+
+    def _places(self, areas: Floats) -> Floats:
+        power = np.maximum(areas * (1.0 - self.exponent), -1.0 + 1e-16)
+        safe = np.where(np.abs(power) > TINY, power, 1.0)
+        return np.asarray(np.exp(areas * np.where(safe == power, np.log1p(power) / safe, 1.0 - power / 2)))
+
+
+NUMBERS_PER_WORKER = 1_000_000_000
+"""Room between the numbers of two processes, so that no key is drawn twice and nobody has to ask."""
+
+
+@dataclass(slots=True)
+class Sequence:
+    """Order or transaction numbers, each used once. It remembers how far it is, so every process has its own.
+
+    A hash places the keys, so that they spread evenly although the numbers only ever grow.
+    """
+
+    prefix: str = PREFIX
+    following: int = 1
+
+    @classmethod
+    def of_worker(cls, worker: int, prefix: str = PREFIX) -> "Sequence":
+        """The numbers of one process, counted from 0."""
+        return cls(prefix, worker * NUMBERS_PER_WORKER + 1)
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        number = self.following
+        self.following += 1
+        return f"{self.prefix}-{number}"
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        first = self.following
+        self.following += len(at_s)
+        return numbered(self.prefix, np.arange(first, self.following))
+
+    @property
+    def hottest_share(self) -> float:
+        return 0.0
+
+
+FIRST_DAY = date(2026, 1, 1)
+Period = Literal["day", "hour", "minute"]
+LENGTH: dict[Period, timedelta] = {
+    "day": timedelta(days=1),
+    "hour": timedelta(hours=1),
+    "minute": timedelta(minutes=1),
+}
+SPELT: dict[Period, str] = {"day": "%Y-%m-%d", "hour": "%Y-%m-%dT%H", "minute": "%Y-%m-%dT%H:%M"}
+
+
+@dataclass(frozen=True, slots=True)
+class DateKey:
+    """The present date is the key, so all requests meet on it; the heat moves at the rollover.
+
+    `day_s` seconds of the run stand for one day (or hour, or minute: `rounded_to`).
+    """
+
+    day_s: float
+    first_day: date = FIRST_DAY
+    rounded_to: Period = "day"
+    prefix: str | None = None
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        return self.period(int(at_s // self.day_s))
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        periods, of_request = np.unique((at_s // self.day_s).astype(int), return_inverse=True)
+        return np.array([self.period(int(number)) for number in periods])[of_request]
+
+    @property
+    def hottest_share(self) -> float:
+        return 1.0
+
+    def period(self, number: int) -> str:
+        """The key of the run's `number`-th day, hour or minute, counted from 0."""
+        start = datetime.combine(self.first_day, time()) + number * LENGTH[self.rounded_to]
+        spelt = start.strftime(SPELT[self.rounded_to])
+        return f"{self.prefix}-{spelt}" if self.prefix else spelt
+
+
+class TraceKeys:
+    """Draws one key of the trace after the other, and begins again at its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._keys = self._endless()
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        return next(self._keys)
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        return np.array([next(self._keys) for _ in range(len(at_s))], dtype=str)
+
+    @property
+    def hottest_share(self) -> None:
+        return None
+
+    def _endless(self) -> Iterator[str]:
+        while True:
+            yield from (row.key for row in read_trace(self.path, has_sort_key=True, least=lambda *_: 0))
+
 
 __all__ = [
     "DateKey", "HotKey", "HotSet", "KeyPattern", "Keys", "Sequence", "TraceKeys", "Uniform", "Zipf",
@@ -39,3 +325,13 @@ def calculated_suffix(key: str, attribute: str, shards: int) -> str:
 def shard_keys(key: str, shards: int) -> tuple[str, ...]:
     """Every shard of a key, in order: what a reader of the whole collection asks."""
     return tuple(shard_key(key, shard) for shard in range(shards))
+
+
+def digest_number(key: str) -> int:
+    """The first 64 bits of the key's SHA-256."""
+    return int.from_bytes(sha256(key.encode()).digest()[:8], "big")
+
+
+def digest_of(key: str) -> str:
+    """How a key is named in files that do not show keys."""
+    return f"sha256:{digest_number(key):016x}"

@@ -12,15 +12,20 @@ from pydantic import Field, ValidationError
 
 from keyheat.bounded import NotAccepted, parsed_json, parsed_toml, text_of
 from keyheat.checked import mistakes
-from keyheat.scenario.spec.cache import CacheSpec
-from keyheat.scenario.spec.guards import AbortSpec, BudgetSpec
-from keyheat.scenario.spec.keys import KeysSpec
+from keyheat.scenario.spec.keys import KeysSpec, ShardingSpec
 from keyheat.scenario.spec.load import LoadSpec
-from keyheat.scenario.spec.part import FILE, IN_WORDS, Name, Part, Share
+from keyheat.scenario.spec.part import (
+    FILE,
+    IN_WORDS,
+    AbortSpec,
+    BudgetSpec,
+    CacheSpec,
+    Name,
+    ScenarioPart,
+    Share,
+)
 from keyheat.scenario.spec.rules import broken_rules
-from keyheat.scenario.spec.sharding import ShardingSpec
-from keyheat.scenario.spec.table import TableSpec
-from keyheat.scenario.spec.timeline import ChangeSpec
+from keyheat.scenario.spec.tables import ChangeSpec, TableSpec
 from keyheat.shipped import shipped
 from keyheat.words import Constraint
 
@@ -51,7 +56,7 @@ class NoSuchScenario(ScenarioError):
         return self.errors[0]
 
 
-class ThresholdsSpec(Part):
+class ThresholdsSpec(ScenarioPart):
     """What breaks the build: each one that is broken makes the exit code 1. Absent: not checked."""
 
     throttle_share_max: Share | None = None
@@ -63,7 +68,7 @@ class ThresholdsSpec(Part):
     )
 
 
-class LocalSpec(Part):
+class LocalSpec(ScenarioPart):
     """How the local endpoint is set up for this scenario; no meaning on another target."""
 
     scale: Annotated[float, Field(gt=0, le=1000)] = Field(1.0, description="multiplies every rate limit")
@@ -74,7 +79,7 @@ class LocalSpec(Part):
     )
 
 
-class Scenario(Part):
+class Scenario(ScenarioPart):
     """One question put to one table: the table, the keys, the load, and what is expected."""
 
     format: Literal["keyheat.scenario/1"]

@@ -29,7 +29,7 @@ CSV_BLOCK_BYTES, PARQUET_ROWS = 1 << 16, 1_000
 MOST_SHOWN = 20
 
 
-class Row(NamedTuple):
+class TraceRow(NamedTuple):
     """One request of a trace."""
 
     at_s: float  # from the start of the trace
@@ -62,7 +62,7 @@ class Parser:
     _start_s: float | None = None  # the epoch second of the first row, where times are dates; 0 else
     _last_s: float = 0.0
 
-    def row(self, number: int, values: Mapping[str, Any]) -> Row | None:
+    def row(self, number: int, values: Mapping[str, Any]) -> TraceRow | None:
         """One row, or None where it is wrong."""
         found: list[str] = []
         at_s = self._time(values["time"], found)
@@ -78,7 +78,7 @@ class Parser:
                 self.errors += [f"row {number}: {problem}" for problem in found]
             return None
         assert operation is not None, "or it had been found wrong"
-        return Row(at_s, operation, key, sort_key, size)
+        return TraceRow(at_s, operation, key, sort_key, size)
 
     def _time(self, value: Any, found: list[str]) -> float:
         at_s, dated = _seconds(value)
@@ -131,7 +131,7 @@ class Parser:
         return int(number)
 
 
-def read_trace(path: Path, *, has_sort_key: bool, least: Least) -> Iterator[Row]:
+def read_trace(path: Path, *, has_sort_key: bool, least: Least) -> Iterator[TraceRow]:
     """The rows of a trace that `check_trace` found right. Raises `TraceError`."""
     parser = Parser(has_sort_key, least)
     for number, values in enumerate(_values(path), start=1):

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 from botocore.exceptions import ClientError
 
 from keyheat.model.resources import Cause
-from keyheat.sharding.client import error_code
-from keyheat.sharding.throttle import Throttle
+from keyheat.sharding.client import Throttle, error_code
 
 BUSY = frozenset({"ResourceInUseException", "LimitExceededException"})
 

@@ -1,7 +1,12 @@
-"""What the package asks of a DynamoDB client: `boto3.client("dynamodb")` is one."""
+"""What the package asks of a DynamoDB client, and what a throttled answer says."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol
+
+from keyheat.model.resources import Cause, parse_reason
+from keyheat.words import Direction
 
 Answered = Mapping[str, Any]
 Note = Callable[[str, float], None]
@@ -28,3 +33,58 @@ def error_code(response: Mapping[str, Any]) -> str | None:
     """The error code of a `ClientError.response`."""
     code = response.get("Error", {}).get("Code")
     return code if isinstance(code, str) else None
+
+
+CODES = frozenset({"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"})
+"""Error codes of a throttled request; which one it is says nothing about the cause.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
+SPELLINGS = ("ThrottlingReasons", "throttlingReasons")
+
+
+class Limit(StrEnum):
+    """Whose limit a write ran into."""
+
+    PARTITION = "partition"  # of the key's own partition: more shards help
+    TABLE = "table"  # of the table as a whole, or of its account: more shards do not help
+    INDEX = "index"  # of an index, whose keys a suffix on the table's key does not spread
+    UNKNOWN = "unknown"  # an SDK that drops the reasons, or a reason that we do not know
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle:
+    """A throttled write: the limit, and the cause as DynamoDB names it where that was said."""
+
+    limit: Limit
+    cause: Cause | None = None
+
+
+def throttle_of(response: Mapping[str, Any]) -> Throttle | None:
+    """What an error response of a write says; None where it was not throttled.
+
+    `response` is botocore's `ClientError.response`. Its reasons are spelt in two ways:
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html
+    """
+    if response.get("Error", {}).get("Code") not in CODES:
+        return None
+    found = [_of_reason(reason) for reason in _reasons(response)]
+    # With several reasons, all of them hold: as long as the table is too small, more shards are in vain.
+    for limit in (Limit.TABLE, Limit.INDEX, Limit.PARTITION):
+        for throttle in found:
+            if throttle.limit is limit:
+                return throttle
+    return Throttle(Limit.UNKNOWN)
+
+
+def _reasons(response: Mapping[str, Any]) -> list[str]:
+    entries: list[dict[str, str]] = next((response[name] for name in SPELLINGS if response.get(name)), [])
+    return [entry["reason"] for entry in entries if "reason" in entry]
+
+
+def _of_reason(reason: str) -> Throttle:
+    parsed = parse_reason(reason)
+    if parsed is None or parsed[1] is not Direction.WRITE:
+        return Throttle(Limit.UNKNOWN)
+    of_index, _direction, cause = parsed
+    if of_index:
+        return Throttle(Limit.INDEX, cause)
+    return Throttle(Limit.PARTITION if cause is Cause.KEY_RANGE else Limit.TABLE, cause)

@@ -1,12 +1,137 @@
-"""The metadata table: one item per key of the main table, in a table of its own in on-demand mode."""
+"""The metadata table: one item per key of the main table, in a table of its own in on-demand mode.
 
+    number_of_shards   3
+    last_updated       1763715823.418207
+    shard_history      {"1763715701.101882:1", "1763715762.773301:2", "1763715823.418207:3"}
+
+`last_updated` is the lock: an update is made on the condition that it still is what was read. Whole seconds
+would not do, since a change, its undoing and another writer's older view can meet within one second, and the
+lock would open for a state that was never read. So it has microseconds, and each change moves it forward by
+at least one, whatever the clock says: it never has the same value twice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from keyheat.model.units import item_bytes, write_units
 from keyheat.sharding.client import Answered, Client, Note, error_code, nobody_is_told
-from keyheat.sharding.state import HISTORY, NUMBER, UPDATED, Shards
+
+US = 1_000_000
+NUMBER, UPDATED, HISTORY = "number_of_shards", "last_updated", "shard_history"
+
+
+class MetadataError(ValueError):
+    """An item of the metadata table that is not what this package writes."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ShardChange:
+    """From a moment on, a key had so many shards."""
+
+    at_us: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{epoch_text(self.at_us)}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shards:
+    """The shards of one key. Every change is a new value with a later `updated_us`."""
+
+    number: int
+    updated_us: int
+    history: frozenset[ShardChange]
+
+    @classmethod
+    def first(cls, now_s: float) -> "Shards":
+        """A key that was never written before: one shard."""
+        now_us = int(now_s * US)
+        return cls(number=1, updated_us=now_us, history=frozenset({ShardChange(now_us, 1)}))
+
+    @property
+    def updated_s(self) -> float:
+        """Epoch seconds of the last change."""
+        return self.updated_us / US
+
+    @property
+    def to_read(self) -> int:
+        """Shards that may hold items, those of a higher number in the past included."""
+        return max(self.number, *(change.number for change in self.history))
+
+    def changed(self, number: int, now_s: float, *, keep: int) -> "Shards":
+        """Another number of shards; `keep` bounds the history."""
+        return self._next(number, number, self.history, now_s, keep)
+
+    def remembered(self, number: int, now_s: float, *, keep: int) -> "Shards":
+        """The same number of shards, but readers look at `number` of them at least."""
+        return self._next(self.number, max(number, self.number), self.history, now_s, keep)
+
+    def forgotten(self, number: int, now_s: float, *, keep: int) -> "Shards":
+        """Shards from `number` on are empty: readers need not look there, unless they are in use."""
+        number = max(number, self.number)
+        kept = frozenset(change for change in self.history if change.number <= number)
+        return self._next(self.number, number, kept, now_s, keep)
+
+    def _next(
+        self, number: int, in_use: int, history: frozenset[ShardChange], now_s: float, keep: int
+    ) -> "Shards":
+        updated_us = max(int(now_s * US), self.updated_us + 1)
+        entries = history | {ShardChange(updated_us, in_use)}
+        return Shards(number=number, updated_us=updated_us, history=bounded(entries, keep))
+
+    def to_item(self) -> dict[str, Any]:
+        """The attributes beside the key, as DynamoDB's low-level clients take them."""
+        return {
+            NUMBER: {"N": str(self.number)},
+            UPDATED: {"N": epoch_text(self.updated_us)},
+            HISTORY: {"SS": sorted(str(change) for change in self.history)},
+        }
+
+    @classmethod
+    def from_item(cls, item: Mapping[str, Any]) -> "Shards":
+        """What `to_item` made. Raises `MetadataError`."""
+        try:
+            shards = cls(
+                number=int(item[NUMBER]["N"]),
+                updated_us=epoch_us(item[UPDATED]["N"]),
+                history=frozenset(_change(entry) for entry in item[HISTORY]["SS"]),
+            )
+        except (KeyError, TypeError, ValueError, InvalidOperation) as error:
+            raise MetadataError(f"not an item of the shards' metadata: {dict(item)!r}") from error
+        if shards.number < 1 or any(change.number < 1 for change in shards.history):
+            raise MetadataError(f"a key with less than one shard: {dict(item)!r}")
+        return shards
+
+
+def bounded(history: frozenset[ShardChange], keep: int) -> frozenset[ShardChange]:
+    """The newest entries, and the highest one in any case: below it a reader may find items."""
+    highest = max(history, key=lambda change: (change.number, change.at_us))
+    newest = sorted(history - {highest})[-(keep - 1) :]
+    return frozenset({highest, *newest})
+
+
+def epoch_text(epoch_us: int) -> str:
+    """Epoch seconds with exactly six decimals; a float would not come back as it went."""
+    return f"{epoch_us // US}.{epoch_us % US:06d}"
+
+
+def epoch_us(text: str) -> int:
+    """Microseconds of what `epoch_text` made, or of DynamoDB's spelling of the same number."""
+    exact = Decimal(text) * US
+    if exact != int(exact):
+        raise ValueError(f"finer than a microsecond: {text}")
+    return int(exact)
+
+
+def _change(entry: str) -> ShardChange:
+    at, _, number = entry.partition(":")
+    return ShardChange(epoch_us(at), int(number))
+
 
 CONDITION_FAILED = "ConditionalCheckFailedException"
 

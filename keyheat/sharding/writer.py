@@ -9,14 +9,43 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from keyheat.scenario.keys import shard_key
-from keyheat.sharding.client import Note, nobody_is_told
-from keyheat.sharding.knowledge import Knowledge
-from keyheat.sharding.known import Known, Step
-from keyheat.sharding.metadata import Metadata
-from keyheat.sharding.patience import Patience
-from keyheat.sharding.policy import Policy
-from keyheat.sharding.state import Shards
-from keyheat.sharding.throttle import Limit, Throttle, throttle_of
+from keyheat.sharding.client import Limit, Note, Throttle, nobody_is_told, throttle_of
+from keyheat.sharding.knowledge import Knowledge, KnownShards, Policy, ShardStep
+from keyheat.sharding.metadata import Metadata, Shards
+
+MOST_DOUBLINGS = 30  # the longest pause is reached long before
+
+
+class RetryPatience:
+    """That of one write: its pauses get longer, and after `within_s` seconds there are no more."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        within_s: float,
+        rng: Random,
+        clock: Callable[[], float],
+        pause: Callable[[float], None],
+    ) -> None:
+        self._policy = policy
+        self._until_s = clock() + within_s
+        self._rng = rng
+        self._clock = clock
+        self._pause = pause
+        self._pauses = 0
+
+    def after(self, error: ClientError) -> None:
+        """Pause before the request is sent again; raises the error where it is no throttle, or time is up.
+
+        The pause is drawn evenly, so that many writers do not come back at once.
+        """
+        if throttle_of(error.response) is None or self._clock() >= self._until_s:
+            raise error
+        longest_s = min(self._policy.retry_high_s, self._policy.retry_low_s * 2**self._pauses)
+        self._pauses = min(self._pauses + 1, MOST_DOUBLINGS)
+        self._pause(self._rng.uniform(0, longest_s))
+
 
 GIVES_UP_S = 30.0
 
@@ -59,7 +88,7 @@ class ShardWriter:
         Gives the key that was written. A throttled write is tried again for `within_s` seconds (0: only on a
         new shard), then its error is raised; every other error is raised at once.
         """
-        patience = Patience(
+        patience = RetryPatience(
             self._policy, within_s=within_s, rng=self._rng, clock=self._clock, pause=self._pause
         )
         newest = False
@@ -80,7 +109,7 @@ class ShardWriter:
             self._confirm(key, shard, known, patience)
             return shard_key(key, shard)
 
-    def _look_up(self, key: str) -> Known:
+    def _look_up(self, key: str) -> KnownShards:
         """What is known of a key, read again where it is older than `cache_s`.
 
         Where the metadata table throttles, what is known goes on being good enough for a while.
@@ -99,7 +128,7 @@ class ShardWriter:
                 raise
             return known
 
-    def _read(self, key: str) -> Known:
+    def _read(self, key: str) -> KnownShards:
         while True:
             read_s = self._clock()
             shards = self._metadata.read(key)
@@ -109,7 +138,7 @@ class ShardWriter:
                     continue  # somebody was faster: go by what they said
             return self._knowledge.learn(key, shards, read_s=read_s, now_s=self._clock())
 
-    def _raised(self, key: str, known: Known, throttle: Throttle | None) -> bool:
+    def _raised(self, key: str, known: KnownShards, throttle: Throttle | None) -> bool:
         """Do what a throttle calls for; True where the key has a new shard to write to."""
         if throttle is None:
             return False
@@ -119,7 +148,7 @@ class ShardWriter:
         elif throttle.limit is Limit.PARTITION:
             now_s = self._clock()
             known, step = self._knowledge.on_partition_error(key, known, self._policy, now_s, self._rng)
-            if step is Step.RAISE:
+            if step is ShardStep.RAISE:
                 return self._raise(key, known.shards, now_s)
             self._note(f"shards.{step}", 1)
         return False
@@ -140,7 +169,7 @@ class ShardWriter:
             self._note("metadata.throttled", 1)
             return False  # another turn was drawn already
 
-    def _confirm(self, key: str, shard: int, known: Known, patience: Patience) -> None:
+    def _confirm(self, key: str, shard: int, known: KnownShards, patience: RetryPatience) -> None:
         """Make sure that readers look where an item was written, if that took very long.
 
         Meanwhile the key may have shrunk, and its higher shards been found empty. Changing the metadata, even

@@ -1,4 +1,4 @@
-"""What is sent to a simulated table within one second, as counts of requests of one kind.
+"""What is sent to a simulated table in one second, as counts of requests; and how its hottest keys fare.
 
     Traffic --second()--> Flow, Flow ... --admitted by the model--> Answer, Answer ... --answered()--> Traffic
 
@@ -7,14 +7,109 @@ are spread evenly over the second. A `Traffic` is a load test as seen from the t
 on the answers so far, as that of a writer who adds shards does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from hashlib import sha256
+from heapq import nlargest
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from keyheat.model.resources import Cause
-from keyheat.simulator.keyuses import KeyUses
-from keyheat.simulator.masses import Masses
+from keyheat.model.resources import Cause, Refusal
+from keyheat.simulator.masses import Floats, Masses
 from keyheat.words import Direction
+
+if TYPE_CHECKING:
+    pass
+
+
+WINDOW_S: Final = 5
+WINDOWS_KEPT: Final = 720  # an hour of windows; a longer run gets longer ones
+WINDOW_KEPT: Final = 60  # keys of a closed window
+RUN_KEPT: Final = 4_096  # keys of the run; when there are twice as many, the least used ones are forgotten
+
+Heat = list[float]  # units asked for, throttles, units consumed
+
+
+def digest_of(key: str) -> str:
+    """How a key is named in files that do not show keys: the first 64 bits of its SHA-256."""
+    return f"sha256:{sha256(key.encode()).hexdigest()[:16]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyUses:
+    """The most used keys of a flow in one second, in the mean: items asked for, and refused ones."""
+
+    index: str | None  # the index that is read; None: the table
+    names: Sequence[str]
+    asked: Floats
+    by_partition: Floats  # refused by the key's own partition
+    by_limits: Floats  # refused by what all keys share
+
+    def throttled(self, refusal: Refusal, count: int, most: int, notable: float) -> Iterator[tuple[str, int]]:
+        """The keys that stand out among `count` throttles of one reason, each with its own."""
+        own = refusal.cause is Cause.KEY_RANGE and refusal.index == self.index
+        refused = self.by_partition if own else self.by_limits
+        left = count
+        for place in nlargest(most, range(len(self.names)), key=refused.__getitem__):
+            some = min(left, round(float(refused[place])))
+            if some < max(1.0, notable * count):
+                return
+            left -= some
+            yield self.names[place], some
+
+
+@dataclass(slots=True)
+class KeyHistory:
+    """The uses of keys in one direction: of the run, and of each window. Bounded however long the run is."""
+
+    run: dict[str, Heat] = field(default_factory=dict)
+    windows: dict[int, dict[str, Heat]] = field(default_factory=dict)  # by start second
+    window_s: int = WINDOW_S
+    total_units: float = 0.0
+
+    def add(self, second: int, answer: "FlowAnswer") -> None:
+        """Count one flow's second."""
+        flow, uses = answer.flow, answer.uses
+        units = flow.units + sum(entry.units for entry in flow.index_writes)
+        self.total_units += answer.attempts * units
+        if uses is None:
+            return
+        refused = uses.by_partition + uses.by_limits
+        heats = [
+            (name, [asked * units, throttles, (asked - throttles) * units])
+            for name, asked, throttles in zip(uses.names, uses.asked.tolist(), refused.tolist(), strict=True)
+        ]
+        start = second - second % self.window_s
+        if start not in self.windows:
+            self.close()
+            self.windows[start] = {}
+        _add_all(self.windows[start], heats)
+        _add_all(self.run, heats)
+        if len(self.run) > 2 * RUN_KEPT:
+            self.run = dict(hottest(self.run, RUN_KEPT))
+
+    def close(self) -> None:
+        """Keep of the newest window only the hottest keys, and make windows longer where there are many."""
+        if self.windows:
+            newest = next(reversed(self.windows))
+            self.windows[newest] = dict(hottest(self.windows[newest], WINDOW_KEPT))
+        if len(self.windows) > WINDOWS_KEPT:
+            self.window_s *= 2
+            longer: dict[int, dict[str, Heat]] = {}
+            for start, named in self.windows.items():
+                _add_all(longer.setdefault(start - start % self.window_s, {}), named.items())
+            self.windows = {start: dict(hottest(named, WINDOW_KEPT)) for start, named in longer.items()}
+
+
+def hottest(named: dict[str, Heat], k: int, by: int = 0) -> list[tuple[str, Heat]]:
+    """The `k` keys with most, most first: of units asked for (0), throttles (1) or units consumed (2)."""
+    return sorted(named.items(), key=lambda item: (-item[1][by], item[0]))[:k]
+
+
+def _add_all(into: dict[str, Heat], heats: Iterable[tuple[str, Heat]]) -> None:
+    for name, heat in heats:
+        kept = into.setdefault(name, [0.0, 0.0, 0.0])
+        for place, amount in enumerate(heat):
+            kept[place] += amount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +145,7 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class FlowAnswer:
     """What became of the requests of one flow within its second."""
 
     flow: Flow
@@ -70,7 +165,7 @@ class Traffic(Protocol):
     def second(self, at_s: float) -> Sequence[Flow]:
         """What is sent in the second that begins `at_s` seconds into the run."""
 
-    def answered(self, at_s: float, answers: Sequence[Answer]) -> None:
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
         """What became of it, in the order of the flows."""
 
 

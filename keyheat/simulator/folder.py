@@ -25,7 +25,7 @@ from keyheat.runs.folder import (
 )
 from keyheat.runs.partition_file import known_of, partitions_table
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.keyuses import Heat, KeyHistory, digest_of, hottest
+from keyheat.simulator.flow import Heat, KeyHistory, digest_of, hottest
 from keyheat.simulator.simulate import Simulation
 from keyheat.words import WRITES_FIRST, Capacity, Direction
 

@@ -18,11 +18,9 @@ from keyheat.model.admission import Lane, ResourceModel
 from keyheat.model.bucket import Bucket, TokenBucket
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.model.resources import Refusal
-from keyheat.simulator.asked import Asked, Ground
-from keyheat.simulator.fill import Fill, fill
 from keyheat.simulator.masses import Floats
-from keyheat.simulator.odds import shared_out
-from keyheat.simulator.shares import Shares
+from keyheat.simulator.odds import Fill, fill, shared_out
+from keyheat.simulator.shares import FlowDemand, PartitionShares, TableShares
 from keyheat.words import Direction
 
 SECOND_S = 1.0
@@ -43,7 +41,7 @@ def spend(buckets: Sequence[Bucket], units: Floats, now_s: float) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class SharedLimit:
     """Buckets that all requests share."""
 
     buckets: Sequence[Bucket]
@@ -58,8 +56,10 @@ class Limit:
 class Filled:
     """What fits of a second's flows."""
 
-    limits: Sequence[Limit]
-    reached: tuple[tuple[Limit, int], ...]  # the limits that refuse, with the number of the bucket, in order
+    limits: Sequence[SharedLimit]
+    reached: tuple[
+        tuple[SharedLimit, int], ...
+    ]  # the limits that refuse, with the number of the bucket, in order
     passed: Floats  # the part of each row that comes to the partitions
     served: Floats  # the part of what comes to a partition that it serves, for each row
     accepted: Floats  # items of each row on each partition, in the mean
@@ -69,11 +69,11 @@ class Filled:
 class Front:
     """The flows of one lane in one second."""
 
-    ground: Ground
+    ground: TableShares
     resource: ResourceModel
     lane: Lane
-    shares: Shares
-    asked: Sequence[Asked]
+    shares: PartitionShares
+    asked: Sequence[FlowDemand]
     starts: Sequence[int]  # the first row of each flow
     owners: Sequence[int]  # the flow of each row
     cells: Floats
@@ -84,7 +84,7 @@ class Front:
     rooms: Floats
 
     @classmethod
-    def of(cls, ground: Ground, index: str | None, asked: Sequence[Asked], now_s: float) -> "Front":
+    def of(cls, ground: TableShares, index: str | None, asked: Sequence[FlowDemand], now_s: float) -> "Front":
         """The flows `asked`, which all read, or all write, the table or the same index."""
         resource = ground.model.resource(index)
         reads = asked[0].flow.direction is Direction.READ
@@ -112,13 +112,13 @@ class Front:
         """Sums over the rows of each flow."""
         return np.asarray(np.add.reduceat(rows, self.starts, axis=0))
 
-    def filled(self, limits: Sequence[Limit]) -> Filled:
+    def filled(self, limits: Sequence[SharedLimit]) -> Filled:
         """How much of the flows fits through partitions and limits."""
         rooms = np.concatenate([limit.rooms for limit in limits] or [np.empty(0)])
         weights = np.concatenate([limit.weights for limit in limits] or [np.empty((0, len(self.units)))])
         rows = len(self.units)
         shape, others = np.ones(rows), np.ones(rows)
-        reached: tuple[tuple[Limit, int], ...] = ()
+        reached: tuple[tuple[SharedLimit, int], ...] = ()
         alike = self._alike(limits)
         for _ in range(ROUNDS):
             offered = (shape * others)[:, None]
@@ -143,7 +143,7 @@ class Front:
             accepted=self.cells * (found.x * offered) * served,
         )
 
-    def _alike(self, limits: Sequence[Limit]) -> bool:
+    def _alike(self, limits: Sequence[SharedLimit]) -> bool:
         """Whether every item has the same chance wherever it asks."""
         sizes = [self.weighted, *(limit.weights[0] for limit in limits if limit.before_partitions)]
         return all(np.ptp(each) == 0.0 for each in sizes) and not any(one.flow.together for one in self.asked)
@@ -166,7 +166,7 @@ class Front:
         served[:, short] = shared_out(units, odds[:, short], wanted[:, short], used[short])[rows]
         return served
 
-    def _shape(self, reached: Sequence[tuple[Limit, int]], kept: Floats) -> Floats:
+    def _shape(self, reached: Sequence[tuple[SharedLimit, int]], kept: Floats) -> Floats:
         """How much better small requests pass the gate that is reached; `kept` of them pass all others.
 
         An index holds back all writes alike, and so does a bucket that lends to whoever finds it not empty.
@@ -200,7 +200,7 @@ class Front:
         return np.asarray(others ** (1.0 - slowly) * found**slowly)
 
 
-def _reached(limits: Sequence[Limit], found: Fill) -> tuple[tuple[Limit, int], ...]:
+def _reached(limits: Sequence[SharedLimit], found: Fill) -> tuple[tuple[SharedLimit, int], ...]:
     places = [(limit, number) for limit in limits for number in range(len(limit.buckets))]
     return tuple(places[number] for number in found.limits)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.meter import Meter
+from keyheat.model.meter import LaneMeter
 from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.simulate import Simulation, simulate
@@ -34,7 +34,7 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SimulationOutcome:
     """A simulated run in numbers. Rates are means over the run."""
 
     seed: int
@@ -57,7 +57,7 @@ class Outcome:
         return sum(rate for (_index, side), rate in self.accepted_per_s.items() if side is direction)
 
 
-def outcome_of(simulation: Simulation) -> Outcome:
+def outcome_of(simulation: Simulation) -> SimulationOutcome:
     """The numbers of a simulated run, of the scenario's own table."""
     seconds = simulation.ended_s - simulation.started_s
     requests = simulation.client.seconds_table()
@@ -68,7 +68,7 @@ def outcome_of(simulation: Simulation) -> Outcome:
         for index in (None, *model.index_names)
         for meter in (model.resource(index).read.meter, model.resource(index).write.meter)
     ]
-    return Outcome(
+    return SimulationOutcome(
         seed=simulation.seed,
         seconds=seconds,
         attempts=_summed(requests, "attempts"),
@@ -92,11 +92,11 @@ def _summed(requests: pa.Table, column: str) -> dict[Direction, int]:
     }
 
 
-def _consumed(meter: Meter) -> float:
+def _consumed(meter: LaneMeter) -> float:
     return sum(tally.sum for tally in meter.consumed_by_minute().values())
 
 
-def _left(meter: Meter) -> list[Left]:
+def _left(meter: LaneMeter) -> list[Left]:
     events = {
         cause: round(sum(tally.sum for tally in tallies.values()))
         for cause, tallies in meter.throttles_by_minute().items()

@@ -1,21 +1,119 @@
-"""What if: the smallest number of shards, or the smallest capacity, with which a load is hardly throttled."""
+"""What if: the smallest number of shards, or the smallest capacity, with which a load is hardly throttled.
 
-from dataclasses import dataclass
+    throttled share
+      0.4 |x
+          |   x
+          |       x                 doubled until one holds, halved between,
+    most -|- - - - - -x- x- - - -   and then held against its neighbours
+          +--------------------
+           1  2   4   6  7   8      numbers
+
+Each is simulated with the scenario's seed, and where that is enough with a second one. A larger number of
+shards may do worse than a smaller one, where two of them fall on one partition; so the answer is one whose
+next larger neighbour holds as well, and whose next smaller one does not.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.scenario.derived import with_capacity, with_shards
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.table import CapacityPair
-from keyheat.simulator.altered import Altered, in_shards
+from keyheat.scenario.spec.tables import CapacityPair
+from keyheat.scenario.variants import with_capacity, with_shards
+from keyheat.simulator.alterations import Altered, in_shards
 from keyheat.simulator.flow import Traffic
-from keyheat.simulator.outcome import STEADY, Outcome, outcome_of
+from keyheat.simulator.outcome import STEADY, SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
-from keyheat.simulator.trials import Candidate, Measure, Trials, Watch
 from keyheat.words import Direction
+
+Measure = Callable[[Scenario, int], SimulationOutcome]
+"""Simulates a scenario with a seed."""
+
+
+class SearchWatch(Protocol):
+    """Who is told how far a search is."""
+
+    def trying(self, value: int) -> None:
+        """Another number is tried."""
+
+    def simulated(self, part: float) -> None:
+        """So much of its simulation is done, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A number that was tried: its scenario, and what each seed came to. The first seed's comes first."""
+
+    value: int
+    scenario: Scenario
+    outcomes: tuple[SimulationOutcome, ...]
+    share: float  # throttled, of the attempts that the question is about; the worst of the seeds
+    enough: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Trials:
+    """Candidates by their number, each simulated once."""
+
+    of: Callable[[int], Scenario]
+    measure: Measure
+    share_of: Callable[[SimulationOutcome], float]
+    share_most: float
+    watch: SearchWatch | None
+    tried: dict[int, Trial] = field(default_factory=dict)
+
+    def holds(self, value: int) -> bool:
+        """Whether the number is enough, with both seeds; the second is not asked where the first says no."""
+        if value not in self.tried:
+            if self.watch is not None:
+                self.watch.trying(value)
+            scenario = self.of(value)
+            outcomes = [self.measure(scenario, scenario.seed)]
+            if self.share_of(outcomes[0]) <= self.share_most:
+                outcomes.append(self.measure(scenario, scenario.seed + 1))
+            share = max(map(self.share_of, outcomes))
+            self.tried[value] = Trial(
+                value=value,
+                scenario=scenario,
+                outcomes=tuple(outcomes),
+                share=share,
+                enough=share <= self.share_most,
+            )
+        return self.tried[value].enough
+
+    def smallest(self, *, start: int, most: int, step: float) -> int | None:
+        """Doubled until one holds, then halved between, down to a part `step` of it; None: none holds."""
+        low, high = 0, min(start, most)
+        while not self.holds(high):
+            if high == most:
+                return None
+            low, high = high, min(2 * high, most)
+        while high - low > max(1, math.floor(step * high)):
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.holds(middle) else (middle, high)
+        return high
+
+    def settled(self, value: int, most: int) -> int:
+        """The number that its larger neighbour bears out, and no smaller neighbour undercuts."""
+        while value < most and not self.holds(value + 1):
+            larger = next((one for one in range(value + 2, most + 1) if self.holds(one)), None)
+            if larger is None:
+                return value
+            value = larger
+        while value > 1 and self.holds(value - 1):
+            value -= 1
+        return value
+
+    @property
+    def candidates(self) -> tuple[Trial, ...]:
+        """All that were tried, in ascending order."""
+        return tuple(self.tried[value] for value in sorted(self.tried))
+
 
 Question = Literal["shards", "write-capacity", "read-capacity"]
 SHARE_MOST = 0.001
@@ -25,7 +123,7 @@ CAPACITY_STEP = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class WhatIfSearch:
     """What was asked, what was tried, and the smallest number that is enough; None where none is."""
 
     question: Question
@@ -35,8 +133,8 @@ class Search:
     share_most: float
     most: int
     burst: bool  # whether capacity that was saved up counts
-    candidates: tuple[Candidate, ...]  # in ascending order
-    answer: Candidate | None
+    candidates: tuple[Trial, ...]  # in ascending order
+    answer: Trial | None
 
 
 def smallest_shards(
@@ -48,8 +146,8 @@ def smallest_shards(
     burst: bool = False,
     measure: Measure | None = None,
     folder: Path = Path(),
-    watch: Watch | None = None,
-) -> Search:
+    watch: SearchWatch | None = None,
+) -> WhatIfSearch:
     """The smallest number of shards of every hot key with which hardly an attempt (`share_most`) throttles.
 
     The keys are the table's, or those of a global `index`. A load test that spreads no key is taken as if it
@@ -89,8 +187,8 @@ def smallest_capacity(
     burst: bool = False,
     measure: Measure | None = None,
     folder: Path = Path(),
-    watch: Watch | None = None,
-) -> Search:
+    watch: SearchWatch | None = None,
+) -> WhatIfSearch:
     """The smallest provisioned reads or writes, units/s, with which at most `share_most` of them throttle.
 
     Of the table, or of a global `index`; every other capacity stays, and timeline and auto scaling are left
@@ -126,8 +224,8 @@ def _search(
     index: str | None,
     direction: Direction,
     burst: bool,
-) -> Search:
-    return Search(
+) -> WhatIfSearch:
+    return WhatIfSearch(
         question=question,
         scenario=scenario,
         index=index,
@@ -146,9 +244,9 @@ class _Simulator:
 
     folder: Path
     behaviour: Behaviour
-    watch: Watch | None
+    watch: SearchWatch | None
 
-    def __call__(self, scenario: Scenario, seed: int, traffic: Traffic | None = None) -> Outcome:
+    def __call__(self, scenario: Scenario, seed: int, traffic: Traffic | None = None) -> SimulationOutcome:
         made = simulate(
             scenario,
             seed=seed,
@@ -169,7 +267,7 @@ class _Shards:
     simulator: _Simulator
     divided: Direction | None = None  # whose keys; None: not known yet
 
-    def __call__(self, candidate: Scenario, seed: int) -> Outcome:
+    def __call__(self, candidate: Scenario, seed: int) -> SimulationOutcome:
         if asks_for_shards(candidate, self.simulator.folder):
             return self.simulator(candidate, seed)
         if self.divided is None:
@@ -180,7 +278,7 @@ class _Shards:
         return self.simulator(candidate, seed, traffic)
 
 
-def most_throttled(outcome: Outcome) -> Direction:
+def most_throttled(outcome: SimulationOutcome) -> Direction:
     """The direction in which most attempts throttled; writes where none did."""
     return max((Direction.WRITE, Direction.READ), key=lambda side: outcome.throttled[side])
 

@@ -9,16 +9,15 @@ import numpy as np
 
 from keyheat.model.resources import Cause, Refusal
 from keyheat.model.table import TableModel
-from keyheat.simulator.asked import Asked, rounded
-from keyheat.simulator.flow import Answer
-from keyheat.simulator.front import SECOND_S, Filled, Front, Limit, spend
-from keyheat.simulator.keyuses import KeyUses
+from keyheat.simulator.flow import FlowAnswer, KeyUses
+from keyheat.simulator.front import SECOND_S, Filled, Front, SharedLimit, spend
 from keyheat.simulator.masses import Floats
+from keyheat.simulator.shares import FlowDemand, rounded
 
 Refused = Counter[tuple[str | None, Cause]]
 
 
-def settle(front: Front, filled: Filled, now_s: float, rng: np.random.Generator) -> dict[int, Answer]:
+def settle(front: Front, filled: Filled, now_s: float, rng: np.random.Generator) -> dict[int, FlowAnswer]:
     """Spend, record and answer; the answers by the places of their flows."""
     accepted = _accepted(front, filled, rng)
     used = front.weighted @ accepted
@@ -54,7 +53,7 @@ def settle(front: Front, filled: Filled, now_s: float, rng: np.random.Generator)
 class _OfFlow:
     """One flow's items of all sizes by partition; what became of them, in the mean."""
 
-    one: Asked
+    one: FlowDemand
     cells: Floats
     missed: Floats  # refused by the partition
     accepted: Floats
@@ -106,11 +105,13 @@ def _uses(front: Front, of_flow: _OfFlow) -> KeyUses | None:
     )
 
 
-def _answer(one: Asked, accepted: int, units: float, refused: Refused, uses: KeyUses | None) -> Answer:
+def _answer(
+    one: FlowDemand, accepted: int, units: float, refused: Refused, uses: KeyUses | None
+) -> FlowAnswer:
     index_units: Counter[str] = Counter()
     for entry in one.flow.index_writes:
         index_units[entry.index] += entry.units * accepted  # type: ignore[assignment]
-    return Answer(
+    return FlowAnswer(
         flow=one.flow,
         attempts=accepted + refused.total(),
         accepted=accepted,
@@ -176,7 +177,7 @@ def _cancelled(
 
 def _by_limits(
     model: TableModel,
-    reached: Sequence[tuple[Limit, int]],
+    reached: Sequence[tuple[SharedLimit, int]],
     flow: int,
     count: int,
     now_s: float,
@@ -205,7 +206,7 @@ def _record(model: TableModel, refusal: Refusal, count: int, now_s: float) -> No
     lane.meter.refused_many(refusal.cause, count, now_s)
 
 
-def _throttled_requests(one: Asked, accepted: int, rng: np.random.Generator) -> int:
+def _throttled_requests(one: FlowDemand, accepted: int, rng: np.random.Generator) -> int:
     """API calls that count as throttled: of batches only those whose every item was."""
     items = one.flow.items
     if items == 1 or one.flow.together:

@@ -1,4 +1,4 @@
-"""How the requests of a flow divide among partitions, and which positions the requests on one of them have.
+"""How the requests of a second divide among partitions, and which positions those on one of them have.
 
           boundary     boundary
 ---|-k1---k2--|-----k3----|----k4---k5---     mass below a boundary: the named keys below it, the even
@@ -13,8 +13,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from keyheat.model.admission import ResourceModel
 from keyheat.model.keyspace import HASH_BYTES, WHOLE, point
+from keyheat.model.table import TableModel
+from keyheat.simulator.flow import Flow
 from keyheat.simulator.masses import Floats, Masses
+from keyheat.simulator.odds import Odds
 
 Places = npt.NDArray[np.int64]
 SORT_BYTES = 8
@@ -42,7 +46,7 @@ class _Edges:
     even: Floats
 
 
-class Shares:
+class PartitionShares:
     """The shares of the partitions of one resource, worked out again only after a split."""
 
     __slots__ = ("_boundaries", "_cumulative", "_edges", "_most", "_of", "_top")
@@ -169,3 +173,106 @@ def _suffixes(masses: Masses, below: Floats, now_s: float) -> Sequence[bytes]:
         first = int(now_s * 1e6)
         return [(first + place).to_bytes(SORT_BYTES, "big") for place in range(len(below))]
     return [int(part * 2.0 ** (8 * SORT_BYTES)).to_bytes(SORT_BYTES, "big") for part in below]
+
+
+class TableShares:
+    """A table and its indexes, with the shares of their partitions, and what is known of their buckets."""
+
+    __slots__ = ("_shares", "model", "odds")
+
+    def __init__(self, model: TableModel) -> None:
+        self.model = model
+        self.odds = Odds()
+        self._shares: dict[str | None, tuple[ResourceModel, int, PartitionShares]] = {}
+
+    def shares(self, index: str | None) -> PartitionShares:
+        """How requests divide among the partitions that the table or an index has now."""
+        resource = self.model.resource(index)
+        count = len(resource.partitions)
+        known = self._shares.get(index)
+        if known is None or known[:2] != (resource, count):
+            shares = PartitionShares() if known is None else known[2]
+            shares.set_boundaries(resource.partitions.boundaries)
+            self._shares[index] = (resource, count, shares)
+            return shares
+        return known[2]
+
+
+class FlowArrivals:
+    """How many requests of each flow arrive in a second: at random, or evenly with the remainder kept."""
+
+    __slots__ = ("_remainders", "_rng")
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._remainders: dict[tuple[int, str], float] = {}
+
+    def in_second(self, flows: Sequence[Flow]) -> list[int]:
+        """Whole requests, in the order of the flows; a flow is known again by its place and operation."""
+        return [self._of(place, flow) for place, flow in enumerate(flows)]
+
+    def _of(self, place: int, flow: Flow) -> int:
+        if flow.poisson:
+            return int(self._rng.poisson(flow.requests))
+        due = flow.requests + self._remainders.get((place, flow.operation), 0.0)
+        whole = int(due + 1e-9)
+        self._remainders[place, flow.operation] = due - whole
+        return whole
+
+
+MOST_SIZES = 8
+"""Sizes that the items of one flow are sorted into."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowDemand:
+    """One flow of one second, `place` being its place among the flows: items by size and by partition."""
+
+    place: int
+    flow: Flow
+    requests: int
+    units: Floats  # of an item, for each size
+    cells: Floats  # items of each size (rows) on each partition (columns)
+    mean: Floats  # and how many they are in the mean
+
+    @classmethod
+    def drawn(
+        cls, place: int, flow: Flow, requests: int, ground: TableShares, rng: np.random.Generator
+    ) -> "FlowDemand":
+        """Items have their sizes and fall on partitions by chance, in proportion to the shares."""
+        shares = ground.shares(flow.index).of(flow.keys)
+        units, parts = sizes_of(flow)
+        counts = rng.multinomial(requests * flow.items, parts)
+        return cls(
+            place=place,
+            flow=flow,
+            requests=requests,
+            units=units,
+            cells=rng.multinomial(counts, shares).astype(np.float64),
+            mean=flow.requests * flow.items * np.outer(parts, shares),
+        )
+
+    @property
+    def items(self) -> int:
+        """Items of all requests."""
+        return self.requests * self.flow.items
+
+
+def sizes_of(flow: Flow) -> tuple[Floats, Floats]:
+    """The units of a flow's items, and the part of the items with each; many sizes are put into a few."""
+    if not flow.sizes:
+        return np.array([flow.units]), np.ones(1)
+    units, parts = np.array(sorted(flow.sizes), np.float64).T
+    if len(units) > MOST_SIZES:
+        taken = np.cumsum(units * parts) - units * parts / 2
+        bins = np.minimum((taken / (units @ parts) * MOST_SIZES).astype(int), MOST_SIZES - 1)
+        sums = np.bincount(bins, units * parts, MOST_SIZES), np.bincount(bins, parts, MOST_SIZES)
+        kept = sums[1] > 0.0
+        units, parts = sums[0][kept] / sums[1][kept], sums[1][kept]
+    return units, parts / parts.sum()
+
+
+def rounded(values: Floats, rng: np.random.Generator) -> Floats:
+    """Whole numbers that are the values in the mean: the fraction is the chance of one more."""
+    whole = np.floor(values)
+    return whole + (rng.random(values.shape) < values - whole)

@@ -1,21 +1,176 @@
-"""A scenario on a virtual clock: second after second, its load is sent to the model of its tables."""
+"""A scenario on a virtual clock, its load sent second after second; and what its client saw of it.
 
+It is small however many requests a second has, and says of them what the record of a load generator says.
+"""
+
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.model.resources import Refusal
 from keyheat.model.table import TableModel
+from keyheat.runfiles import SECONDS_SCHEMA
 from keyheat.scenario.changes import TimelineEvent
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.client import ClientRecord
-from keyheat.simulator.flow import Answer, Counting, Flow, Traffic
-from keyheat.simulator.timeline import Timeline
+from keyheat.simulator.capacity import CapacityTimeline, capacity_of
+from keyheat.simulator.flow import Counting, Flow, FlowAnswer, KeyHistory, Traffic, digest_of
 from keyheat.simulator.wave import Wave
+from keyheat.words import Direction
+
+ROWS_OF_KEYS = 5
+"""Throttle rows of one flow, second and reason that name a key; one more stands for all other keys."""
+NOTABLE_SHARE = 0.02
+"""Part of the throttles from which a key gets a row of its own."""
+
+
+@dataclass(slots=True)
+class Rows:
+    """Columns of equal length that are only appended to: floats and whole numbers packed, words numbered."""
+
+    kinds: str
+    """A letter for each column: q whole number, d float, w word or None."""
+    columns: "list[array[Any]]" = field(init=False)
+    words: list[str | None] = field(default_factory=list)
+    _numbers: dict[str | None, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.columns = [array("H" if kind == "w" else kind) for kind in self.kinds]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def add(self, *values: Any) -> None:
+        """Append one row."""
+        for kind, column, value in zip(self.kinds, self.columns, values, strict=True):
+            column.append(self._number(value) if kind == "w" else value)
+
+    def column(self, number: int) -> list[Any]:
+        """The values of one column."""
+        values = self.columns[number].tolist()
+        return [self.words[value] for value in values] if self.kinds[number] == "w" else values
+
+    def _number(self, word: str | None) -> int:
+        number = self._numbers.get(word)
+        if number is None:
+            number = self._numbers[word] = len(self.words)
+            self.words.append(word)
+        return number
+
+
+class ClientRecord:
+    """Everything that one client saw of the table that is judged, and counts of the tables beside it.
+
+    `seconds` has the columns of `seconds.parquet`. `throttles` has, for each second: second, index,
+    direction, reason, operation, key (a digest; None: one of the keys that are not hot), units of each
+    attempt, and how many attempts.
+    """
+
+    __slots__ = ("beside", "keys", "seconds", "throttles")
+
+    def __init__(self) -> None:
+        self.seconds = Rows("qwwwqqqqd")
+        self.throttles = Rows("qwwwwwdq")
+        self.keys = {direction: KeyHistory() for direction in Direction}
+        self.beside: dict[tuple[str, str], float] = {}  # (table, what): attempts, accepted, throttled, units
+
+    def saw(self, second: int, answers: Sequence[FlowAnswer]) -> None:
+        """Record one second's answers; those to somebody else's flows are left out."""
+        rows: dict[tuple[str | None, str, str | None], list[float]] = {}
+        for answer in answers:
+            if not answer.flow.ours:
+                continue
+            if answer.flow.table is not None:
+                self._beside(answer.flow.table, answer)
+                continue
+            _count(rows, answer)
+            self._throttles(second, answer)
+            self.keys[answer.flow.direction].add(second, answer)
+        for (index, direction, operation), counts in rows.items():
+            whole = [int(count) for count in counts[:4]]
+            self.seconds.add(second, index, direction, operation, *whole, counts[4])
+
+    def end(self) -> None:
+        """The run is over: windows that are still open are closed."""
+        for history in self.keys.values():
+            history.close()
+
+    def seconds_table(self) -> pa.Table:
+        """The rows as they stand in `seconds.parquet`."""
+        columns = [self.seconds.column(number) for number in range(len(SECONDS_SCHEMA))]
+        return pa.table(
+            [pa.array(values, kind.type) for values, kind in zip(columns, SECONDS_SCHEMA, strict=True)],
+            schema=SECONDS_SCHEMA,
+        )
+
+    def _beside(self, table: str, answer: FlowAnswer) -> None:
+        counts = {
+            "accepted": answer.accepted,
+            "throttled": answer.attempts - answer.accepted,
+            f"{answer.flow.direction}_units": answer.units + sum(answer.index_units.values()),
+        }
+        for what, count in counts.items():
+            if count:
+                self.beside[table, what] = self.beside.get((table, what), 0.0) + count
+
+    def _throttles(self, second: int, answer: FlowAnswer) -> None:
+        flow = answer.flow
+        for (index, cause), count in answer.refused.items():
+            refusal = Refusal(index, flow.direction, cause)
+            told = _told(flow, refusal)
+            units = flow.units + sum(entry.units for entry in flow.index_writes)
+            left = count
+            uses = answer.uses
+            if uses is not None:
+                for name, some in uses.throttled(refusal, count, ROWS_OF_KEYS, NOTABLE_SHARE):
+                    self.throttles.add(second, *told, flow.operation, digest_of(name), units, some)
+                    left -= some
+            if left:
+                self.throttles.add(second, *told, flow.operation, None, units, left)
+
+
+def _told(flow: Flow, refusal: Refusal) -> tuple[str | None, str, str | None]:
+    """Index, direction and reason as the client is told them: of an item of several, nobody says why."""
+    if flow.items > 1:
+        return None, flow.direction.value, None
+    return refusal.index, flow.direction.value, refusal.reason
+
+
+def _count(rows: dict[tuple[str | None, str, str | None], list[float]], answer: FlowAnswer) -> None:
+    flow = answer.flow
+    throttled = answer.attempts - answer.accepted
+    own = answer.units if flow.index is None else 0.0
+    of_table = (None, flow.direction.value, flow.operation)
+    _add(rows, of_table, answer.attempts, answer.accepted, throttled, own)
+    indexes = dict(answer.index_units)
+    if flow.index is not None:
+        indexes[flow.index] = answer.units
+    for name, units in indexes.items():
+        if answer.accepted:
+            _add(rows, (name, flow.direction.value, None), answer.accepted, answer.accepted, 0, units)
+    for (index, cause), count in answer.refused.items():
+        refuser, _direction, _reason = _told(flow, Refusal(index, flow.direction, cause))
+        if refuser is not None:
+            _add(rows, (refuser, flow.direction.value, None), count, 0, count, 0.0)
+
+
+def _add(
+    rows: dict[tuple[str | None, str, str | None], list[float]],
+    row: tuple[str | None, str, str | None],
+    attempts: int,
+    accepted: int,
+    throttled: int,
+    units: float,
+) -> None:
+    counts = rows.setdefault(row, [0, 0, 0, 0, 0.0])
+    for place, more in enumerate((attempts, accepted, throttled, 0, units)):
+        counts[place] += more
+
 
 SIMULATED_START_S: Final = 1_796_083_200.0
 """When simulated runs begin, unless somebody says otherwise: a whole hour, 2026-12-01T00:00:00Z."""
@@ -63,7 +218,7 @@ def simulate(
 
         traffic = traffic_of(scenario, seed=seed, folder=folder)
     waves = _waves(scenario, started_s, seed, behaviour)
-    timeline = Timeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
+    timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
     client = ClientRecord()
     seconds = int(np.ceil(scenario.load.duration_s))
     for at_s in range(seconds):
@@ -102,9 +257,9 @@ def _waves(scenario: Scenario, started_s: float, seed: int, behaviour: Behaviour
     return waves
 
 
-def _send(waves: Mapping[str, Wave], flows: Sequence[Flow], now_s: float, *, own: str) -> list[Answer]:
+def _send(waves: Mapping[str, Wave], flows: Sequence[Flow], now_s: float, *, own: str) -> list[FlowAnswer]:
     """Every flow to its table; the answers are in the order of the flows. Tables without flows grow, too."""
-    answers: dict[int, Answer] = {}
+    answers: dict[int, FlowAnswer] = {}
     for name, wave in waves.items():
         places = [place for place, flow in enumerate(flows) if (flow.table or own) == name]
         found = wave.second([flows[place] for place in places], now_s)

@@ -1,4 +1,4 @@
-"""One second of flows against a table, in closed form: the same buckets, counts instead of requests.
+"""One second of flows against a table: counts in closed form, or, if they are few, one request by one.
 
     held at the start + what is earned in the second = what a bucket can serve in it
 
@@ -8,17 +8,109 @@ pass, and each partition serves of that what it can. `fill` finds x. Refusals ar
 the order in which a request asks them. The few requests of a quiet second are asked one by one.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from keyheat.model.table import TableModel
-from keyheat.simulator.asked import Arrivals, Asked, Ground
-from keyheat.simulator.flow import Answer, Flow
-from keyheat.simulator.onebyone import one_by_one
-from keyheat.simulator.reads import serve_reads
-from keyheat.simulator.writes import serve_writes
+from keyheat.model.resources import Cause, Refusal
+from keyheat.model.table import IndexWrite, Op, TableModel
+from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses
+from keyheat.simulator.serving import serve_reads, serve_writes
+from keyheat.simulator.shares import FlowArrivals, FlowDemand, TableShares
 from keyheat.words import Direction
+
+
+def one_by_one(
+    ground: TableShares,
+    flows: Sequence[Flow],
+    requests: Sequence[int],
+    now_s: float,
+    rng: np.random.Generator,
+) -> list[FlowAnswer]:
+    """What becomes of so many requests of each flow, mixed at random, at moments drawn evenly."""
+    of_flow = np.repeat(np.arange(len(flows)), requests)
+    rng.shuffle(of_flow)
+    outcomes: list[list[Refusal | None]] = [[] for _ in flows]
+    moments_s = np.sort(rng.random(len(of_flow))) + now_s
+    for at_s, number in zip(moments_s.tolist(), of_flow.tolist(), strict=True):
+        flow = flows[number]
+        refusals = _ask(ground, flow, at_s, rng)
+        outcomes[number] += refusals
+        if all(refusals) or (flow.together and any(refusals)):
+            ground.model.minutes.throttled_request(flow.operation, at_s)
+    return [_answer(ground, flow, found) for flow, found in zip(flows, outcomes, strict=True)]
+
+
+def _ask(ground: TableShares, flow: Flow, at_s: float, rng: np.random.Generator) -> list[Refusal | None]:
+    """One request: an answer for each item that was asked for; of a cancelled one, for those to blame."""
+    model = ground.model
+    ops = [_op(ground, flow, at_s, rng) for _ in range(flow.items)]
+    if flow.together:
+        answers = model.admit_together(ops, at_s)
+        return [answer for answer in answers if answer] or answers
+    if flow.direction is Direction.READ:
+        return [
+            model.admit_read(op.position, op.units, at_s, index=op.index, eventual=op.eventual) for op in ops
+        ]
+    return [model.admit_write(op.position, op.units, at_s, op.index_writes) for op in ops]
+
+
+def _op(ground: TableShares, flow: Flow, at_s: float, rng: np.random.Generator) -> Op:
+    (position,) = ground.shares(flow.index).positions(flow.keys, None, 1, at_s, rng)
+    entries = tuple(
+        IndexWrite(
+            entry.index,
+            ground.shares(entry.index).positions(entry.keys, None, 1, at_s, rng)[0],
+            entry.units,
+        )
+        for entry in flow.index_writes
+    )
+    return Op(
+        direction=flow.direction,
+        position=position,
+        units=flow.units,
+        index=flow.index,
+        index_writes=entries,
+        eventual=flow.eventual,
+    )
+
+
+def _uses(
+    ground: TableShares, flow: Flow, items: int, refused: Counter[tuple[str | None, Cause]]
+) -> KeyUses | None:
+    """What the most used keys asked for, in the mean: which keys the requests had is not kept."""
+    top = ground.shares(flow.index).top(flow.keys)
+    if top is None:
+        return None
+    own = refused[flow.index, Cause.KEY_RANGE]
+    return KeyUses(
+        index=flow.index,
+        names=top.names,
+        asked=items * top.shares,
+        by_partition=own * top.shares,
+        by_limits=(refused.total() - own) * top.shares,
+    )
+
+
+def _answer(ground: TableShares, flow: Flow, outcomes: Sequence[Refusal | None]) -> FlowAnswer:
+    refused: Counter[tuple[str | None, Cause]] = Counter(
+        (refusal.index, refusal.cause) for refusal in outcomes if refusal is not None
+    )
+    accepted = len(outcomes) - refused.total()
+    index_units: Counter[str] = Counter()
+    for entry in flow.index_writes:
+        index_units[entry.index] += entry.units * accepted  # type: ignore[assignment]
+    return FlowAnswer(
+        flow=flow,
+        attempts=len(outcomes),
+        accepted=accepted,
+        units=accepted * flow.units,
+        index_units=index_units,
+        refused=refused,
+        uses=_uses(ground, flow, len(outcomes), refused),
+    )
+
 
 FEW_ITEMS = 32
 """So few items on a table within a second are asked one by one."""
@@ -32,26 +124,28 @@ class Wave:
     def __init__(self, model: TableModel, rng: np.random.Generator) -> None:
         self.model = model
         self._rng = rng
-        self._arrivals = Arrivals(rng)
-        self._ground = Ground(model)
+        self._arrivals = FlowArrivals(rng)
+        self._ground = TableShares(model)
 
-    def second(self, flows: Sequence[Flow], now_s: float) -> list[Answer]:
+    def second(self, flows: Sequence[Flow], now_s: float) -> list[FlowAnswer]:
         """Send what is sent in the second that begins at `now_s`; the answers are in the order of flows."""
         self.model.advance(now_s)
         requests = self._arrivals.in_second(flows)
         items = [count * flow.items for count, flow in zip(requests, flows, strict=True)]
         if sum(items) <= FEW_ITEMS:
             return one_by_one(self._ground, flows, requests, now_s, self._rng)
-        answers: dict[int, Answer] = {}
+        answers: dict[int, FlowAnswer] = {}
         answers |= serve_reads(self._ground, self._asked(Direction.READ, flows, requests), now_s, self._rng)
         # Drawn only now: what the reads refused may have split a partition.
         answers |= serve_writes(self._ground, self._asked(Direction.WRITE, flows, requests), now_s, self._rng)
         return [answers[place] for place in range(len(flows))]
 
-    def _asked(self, direction: Direction, flows: Sequence[Flow], requests: Sequence[int]) -> list[Asked]:
+    def _asked(
+        self, direction: Direction, flows: Sequence[Flow], requests: Sequence[int]
+    ) -> list[FlowDemand]:
         """The flows of one direction, divided among the partitions that there are now."""
         return [
-            Asked.drawn(place, flow, count, self._ground, self._rng)
+            FlowDemand.drawn(place, flow, count, self._ground, self._rng)
             for place, (flow, count) in enumerate(zip(flows, requests, strict=True))
             if flow.direction is direction
         ]

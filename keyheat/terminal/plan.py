@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.numbers import measured, percent, rate, some, span, whole
-from keyheat.plan.forecast import Demand, Forecast, shards_needed
-from keyheat.plan.given import Given, given_to
-from keyheat.plan.planned import Planned
-from keyheat.plan.sent import Asked, Expected, Operation
+from keyheat.plan.forecast import Forecast, LoadDemand, shards_needed
+from keyheat.plan.plan import ScenarioPlan
+from keyheat.plan.quotas import GivenCapacity, given_to
+from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
 from keyheat.terminal.layout import Paragraph
 from keyheat.terminal.plan_words import dollars, exact_dollars, other_mode, quota_rows, shortly, warnings_of
 from keyheat.words import Direction
@@ -60,7 +60,7 @@ def picture(made: Forecast, width: int = WIDTH, height: int = HEIGHT) -> str:
 NO_SHARDS_SHARE = 0.01  # of a partition's ceiling, below which nobody asks for shards
 
 
-def plan_text(plan: Planned) -> RenderableType:
+def plan_text(plan: ScenarioPlan) -> RenderableType:
     """The whole plan, narrow enough for 80 columns."""
     made, scenario = plan.forecast, plan.scenario
     return Group(
@@ -79,7 +79,7 @@ def plan_text(plan: Planned) -> RenderableType:
     )
 
 
-def verdict(plan: Planned) -> Iterator[RenderableType]:
+def verdict(plan: ScenarioPlan) -> Iterator[RenderableType]:
     """What to know before anything else: throttles, quotas, dollars."""
     found = list(warnings_of(plan))
     if plan.sent is not None and not plan.foretold and not plan.over_quota:
@@ -91,7 +91,7 @@ def verdict(plan: Planned) -> Iterator[RenderableType]:
     )
 
 
-def rows_of(plan: Planned) -> Iterator[tuple[str, str]]:
+def rows_of(plan: ScenarioPlan) -> Iterator[tuple[str, str]]:
     """The plan as names and values."""
     made, sent = plan.forecast, plan.sent
     if made.requests is not None:
@@ -106,7 +106,7 @@ def rows_of(plan: Planned) -> Iterator[tuple[str, str]]:
         yield "Read units", f"{_demand(made.read_units, 'RCU')} if every request reads, eventually consistent"
 
 
-def _operation(plan: Planned, one: Operation, sent: Expected) -> str:
+def _operation(plan: ScenarioPlan, one: OperationTotals, sent: LoadTotals) -> str:
     """How often an operation is sent; its items, where they are several; what each of them costs."""
     unit = "WCU" if one.direction is Direction.WRITE else "RCU"
     often = f"{measured(one.requests / sent.duration_s)}/s"
@@ -117,7 +117,7 @@ def _operation(plan: Planned, one: Operation, sent: Expected) -> str:
     return f"{one.name}{where} {often}{several}, {measured(one.units / one.items)} {unit} each"
 
 
-def _hot_key(plan: Planned, sent: Expected) -> Iterator[tuple[str, str]]:
+def _hot_key(plan: ScenarioPlan, sent: LoadTotals) -> Iterator[tuple[str, str]]:
     """The key that is asked for the most of what a partition sustains, and the shards that it takes."""
     asked = max(sent.sides.values(), key=_key_share, default=None)
     if asked is None or asked.hottest is None or not asked.hottest.key_per_s:
@@ -136,12 +136,12 @@ def _hot_key(plan: Planned, sent: Expected) -> Iterator[tuple[str, str]]:
         yield "Shards needed", f"{formula} = {needed:,}; with a margin of {plan.margin:g}: {more:,}"
 
 
-def _key_share(asked: Asked) -> float:
+def _key_share(asked: SideTotals) -> float:
     """Of what one partition sustains, the part that the hottest key asks for."""
     return asked.hottest.key_per_s / asked.hottest.ceiling_per_s if asked.hottest is not None else 0.0
 
 
-def _sides(plan: Planned, sent: Expected) -> RenderableType:
+def _sides(plan: ScenarioPlan, sent: LoadTotals) -> RenderableType:
     """Every table and index: what is asked of it, what it has, and its hottest partition."""
     given = {(one.table, one.index): one for one in given_to(plan.scenario)}
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
@@ -161,7 +161,7 @@ def _sides(plan: Planned, sent: Expected) -> RenderableType:
     return Group(Text(""), grid)
 
 
-def _has(given: Given, direction: Direction, scale: float) -> str:
+def _has(given: GivenCapacity, direction: Direction, scale: float) -> str:
     """What a table or index has of one direction: provisioned, or what an on-demand one starts with."""
     if given.starts_on_demand:
         most = given.max_on_demand.of(direction)
@@ -171,7 +171,7 @@ def _has(given: Given, direction: Direction, scale: float) -> str:
     return whole(units * scale) if units else "any"
 
 
-def _bill(plan: Planned) -> Iterator[RenderableType]:
+def _bill(plan: ScenarioPlan) -> Iterator[RenderableType]:
     """What is paid for in AWS: every line, the sum, and the other mode."""
     bill = plan.bill
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
@@ -195,7 +195,7 @@ def _two_columns(rows: Iterator[tuple[str, str]]) -> Table:
     return grid
 
 
-def _manner(plan: Planned) -> str:
+def _manner(plan: ScenarioPlan) -> str:
     load = plan.scenario.load
     manners = {"closed": "closed loop", "trace": "open loop, at the times of a trace"}
     manner = manners.get(load.arrivals, f"open loop, {load.arrivals} arrivals")
@@ -211,6 +211,6 @@ def _extremes(made: Forecast) -> str:
     return f": {measured(mean)} on average, {measured(peak)} at the peak" if peak > mean else ""
 
 
-def _demand(demand: Demand, unit: str) -> str:
+def _demand(demand: LoadDemand, unit: str) -> str:
     peak = f", {rate(demand.peak_per_s, unit)} at the peak" if demand.peak_per_s > demand.mean_per_s else ""
     return f"{rate(demand.mean_per_s, unit)}{peak}, {measured(demand.total)} in all"

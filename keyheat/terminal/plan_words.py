@@ -7,19 +7,16 @@ from typing import Any
 from keyheat.model.resources import ON_DEMAND_START
 from keyheat.numbers import rate, span, whole
 from keyheat.plan.bill import Bill
-from keyheat.plan.expected import LONGEST_S
-from keyheat.plan.forecast import Demand
-from keyheat.plan.foretold import Foretold
-from keyheat.plan.given import Given, given_to
-from keyheat.plan.planned import Planned
-from keyheat.plan.quotas import Quotas, provisioned_of
-from keyheat.plan.sent import Expected, HottestPartition
+from keyheat.plan.forecast import LoadDemand
+from keyheat.plan.plan import ScenarioPlan, ThrottleForecast
+from keyheat.plan.quotas import GivenCapacity, Quotas, given_to, provisioned_of
+from keyheat.plan.totals import LONGEST_S, HottestPartition, LoadTotals
 from keyheat.words import Capacity, Direction
 
 UNITS = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
 
 
-def warnings_of(plan: Planned) -> Iterator[str]:
+def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
     """Everything that somebody should know before the run, the gravest first."""
     yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
     yield from (foretold_sentence(one) for one in plan.foretold)
@@ -32,7 +29,7 @@ def warnings_of(plan: Planned) -> Iterator[str]:
         yield f"At scale {plan.scale:g} the local table multiplies every limit by it."
 
 
-def foretold_sentence(one: Foretold) -> str:
+def foretold_sentence(one: ThrottleForecast) -> str:
     """One limit that is asked for more than it has, and which label its throttles will have."""
     unit = UNITS[one.direction]
     asked, has = rate(one.asked_per_s, unit), whole(one.limit_per_s)
@@ -54,7 +51,7 @@ def foretold_sentence(one: Foretold) -> str:
     return f"{who} with its indexes is asked for {asked}, and the quota of a table is {has}: {label}."
 
 
-def _partition(one: Foretold, hottest: HottestPartition) -> str:
+def _partition(one: ThrottleForecast, hottest: HottestPartition) -> str:
     unit, count = UNITS[one.direction], hottest.partitions
     which = "its only partition" if count == 1 else f"the hottest of {count:,} partitions"
     return (
@@ -63,7 +60,7 @@ def _partition(one: Foretold, hottest: HottestPartition) -> str:
     )
 
 
-def _cure(one: Foretold, hottest: HottestPartition) -> str:
+def _cure(one: ThrottleForecast, hottest: HottestPartition) -> str:
     """Why the partition is too hot, and what helps."""
     if hottest.key_per_s > hottest.ceiling_per_s:
         key = rate(hottest.key_per_s, UNITS[one.direction])
@@ -74,7 +71,7 @@ def _cure(one: Foretold, hottest: HottestPartition) -> str:
     return "No key is above that, so splits help, after minutes"
 
 
-def _guessed(plan: Planned) -> Iterator[str]:
+def _guessed(plan: ScenarioPlan) -> Iterator[str]:
     """What the scenario's numbers say alone, where nobody knows what the load test sends."""
     why = f"What {plan.scenario.loadtest} sends is not known here"
     if plan.scenario.load.duration_s > LONGEST_S:
@@ -95,7 +92,7 @@ def _guessed(plan: Planned) -> Iterator[str]:
         )
 
 
-def _money(plan: Planned) -> Iterator[str]:
+def _money(plan: ScenarioPlan) -> Iterator[str]:
     bill = plan.bill
     yield from _over_budget(plan)
     if bill.unpriced:
@@ -112,7 +109,7 @@ def _money(plan: Planned) -> Iterator[str]:
         )
 
 
-def _over_budget(plan: Planned) -> Iterator[str]:
+def _over_budget(plan: ScenarioPlan) -> Iterator[str]:
     """Caps of the scenario's budget that a run in AWS is refused by."""
     bill, budget = plan.bill, plan.scenario.budget
     units, minutes = bill.write_units + bill.read_units, plan.scenario.load.duration_s / 60
@@ -143,7 +140,7 @@ def other_mode(bill: Bill) -> str | None:
     return f"Provisioned for its peak, the table would be {exact_dollars(amount)} in place of its units."
 
 
-def quota_rows(plan: Planned) -> Iterator[tuple[str, str]]:
+def quota_rows(plan: ScenarioPlan) -> Iterator[tuple[str, str]]:
     """The quotas that the scenario is held against, and who said them."""
     quotas, given = plan.quotas, given_to(plan.scenario)
     if any(one.starts_on_demand for one in given):
@@ -161,7 +158,7 @@ def quota_rows(plan: Planned) -> Iterator[tuple[str, str]]:
     yield "  of the account", f"{_both(quotas.account)}; here {_pair(*together)}"
 
 
-def _most_of(given: Sequence[Given]) -> str:
+def _most_of(given: Sequence[GivenCapacity]) -> str:
     """What the tables of the scenario have provisioned with their indexes, the most of each direction."""
     tables = {one.table: [other for other in given if other.table == one.table] for one in given}
     return _pair(
@@ -190,7 +187,7 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 0.995 else exact_dollars(amount)
 
 
-def shortly(plan: Planned, text: str) -> str:
+def shortly(plan: ScenarioPlan, text: str) -> str:
     """A sentence about the scenario's own table, which needs no name."""
     name = plan.scenario.table.name
     return re.sub(rf"(?<![\w-])([Tt])able {re.escape(name)}(?![\w-]|\.\w)", _the_table, text)
@@ -204,7 +201,7 @@ def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def plan_json(plan: Planned) -> dict[str, Any]:
+def plan_json(plan: ScenarioPlan) -> dict[str, Any]:
     """The plan as plain values; `load` has the rate at the breakpoints of the shape.
 
     `write_units` and `read_units` are as if every request were the one or the other; `sent` has what the
@@ -257,7 +254,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
     }
 
 
-def _sent(sent: Expected) -> dict[str, Any]:
+def _sent(sent: LoadTotals) -> dict[str, Any]:
     return {
         "operations": [
             {
@@ -275,7 +272,7 @@ def _sent(sent: Expected) -> dict[str, Any]:
     }
 
 
-def _sides(sent: Expected) -> Iterator[dict[str, Any]]:
+def _sides(sent: LoadTotals) -> Iterator[dict[str, Any]]:
     for side, asked in sent.sides.items():
         yield {
             "table": side.table,
@@ -298,7 +295,7 @@ def _hottest(hottest: HottestPartition | None) -> dict[str, float] | None:
     }
 
 
-def _foretold(one: Foretold) -> dict[str, Any]:
+def _foretold(one: ThrottleForecast) -> dict[str, Any]:
     return {
         "constraint": one.constraint,
         "resource": one.name,
@@ -346,7 +343,7 @@ def _pair_json(pair: Capacity) -> dict[str, float | None]:
     return {"write": pair.write, "read": pair.read}
 
 
-def _plain(demand: Demand | None) -> dict[str, float] | None:
+def _plain(demand: LoadDemand | None) -> dict[str, float] | None:
     if demand is None:
         return None
     return {"mean_per_s": demand.mean_per_s, "peak_per_s": demand.peak_per_s, "total": demand.total}

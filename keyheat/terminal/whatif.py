@@ -8,12 +8,11 @@ from rich.text import Text
 
 from keyheat.model.resources import Cause
 from keyheat.numbers import UNITS, dollars, exact_percent, percent, rate, some, whole
-from keyheat.plan.monthly import monthly
+from keyheat.plan.charges import monthly
 from keyheat.plan.prices import Prices
 from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
 from keyheat.simulator.outcome import Left
-from keyheat.simulator.search import Search
-from keyheat.simulator.trials import Candidate
+from keyheat.simulator.search import Trial, WhatIfSearch
 from keyheat.terminal.layout import Paragraph
 from keyheat.words import Direction
 
@@ -32,7 +31,7 @@ STEADY: Final = (
 BURST: Final = "Saved-up burst counts here: what is enough for this load's time may not be for longer."
 
 
-def whatif_text(search: Search, prices: Prices, formula: int | None) -> RenderableType:
+def whatif_text(search: WhatIfSearch, prices: Prices, formula: int | None) -> RenderableType:
     """The whole answer, narrow enough for 80 columns. `formula`: the shards that the formula says."""
     style = "bold green" if search.answer is not None else "bold red"
     return Group(
@@ -44,7 +43,7 @@ def whatif_text(search: Search, prices: Prices, formula: int | None) -> Renderab
     )
 
 
-def sentence_of(search: Search) -> str:
+def sentence_of(search: WhatIfSearch) -> str:
     """The verdict, with the numbers that carry it."""
     most = exact_percent(search.share_most)
     if search.answer is None:
@@ -67,7 +66,7 @@ def sentence_of(search: Search) -> str:
     return f"{said}; with {whole(before.value)} it was {percent(before.share)}, by {_limit(search, before)}."
 
 
-def notes_of(search: Search, prices: Prices, formula: int | None) -> list[str]:
+def notes_of(search: WhatIfSearch, prices: Prices, formula: int | None) -> list[str]:
     """What has to be known beside the answer."""
     said = []
     if search.question == "shards":
@@ -97,11 +96,11 @@ def _is_partition(left: Left | None) -> bool:
     return left is not None and left.cause is Cause.KEY_RANGE
 
 
-def _least(search: Search) -> int:
+def _least(search: WhatIfSearch) -> int:
     return search.answer.value if search.answer is not None else search.most + 1
 
 
-def _table(search: Search, prices: Prices) -> Table:
+def _table(search: WhatIfSearch, prices: Prices) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     first = "shards" if search.question == "shards" else _unit(search)
     price = f"one {_whole(search)}" if search.question == "shards" else "provisioned"
@@ -114,7 +113,7 @@ def _table(search: Search, prices: Prices) -> Table:
     return table
 
 
-def _row(search: Search, one: Candidate, prices: Prices) -> list[str]:
+def _row(search: WhatIfSearch, one: Trial, prices: Prices) -> list[str]:
     costs = monthly(one, prices)
     cells = [
         whole(one.value),
@@ -130,32 +129,32 @@ def _row(search: Search, one: Candidate, prices: Prices) -> list[str]:
     return [*cells, dollars(costs.on_demand_dollars)]
 
 
-def _accepted(search: Search, one: Candidate) -> float:
+def _accepted(search: WhatIfSearch, one: Trial) -> float:
     """Units per second of the resource and direction in question."""
     return one.outcomes[0].accepted_per_s.get((search.index, search.direction), 0.0)
 
 
-def _unit(search: Search) -> str:
+def _unit(search: WhatIfSearch) -> str:
     return UNITS[search.direction.value]
 
 
-def _whole(search: Search) -> str:
+def _whole(search: WhatIfSearch) -> str:
     """What takes one request for each shard: a read of the whole collection; of copies to read, a write."""
     return "write" if search.direction is Direction.READ else "read"
 
 
-def _amount(search: Search, number: int) -> str:
+def _amount(search: WhatIfSearch, number: int) -> str:
     if search.question == "shards":
         return some(number, "shard")
     whose = "" if search.index is None else f" for index {search.index}"
     return f"{whole(number)} {_unit(search)}{whose}"
 
 
-def _attempts(search: Search) -> str:
+def _attempts(search: WhatIfSearch) -> str:
     return {"shards": "attempts", "write-capacity": "writes", "read-capacity": "reads"}[search.question]
 
 
-def _limit(search: Search, one: Candidate) -> str:
+def _limit(search: WhatIfSearch, one: Trial) -> str:
     left = _left(search, one)
     if left is None:
         return "nothing that was recorded"
@@ -163,7 +162,7 @@ def _limit(search: Search, one: Candidate) -> str:
     return f"{LIMITS[left.cause]} of {whose} ({left.direction}s)"
 
 
-def _left(search: Search, one: Candidate) -> Left | None:
+def _left(search: WhatIfSearch, one: Trial) -> Left | None:
     """What throttled most in this candidate, in the direction of the capacity that is asked for."""
     found = one.outcomes[-1].left
     if search.question != "shards":
@@ -171,7 +170,7 @@ def _left(search: Search, one: Candidate) -> Left | None:
     return found[0] if found else None
 
 
-def _limited_by(search: Search, one: Candidate) -> str:
+def _limited_by(search: WhatIfSearch, one: Trial) -> str:
     """The constraint, and whose it is where it is not the table's; in few letters."""
     left = _left(search, one)
     if left is None:
@@ -180,7 +179,7 @@ def _limited_by(search: Search, one: Candidate) -> str:
     return constraint if left.index is None else f"{constraint} ({left.index})"
 
 
-def whatif_json(search: Search, prices: Prices, formula: int | None) -> dict[str, Any]:
+def whatif_json(search: WhatIfSearch, prices: Prices, formula: int | None) -> dict[str, Any]:
     """The same for programs."""
     return {
         "format": FORMAT,
@@ -198,7 +197,7 @@ def whatif_json(search: Search, prices: Prices, formula: int | None) -> dict[str
     }
 
 
-def _candidate_json(search: Search, one: Candidate, prices: Prices) -> dict[str, Any]:
+def _candidate_json(search: WhatIfSearch, one: Trial, prices: Prices) -> dict[str, Any]:
     costs = monthly(one, prices)
     return {
         "value": one.value,

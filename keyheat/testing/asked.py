@@ -9,7 +9,6 @@ from typing import Any, Final, TypedDict
 from pydantic import BaseModel
 
 from keyheat.model.behaviour import DEFAULT
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import (
     FORMAT,
     Scenario,
@@ -17,11 +16,11 @@ from keyheat.scenario.scenario import (
     scenario_file,
     scenario_from_dict,
 )
-from keyheat.simulator.altered import Altered, Change
+from keyheat.scenario.variants import overridden
+from keyheat.simulator.alterations import Altered, Change, spread_traffic
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import STEADY
 from keyheat.simulator.simulate import Simulation, simulate
-from keyheat.simulator.spread import spread_traffic
 
 PLAIN_PUTS: Final = "hotkey"
 """The load test that puts one item after the other on the drawn keys."""

@@ -11,13 +11,12 @@ from typing import Unpack, get_args
 
 from keyheat.model.resources import Cause
 from keyheat.numbers import UNITS, measured, percent
-from keyheat.scenario.derived import with_shards
-from keyheat.simulator.altered import Change
+from keyheat.scenario.variants import with_shards
+from keyheat.simulator.alterations import Change, spread_traffic
 from keyheat.simulator.flow import Flow
-from keyheat.simulator.outcome import Outcome, outcome_of
-from keyheat.simulator.search import Search, smallest_shards
+from keyheat.simulator.outcome import SimulationOutcome, outcome_of
+from keyheat.simulator.search import WhatIfSearch, smallest_shards
 from keyheat.simulator.simulate import Simulation
-from keyheat.simulator.spread import spread_traffic
 from keyheat.testing.asked import Options, Sent, Source, asked_of
 from keyheat.testing.diagnosed import diagnosed
 from keyheat.testing.failing import failed
@@ -169,7 +168,7 @@ def _most_headroom(sent: Sent, times: float, at_most: float) -> str:
     return f"up to {measured(low)} times they are not" if low else "neither are they let in at far less"
 
 
-def _smallest_shards(sent: Sent, at_most: float) -> Search:
+def _smallest_shards(sent: Sent, at_most: float) -> WhatIfSearch:
     if not sent.ours:
         raise ValueError("shards are searched for a scenario; recorded requests have the keys that they have")
     scenario = sent.scenario.model_copy(update={"seed": sent.seed})
@@ -187,7 +186,7 @@ def _with_shards(sent: Sent, shards: int) -> Sent:
     )
 
 
-def _by_resource(outcome: Outcome, side: Direction, accepted: int) -> str:
+def _by_resource(outcome: SimulationOutcome, side: Direction, accepted: int) -> str:
     parts = [
         f"{measured(per_s * outcome.seconds / accepted)} on {whose(index)}"
         for (index, direction), per_s in outcome.accepted_per_s.items()

@@ -19,7 +19,7 @@ from keyheat.analysis.words import LIMITS, key_name, title_of
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import percent, whole
 from keyheat.runs.described import table_facts
-from keyheat.simulator.keyuses import digest_of
+from keyheat.simulator.flow import digest_of
 from keyheat.testing.asked import Chances, Sent
 from keyheat.testing.checks import assert_no_hot_partition, require_share
 from keyheat.testing.failing import CheckFailed, text_of

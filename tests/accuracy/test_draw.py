@@ -5,7 +5,7 @@ import numpy as np
 from keyheat.accuracy.draw import draw
 from keyheat.accuracy.situations import SITUATIONS
 from keyheat.accuracy.streams import RandomTraffic, RequestStream, even, zipf
-from keyheat.simulator.flow import Answer, Flow
+from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.words import Direction
 
 
@@ -67,7 +67,7 @@ def sent_later(tries_again: float) -> float:
     sent = RandomTraffic([stream(tries_again)], seed=1)
     (flow,) = sent.second(0)
     assert flow.requests == 100
-    sent.answered(0, [Answer(flow=flow, attempts=100, accepted=40, units=40)])
+    sent.answered(0, [FlowAnswer(flow=flow, attempts=100, accepted=40, units=40)])
     return sum(flow.requests for at_s in range(1, 10) for flow in sent.second(at_s))
 
 

@@ -16,7 +16,7 @@ from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.evidence.evidence import Source, _gather
 from keyheat.evidence.waiting import LOCAL
 from keyheat.model.keyspace import position
-from keyheat.model.minutes import Series
+from keyheat.model.minutes import MetricSeries
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.runs.client import Records
@@ -109,7 +109,7 @@ class FakeAws:
                 value |= {"Minimum": point.minimum, "Maximum": point.maximum}
                 yield query["Id"], datetime.fromtimestamp(point.start_s, UTC), float(value[stat["Stat"]])
 
-    def _series(self, start_s: float, end_s: float) -> list[Series]:
+    def _series(self, start_s: float, end_s: float) -> list[MetricSeries]:
         return self.model.minutes.series(self.described["TableName"], start_s, end_s)
 
 

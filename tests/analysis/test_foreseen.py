@@ -17,8 +17,8 @@ from keyheat.pages.run.verdict import outlook
 from keyheat.plan.prices import load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, parse_scenario
-from keyheat.simulator.altered import Altered, divided, eventually_consistent, in_shards
-from keyheat.simulator.flow import Answer, Flow
+from keyheat.simulator.alterations import Altered, divided, eventually_consistent, in_shards
+from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
@@ -169,7 +169,7 @@ def test_hot_keys_are_divided_and_cold_ones_stay() -> None:
 
 class Reads:
     def __init__(self) -> None:
-        self.heard: list[Answer] = []
+        self.heard: list[FlowAnswer] = []
 
     def second(self, at_s: float) -> list[Flow]:
         keys = masses_of_shares({"hot": 1.0})
@@ -187,7 +187,7 @@ def test_a_load_hears_the_answers_to_what_it_meant_to_send() -> None:
     altered = Altered(load, eventually_consistent)
     read, write = altered.second(0)
     assert (read.eventual, read.units, write.eventual) == (True, 1.0, False)
-    altered.answered(0, [Answer(flow=flow, attempts=10, accepted=10, units=5) for flow in (read, write)])
+    altered.answered(0, [FlowAnswer(flow=flow, attempts=10, accepted=10, units=5) for flow in (read, write)])
     assert [answer.flow.units for answer in load.heard] == [2.0, 1.0]
 
 

@@ -12,7 +12,7 @@ from botocore.stub import ANY, Stubber
 from keyheat.analysis.heat import insight_heats, key_spread
 from keyheat.evidence.contributors import Found, Reader
 from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
-from keyheat.scenario.keynames import digest_of
+from keyheat.scenario.keys import digest_of
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)

@@ -18,9 +18,8 @@ from keyheat.analysis.knees.step import (
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.formats import Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
 from keyheat.runs.manifest import Manifest
-from keyheat.scenario.derived import with_demand
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.variants import overridden, with_demand
 from keyheat.words import Capacity
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"

@@ -15,7 +15,7 @@ from keyheat.model.table import IndexWrite, TableModel
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import SecondCount, ThrottleCount
 from keyheat.runs.manifest import Keys
-from keyheat.scenario.spec.table import CapacityPair
+from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.words import Capacity
 
 SITUATIONS = [

@@ -13,8 +13,8 @@ from keyheat.analysis.measures.measured import Measured, Side, Traffic
 from keyheat.plan.prices import WarmPrices, load_prices
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import Manifest
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.variants import overridden
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

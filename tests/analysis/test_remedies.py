@@ -10,9 +10,8 @@ from keyheat.analysis.advising import capacity_advice
 from keyheat.analysis.advising.remedies import ACTIONS, Asked, ByHand, Remedy, chosen, remedy_of
 from keyheat.analysis.words import TITLES
 from keyheat.runs.formats import Diagnosis, Foreseen, Recommendation
-from keyheat.scenario.differences import changes
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.variants import changes, overridden
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 

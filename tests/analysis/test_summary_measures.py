@@ -17,8 +17,8 @@ from keyheat.runs.capabilities import Capabilities, Finding
 from keyheat.runs.formats import TableFacts
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.variants import overridden
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 START_S = 1_800_000_000

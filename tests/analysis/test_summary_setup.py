@@ -9,8 +9,8 @@ import pytest
 from keyheat.analysis.measures.setup import in_words, scenario_digest, setup_of
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import Machine, Manifest
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import load_scenario
+from keyheat.scenario.variants import overridden
 from keyheat.words import Capacity
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"

@@ -10,11 +10,9 @@ import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 
-from keyheat.endpoint.items.data import DATA
-from keyheat.endpoint.server import build_router
+from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.server import Router, build_router
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.control import CONTROL
-from keyheat.endpoint.wire.router import Router
 
 START_S = 1_800_000_000.0  # begins a minute, and a period of five
 

@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.items.data import DATA
+from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.control import CONTROL
 from tests.endpoint.clients import FakeClock
 from tests.endpoint.generated import TABLE, Operation, operations
 

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.endpoint.cloudwatch.points import Point, by_period, is_statistic, statistic, together
+from keyheat.endpoint.cloudwatch.metrics import MetricPoint, by_period, is_statistic, statistic, together
 from tests.endpoint.clients import START_S, ServiceApp
 
 START = datetime.fromtimestamp(START_S, UTC)
@@ -108,8 +108,10 @@ def test_the_namespace_of_aws_is_not_to_be_written_to(service_app: ServiceApp) -
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30)
 
 
-def point(value: float, start_s: int = 0) -> Point:
-    return Point(start_s=start_s, sum=value, count=1.0, minimum=value, maximum=value, values=((value, 1.0),))
+def point(value: float, start_s: int = 0) -> MetricPoint:
+    return MetricPoint(
+        start_s=start_s, sum=value, count=1.0, minimum=value, maximum=value, values=((value, 1.0),)
+    )
 
 
 @given(VALUES)

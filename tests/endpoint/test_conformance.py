@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from keyheat.endpoint.tables.catalog import define
 from keyheat.endpoint.tables.create import make_table
-from keyheat.endpoint.tables.definition import define
 from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.words import Capacity
 from tests.endpoint.account import attributes, index, indexed, table

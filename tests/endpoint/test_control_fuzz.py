@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.tables.control import CONTROL
-from keyheat.endpoint.tables.definition import NOT_HERE
-from keyheat.endpoint.wire.shapes import service_model
+from keyheat.endpoint.operations import CONTROL
+from keyheat.endpoint.requests import service_model
+from keyheat.endpoint.tables.catalog import NOT_HERE
 from tests.endpoint.account import Account, indexed, on_demand
 
 ANY_JSON = st.recursive(

@@ -8,10 +8,19 @@ import pytest
 from moto.dynamodb import comparisons as moto
 
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.expressions.compiled import Expressions, require_expressions
+from keyheat.endpoint.expressions.compiler import Expressions, require_expressions
 from keyheat.endpoint.expressions.parsing import condition_tree
 from keyheat.endpoint.expressions.tokens import NamesUsed
-from keyheat.endpoint.expressions.trees import Attribute, Between, Both, Call, Comparison, In, Not, Reference
+from keyheat.endpoint.expressions.trees import (
+    Between,
+    Both,
+    Comparison,
+    FunctionCall,
+    In,
+    Not,
+    PathValue,
+    Reference,
+)
 
 ITEM = {
     "pk": {"S": "a"},
@@ -123,7 +132,7 @@ def drawn(rng: random.Random, depth: int = 0) -> str:
 def ours(node: Any) -> Any:
     """A tree of ours as nested tuples."""
     match node:
-        case Attribute(path):
+        case PathValue(path):
             return path
         case Reference(name):
             return name
@@ -135,9 +144,9 @@ def ours(node: Any) -> Any:
             return "BETWEEN", ours(node.tested), ours(node.low), ours(node.high)
         case In(tested, choices):
             return "IN", ours(tested), *map(ours, choices)
-        case Call("attribute_not_exists", (found,)):
+        case FunctionCall("attribute_not_exists", (found,)):
             return "NOT", ("attribute_exists", ours(found))
-        case Call(function, arguments):
+        case FunctionCall(function, arguments):
             return function, *map(ours, arguments)
 
 

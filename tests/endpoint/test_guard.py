@@ -6,12 +6,10 @@ from typing import Any
 import orjson
 import pytest
 
+from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.endpoint.server import build_router
+from keyheat.endpoint.server import KEPT, Router, build_router
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.control import CONTROL
-from keyheat.endpoint.wire.guard import KEPT
-from keyheat.endpoint.wire.router import Router
 from keyheat.hosts import Hosts, hostname_of
 from tests.endpoint.clients import FakeClock, client, taken_apart
 

@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.endpoint.cloudwatch.insights import STATISTICS
-from keyheat.endpoint.insights.counts import KEPT, MOST_KEYS, KeyCounts
-from keyheat.model.index import IndexWrite
+from keyheat.endpoint.contributors import KEPT, MOST_KEYS, KeyCounts
+from keyheat.model.transactions import IndexWrite
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 from tests.endpoint.test_cloudwatch_languages import in_json, in_query
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.store.numbers import canonical, order_bytes
+from keyheat.endpoint.values import canonical, order_bytes
 
 exact = st.builds(
     lambda sign, digits, exponent: f"{sign}{digits}E{exponent}",

@@ -5,14 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
-from keyheat.endpoint import recorded
-from keyheat.endpoint.recorded import RecordingModel
-from keyheat.endpoint.wire.admin import Admin
-from keyheat.model.index import IndexWrite
+from keyheat.endpoint import recording
+from keyheat.endpoint.recording import RecordingModel
+from keyheat.endpoint.server import Admin
 from keyheat.model.keyspace import position
 from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.model.together import Op
+from keyheat.model.transactions import IndexWrite, Op
 from keyheat.words import Capacity, Direction
 from tests.endpoint.clients import ServiceApp
 
@@ -23,12 +22,12 @@ CAPACITY = TableCapacity(
 )
 
 
-def recording() -> tuple[RecordingModel, recorded.Recording]:
-    kept = recorded.Recording()
+def recorder() -> tuple[RecordingModel, recording.Recording]:
+    kept = recording.Recording()
     return RecordingModel(CAPACITY, now_s=0.0, recording=kept), kept
 
 
-def by_key(kept: recorded.Recording) -> dict[tuple[str, str | None, bool, str], tuple[int, float]]:
+def by_key(kept: recording.Recording) -> dict[tuple[str, str | None, bool, str], tuple[int, float]]:
     return {
         (row["direction"], row["index"], row["entry"], row["key"]): (row["requests"], row["units"])
         for row in kept.rows(None)
@@ -36,7 +35,7 @@ def by_key(kept: recorded.Recording) -> dict[tuple[str, str | None, bool, str], 
 
 
 def test_it_decides_as_any_other_model_does_and_writes_it_down() -> None:
-    model, kept = recording()
+    model, kept = recorder()
     other = TableModel(CAPACITY, now_s=0.0)
     asked: list[Any] = []
     for one in (model, other):
@@ -64,8 +63,8 @@ def test_it_decides_as_any_other_model_does_and_writes_it_down() -> None:
 
 
 def test_keys_beyond_the_most_are_one_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded, "MOST_KEYS", 2)
-    model, kept = recording()
+    monkeypatch.setattr(recording, "MOST_KEYS", 2)
+    model, kept = recorder()
     for at in (A, B, C, position(b"d"), A):
         model.admit_write(at, 1.0, 0.0)
     assert {key: requests for (*_, key), (requests, _units) in by_key(kept).items()} == {

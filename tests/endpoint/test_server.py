@@ -11,11 +11,11 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
+from keyheat.endpoint.dynamodb import request_ids
+from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
 from keyheat.endpoint.service import Handler, Service
-from keyheat.endpoint.tables.control import CONTROL
-from keyheat.endpoint.wire.dynamodb import request_ids
 from tests.endpoint.clients import FakeClock, ServiceApp, taken_apart
 
 PUTS, LARGE = 200, {"S": "x" * 100_000}

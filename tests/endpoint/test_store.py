@@ -7,20 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.endpoint.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema
-from keyheat.endpoint.store.itemkeys import after, checked_item_key, partition_prefix, sort_bytes
-from keyheat.endpoint.store.itemstore import ItemStore
-from keyheat.endpoint.store.shelf import json_of, size_of
+from keyheat.endpoint.itemkeys import after, checked_item_key, partition_prefix, sort_bytes
+from keyheat.endpoint.itemstore import ItemStore, json_of, size_of
+from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement, TableSchema
 from keyheat.model.units import item_bytes
 
-KEYS = KeySchema(KeyAttribute("pk", "S"), KeyAttribute("sk", "N"))
+KEYS = KeySchema(KeySchemaElement("pk", "S"), KeySchemaElement("sk", "N"))
 BY_GROUP = IndexSchema(
-    name="by_group", keys=KeySchema(KeyAttribute("g", "S"), KeyAttribute("sk", "N")), projection="ALL"
+    name="by_group", keys=KeySchema(KeySchemaElement("g", "S"), KeySchemaElement("sk", "N")), projection="ALL"
 )
-KEYS_ONLY = IndexSchema(name="keys_only", keys=KeySchema(KeyAttribute("g", "S")), projection="KEYS_ONLY")
+KEYS_ONLY = IndexSchema(name="keys_only", keys=KeySchema(KeySchemaElement("g", "S")), projection="KEYS_ONLY")
 LOCAL = IndexSchema(
     name="local",
-    keys=KeySchema(KeyAttribute("pk", "S"), KeyAttribute("l", "S")),
+    keys=KeySchema(KeySchemaElement("pk", "S"), KeySchemaElement("l", "S")),
     projection="INCLUDE",
     include=frozenset({"x"}),
     local=True,

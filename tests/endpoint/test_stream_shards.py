@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.endpoint.streams.registry import Streams
+from keyheat.endpoint.service import Streams
 from tests.endpoint.asking import error_of
 from tests.endpoint.clients import Direct, client
 from tests.endpoint.streamed import Streamed

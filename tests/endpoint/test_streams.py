@@ -6,7 +6,7 @@ import pytest
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.endpoint.wire.shapes import service_model
+from keyheat.endpoint.requests import service_model
 from tests.endpoint.asking import error_of
 from tests.endpoint.clients import client, service_app_at
 from tests.endpoint.streamed import KEYS, Streamed

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from keyheat.endpoint.tables.throttles import cancellation_code, throttled
+from keyheat.endpoint.errors import cancellation_code, throttled
 from keyheat.model.resources import Cause, Refusal, parse_reason
 from keyheat.words import Direction
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from keyheat.endpoint.options import Bounds
-from keyheat.endpoint.wire.http import READ_BYTES, Connection, Connections
+from keyheat.endpoint.http import READ_BYTES, Connection, Connections
+from keyheat.endpoint.options import ClientBounds
 from tests.endpoint.test_http import HEAD, chunked, request
 
 KB = 1024
-BOUNDS = Bounds(body_bytes=16 * KB, drained_bytes=64 * KB, head_bytes=2 * KB, unfinished_bytes=64 * KB)
+BOUNDS = ClientBounds(body_bytes=16 * KB, drained_bytes=64 * KB, head_bytes=2 * KB, unfinished_bytes=64 * KB)
 
 
 class Transport:
@@ -143,7 +143,7 @@ def test_what_is_dropped_holds_nothing(shared: Connections) -> None:
 )
 def test_what_stands_around_a_body_ends(shared: Connections, begun: bytes, status: int) -> None:
     peer = Peer(shared)
-    shared.bounds = Bounds(head_bytes=2 * KB)
+    shared.bounds = ClientBounds(head_bytes=2 * KB)
     peer.send(begun)
     line = b"X: y\r\n" * 200 if begun.endswith(b"y\r\n") else b"x" * KB
     for _ in range(2 * READ_BYTES // KB):

@@ -29,7 +29,7 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.model.units import item_bytes
 from keyheat.scenario.scenario import Scenario, parse_scenario
-from keyheat.scenario.spec.table import CapacityPair
+from keyheat.scenario.spec.tables import CapacityPair
 
 SCENARIO = """
 format = "keyheat.scenario/1"

@@ -9,8 +9,8 @@ from keyheat.load.users.cache import ReadThroughCache
 from keyheat.load.users.collections import Collected
 from keyheat.load.users.places import copies_of
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
-from keyheat.scenario.spec.cache import CacheSpec
-from keyheat.scenario.spec.table import CapacityPair, IndexSpec, TableSpec
+from keyheat.scenario.spec.part import CacheSpec
+from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
 
 KEY = ("hot", None)
 

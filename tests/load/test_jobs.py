@@ -6,7 +6,7 @@ import pytest
 
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import find_scenario, find_scenarios, new_folder, shard_jobs
-from keyheat.plan.expected import asks_for_shards
+from keyheat.plan.totals import asks_for_shards
 from keyheat.scenario.scenario import load_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"

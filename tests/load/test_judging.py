@@ -13,7 +13,7 @@ from keyheat.load.users.acknowledged import noting
 from keyheat.load.users.collections import Item, Page, Query, read_collection
 from keyheat.load.users.judging import SETTLE_S, Judged, judge
 from keyheat.load.users.ledger import Ledger
-from keyheat.scenario.spec.table import CapacityPair, TableSpec
+from keyheat.scenario.spec.tables import CapacityPair, TableSpec
 
 TABLE = TableSpec(name="orders", sort_key="sk", provisioned=CapacityPair(read=1, write=1))
 WHOLE = Query(table="orders", partition_key="pk", sort_key="sk", consistent=True)

@@ -15,7 +15,7 @@ from keyheat.load.users.keyvalues import KeyAttribute, KeyValues
 from keyheat.load.users.marking import marked, prefix_of
 from keyheat.model.units import item_bytes, number_bytes
 from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.sharding.reader import sort_value
 
 RUN = "0123456789ab"

@@ -12,7 +12,7 @@ from keyheat.load.transport.answer import Answer
 from keyheat.load.users.acknowledged import noting
 from keyheat.load.users.collections import Item, Query
 from keyheat.load.users.ledger import Ledger
-from keyheat.scenario.spec.table import CapacityPair, IndexSpec, TableSpec
+from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
 
 CAPACITY = CapacityPair(read=1, write=1)
 TABLE = TableSpec(

@@ -9,7 +9,7 @@ import pytest
 from keyheat.load.users.collections import NO_ORDER, Item
 from keyheat.load.users.ledger import Ledger
 from keyheat.load.users.places import Spot
-from keyheat.scenario.spec.table import CapacityPair, IndexSpec, TableSpec
+from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
 
 CAPACITY = CapacityPair(read=1, write=1)
 INDEX = IndexSpec(name="top", partition_key="slot", sort_key="views", provisioned=CAPACITY)

@@ -11,7 +11,7 @@ from keyheat.load.record.verdict import Verdict
 from keyheat.load.web.recent import SHOWN_S, Refused, Tally, Totals
 from keyheat.load.web.sentence import HotKey, ended, quiet, throttling
 from keyheat.load.web.view import Process, Subject, View
-from keyheat.scenario.keynames import digest_of
+from keyheat.scenario.keys import digest_of
 from keyheat.words import DirectionName
 
 START = 1_700_000_000

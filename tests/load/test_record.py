@@ -13,7 +13,7 @@ from keyheat.load.record.record import Attempt, Record
 from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from keyheat.load.record.sketch import SKETCH_KEYS, Counts, KeyHeat
 from keyheat.runs.folder import keys_json
-from keyheat.scenario.keynames import digest_of
+from keyheat.scenario.keys import digest_of
 
 EVERYTHING_S = float("inf")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from keyheat.load.pace.schedule import DROPPED_AFTER_S, Schedule, even, exponential
 from keyheat.scenario import shape
-from keyheat.scenario.shape import Shape
+from keyheat.scenario.shape import LoadShape
 
 MINUTE_S = 60.0
 RAMP = shape.ramp(0.0, 200.0, duration_s=MINUTE_S)
@@ -30,7 +30,7 @@ def starts(schedule: Schedule, cost: Callable[[], float] = even) -> list[float]:
 
 
 @pytest.mark.parametrize("made", [STEADY, RAMP, shape.sine(10.0, 190.0, period_s=30, duration_s=MINUTE_S)])
-def test_even_arrivals_follow_the_shape(made: Shape) -> None:
+def test_even_arrivals_follow_the_shape(made: LoadShape) -> None:
     times = starts(Schedule(made, even))
     assert len(times) == pytest.approx(made.total(MINUTE_S), abs=1)
     for number, at_s in enumerate(times, start=1):

@@ -18,7 +18,7 @@ from keyheat.load.run.insights import Before, ThrottledKeys
 from keyheat.load.tables.prepare import TableError, prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]

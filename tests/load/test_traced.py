@@ -7,11 +7,11 @@ import pytest
 from keyheat.load.pace.arrivals import DROPPED, LATE, Arrivals
 from keyheat.load.pace.traced import TracePace, TraceSchedule
 from keyheat.load.record.record import Record
-from keyheat.scenario.trace import Row
+from keyheat.scenario.trace import TraceRow
 
 
-def rows(*times_s: float) -> Iterator[Row]:
-    return (Row(at_s, "GetItem", f"key-{number}", None, None) for number, at_s in enumerate(times_s))
+def rows(*times_s: float) -> Iterator[TraceRow]:
+    return (TraceRow(at_s, "GetItem", f"key-{number}", None, None) for number, at_s in enumerate(times_s))
 
 
 class World:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.model.bucket import ROUNDING_UNITS, TokenBucket, refilled
+from keyheat.model.bucket import TOLERANCE_UNITS, TokenBucket, refilled
 
 amounts = st.floats(0.001, 10_000)
 gaps = st.floats(0, 100)
@@ -32,7 +32,7 @@ def test_take_never_spends_more_than_depth_and_refill_and_one_large_request(
         spent += units if bucket.take(units, now_s) else 0
         largest = max((units for _, units in requests), default=0)
         allowed = max(depth, largest) + rate * now_s
-        assert spent <= allowed * (1 + 1e-9) + ROUNDING_UNITS
+        assert spent <= allowed * (1 + 1e-9) + TOLERANCE_UNITS
 
 
 @given(rate=amounts, depth=amounts, requests=requests, asks=st.lists(st.floats(0, 1000), min_size=1))

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.scenario.derived import with_demand, with_files_of, with_own_tables
-from keyheat.scenario.differences import changes
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.variants import changes, overridden, with_demand, with_files_of, with_own_tables
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 

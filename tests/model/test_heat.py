@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.heat import Heat, ever_increasing, split_point
-from keyheat.model.keyspace import collection, position
+from keyheat.model.keyspace import PartitionHeat, collection_of, ever_increasing, position, split_point
 
 
 def clock(n: int) -> bytes:
@@ -65,7 +64,7 @@ def test_a_split_leaves_heat_on_both_sides_and_respects_collections(
     if at is not None:
         below = sum(p < at for p in positions)
         assert min(below, len(positions) - below) >= DEFAULT.split_least_share * len(positions)
-        assert not has_lsi or at == collection(at)
+        assert not has_lsi or at == collection_of(at)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -76,20 +75,20 @@ def test_shuffled_keys_do_not_look_ever_increasing(seed: int) -> None:
 def test_a_partition_bears_heat_for_minutes() -> None:
     rng = Random(3)
     for _ in range(50):
-        heat = Heat.cold(DEFAULT, rng)
+        heat = PartitionHeat.cold(DEFAULT, rng)
         seconds = next(s for s in range(10_000) if heat.refused(RANDOM_SORT[s % 256], float(s), DEFAULT))
         assert 239 <= seconds <= 601
 
 
 def test_many_refusals_in_one_second_are_one_hot_second() -> None:
-    heat = Heat.cold(Behaviour(split_heat_s=(2.0, 2.0)), Random(1))
+    heat = PartitionHeat.cold(Behaviour(split_heat_s=(2.0, 2.0)), Random(1))
     assert not any(heat.refused(HOT_ITEM[0], 7.0 + n / 1_000, DEFAULT) for n in range(900))
     assert heat.refused(HOT_ITEM[0], 8.0, DEFAULT)
 
 
 def test_a_partition_that_cools_forgets_its_heat() -> None:
     behaviour = Behaviour(split_heat_s=(5.0, 5.0), heat_memory_s=60)
-    heat = Heat.cold(behaviour, Random(1))
+    heat = PartitionHeat.cold(behaviour, Random(1))
     for now_s in (0, 1, 2, 3, 64, 65, 66, 67):
         assert not heat.refused(HOT_ITEM[0], float(now_s), behaviour)
     assert heat.refused(HOT_ITEM[0], 68.0, behaviour)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from keyheat.model import limits
 from keyheat.model.keyspace import position
-from keyheat.model.meter import KEPT_SECONDS, Meter, Tally, Track
-from keyheat.model.minutes import Datapoint, Series
+from keyheat.model.meter import KEPT_SECONDS, LaneMeter, MinuteTallies, MinuteTally
+from keyheat.model.minutes import Datapoint, MetricSeries
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.words import Capacity, Direction
@@ -27,7 +27,7 @@ def model(write: float = 100, *, at_s: float = T0, index_write: float | None = N
 
 
 def points(
-    series: Iterable[Series], metric: str, dimensions: tuple[tuple[str, str], ...] = TABLE
+    series: Iterable[MetricSeries], metric: str, dimensions: tuple[tuple[str, str], ...] = TABLE
 ) -> tuple[Datapoint, ...] | None:
     found = [s for s in series if s.metric == metric and s.dimensions == dimensions]
     assert len(found) <= 1
@@ -161,7 +161,7 @@ def test_reading_changes_nothing() -> None:
 
 
 def test_minutes_are_forgotten_after_fifteen_days() -> None:
-    track = Track()
+    track = MinuteTallies()
     for day in range(40):
         track.add(1.0, T0 + day * 86_400)
     assert len(track.tallies) == 16
@@ -179,7 +179,7 @@ def test_decisions_are_bounded() -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.integers(0, 50))
 def test_merging_tallies_is_counting_all_of_them(values: list[float], cut: int) -> None:
-    whole, left, right = Tally(), Tally(), Tally()
+    whole, left, right = MinuteTally(), MinuteTally(), MinuteTally()
     for number, value in enumerate(values):
         whole.add(value)
         (left if number < cut else right).add(value)
@@ -189,7 +189,7 @@ def test_merging_tallies_is_counting_all_of_them(values: list[float], cut: int) 
 
 
 def test_many_at_once_are_counted_as_one_by_one() -> None:
-    alone, together = (Meter(None, Direction.WRITE, T0) for _ in range(2))
+    alone, together = (LaneMeter(None, Direction.WRITE, T0) for _ in range(2))
     for units in (1.0, 1.0, 4.0):
         alone.accepted(units, T0)
     alone.refused(Cause.KEY_RANGE, T0)

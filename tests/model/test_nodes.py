@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.model.backlog import Backlog
 from keyheat.model.behaviour import DEFAULT
-from keyheat.model.bucket import Bucket, TokenBucket
+from keyheat.model.bucket import Backlog, Bucket, TokenBucket
 from keyheat.model.keyspace import position
 from keyheat.model.nodes import Caller, NodeBucket, provisioned_bucket
 from keyheat.model.resources import TableCapacity

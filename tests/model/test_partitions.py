@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.keyspace import collection, even_boundaries, middle, point, position
+from keyheat.model.keyspace import collection_of, even_boundaries, middle, point, position
 from keyheat.model.partitions import PartitionKind, Partitions, provisioned_partitions, warm_partitions
 from keyheat.words import Capacity, Direction
 
@@ -106,7 +106,7 @@ def test_an_item_collection_is_never_divided_on_a_table_with_a_local_index(
         partitions.grown(
             position(f"key-{number % 3}".encode(), sort), limits.PARTITION_BYTES / 4, float(now_s)
         )
-    assert all(collection(at) == at for at in partitions.boundaries)
+    assert all(collection_of(at) == at for at in partitions.boundaries)
 
 
 def test_four_partitions_that_must_become_six_become_eight() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from keyheat.scenario.changes import applied
 from keyheat.scenario.scenario import FORMAT, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.rules import broken_rules
-from keyheat.scenario.spec.timeline import ChangeSpec, requests_of
+from keyheat.scenario.spec.tables import ChangeSpec, requests_of
 from keyheat.simulator.capacity import capacity_of
 from keyheat.words import Capacity
 

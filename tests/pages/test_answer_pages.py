@@ -12,8 +12,8 @@ from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee
 from keyheat.pages.series import RunColumn
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.differences import changes
 from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.variants import changes
 from tests.pages.axe import violations
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from keyheat.plan.planned import Planned, planned
+from keyheat.plan.plan import ScenarioPlan, planned
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.scenario.scenario import Scenario, load_scenario, parse_scenario, scenario_from_dict
@@ -19,24 +19,24 @@ SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 SINE = 'duration_s = 50\nshape = { kind = "sine", low_per_s = 0, high_per_s = 3_000, period_s = 50 }'
 
 
-def plan_of(scenario: Scenario, **wanted: Any) -> Planned:
+def plan_of(scenario: Scenario, **wanted: Any) -> ScenarioPlan:
     return planned(scenario, load_prices(), margin=1.5, folder=SCENARIOS, **wanted)
 
 
-def shipped(name: str, load: str = "duration_s = 50", **wanted: Any) -> Planned:
+def shipped(name: str, load: str = "duration_s = 50", **wanted: Any) -> ScenarioPlan:
     text = (SCENARIOS / f"{name}.toml").read_text()
     if load != "duration_s = 50":
         assert "duration_s = 50" in text
     return plan_of(parse_scenario(text.replace("duration_s = 50", load), name), **wanted)
 
 
-def on_paper(plan: Planned) -> str:
+def on_paper(plan: ScenarioPlan) -> str:
     console = Console(width=80, file=StringIO())
     console.print(plan_text(plan))
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def said(plan: Planned) -> str:
+def said(plan: ScenarioPlan) -> str:
     """What a plan says, however it is broken into lines."""
     return " ".join(on_paper(plan).split())
 

@@ -5,9 +5,8 @@ from typing import Any
 from keyheat.model.resources import Cause
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import FORMAT, scenario_from_dict
-from keyheat.simulator.outcome import Left, Outcome
-from keyheat.simulator.search import Search
-from keyheat.simulator.trials import Candidate
+from keyheat.simulator.outcome import Left, SimulationOutcome
+from keyheat.simulator.search import Trial, WhatIfSearch
 from keyheat.terminal.whatif import notes_of, sentence_of, whatif_json
 from keyheat.words import Direction
 
@@ -30,8 +29,8 @@ SCENARIO = scenario_from_dict(
 READS_TOO = Left(index=None, direction=READ, cause=Cause.KEY_RANGE, events=9_000)
 
 
-def candidate(value: int, share: float, *left: Left) -> Candidate:
-    outcome = Outcome(
+def candidate(value: int, share: float, *left: Left) -> Trial:
+    outcome = SimulationOutcome(
         seed=1,
         seconds=60,
         attempts={WRITE: 1_000, READ: 0},
@@ -39,10 +38,10 @@ def candidate(value: int, share: float, *left: Left) -> Candidate:
         accepted_per_s={(None, WRITE): 100.0},
         left=left,
     )
-    return Candidate(value=value, scenario=SCENARIO, outcomes=(outcome,), share=share, enough=share <= 0.001)
+    return Trial(value=value, scenario=SCENARIO, outcomes=(outcome,), share=share, enough=share <= 0.001)
 
 
-def search(*candidates: Candidate, **changes: Any) -> Search:
+def search(*candidates: Trial, **changes: Any) -> WhatIfSearch:
     enough = [one for one in candidates if one.enough]
     fields = {
         "question": "write-capacity",
@@ -55,7 +54,7 @@ def search(*candidates: Candidate, **changes: Any) -> Search:
         "candidates": candidates,
         "answer": enough[0] if enough else None,
     }
-    return Search(**{**fields, **changes})  # type: ignore[arg-type]
+    return WhatIfSearch(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 def test_the_limit_is_that_of_the_side_that_was_asked_for() -> None:

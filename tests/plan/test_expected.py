@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.plan import expected as module
-from keyheat.plan.expected import expected
-from keyheat.plan.sent import Asked, Expected, Side
+from keyheat.plan import totals as module
+from keyheat.plan.totals import LoadTotals, ResourceSide, SideTotals, expected
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
@@ -16,14 +15,14 @@ SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 W, R = Direction.WRITE, Direction.READ
 
 
-def sent(name: str, *, scale: float = 1.0) -> Expected:
+def sent(name: str, *, scale: float = 1.0) -> LoadTotals:
     scenario = load_scenario(SCENARIOS / f"{name}.toml")
     found = expected(scenario, folder=SCENARIOS, scale=scale)
     assert found is not None
     return found
 
 
-def side(found: Expected, direction: Direction, *, index: str | None = None, table: str = "") -> Asked:
+def side(found: LoadTotals, direction: Direction, *, index: str | None = None, table: str = "") -> SideTotals:
     (asked,) = [
         one
         for key, one in found.sides.items()
@@ -118,7 +117,11 @@ def test_units_from_a_second_on() -> None:
 def test_the_judged_table_comes_first_and_its_writes_before_its_reads() -> None:
     keys = list(sent("country-index").sides)
     table = "keyheat-country-index"
-    assert keys == [Side(table, None, W), Side(table, "by-country", W), Side(table, "by-country", R)]
+    assert keys == [
+        ResourceSide(table, None, W),
+        ResourceSide(table, "by-country", W),
+        ResourceSide(table, "by-country", R),
+    ]
     assert [key.unit for key in keys] == ["WCU", "WCU", "RCU"]
 
 

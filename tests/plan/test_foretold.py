@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.plan.expected import expected
-from keyheat.plan.foretold import Foretold, foretold, provisioned_per_s, spent_at
+from keyheat.plan.plan import ThrottleForecast, foretold, provisioned_per_s, spent_at
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, unknown_quotas
-from keyheat.plan.sent import Side
+from keyheat.plan.totals import ResourceSide, expected
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.words import Capacity, Direction
 
@@ -18,7 +17,9 @@ SHIPPED = sorted(path.stem for path in SCENARIOS.glob("*.toml"))
 W = Direction.WRITE
 
 
-def told(scenario: Scenario, quotas: Quotas = DEFAULT_QUOTAS, scale: float | None = None) -> list[Foretold]:
+def told(
+    scenario: Scenario, quotas: Quotas = DEFAULT_QUOTAS, scale: float | None = None
+) -> list[ThrottleForecast]:
     scale = scenario.local.scale if scale is None else scale
     sent = expected(scenario, folder=SCENARIOS, scale=scale)
     assert sent is not None
@@ -79,11 +80,11 @@ def test_saved_capacity_is_spent(asked: list[float], rates: list[float], second:
 
 def test_capacity_follows_the_timeline_and_ends_with_a_switch() -> None:
     scenario = load_scenario(SCENARIOS / "on-demand-switch.toml")
-    rates = provisioned_per_s(scenario, Side(scenario.table.name, None, W), 120)
+    rates = provisioned_per_s(scenario, ResourceSide(scenario.table.name, None, W), 120)
     assert rates is not None
     assert (rates[44], rates[45]) == (40, np.inf)
     lowered = load_scenario(SCENARIOS / "scale-down.toml")
-    rates = provisioned_per_s(lowered, Side(lowered.table.name, None, W), 120)
+    rates = provisioned_per_s(lowered, ResourceSide(lowered.table.name, None, W), 120)
     assert rates is not None
     assert rates[0] > rates[119]
 

@@ -11,8 +11,8 @@ from keyheat.regression.finding import Gate
 from keyheat.regression.foreseen import foreseen
 from keyheat.regression.gates.comparable import differences
 from keyheat.runs.manifest import Machine
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import overridden
 
 HERE = {"cores": 2, "memory_bytes": 8 << 30, "cpu": "a CPU"}
 ELSEWHERE = {"cores": 4, "memory_bytes": 8 << 30, "cpu": "a CPU"}

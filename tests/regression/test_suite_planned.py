@@ -7,8 +7,8 @@ import pytest
 
 from keyheat.regression.suites.planned import planned
 from keyheat.regression.suites.suite import Case, Suite
-from keyheat.scenario.derived import with_shards
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
+from keyheat.scenario.variants import with_shards
 
 FOLDER = Path("runs")
 

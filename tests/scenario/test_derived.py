@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.scenario.derived import shard_counts, with_shards, write_scenario
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario
+from keyheat.scenario.variants import shard_counts, with_shards, write_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 

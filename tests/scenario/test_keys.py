@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.scenario.keys import (
+    NUMBERS_PER_WORKER,
     DateKey,
     HotKey,
     HotSet,
     KeyPattern,
+    Period,
     Sequence,
     Uniform,
     Zipf,
@@ -20,8 +22,6 @@ from keyheat.scenario.keys import (
     random_suffix,
     shard_keys,
 )
-from keyheat.scenario.patterns.dates import Period
-from keyheat.scenario.patterns.sequence import NUMBERS_PER_WORKER
 
 PATTERNS: list[KeyPattern] = [
     Uniform(10),

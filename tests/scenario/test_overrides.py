@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario
+from keyheat.scenario.variants import overridden
 
 ROOT = Path(__file__).parents[2]
 

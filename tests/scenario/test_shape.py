@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from keyheat.scenario import shape
 from keyheat.scenario.scenario import FORMAT, Scenario, ScenarioError, scenario_from_dict
-from keyheat.scenario.shape import Shape
+from keyheat.scenario.shape import LoadShape
 
-SHAPES: dict[str, Shape] = {
+SHAPES: dict[str, LoadShape] = {
     "constant": shape.constant(40.0, duration_s=60),
     "ramp up": shape.ramp(0.0, 100.0, duration_s=60),
     "ramp down": shape.ramp(100.0, 0.0, duration_s=60),
@@ -22,7 +22,7 @@ SHAPES: dict[str, Shape] = {
 
 @pytest.mark.parametrize("made", SHAPES.values(), ids=SHAPES)
 @given(t_s=st.floats(0, 60), width_s=st.floats(0.001, 5))
-def test_the_total_is_the_integral_of_the_rate(made: Shape, t_s: float, width_s: float) -> None:
+def test_the_total_is_the_integral_of_the_rate(made: LoadShape, t_s: float, width_s: float) -> None:
     parts = 2_000
     each_s = width_s / parts
     summed = sum(made.rate(t_s + (part + 0.5) * each_s) for part in range(parts)) * each_s
@@ -31,7 +31,7 @@ def test_the_total_is_the_integral_of_the_rate(made: Shape, t_s: float, width_s:
 
 @pytest.mark.parametrize("made", SHAPES.values(), ids=SHAPES)
 @given(total_share=st.floats(0.001, 0.999))
-def test_the_inverse_gives_the_first_moment_of_a_total(made: Shape, total_share: float) -> None:
+def test_the_inverse_gives_the_first_moment_of_a_total(made: LoadShape, total_share: float) -> None:
     wanted = total_share * made.total(60)
     t_s = made.at(wanted)
     assert made.total(t_s) == pytest.approx(wanted, rel=1e-9, abs=1e-6)

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from keyheat.scenario.patterns.traced import TraceKeys
-from keyheat.scenario.trace import MOST_SHOWN, Row, TraceError, check_trace, read_trace
+from keyheat.scenario.keys import TraceKeys
+from keyheat.scenario.trace import MOST_SHOWN, TraceError, TraceRow, check_trace, read_trace
 
 ROOT = Path(__file__).parents[2]
 HEADER = "time,operation,key,size_bytes,sort_key\n"
@@ -37,16 +37,16 @@ def errors_of(path: Path, *, has_sort_key: bool = True) -> list[str]:
     return check_trace(path, has_sort_key=has_sort_key, least=least)
 
 
-def rows_of(path: Path) -> list[Row]:
+def rows_of(path: Path) -> list[TraceRow]:
     assert errors_of(path) == []
     return list(read_trace(path, has_sort_key=True, least=least))
 
 
 RIGHT = [
-    Row(0.0, "PutItem", "a", "1", 500),
-    Row(0.25, "GetItem", "sha256:00ff", None, None),
-    Row(0.25, "Query", "a", None, 0),
-    Row(3.0, "UpdateItem", "ä#1", "2", 100),
+    TraceRow(0.0, "PutItem", "a", "1", 500),
+    TraceRow(0.25, "GetItem", "sha256:00ff", None, None),
+    TraceRow(0.25, "Query", "a", None, 0),
+    TraceRow(3.0, "UpdateItem", "ä#1", "2", 100),
 ]
 
 

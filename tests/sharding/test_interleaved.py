@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from keyheat.sharding.state import Shards
+from keyheat.sharding.metadata import Shards
 from tests.sharding.world import KEY, POLICY, SKEW_S, World
 
 

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.sharding import Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter, put_item
-from keyheat.sharding.state import Shards
+from keyheat.sharding.metadata import Shards
 from tests.outside import PATIENCE_S
 from tests.sharding.actors import ITEMS, KEY, METADATA, Counts, Log, client_of
 

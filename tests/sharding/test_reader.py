@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyheat.sharding import Metadata, Policy, ShardReader, ShardShrinker, empty_in
-from keyheat.sharding.state import Shards
+from keyheat.sharding.metadata import Shards
 from tests.sharding.memory import MemoryClient
 
 PAGE = 3

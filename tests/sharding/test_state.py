@@ -6,14 +6,14 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from keyheat.sharding.state import Change, MetadataError, Shards, bounded, epoch_text, epoch_us
+from keyheat.sharding.metadata import MetadataError, ShardChange, Shards, bounded, epoch_text, epoch_us
 
 NOW_S = 1_763_715_701.101882
-changes = st.builds(Change, st.integers(0, 10**16), st.integers(1, 1_000))
+changes = st.builds(ShardChange, st.integers(0, 10**16), st.integers(1, 1_000))
 
 
 @given(st.integers(1, 1_000), st.integers(0, 10**16), st.frozensets(changes, min_size=1, max_size=30))
-def test_an_item_comes_back_as_it_was(number: int, updated_us: int, history: frozenset[Change]) -> None:
+def test_an_item_comes_back_as_it_was(number: int, updated_us: int, history: frozenset[ShardChange]) -> None:
     shards = Shards(number=number, updated_us=updated_us, history=history)
     assert Shards.from_item(shards.to_item()) == shards
 
@@ -44,7 +44,9 @@ def test_the_lock_never_has_the_same_value_twice(steps: list[float]) -> None:
 
 
 @given(st.frozensets(changes, min_size=1, max_size=30), st.integers(2, 10))
-def test_a_bounded_history_keeps_the_highest_and_the_newest(history: frozenset[Change], keep: int) -> None:
+def test_a_bounded_history_keeps_the_highest_and_the_newest(
+    history: frozenset[ShardChange], keep: int
+) -> None:
     kept = bounded(history, keep)
     assert kept <= history
     assert len(kept) == min(keep, len(history))

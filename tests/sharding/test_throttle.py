@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from keyheat.model.resources import Cause
-from keyheat.sharding.throttle import SPELLINGS, Limit, throttle_of
+from keyheat.sharding.client import SPELLINGS, Limit, throttle_of
 from tests.sharding.memory import PARTITION, TABLE, client_error, throttled
 
 INDEX = "IndexWriteKeyRangeThroughputExceeded"

@@ -10,9 +10,8 @@ from botocore.exceptions import ClientError
 
 from keyheat.model.resources import Cause
 from keyheat.sharding import Metadata, Policy, ProvisionedCapacity, ShardWriter
-from keyheat.sharding.client import Note
-from keyheat.sharding.state import Shards
-from keyheat.sharding.throttle import Limit, Throttle
+from keyheat.sharding.client import Limit, Note, Throttle
+from keyheat.sharding.metadata import Shards
 from tests.sharding.memory import PARTITION, TABLE, MemoryClient, client_error, throttled
 
 POLICY = Policy(cooldown_s=10, backoff_low_s=1, backoff_high_s=1, cache_s=2, settle_s=8, max_shards=3)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from keyheat.model.table import IndexWrite, Op, TableCapacity, TableModel
-from keyheat.simulator.flow import Answer, Flow
-from keyheat.simulator.shares import Shares
+from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.shares import PartitionShares
 from keyheat.simulator.wave import Wave
 from keyheat.words import Direction
 
@@ -25,7 +25,7 @@ def always(*flows: Flow) -> Sent:
 
 def in_waves(
     capacity: TableCapacity, sent: Sent, *, seconds: int, scale: float = 1.0, seed: int = 1
-) -> tuple[TableModel, list[list[Answer]]]:
+) -> tuple[TableModel, list[list[FlowAnswer]]]:
     """Every second as a whole."""
     model = TableModel(capacity, now_s=T0, scale=scale, seed=seed)
     wave = Wave(model, np.random.default_rng(seed))
@@ -37,7 +37,7 @@ def one_by_one(
 ) -> TableModel:
     """Every request by itself, at a moment drawn evenly from its second."""
     model = TableModel(capacity, now_s=T0, scale=scale, seed=seed)
-    rng, shares = np.random.default_rng(seed + 1_000), Shares()
+    rng, shares = np.random.default_rng(seed + 1_000), PartitionShares()
     due: Counter[int] = Counter()
     for second in range(seconds):
         requests: list[tuple[Flow, list[Op]]] = []
@@ -53,7 +53,9 @@ def one_by_one(
     return model
 
 
-def drawn(shares: Shares, flow: Flow, count: int, now_s: float, rng: np.random.Generator) -> list[Op]:
+def drawn(
+    shares: PartitionShares, flow: Flow, count: int, now_s: float, rng: np.random.Generator
+) -> list[Op]:
     positions = shares.positions(flow.keys, None, count, now_s, rng)
     entries = [shares.positions(entry.keys, None, count, now_s, rng) for entry in flow.index_writes]
     units, parts = np.array(flow.sizes or [(flow.units, 1.0)]).T

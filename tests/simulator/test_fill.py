@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model.bucket import TokenBucket
-from keyheat.simulator.fill import fill
-from keyheat.simulator.odds import Odds, shared_out
-from keyheat.simulator.sizes_law import hovering
+from keyheat.simulator.odds import Odds, fill, hovering, shared_out
 
 demands = st.integers(0, 50).map(float)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from keyheat.model.keyspace import key_point, point, position
 from keyheat.scenario.keys import DateKey, HotKey, HotSet, KeyPattern, Sequence, Uniform, Zipf, shard_key
 from keyheat.simulator.masses import even_masses, masses_of, masses_of_shares
-from keyheat.simulator.shares import Shares
+from keyheat.simulator.shares import PartitionShares
 
 DRAWS = 200_000
 PATTERNS: list[KeyPattern] = [
@@ -85,7 +85,7 @@ def test_partitions_get_the_positions_that_fall_on_them(
     masses = masses_of_shares(shares_of, even=even, within=within)  # type: ignore[arg-type]
     inside = position(b"a", bytes([64]))  # a boundary a quarter of the way into a collection
     edges = tuple(sorted({*boundaries, inside} - {b"\0" * 8}))
-    shares = Shares()
+    shares = PartitionShares()
     shares.set_boundaries(edges)
     parts = shares.of(masses)
     drawn = shares.positions(masses, None, 4_000, 0.0, np.random.default_rng(1))
@@ -99,7 +99,7 @@ def test_partitions_get_the_positions_that_fall_on_them(
 
 def test_rising_sort_keys_are_written_behind_every_split() -> None:
     masses = masses_of_shares({"a": 1.0}, within="rising")
-    shares = Shares()
+    shares = PartitionShares()
     shares.set_boundaries((position(b"a", b"\x7f"),))
     assert shares.of(masses).tolist() == [0.0, 1.0]
     drawn = shares.positions(masses, None, 100, 1_800_000_000.0, np.random.default_rng(1))
@@ -109,7 +109,7 @@ def test_rising_sort_keys_are_written_behind_every_split() -> None:
 
 
 def test_a_split_changes_the_shares() -> None:
-    shares, masses = Shares(), even_masses()
+    shares, masses = PartitionShares(), even_masses()
     assert shares.of(masses).tolist() == [1.0]
     shares.set_boundaries(((1 << 62).to_bytes(8, "big"),))
     assert shares.of(masses) == pytest.approx([0.25, 0.75])
@@ -117,8 +117,8 @@ def test_a_split_changes_the_shares() -> None:
 
 def test_the_most_used_keys_are_known_by_name() -> None:
     masses = masses_of(Zipf(1.0, 500))
-    top = Shares().top(masses)
+    top = PartitionShares().top(masses)
     assert top is not None
     assert set(top.names) == {f"key-{n}" for n in range(64)}
     assert dict(zip(top.names, top.shares, strict=True))["key-0"] == pytest.approx(Zipf(1.0, 500).share(1))
-    assert Shares().top(even_masses()) is None
+    assert PartitionShares().top(even_masses()) is None

@@ -10,14 +10,13 @@ import pytest
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.rehearsal import check_file
-from keyheat.simulator.rehearsal.draws import Draws, Noting
+from keyheat.simulator.rehearsal.draws import Draws, Noting, law_of, made
 from keyheat.simulator.rehearsal.learn import rehearse
-from keyheat.simulator.rehearsal.mix import Kind, LoadTest
-from keyheat.simulator.rehearsal.texts import law_of, made
+from keyheat.simulator.rehearsal.mix import RehearsedLoadTest, RequestKind
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
-from keyheat.simulator.traffic.learnt import learnt
-from keyheat.simulator.traffic.sending import Sending
-from keyheat.simulator.traffic.setting import Setting
+from keyheat.simulator.traffic.loadtest import learnt
+from keyheat.simulator.traffic.pace import Sending
+from keyheat.simulator.traffic.setting import TrafficSetting
 
 HEAD = """
 from locust import TaskSet, tag, task, between
@@ -43,7 +42,7 @@ def scenario(**changes: Any) -> Scenario:
     return scenario_from_dict(raw | changes, "own")
 
 
-def learn(folder: Path, body: str, **changes: Any) -> LoadTest:
+def learn(folder: Path, body: str, **changes: Any) -> RehearsedLoadTest:
     """What a file sends. It is run in this process here, as one of ours: there is no Locust in it."""
     path = folder / "mine.py"
     path.write_text(HEAD + body)
@@ -52,7 +51,7 @@ def learn(folder: Path, body: str, **changes: Any) -> LoadTest:
     return found.loadtest
 
 
-def kinds(folder: Path, body: str, **changes: Any) -> dict[str, list[Kind]]:
+def kinds(folder: Path, body: str, **changes: Any) -> dict[str, list[RequestKind]]:
     """What its tasks send, by the name of each."""
     learnt = learn(folder, body, **changes)
     return {task.name: list(task.kinds) for one in learnt.users for task in one.tasks}
@@ -61,10 +60,12 @@ def kinds(folder: Path, body: str, **changes: Any) -> dict[str, list[Kind]]:
 def second(folder: Path, body: str, **changes: Any) -> Sequence[Flow]:
     """What it sends in its first second."""
     loadtest = learn(folder, body, **changes)
-    return Sending(Setting(scenario(**changes), Random(1), folder), lambda it: learnt(it, loadtest)).second(0)
+    return Sending(
+        TrafficSetting(scenario(**changes), Random(1), folder), lambda it: learnt(it, loadtest)
+    ).second(0)
 
 
-def only(found: dict[str, list[Kind]]) -> Kind:
+def only(found: dict[str, list[RequestKind]]) -> RequestKind:
     ((kind,),) = found.values()
     return kind
 

@@ -10,10 +10,8 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import AUTO_SCALING, TIMELINE
 from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict
-from keyheat.scenario.spec.scaling import ScalingSpec
-from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.scaling import Scaler, wanted
-from keyheat.simulator.timeline import Timeline
+from keyheat.scenario.spec.tables import ScalingSpec
+from keyheat.simulator.capacity import CapacityTimeline, Scaler, capacity_of, wanted
 from keyheat.words import Capacity, Direction
 
 START_S = 1_790_000_000.0 // 86_400 * 86_400  # 00:00 UTC
@@ -97,7 +95,7 @@ class Played:
     """A table that is written to second by second, and changed by its timeline."""
 
     def __init__(self, scenario: Scenario, seed: int = 1) -> None:
-        self.timeline = Timeline(scenario, started_s=START_S, seed=seed)
+        self.timeline = CapacityTimeline(scenario, started_s=START_S, seed=seed)
         self.model = TableModel(capacity_of(scenario.table), now_s=START_S)
         self.throttled_s: list[int] = []  # seconds of the run with a throttle
 

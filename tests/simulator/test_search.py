@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from keyheat.model.resources import Cause
-from keyheat.plan.monthly import monthly
+from keyheat.plan.charges import monthly
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import FORMAT, Scenario, load_scenario, scenario_from_dict
-from keyheat.simulator.outcome import Left, Outcome, simulated_share
-from keyheat.simulator.search import Search, smallest_capacity, smallest_shards
+from keyheat.simulator.outcome import Left, SimulationOutcome, simulated_share
+from keyheat.simulator.search import Measure, WhatIfSearch, smallest_capacity, smallest_shards
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
-from keyheat.simulator.trials import Measure
 from keyheat.words import Direction
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
@@ -35,10 +34,10 @@ def scenario(**changes: Any) -> Scenario:
     )
 
 
-def outcome(share: float, seed: int) -> Outcome:
+def outcome(share: float, seed: int) -> SimulationOutcome:
     refused = round(share * 10_000)
     left = (Left(index=None, direction=WRITE, cause=Cause.KEY_RANGE, events=refused),) if refused else ()
-    return Outcome(
+    return SimulationOutcome(
         seed=seed,
         seconds=60,
         attempts={WRITE: 10_000, READ: 0},
@@ -51,7 +50,7 @@ def outcome(share: float, seed: int) -> Outcome:
 def shards_hold(numbers: Callable[[int], bool], *, other_seed: Mapping[int, bool] | None = None) -> Measure:
     """A simulator on which a number of shards is enough or not, for the first seed and for the second."""
 
-    def measure(candidate: Scenario, seed: int) -> Outcome:
+    def measure(candidate: Scenario, seed: int) -> SimulationOutcome:
         shards = candidate.keys.shards
         held = numbers(shards) if seed == candidate.seed else (other_seed or {}).get(shards, numbers(shards))
         return outcome(0.0 if held else 0.5, seed)
@@ -59,7 +58,7 @@ def shards_hold(numbers: Callable[[int], bool], *, other_seed: Mapping[int, bool
     return measure
 
 
-def answer(search: Search) -> int | None:
+def answer(search: WhatIfSearch) -> int | None:
     return None if search.answer is None else search.answer.value
 
 
@@ -100,7 +99,7 @@ def test_where_no_number_is_enough_the_largest_was_tried() -> None:
 
 
 def test_capacity_is_found_within_a_hundredth() -> None:
-    def measure(candidate: Scenario, seed: int) -> Outcome:
+    def measure(candidate: Scenario, seed: int) -> SimulationOutcome:
         assert candidate.table.provisioned is not None
         return outcome(0.0 if (candidate.table.provisioned.write or 0) >= 1_234 else 0.2, seed)
 
@@ -134,7 +133,7 @@ def test_a_capacity_candidate_keeps_all_but_the_one_capacity() -> None:
     seen: list[Scenario] = []
     writes: list[int | None] = []
 
-    def measure(candidate: Scenario, seed: int) -> Outcome:
+    def measure(candidate: Scenario, seed: int) -> SimulationOutcome:
         seen.append(candidate)
         return outcome(0.0, seed)
 

@@ -9,11 +9,9 @@ from keyheat.model.resources import Cause
 from keyheat.scenario.keys import HotKey, Uniform
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.client import ClientRecord
-from keyheat.simulator.flow import Answer, Flow, IndexFlow
-from keyheat.simulator.keyuses import WINDOWS_KEPT, digest_of
+from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, digest_of
 from keyheat.simulator.masses import even_masses, masses_of
-from keyheat.simulator.simulate import SIMULATED_START_S, Simulation, simulate
+from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation, simulate
 from keyheat.words import Capacity
 from tests.simulator.sent import READ, WRITE
 
@@ -26,13 +24,13 @@ class Script:
 
     def __init__(self, *flows: Flow) -> None:
         self.flows = flows
-        self.answers: list[Sequence[Answer]] = []
+        self.answers: list[Sequence[FlowAnswer]] = []
 
     def second(self, at_s: float) -> Sequence[Flow]:
         assert at_s == len(self.answers)
         return self.flows
 
-    def answered(self, at_s: float, answers: Sequence[Answer]) -> None:
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
         self.answers.append(answers)
 
 
@@ -148,7 +146,7 @@ def test_the_record_stays_small() -> None:
     client = ClientRecord()
     masses = masses_of(Uniform(10))
     for second in range(0, 4 * WINDOWS_KEPT * 5, 5):
-        answer = Answer(flow=put(keys=masses), attempts=1, accepted=1, units=1.0)
+        answer = FlowAnswer(flow=put(keys=masses), attempts=1, accepted=1, units=1.0)
         client.saw(second, [answer])
     assert len(client.seconds) == 4 * WINDOWS_KEPT
     run = simulate(scenario(10), traffic=Script(put(keys=masses)))

@@ -10,12 +10,12 @@ import pytest
 from keyheat.model.resources import Cause
 from keyheat.model.units import read_units
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_from_dict
-from keyheat.simulator.flow import Answer, Counting, Flow, Traffic
+from keyheat.simulator.flow import Counting, Flow, FlowAnswer, Traffic
 from keyheat.simulator.traffic import traffic_of
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "configs" / "scenarios"
-Refuse = Callable[[Flow], Answer]
+Refuse = Callable[[Flow], FlowAnswer]
 
 
 def scenario(name: str, **changes: Any) -> Scenario:
@@ -30,15 +30,19 @@ def scenario(name: str, **changes: Any) -> Scenario:
     return scenario_from_dict(raw, name)
 
 
-def admitted(flow: Flow) -> Answer:
+def admitted(flow: Flow) -> FlowAnswer:
     count = round(flow.requests * flow.items)
     entries = {one.index: one.units * count for one in flow.index_writes}
-    return Answer(flow=flow, attempts=count, accepted=count, units=count * flow.units, index_units=entries)
+    return FlowAnswer(
+        flow=flow, attempts=count, accepted=count, units=count * flow.units, index_units=entries
+    )
 
 
-def refused(flow: Flow) -> Answer:
+def refused(flow: Flow) -> FlowAnswer:
     count = round(flow.requests * flow.items)
-    return Answer(flow=flow, attempts=count, accepted=0, units=0.0, refused={(None, Cause.KEY_RANGE): count})
+    return FlowAnswer(
+        flow=flow, attempts=count, accepted=0, units=0.0, refused={(None, Cause.KEY_RANGE): count}
+    )
 
 
 def sent(traffic: Traffic, seconds: int, answer: Refuse = admitted) -> list[list[Flow]]:

@@ -5,9 +5,14 @@ from math import ceil
 from typing import Final
 
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.scaling import AutoScalingSpec, ScalingSpec
-from keyheat.scenario.spec.table import CapacityPair, IndexSpec, TableSpec
-from keyheat.scenario.spec.timeline import ChangeSpec
+from keyheat.scenario.spec.tables import (
+    AutoScalingSpec,
+    CapacityPair,
+    ChangeSpec,
+    IndexSpec,
+    ScalingSpec,
+    TableSpec,
+)
 from keyheat.words import Direction
 
 Owner = TableSpec | IndexSpec

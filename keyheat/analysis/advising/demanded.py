@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from keyheat.analysis.advising.demand import refused
 from keyheat.analysis.heat import Heat
 from keyheat.analysis.timeline import Timeline, Track
-from keyheat.simulator.flow import Answer, Flow, IndexFlow
+from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.words import READ, WRITE, Direction
 
@@ -27,7 +27,7 @@ class Demanded:
         number = int(at_s)
         return self.seconds[number] if number < len(self.seconds) else ()
 
-    def answered(self, at_s: float, answers: Sequence[Answer]) -> None:
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
         return None
 
 

@@ -12,12 +12,12 @@ from typing import Final
 from keyheat.analysis.advising.advised import OF_UNITS, on_demand, with_units
 from keyheat.analysis.advising.cases import Case
 from keyheat.analysis.advising.rerun import Rerun
-from keyheat.plan.monthly import consumed_month, provisioned_month
+from keyheat.plan.charges import consumed_month, provisioned_month
 from keyheat.plan.prices import Prices
 from keyheat.runs.formats import Bill, Foreseen, Recommendation
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.altered import eventually_consistent, in_shards
-from keyheat.simulator.outcome import Outcome
+from keyheat.simulator.alterations import eventually_consistent, in_shards
+from keyheat.simulator.outcome import SimulationOutcome
 from keyheat.words import Direction
 
 HARDLY: Final = 0.001
@@ -58,7 +58,9 @@ def _is_so_already(advice: Recommendation) -> bool:
     return said is not None and said.throttle_share_before == said.throttle_share_after
 
 
-def _with_outlook(case: Case, advice: Recommendation, rerun: Rerun, before: Outcome) -> Recommendation:
+def _with_outlook(
+    case: Case, advice: Recommendation, rerun: Rerun, before: SimulationOutcome
+) -> Recommendation:
     changed = _changed(case, advice, rerun)
     after = changed.simulated()
     bill = _bill(rerun, before, changed, after)
@@ -72,7 +74,7 @@ def _with_outlook(case: Case, advice: Recommendation, rerun: Rerun, before: Outc
     return advice.model_copy(update=update)
 
 
-def _enough(case: Case, advice: Recommendation, rerun: Rerun, after: Outcome) -> int | None:
+def _enough(case: Case, advice: Recommendation, rerun: Rerun, after: SimulationOutcome) -> int | None:
     """The next number of shards that leaves hardly a throttle, where the advised one does not, if any does.
 
     Shards that meet on one partition throttle although each alone would not; with more of them, less meets.
@@ -87,7 +89,7 @@ def _enough(case: Case, advice: Recommendation, rerun: Rerun, after: Outcome) ->
     )
 
 
-def _believed(rerun: Rerun, before: Outcome) -> bool:
+def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
     """Whether the simulator repeats what was measured, nearly."""
     measured, share = rerun.measured, before.share()
     if not measured or not share:
@@ -95,7 +97,7 @@ def _believed(rerun: Rerun, before: Outcome) -> bool:
     return NEAR_RATIO * max(measured, share) <= min(measured, share)
 
 
-def _bill(rerun: Rerun, before: Outcome, changed: Rerun, after: Outcome) -> Bill | None:
+def _bill(rerun: Rerun, before: SimulationOutcome, changed: Rerun, after: SimulationOutcome) -> Bill | None:
     """Dollars a month before and after, if this demand went on; None where capacity changes on the way.
 
     What is paid by request is known only where the simulator repeats the run.
@@ -113,7 +115,7 @@ def _bill(rerun: Rerun, before: Outcome, changed: Rerun, after: Outcome) -> Bill
     )
 
 
-def _dollars(scenario: Scenario, outcome: Outcome, prices: Prices) -> float:
+def _dollars(scenario: Scenario, outcome: SimulationOutcome, prices: Prices) -> float:
     """A month of the table with its indexes: by what is provisioned, on demand by what was consumed."""
     reserved = provisioned_month(scenario.table, prices)
     return consumed_month(outcome, scenario.local.scale, prices) if reserved is None else reserved

@@ -20,10 +20,9 @@ from typing import Final, Literal
 
 from keyheat.analysis.knees.step import beyond_provisioned
 from keyheat.analysis.measures.measured import Measured, measure
-from keyheat.plan.charges import pre_warming
-from keyheat.plan.given import given_to
-from keyheat.plan.monthly import provisioned_month
+from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import MONTH_S, Prices, consumed_dollars
+from keyheat.plan.quotas import given_to
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
 from keyheat.runs.client import second_counts
 from keyheat.runs.formats import Diagnosis, read_diagnosis

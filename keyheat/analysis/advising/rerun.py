@@ -13,9 +13,9 @@ from keyheat.plan.prices import Prices
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, IndexFacts, Label, TableFacts
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.simulator.altered import Altered, Change
+from keyheat.simulator.alterations import Altered, Change
 from keyheat.simulator.flow import Traffic
-from keyheat.simulator.outcome import Outcome, outcome_of
+from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Capacity
@@ -35,7 +35,7 @@ class Rerun:
     measured: float | None
     prices: Prices
 
-    def simulated(self) -> Outcome:
+    def simulated(self) -> SimulationOutcome:
         """The run once more, its first minutes if it is long."""
         duration_s = min(self.scenario.load.duration_s, MOST_S)
         load = self.scenario.load.model_copy(update={"duration_s": duration_s})

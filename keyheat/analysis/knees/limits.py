@@ -1,7 +1,7 @@
 """How much of each limit a demand uses, by the numbers alone: what is asked of it against what it has.
 
 The limit with the largest share is the one that throttles first once demand grows. Nothing is played here:
-shards, keys and sizes are those of the load test, second by second (`keyheat.plan.expected`).
+shards, keys and sizes are those of the load test, second by second (`keyheat.plan.totals`).
 """
 
 from collections.abc import Iterator
@@ -10,12 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from keyheat.plan.expected import expected
-from keyheat.plan.given import ON_DEMAND, Given, given_to
-from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas
-from keyheat.plan.sent import Asked, Expected
+from keyheat.plan.quotas import DEFAULT_QUOTAS, ON_DEMAND, GivenCapacity, Quotas, given_to
+from keyheat.plan.totals import LoadTotals, SideTotals, expected
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.spread import spreads_itself
+from keyheat.simulator.alterations import spreads_itself
 from keyheat.words import Direction, KnownConstraint
 
 
@@ -61,7 +59,7 @@ def used_by(
     return tuple(sorted(found, key=lambda use: -use.share))
 
 
-def _of_side(asked: Asked, given: Given, sent: Expected, scale: float) -> Iterator[Use]:
+def _of_side(asked: SideTotals, given: GivenCapacity, sent: LoadTotals, scale: float) -> Iterator[Use]:
     side = asked.side
     resource, direction = side.index or "table", side.direction
     hottest = asked.hottest
@@ -89,7 +87,7 @@ def _of_side(asked: Asked, given: Given, sent: Expected, scale: float) -> Iterat
             )
 
 
-def _of_account(scenario: Scenario, sent: Expected, quotas: Quotas, scale: float) -> Iterator[Use]:
+def _of_account(scenario: Scenario, sent: LoadTotals, quotas: Quotas, scale: float) -> Iterator[Use]:
     """The quota of an on-demand table together with its indexes."""
     for direction in Direction:
         quota = quotas.table.of(direction)

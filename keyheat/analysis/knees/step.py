@@ -24,10 +24,10 @@ from keyheat.runs.formats import Diagnosis, GeneratorFacts, SecondCount, TableFa
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.alterations import spread_traffic
 from keyheat.simulator.folder import keys_of
-from keyheat.simulator.outcome import STEADY, Outcome, outcome_of
+from keyheat.simulator.outcome import STEADY, SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
-from keyheat.simulator.spread import spread_traffic
 from keyheat.words import WRITES_FIRST, Direction
 
 SHARE_MOST: Final = 0.001
@@ -63,7 +63,7 @@ def simulated_step(
     return _of_outcome(scenario, seed, outcome_of(simulation), judged)
 
 
-def _of_outcome(scenario: Scenario, seed: int, outcome: Outcome, judged: Verdict) -> Step:
+def _of_outcome(scenario: Scenario, seed: int, outcome: SimulationOutcome, judged: Verdict) -> Step:
     return step_of(
         demand_per_s=scenario.load.target_per_s,
         seed=seed,

@@ -1,39 +1,206 @@
-"""CloudWatch's operations, whatever protocol they are asked in.
+"""CloudWatch's operations, whatever protocol they are asked in; GetMetricData comes in pages.
 
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/Welcome.html
+
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
 """
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from keyheat.endpoint.cloudwatch.insights import describe_insight_rules, get_insight_rule_report
-from keyheat.endpoint.cloudwatch.metrics import Metrics
-from keyheat.endpoint.cloudwatch.parameters import (
-    Parameters,
-    combination,
-    dimensions,
-    invalid,
-    items,
-    moment_s,
-    optional_text,
-    structures,
-    text,
-    whole,
-)
-from keyheat.endpoint.cloudwatch.points import (
+from keyheat.endpoint.cloudwatch.metrics import (
     MINUTE_S,
     SIMPLE_STATISTICS,
     MetricKey,
-    Point,
+    MetricPoint,
+    Metrics,
+    MetricsView,
     by_period,
     is_statistic,
     statistic,
 )
-from keyheat.endpoint.cloudwatch.queries import get_metric_data
+from keyheat.endpoint.cloudwatch.parameters import (
+    Parameters,
+    combination,
+    dimensions,
+    flag,
+    invalid,
+    items,
+    moment_s,
+    optional_text,
+    structure,
+    structures,
+    text,
+    validation,
+    whole,
+)
 from keyheat.endpoint.errors import ServiceError
+
+MAX_QUERIES = 500
+MAX_DATAPOINTS = 100_800
+ID = re.compile(r"[a-z][a-zA-Z0-9_]*")
+HIGH_RESOLUTION_S = (1, 5, 10, 20, 30)
+
+Measured = list[tuple[int, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricQuery:
+    """One MetricDataQuery: a statistic of a metric per period."""
+
+    id: str
+    metric: MetricKey
+    statistic: str
+    period_s: int
+    unit: str | None
+    label: str
+    returned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPage:
+    """Where a page begins, in datapoints, and until when metrics are seen: the same on every page."""
+
+    offset: int
+    until_s: int
+
+    def token(self) -> str:
+        """The page as NextToken."""
+        return base64.urlsafe_b64encode(orjson.dumps([self.offset, self.until_s])).decode()
+
+
+def get_metric_data(metrics: Metrics, parameters: Parameters) -> dict[str, Any]:
+    """GetMetricData."""
+    queries = _queries(parameters)
+    start_s = moment_s(parameters, "StartTime") // MINUTE_S * MINUTE_S
+    end_s = moment_s(parameters, "EndTime")
+    if start_s >= end_s:
+        raise validation("The parameter StartTime must be less than the parameter EndTime.")
+    descending = _descending(parameters)
+    most = whole(parameters, "MaxDatapoints", MAX_DATAPOINTS)
+    if not 0 < most <= MAX_DATAPOINTS:
+        raise validation(
+            f"The value {most} for parameter MaxDatapoints must be between 1 and {MAX_DATAPOINTS}."
+        )
+    page = _page(optional_text(parameters, "NextToken")) or MetricPage(0, metrics.published_until_s())
+    view = metrics.view(start_s, min(end_s, page.until_s))
+    measured = [(query, _measured(query, view, descending)) for query in queries if query.returned]
+    return _in_pages(measured, page, most)
+
+
+def _queries(parameters: Parameters) -> list[MetricQuery]:
+    raw = structures(parameters, "MetricDataQueries")
+    if not raw:
+        raise validation("The parameter MetricDataQueries is required.")
+    if len(raw) > MAX_QUERIES:
+        raise validation(f"The collection MetricDataQueries must not have a size greater than {MAX_QUERIES}.")
+    queries = [_query(query) for query in raw]
+    if len({query.id for query in queries}) < len(queries):
+        raise validation("The values for parameter id in MetricDataQueries are not unique.")
+    return queries
+
+
+def _query(raw: Parameters) -> MetricQuery:
+    identifier = text(raw, "Id")
+    if ID.fullmatch(identifier) is None:
+        raise validation(f'The value "{identifier}" for parameter "Id" does not match ^[a-z][a-zA-Z0-9_]*$.')
+    if raw.get("Expression") is not None:
+        raise validation(
+            f"The local endpoint has no metric math: the query {identifier} has an Expression. "
+            "Ask for its metrics with MetricStat and compute with what comes back."
+        )
+    if raw.get("MetricStat") is None:
+        raise validation(f"The query {identifier} needs a MetricStat.")
+    stat = structure(raw["MetricStat"], "MetricStat")
+    metric = structure(stat.get("Metric"), "Metric")
+    name = text(metric, "MetricName")
+    return MetricQuery(
+        id=identifier,
+        metric=MetricKey(text(metric, "Namespace"), name, dimensions(metric)),
+        statistic=_statistic(text(stat, "Stat")),
+        period_s=_query_period_s(whole(stat, "Period")),
+        unit=optional_text(stat, "Unit"),
+        label=optional_text(raw, "Label") or name,
+        returned=flag(raw, "ReturnData", True),
+    )
+
+
+def _statistic(name: str) -> str:
+    if not is_statistic(name):
+        raise validation(
+            f"The value {name} for parameter Stat is not a statistic that the local endpoint computes."
+        )
+    return name
+
+
+def _query_period_s(period_s: int) -> int:
+    if period_s not in HIGH_RESOLUTION_S and (period_s < MINUTE_S or period_s % MINUTE_S):
+        raise validation(
+            f"The value {period_s} for parameter Period must be 1, 5, 10, 20, 30 or a multiple of 60."
+        )
+    return period_s
+
+
+def _descending(parameters: Parameters) -> bool:
+    order = optional_text(parameters, "ScanBy") or "TimestampDescending"
+    if order not in ("TimestampDescending", "TimestampAscending"):
+        raise validation(f"The value {order} for parameter ScanBy is invalid.")
+    return order == "TimestampDescending"
+
+
+def _measured(query: MetricQuery, view: MetricsView, descending: bool) -> Measured:
+    """The statistic per period, in the order asked for."""
+    periods = by_period(view.points(query.metric, query.unit), query.period_s)
+    values = [(point.start_s, statistic(point, query.statistic)) for point in periods]
+    measured = [(start_s, value) for start_s, value in values if value is not None]
+    return measured[::-1] if descending else measured
+
+
+def _in_pages(measured: list[tuple[MetricQuery, Measured]], page: MetricPage, most: int) -> dict[str, Any]:
+    """The page's part of all datapoints; a query without any is in the first page, and complete."""
+    results, skip, left = [], page.offset, most
+    for query, points in measured:
+        part = points[skip : skip + left]
+        whole_part = skip + left >= len(points)
+        if part or (not points and not page.offset):
+            results.append(_result(query, part, whole_part))
+        skip = max(0, skip - len(points))
+        left -= len(part)
+    answer: dict[str, Any] = {"MetricDataResults": results, "Messages": []}
+    reached = page.offset + most - left
+    if reached < sum(len(points) for _, points in measured):
+        answer["NextToken"] = MetricPage(reached, page.until_s).token()
+    return answer
+
+
+def _result(query: MetricQuery, points: Measured, is_whole: bool) -> dict[str, Any]:
+    return {
+        "Id": query.id,
+        "Label": query.label,
+        "Timestamps": [datetime.fromtimestamp(start_s, UTC) for start_s, _ in points],
+        "Values": [float(value) for _, value in points],
+        "StatusCode": "Complete" if is_whole else "PartialData",
+    }
+
+
+def _page(token: str | None) -> MetricPage | None:
+    """The page that a NextToken names; None for the first. Raises InvalidNextToken."""
+    if token is None:
+        return None
+    try:
+        offset, until_s = orjson.loads(base64.urlsafe_b64decode(token))
+        return MetricPage(int(offset), int(until_s))
+    except (binascii.Error, orjson.JSONDecodeError, ValueError, TypeError):
+        raise ServiceError("InvalidNextToken", "The next token specified is invalid.") from None
+
 
 METRICS_PER_PAGE = 500
 DATAPOINTS_PER_CALL = 1440
@@ -154,7 +321,7 @@ def _statistics(parameters: Parameters) -> tuple[list[str], list[str]]:
     return simple, extended
 
 
-def _datapoint(point: Point, unit: str, simple: list[str], extended: list[str]) -> Answer:
+def _datapoint(point: MetricPoint, unit: str, simple: list[str], extended: list[str]) -> Answer:
     answer: Answer = {"Timestamp": datetime.fromtimestamp(point.start_s, UTC), "Unit": unit}
     answer |= {name: value for name in simple if (value := statistic(point, name)) is not None}
     percentiles = {name: value for name in extended if (value := statistic(point, name)) is not None}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from keyheat.endpoint.cloudwatch.metrics import Metrics
+from keyheat.endpoint.cloudwatch.metrics import MINUTE_S, Metrics
 from keyheat.endpoint.cloudwatch.parameters import (
     Parameters,
     invalid,
@@ -20,10 +20,8 @@ from keyheat.endpoint.cloudwatch.parameters import (
     text,
     whole,
 )
-from keyheat.endpoint.cloudwatch.points import MINUTE_S
+from keyheat.endpoint.contributors import InsightRule, KeyCounts
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.insights.counts import KeyCounts
-from keyheat.endpoint.insights.rules import Rule
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS
 
 RULES_PER_PAGE = 500
@@ -54,7 +52,7 @@ def describe_insight_rules(metrics: Metrics, parameters: Parameters) -> dict[str
 def get_insight_rule_report(metrics: Metrics, parameters: Parameters) -> dict[str, Any]:
     """GetInsightRuleReport: who contributed most from StartTime to EndTime, in minutes that are published."""
     name, most = text(parameters, "RuleName"), _most(parameters)
-    span, order, wanted = Span.of(parameters), _order(parameters), _wanted(parameters)
+    span, order, wanted = ReportSpan.of(parameters), _order(parameters), _wanted(parameters)
     rule = _rules(metrics).get(name)
     if rule is None:
         raise ServiceError("ResourceNotFoundException", f"Rule {name} does not exist.", status=404)
@@ -76,7 +74,7 @@ def get_insight_rule_report(metrics: Metrics, parameters: Parameters) -> dict[st
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReportSpan:
     """StartTime, EndTime and Period of a request, in epoch seconds and seconds."""
 
     start_s: int
@@ -84,7 +82,7 @@ class Span:
     period_s: int
 
     @classmethod
-    def of(cls, parameters: Parameters) -> "Span":
+    def of(cls, parameters: Parameters) -> "ReportSpan":
         """The span that is asked for. Raises InvalidParameterValue."""
         start_s = int(moment_s(parameters, "StartTime") // MINUTE_S * MINUTE_S)
         end_s, period_s = moment_s(parameters, "EndTime"), whole(parameters, "Period")
@@ -94,7 +92,7 @@ class Span:
             raise invalid("The parameter Period must be a multiple of 60.")
         return cls(start_s, end_s, period_s)
 
-    def periods(self, rule: Rule, published_until_s: int) -> Periods:
+    def periods(self, rule: InsightRule, published_until_s: int) -> Periods:
         """The minutes of the span by period, oldest first; those without a contributor are not there."""
         found: dict[int, list[KeyCounts]] = {}
         for minute in sorted(rule.minutes):
@@ -104,7 +102,7 @@ class Span:
         return found
 
 
-def _rules(metrics: Metrics) -> dict[str, Rule]:
+def _rules(metrics: Metrics) -> dict[str, InsightRule]:
     """Every rule of the account by name."""
     return {
         rule.name: rule
@@ -159,7 +157,7 @@ def _rank(values: Mapping[int, float], order: str) -> float:
     return sum(values.values()) if order == "Sum" else max(values.values())
 
 
-def _contributor(rule: Rule, key: bytes, values: Mapping[int, float]) -> dict[str, Any]:
+def _contributor(rule: InsightRule, key: bytes, values: Mapping[int, float]) -> dict[str, Any]:
     points = [{"Timestamp": _time(start_s), "ApproximateValue": value} for start_s, value in values.items()]
     return {
         "Keys": rule.shown(key),
@@ -190,7 +188,7 @@ def _statistics(minutes: Sequence[KeyCounts]) -> Iterator[tuple[str, float]]:
     yield from zip(STATISTICS, map(float, values), strict=True)
 
 
-def _described(rule: Rule) -> dict[str, Any]:
+def _described(rule: InsightRule) -> dict[str, Any]:
     definition = {
         "Schema": {"Name": "ServiceLogRule", "Version": 1},
         "AggregateOn": "Count" if rule.throttled else "Sum",

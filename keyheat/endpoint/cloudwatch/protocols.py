@@ -21,8 +21,7 @@ from keyheat.endpoint.cloudwatch.api import call
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.cloudwatch.parameters import invalid
 from keyheat.endpoint.errors import CORAL, ServiceError
-from keyheat.endpoint.wire.http import Headers
-from keyheat.endpoint.wire.responses import response
+from keyheat.endpoint.http import Headers, response
 
 SERVICE = "GraniteServiceVersion20100801"
 CBOR_PATH = f"/service/{SERVICE}/operation/".encode()

@@ -1,36 +1,38 @@
-"""Condition, filter and key condition expressions as functions of plain items.
+"""Conditions and filters as functions of plain items, and which types of values their operators take.
 
 Values are compared as DynamoDB compares them, not as Python does: one of another type is never equal, nor
 less. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from keyheat.endpoint.expressions.paths import value_at
+from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.expressions.trees import (
-    Attribute,
     Between,
     Both,
-    Call,
     Comparison,
+    DocumentPath,
+    FunctionCall,
     In,
     Not,
     Operand,
-    Path,
+    PathValue,
     Reference,
     Tree,
+    value_at,
 )
-from keyheat.endpoint.store.numbers import order_bytes
-from keyheat.endpoint.store.values import Item, Value, decoded, type_of
+from keyheat.endpoint.values import TYPE_NAMES, Item, Value, decoded, order_bytes, type_of
 
 Values = dict[str, Value]
 Found = Callable[[Item, Values], Value | None]
 Condition = Callable[[Item, Values], bool]
 
 ORDERED = {"S", "N", "B"}
-COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
@@ -47,23 +49,23 @@ def compiled(tree: Tree) -> Condition:
         case Comparison("<>", left, right):
             return _not_equal(operand(left), operand(right))
         case Comparison(sign, left, right):
-            return _ordered(COMPARE[sign], operand(left), operand(right))
+            return _ordered(COMPARATORS[sign], operand(left), operand(right))
         case Between(tested, low, high):
             return _between(operand(tested), operand(low), operand(high))
         case In(tested, choices):
             return _in(operand(tested), [operand(choice) for choice in choices])
-        case Call(function, arguments):
+        case FunctionCall(function, arguments):
             return FUNCTIONS[function](*map(operand, arguments))
 
 
 def operand(node: Operand) -> Found:
     """The function that gives an operand's value: of a path, a named value, or `size(path)`."""
     match node:
-        case Attribute(path):
+        case PathValue(path):
             return _attribute(path)
         case Reference(name):
             return lambda item, values: values[name]
-        case Call("size", (measured,)):
+        case FunctionCall("size", (measured,)):
             return _size(operand(measured))
     raise AssertionError("no other operand is parsed")
 
@@ -71,7 +73,7 @@ def operand(node: Operand) -> Found:
 def attributes_of(tree: Tree | Operand) -> frozenset[str]:
     """The attributes at the top of the item that a parsed expression looks at."""
     match tree:
-        case Attribute(path):
+        case PathValue(path):
             return frozenset((str(path[0]),))
         case Reference():
             return frozenset()
@@ -81,14 +83,14 @@ def attributes_of(tree: Tree | Operand) -> frozenset[str]:
             parts: tuple[Tree | Operand, ...] = (tested, low, high)
         case In(tested, choices):
             parts = (tested, *choices)
-        case Call(_, arguments):
+        case FunctionCall(_, arguments):
             parts = arguments
         case _:
             parts = (tree.left, tree.right)
     return frozenset().union(*map(attributes_of, parts))
 
 
-def _attribute(path: Path) -> Found:
+def _attribute(path: DocumentPath) -> Found:
     if len(path) == 1:
         name = str(path[0])
         return lambda item, values: item.get(name)
@@ -238,3 +240,99 @@ FUNCTIONS: dict[str, Callable[..., Condition]] = {
     "begins_with": _begins_with,
     "contains": _contains,
 }
+
+
+Check = Callable[[Values], None]
+
+SAME_TYPE = "same data type for lower and upper bounds"
+IN_ORDER = "upper bound to be greater than or equal to lower bound"
+
+
+def checks_of(tree: Tree, kind: str) -> tuple[Check, ...]:
+    """What the values of a condition's tree must fulfil; `kind` names the expression in messages."""
+    return tuple(_checks(tree, kind))
+
+
+def wrong_operand(kind: str, operator: str, value: Value) -> ServiceError:
+    """An operator or function was given a value of a type that it does not take."""
+    return validation_error(
+        f"Invalid {kind}: Incorrect operand type for operator or function; "
+        f"operator or function: {operator}, operand type: {type_of(value)}"
+    )
+
+
+def _checks(tree: Tree, kind: str) -> Iterator[Check]:
+    match tree:
+        case Both(_, left, right):
+            yield from _checks(left, kind)
+            yield from _checks(right, kind)
+        case Not(inner):
+            yield from _checks(inner, kind)
+        case Comparison(sign, left, right) if sign in COMPARATORS:
+            for side in (left, right):
+                yield from _types(side, kind, sign, ORDERED)
+        case Between(tested, low, high):
+            for side in (tested, low, high):
+                yield from _types(side, kind, "BETWEEN", ORDERED)
+            yield from _bounds(low, high, kind)
+        case FunctionCall("begins_with", (_, prefix)):
+            yield from _types(prefix, kind, "begins_with", {"S", "B"})
+        case FunctionCall("attribute_type", (_, Reference(name))):
+            yield _type_name(name, kind)
+
+
+def _types(node: Operand, kind: str, operator: str, allowed: set[str]) -> Iterator[Check]:
+    if isinstance(node, Reference):
+        yield typed(node.name, kind, operator, allowed)
+
+
+def typed(name: str, kind: str, operator: str, allowed: set[str]) -> Check:
+    """That the value of this name has one of the allowed types."""
+
+    def check(values: Values) -> None:
+        if type_of(values[name]) not in allowed:
+            raise wrong_operand(kind, operator, values[name])
+
+    return check
+
+
+def _bounds(start: Operand, end: Operand, kind: str) -> Iterator[Check]:
+    if not (isinstance(start, Reference) and isinstance(end, Reference)):
+        return
+    low, high = start.name, end.name
+
+    def check(values: Values) -> None:
+        least, most = values[low], values[high]
+        if type_of(least) != type_of(most):
+            raise _bad_bounds(kind, SAME_TYPE, least, most)
+        if sort_value(least) > sort_value(most):
+            raise _bad_bounds(kind, IN_ORDER, least, most)
+
+    yield check
+
+
+def _bad_bounds(kind: str, requirement: str, least: Value, most: Value) -> ServiceError:
+    return validation_error(
+        f"Invalid {kind}: The BETWEEN operator requires {requirement}; "
+        f"lower bound operand: AttributeValue: {_shown(least)}, "
+        f"upper bound operand: AttributeValue: {_shown(most)}"
+    )
+
+
+def _shown(value: Value) -> str:
+    ((kind, content),) = value.items()
+    return f"{{{kind}:{content}}}"
+
+
+def _type_name(name: str, kind: str) -> Check:
+    def check(values: Values) -> None:
+        value = values[name]
+        if "S" not in value:
+            raise wrong_operand(kind, "attribute_type", value)
+        if value["S"] not in TYPE_NAMES:
+            raise validation_error(
+                f"Invalid {kind}: Invalid attribute type name found; type: {value['S']}, "
+                f"valid types: {{{','.join(sorted(TYPE_NAMES))}}}"
+            )
+
+    return check

@@ -6,28 +6,27 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyCondit
 from collections.abc import Iterator
 
 from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.conditions import Values
-from keyheat.endpoint.expressions.operands import wrong_operand
+from keyheat.endpoint.expressions.conditions import Values, wrong_operand
 from keyheat.endpoint.expressions.trees import (
-    Attribute,
     Between,
     Both,
-    Call,
     Comparison,
+    FunctionCall,
     Not,
     Operand,
+    PathValue,
     Reference,
     Tree,
 )
-from keyheat.endpoint.schema import KeyAttribute, KeySchema
-from keyheat.endpoint.store.itemkeys import EMPTY, WORDS, after, partition_prefix, sort_bytes
-from keyheat.endpoint.store.values import INVALID, Value
+from keyheat.endpoint.itemkeys import EMPTY, WORDS, after, partition_prefix, sort_bytes
+from keyheat.endpoint.schema import KeySchema, KeySchemaElement
+from keyheat.endpoint.values import INVALID, Value
 
 KIND = "KeyConditionExpression"
 NOT_SUPPORTED = "Query key condition not supported"
 Range = tuple[bytes, bytes]
 """Stored keys from the first on and below the second."""
-OnKey = Comparison | Between | Call
+OnKey = Comparison | Between | FunctionCall
 """What can be asked of a key."""
 
 
@@ -74,9 +73,9 @@ def _conjuncts(tree: Tree) -> Iterator[OnKey]:
             raise _invalid_operator(operator)
         case Not():
             raise _invalid_operator("NOT")
-        case Comparison() | Between() | Call("begins_with"):
+        case Comparison() | Between() | FunctionCall("begins_with"):
             yield tree
-        case Call(function):
+        case FunctionCall(function):
             raise _invalid_operator(function)
         case _:
             raise _invalid_operator("IN")
@@ -93,13 +92,13 @@ def _parts(condition: OnKey) -> tuple[Operand, ...]:
             return left, right
         case Between(tested, low, high):
             return tested, low, high
-        case Call(_, arguments):
+        case FunctionCall(_, arguments):
             return arguments
 
 
 def _attribute(condition: OnKey) -> str:
     node = _parts(condition)[0]
-    if not isinstance(node, Attribute):
+    if not isinstance(node, PathValue):
         raise validation_error(f"Invalid condition in {KIND}: No key attribute specified")
     if len(node.path) > 1:
         raise validation_error(
@@ -108,11 +107,11 @@ def _attribute(condition: OnKey) -> str:
     return str(node.path[0])
 
 
-def _operands(condition: OnKey, attribute: KeyAttribute, values: Values) -> list[Value]:
+def _operands(condition: OnKey, attribute: KeySchemaElement, values: Values) -> list[Value]:
     return [_operand(node, attribute, values) for node in _parts(condition)[1:]]
 
 
-def _operand(node: Operand, attribute: KeyAttribute, values: Values) -> Value:
+def _operand(node: Operand, attribute: KeySchemaElement, values: Values) -> Value:
     if not isinstance(node, Reference):
         raise validation_error(f"Invalid condition in {KIND}: Multiple attribute names used in one condition")
     value = values[node.name]
@@ -124,9 +123,9 @@ def _operand(node: Operand, attribute: KeyAttribute, values: Values) -> Value:
     return value
 
 
-def _sort_range(prefix: bytes, condition: OnKey, sort: KeyAttribute, values: Values) -> Range:
+def _sort_range(prefix: bytes, condition: OnKey, sort: KeySchemaElement, values: Values) -> Range:
     operands = _operands(condition, sort, values)
-    if isinstance(condition, Call):
+    if isinstance(condition, FunctionCall):
         if sort.type == "N":
             raise wrong_operand(KIND, "begins_with", operands[0])
         start = prefix + sort_bytes(operands[0], end=False)

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.expressions.tokens import END, NamesUsed, Tokens, measured, syntax_error
+from keyheat.endpoint.expressions.tokens import END, NamesUsed, TokenReader, measured, syntax_error
 from keyheat.endpoint.expressions.trees import (
     Action,
-    Attribute,
     Between,
     Both,
-    Call,
     Comparison,
+    FunctionCall,
     In,
     Not,
     Operand,
+    PathValue,
     Reference,
     Sum,
     Tree,
@@ -38,13 +38,13 @@ IN_UPDATES = ("if_not_exists", "list_append")
 
 def condition_tree(text: str, names: NamesUsed, kind: str) -> tuple[Tree, frozenset[str]]:
     """The tree of a condition, filter or key condition, and the values it names. Raises ServiceError."""
-    tokens = Tokens(measured(text, kind), names, kind)
+    tokens = TokenReader(measured(text, kind), names, kind)
     return _Condition(tokens).read(), frozenset(tokens.values)
 
 
 def update_actions(text: str, names: NamesUsed) -> tuple[tuple[Action, ...], frozenset[str]]:
     """What an update expression does, in order, and the values it names. Raises ServiceError."""
-    tokens = Tokens(measured(text, "UpdateExpression"), names, "UpdateExpression")
+    tokens = TokenReader(measured(text, "UpdateExpression"), names, "UpdateExpression")
     actions: list[Action] = []
     clauses: list[str] = []
     while tokens.next != END:
@@ -63,7 +63,7 @@ def update_actions(text: str, names: NamesUsed) -> tuple[tuple[Action, ...], fro
     return tuple(actions), frozenset(tokens.values)
 
 
-def _action(clause: str, tokens: Tokens) -> Action:
+def _action(clause: str, tokens: TokenReader) -> Action:
     path = tokens.path()
     if clause == "REMOVE":
         return Action(clause, path)
@@ -73,14 +73,14 @@ def _action(clause: str, tokens: Tokens) -> Action:
     return Action(clause, path, _sum(tokens))
 
 
-def _sum(tokens: Tokens) -> Operand:
+def _sum(tokens: TokenReader) -> Operand:
     total = _addend(tokens)
     while tokens.next in ("+", "-"):
         total = Sum(tokens.take(), total, _addend(tokens))
     return total
 
 
-def _addend(tokens: Tokens) -> Operand:
+def _addend(tokens: TokenReader) -> Operand:
     if tokens.at_reference():
         return Reference(tokens.reference())
     if tokens.calls:
@@ -92,7 +92,7 @@ def _addend(tokens: Tokens) -> Operand:
     return inner
 
 
-def _update_call(tokens: Tokens) -> Call:
+def _update_call(tokens: TokenReader) -> FunctionCall:
     function = tokens.take()
     if function not in IN_UPDATES:
         raise tokens.unexpected()
@@ -101,14 +101,14 @@ def _update_call(tokens: Tokens) -> Call:
     tokens.want(",")
     second = _addend(tokens)
     tokens.want(")")
-    return Call(function, (first, second))
+    return FunctionCall(function, (first, second))
 
 
 @dataclass(slots=True)
 class _Condition:
     """A condition that is being read: what is still open (brackets, operators), and the trees so far."""
 
-    tokens: Tokens
+    tokens: TokenReader
     open: list[str] = field(default_factory=list)
     trees: list[Tree] = field(default_factory=list)
     opened_at: list[int] = field(default_factory=list)
@@ -154,7 +154,7 @@ class _Condition:
             self.trees.append(Not(right) if operator == "NOT" else Both(operator, self.trees.pop(), right))
 
 
-def _simple(tokens: Tokens) -> Tree:
+def _simple(tokens: TokenReader) -> Tree:
     """A comparison, BETWEEN, IN, or a function that is a condition."""
     left = _compared(tokens)
     if tokens.next in COMPARISONS:
@@ -165,12 +165,12 @@ def _simple(tokens: Tokens) -> Tree:
         return Between(left, low, _compared(tokens))
     if tokens.took("IN"):
         return In(left, _listed(tokens))
-    if isinstance(left, Call) and left.function != "size":
+    if isinstance(left, FunctionCall) and left.function != "size":
         return left
     raise tokens.unexpected()
 
 
-def _listed(tokens: Tokens) -> tuple[Operand, ...]:
+def _listed(tokens: TokenReader) -> tuple[Operand, ...]:
     tokens.want("(")
     listed = [_compared(tokens)]
     while tokens.took(","):
@@ -179,13 +179,13 @@ def _listed(tokens: Tokens) -> tuple[Operand, ...]:
     return tuple(listed)
 
 
-def _compared(tokens: Tokens) -> Operand:
+def _compared(tokens: TokenReader) -> Operand:
     if tokens.at_reference():
         return Reference(tokens.reference())
     return _call(tokens) if tokens.calls else tokens.attribute()
 
 
-def _call(tokens: Tokens) -> Call:
+def _call(tokens: TokenReader) -> FunctionCall:
     function = tokens.take()
     if function not in ARGUMENTS:
         raise _no_function(function, tokens.kind)
@@ -195,7 +195,7 @@ def _call(tokens: Tokens) -> Call:
         arguments.append(_argument(tokens))
     tokens.want(")")
     _check_arguments(function, arguments, tokens.kind)
-    return Call(function, tuple(arguments))
+    return FunctionCall(function, tuple(arguments))
 
 
 def _check_arguments(function: str, arguments: Sequence[Operand], kind: str) -> None:
@@ -205,7 +205,7 @@ def _check_arguments(function: str, arguments: Sequence[Operand], kind: str) -> 
             f"Invalid {kind}: Incorrect number of operands for operator or function; "
             f"operator or function: {function}, number of operands: {len(arguments)}"
         )
-    if wanted == 1 and not isinstance(arguments[0], Attribute):
+    if wanted == 1 and not isinstance(arguments[0], PathValue):
         raise validation_error(
             f"Invalid {kind}: Operator or function requires a document path; operator or function: {function}"
         )
@@ -213,7 +213,7 @@ def _check_arguments(function: str, arguments: Sequence[Operand], kind: str) -> 
         raise syntax_error(kind)
 
 
-def _argument(tokens: Tokens) -> Operand:
+def _argument(tokens: TokenReader) -> Operand:
     return Reference(tokens.reference()) if tokens.at_reference() else tokens.attribute()
 
 

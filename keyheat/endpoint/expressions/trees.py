@@ -1,20 +1,24 @@
-"""What an expression says: its parts as values, which the parser makes and everything else reads.
+"""What an expression says: its parts as values, and document paths, which name a value inside an item.
 
 Document paths have their names already, `#placeholders` replaced; values are still names, since a parsed
 expression is kept and serves requests with other values.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
-Path = tuple[str | int, ...]
+from keyheat.endpoint.errors import validation_error
+from keyheat.endpoint.values import Item, Value
+
+DocumentPath = tuple[str | int, ...]
 """Attribute name first, then map keys and list positions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class PathValue:
     """What the item has at a path."""
 
-    path: Path
+    path: DocumentPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function and its arguments: a condition, or the operand of one or of an update."""
 
     function: str
@@ -41,7 +45,7 @@ class Sum:
     right: "Operand"
 
 
-Operand = Attribute | Reference | Call | Sum
+Operand = PathValue | Reference | FunctionCall | Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class Both:
     right: "Tree"
 
 
-Tree = Comparison | Between | In | Call | Not | Both
+Tree = Comparison | Between | In | FunctionCall | Not | Both
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,5 +98,77 @@ class Action:
     """One thing that an update does: the clause that it stands in, where, and with what."""
 
     clause: str
-    path: Path
+    path: DocumentPath
     operand: Operand | None = None
+
+
+NO_PATH = "The document path provided in the update expression is invalid for update"
+
+
+def value_at(item: Item, path: DocumentPath) -> Value | None:
+    """The value that a path names; None where the item has none there."""
+    value: Value | None = item.get(path[0])  # type: ignore[arg-type]
+    for step in path[1:]:
+        if value is None:
+            return None
+        value = child(value, step)
+    return value
+
+
+def child(value: Value, step: str | int) -> Value | None:
+    """The value one step further; None where there is none."""
+    content: Any
+    if isinstance(step, str):
+        content = value.get("M")
+        return None if content is None else content.get(step)
+    content = value.get("L")
+    return content[step] if content is not None and step < len(content) else None
+
+
+def shown(path: DocumentPath) -> str:
+    """The path as DynamoDB's messages show it: `[orders, lines, [2]]`."""
+    return "[" + ", ".join(f"[{step}]" if isinstance(step, int) else step for step in path) + "]"
+
+
+def overlap(one: DocumentPath, other: DocumentPath) -> bool:
+    """Whether one path is the other, or leads to it."""
+    least = min(len(one), len(other))
+    return one[:least] == other[:least]
+
+
+def conflict(one: DocumentPath, other: DocumentPath) -> bool:
+    """Whether two paths take one value for a map and for a list."""
+    for step, other_step in zip(one, other, strict=False):
+        if step != other_step:
+            return type(step) is not type(other_step)
+    return False
+
+
+def _parent(item: Item, path: DocumentPath) -> tuple[Value, str | int]:
+    value: Value | None = {"M": item}
+    for step in path[:-1]:
+        value = None if value is None else child(value, step)
+    last = path[-1]
+    if value is None or ("M" if isinstance(last, str) else "L") not in value:
+        raise validation_error(NO_PATH)
+    return value, last
+
+
+def put_at(item: Item, path: DocumentPath, value: Value) -> None:
+    """Write a value; a position past a list's end is its end. Raises ValidationException without a parent."""
+    parent, last = _parent(item, path)
+    if isinstance(last, str):
+        parent["M"][last] = value
+    elif last < len(parent["L"]):
+        parent["L"][last] = value
+    else:
+        parent["L"].append(value)
+
+
+def remove_at(item: Item, path: DocumentPath) -> None:
+    """Remove what is there, if anything. Raises ValidationException if its parent is not there."""
+    parent, last = _parent(item, path)
+    if isinstance(last, str):
+        parent["M"].pop(last, None)
+    elif last < len(parent["L"]):
+        del parent["L"][last]

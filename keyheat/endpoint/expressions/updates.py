@@ -10,12 +10,23 @@ from decimal import Decimal
 from itertools import combinations
 
 from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.conditions import Values
-from keyheat.endpoint.expressions.operands import Check, typed
-from keyheat.endpoint.expressions.paths import conflict, overlap, put_at, remove_at, shown, value_at
-from keyheat.endpoint.expressions.trees import Action, Attribute, Call, Operand, Path, Reference, Sum
-from keyheat.endpoint.store.numbers import EXACT, written
-from keyheat.endpoint.store.values import TYPE_NAMES, Item, Value, check_value, type_of
+from keyheat.endpoint.expressions.conditions import Check, Values, typed
+from keyheat.endpoint.expressions.trees import (
+    Action,
+    DocumentPath,
+    FunctionCall,
+    Operand,
+    PathValue,
+    Reference,
+    Sum,
+    conflict,
+    overlap,
+    put_at,
+    remove_at,
+    shown,
+    value_at,
+)
+from keyheat.endpoint.values import EXACT, TYPE_NAMES, Item, Value, check_value, type_of, written
 
 Change = Callable[[Item, Item, Values], None]
 """Arguments: the item before, the item after (which is changed), the expression's values."""
@@ -31,7 +42,7 @@ class Update:
     """An update expression ready to run, with the paths it writes and the values it names."""
 
     changes: tuple[Change, ...]
-    paths: tuple[Path, ...]
+    paths: tuple[DocumentPath, ...]
     values: frozenset[str]
     checks: tuple[Check, ...]
 
@@ -64,7 +75,7 @@ def _order(action: Action) -> tuple[int, int]:
     return (2, -last) if action.clause == "REMOVE" else (1, last)
 
 
-def _check_paths(paths: list[Path]) -> None:
+def _check_paths(paths: list[DocumentPath]) -> None:
     for one, other in combinations(paths, 2):
         for collide, word in ((overlap, "overlap"), (conflict, "conflict")):
             if collide(one, other):
@@ -86,9 +97,9 @@ def _required(node: Operand) -> Iterator[Check]:
     match node:
         case Sum(sign, left, right):
             yield from _of_type("N", sign, (left, right))
-        case Call("list_append", arguments):
+        case FunctionCall("list_append", arguments):
             yield from _of_type("L", "list_append", arguments)
-        case Call(_, arguments):
+        case FunctionCall(_, arguments):
             for argument in arguments:
                 yield from _required(argument)
 
@@ -106,18 +117,18 @@ def _source(node: Operand) -> Source:
     match node:
         case Reference(name):
             return lambda item, values: values[name]
-        case Attribute(path):
+        case PathValue(path):
             return _present(path)
         case Sum(sign, left, right):
             return _arithmetic(sign, _source(left), _source(right))
-        case Call("list_append", (first, second)):
+        case FunctionCall("list_append", (first, second)):
             return _appended(_source(first), _source(second))
-        case Call(_, (Attribute(path), otherwise)):
+        case FunctionCall(_, (PathValue(path), otherwise)):
             return _fallback(path, _source(otherwise))
     raise AssertionError("no other operand is parsed")
 
 
-def _present(path: Path) -> Source:
+def _present(path: DocumentPath) -> Source:
     def present(item: Item, values: Values) -> Value:
         value = value_at(item, path)
         if value is None:
@@ -127,7 +138,7 @@ def _present(path: Path) -> Source:
     return present
 
 
-def _fallback(path: Path, otherwise: Source) -> Source:
+def _fallback(path: DocumentPath, otherwise: Source) -> Source:
     def fallback(item: Item, values: Values) -> Value:
         value = value_at(item, path)
         return otherwise(item, values) if value is None else value
@@ -183,7 +194,7 @@ def _sum(value: Value | None, added: Value) -> Value:
     return {kind: value[kind] + [member for member in added[kind] if member not in value[kind]]}
 
 
-def _delete(before: Item, after: Item, path: Path, removed: Value) -> None:
+def _delete(before: Item, after: Item, path: DocumentPath, removed: Value) -> None:
     value, kind = value_at(before, path), type_of(removed)
     if value is None:
         return

@@ -12,32 +12,32 @@ from typing import Any
 
 from orjson import Fragment
 
-from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.expressions.projections import Projection
-from keyheat.endpoint.items.capacity import Consumed, level_of, rendered
-from keyheat.endpoint.items.requests import Request, checked, refuse_legacy
+from keyheat.endpoint.errors import ServiceError, throttled, validation_error
+from keyheat.endpoint.expressions.compiler import Projection
+from keyheat.endpoint.itemkeys import Key, checked_key
+from keyheat.endpoint.items.capacity import (
+    ConsumedUnits,
+    bill,
+    collection_metrics,
+    count_write,
+    level_of,
+    make,
+    rendered,
+    wants_collection_metrics,
+)
 from keyheat.endpoint.items.single import (
-    Asked,
+    WriteRequest,
     asked_delete,
     asked_projection,
     asked_put,
     planned,
     shown_item,
 )
-from keyheat.endpoint.items.writes import (
-    bill,
-    collection_metrics,
-    count_write,
-    make,
-    wants_collection_metrics,
-)
+from keyheat.endpoint.itemstore import size_of
+from keyheat.endpoint.requests import Request, check_shape, checked, refuse_legacy
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.store.itemkeys import Key, checked_key
-from keyheat.endpoint.store.shelf import size_of
-from keyheat.endpoint.store.values import check_item
 from keyheat.endpoint.tables.catalog import Table
-from keyheat.endpoint.tables.throttles import throttled
-from keyheat.endpoint.wire.shapes import check_shape
+from keyheat.endpoint.values import check_item
 from keyheat.model.limits import BATCH_GET_BYTES, BATCH_GET_ITEMS, BATCH_WRITE_ITEMS
 from keyheat.model.resources import Refusal
 from keyheat.model.units import read_units
@@ -47,17 +47,17 @@ Answer = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Progress:
+class BatchProgress:
     """How far a batch came: what each table spent, and what was refused."""
 
-    consumed: dict[str, Consumed] = field(default_factory=dict)
+    consumed: dict[str, ConsumedUnits] = field(default_factory=dict)
     refused: list[tuple[Table, Refusal]] = field(default_factory=list)
     processed: int = 0
 
-    def spent(self, table: Table, consumed: Consumed) -> None:
+    def spent(self, table: Table, consumed: ConsumedUnits) -> None:
         """One item was processed."""
         self.processed += 1
-        self.consumed.setdefault(table.name, Consumed()).add(consumed)
+        self.consumed.setdefault(table.name, ConsumedUnits()).add(consumed)
 
     def require_some(self, operation: str, now_s: float) -> None:
         """Raises the throttling exception if nothing was processed; only then was the request throttled."""
@@ -81,7 +81,7 @@ def batch_write_item(service: Service, request: Request) -> Answer:
     writes = list(_asked_writes(service, request))
     _check_count(len(writes), BATCH_WRITE_ITEMS, "BatchWriteItem", request)
     _check_distinct([(table.name, asked.key) for table, asked, _ in writes])
-    now_s, progress = service.now_s(), Progress()
+    now_s, progress = service.now_s(), BatchProgress()
     unprocessed: dict[str, list[Any]] = {}
     metrics: dict[str, list[Any]] = {}
     for table, asked, entry in writes:
@@ -103,7 +103,7 @@ def batch_write_item(service: Service, request: Request) -> Answer:
     return {**answer, "ItemCollectionMetrics": metrics} if metrics else answer
 
 
-def _asked_writes(service: Service, request: Request) -> Iterator[tuple[Table, Asked, Request]]:
+def _asked_writes(service: Service, request: Request) -> Iterator[tuple[Table, WriteRequest, Request]]:
     """Every write of the batch, checked, with the entry that asks for it."""
     for name, entries in request["RequestItems"].items():
         if type(entries) is not list:
@@ -113,7 +113,7 @@ def _asked_writes(service: Service, request: Request) -> Iterator[tuple[Table, A
             yield table, _asked_write(table, entry, request), entry
 
 
-def _asked_write(table: Table, entry: Any, request: Request) -> Asked:
+def _asked_write(table: Table, entry: Any, request: Request) -> WriteRequest:
     if type(entry) is not dict or len(entry) != 1:
         raise _misshapen("BatchWriteItem", request)
     ((kind, inner),) = entry.items()
@@ -131,7 +131,7 @@ def batch_get_item(service: Service, request: Request) -> Answer:
     reads = list(_asked_reads(service, request))
     _check_count(len(reads), BATCH_GET_ITEMS, "BatchGetItem", request)
     _check_distinct([(read.table.name, read.key) for read in reads])
-    now_s, progress, total = service.now_s(), Progress(), 0
+    now_s, progress, total = service.now_s(), BatchProgress(), 0
     responses: dict[str, list[Any]] = {read.table.name: [] for read in reads}
     unprocessed: dict[str, Request] = {}
     for read in reads:
@@ -145,7 +145,7 @@ def batch_get_item(service: Service, request: Request) -> Answer:
                 read.table.counting.read_or_refused(read.key[0], units, refusal, now_s)
             if refusal is None:
                 total += size
-                progress.spent(read.table, Consumed(units))
+                progress.spent(read.table, ConsumedUnits(units))
                 if held is not None:
                     responses[read.table.name].append(Fragment(shown_item(held, read.projection)))
                 continue

@@ -1,26 +1,40 @@
-"""ConsumedCapacity: what an operation cost, as an answer tells it.
+"""What an operation costs: a write's bill, asking the model for it, and ConsumedCapacity in an answer.
 
 `NONE` tells nothing, `TOTAL` one number, `INDEXES` the table and each index apart. Transactions also say
 which kind of units they are; single operations do not.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapacity.html
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from orjson import Fragment
+
+from keyheat.endpoint.contributors import IndexUse, Insights
+from keyheat.endpoint.errors import ServiceError, throttled, validation_error
+from keyheat.endpoint.itemkeys import Key
+from keyheat.endpoint.itemstore import EntryChange, ItemChange, json_of, size_of
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.values import Item
+from keyheat.model.limits import MAX_ITEM_BYTES
+from keyheat.model.resources import Refusal
+from keyheat.model.transactions import IndexWrite
+from keyheat.model.units import write_units
 
 Kind = str
 """`ReadCapacityUnits` or `WriteCapacityUnits`."""
 
 
 @dataclass(slots=True)
-class Consumed:
+class ConsumedUnits:
     """Units of one table spent by one request: on the table, and on each index by name."""
 
     table: float = 0.0
     local: dict[str, float] = field(default_factory=dict)
     glob: dict[str, float] = field(default_factory=dict)
 
-    def add(self, other: "Consumed") -> None:
+    def add(self, other: "ConsumedUnits") -> None:
         """Add what another part of the request spent."""
         self.table += other.table
         for mine, theirs in ((self.local, other.local), (self.glob, other.glob)):
@@ -38,7 +52,7 @@ def level_of(request: dict[str, Any]) -> str:
     return request.get("ReturnConsumedCapacity") or "NONE"
 
 
-def rendered(table: str, consumed: Consumed, level: str, kind: Kind | None = None) -> dict[str, Any]:
+def rendered(table: str, consumed: ConsumedUnits, level: str, kind: Kind | None = None) -> dict[str, Any]:
     """One ConsumedCapacity; `kind` is the member that a transaction adds beside CapacityUnits."""
     answer: dict[str, Any] = {"TableName": table, **_units(consumed.total, kind)}
     if level == "INDEXES":
@@ -54,3 +68,128 @@ def rendered(table: str, consumed: Consumed, level: str, kind: Kind | None = Non
 
 def _units(units: float, kind: Kind | None) -> dict[str, float]:
     return {"CapacityUnits": units} if kind is None else {"CapacityUnits": units, kind: units}
+
+
+TOO_LARGE = "Item size has exceeded the maximum allowed size"
+TOO_LARGE_TO_UPDATE = "Item size to update has exceeded the maximum allowed size"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBill:
+    """The units of one write: those asked of the table (its local indexes' among them) and of each index."""
+
+    units: float
+    index_writes: tuple[IndexWrite, ...]
+    consumed: ConsumedUnits
+    entries: tuple[EntryChange, ...] = ()
+
+
+def bill(change: ItemChange, *, transactional: bool = False) -> WriteBill:
+    """What a planned write costs. A transaction writes its items twice, and their index entries once.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+    """
+    units = write_units(change.old_bytes, change.new_bytes, transactional=transactional)
+    if not change.entries:
+        return WriteBill(units, (), ConsumedUnits(units))
+    consumed, index_writes = ConsumedUnits(units), []
+    for entry in change.entries:
+        parts = _entry_writes(entry)
+        spent = sum(part.units for part in parts)
+        if entry.index.local:
+            consumed.local[entry.index.name] = spent
+        else:
+            consumed.glob[entry.index.name] = spent
+            index_writes += parts
+    return WriteBill(units + sum(consumed.local.values()), tuple(index_writes), consumed, change.entries)
+
+
+def bill_of_failed(old: bytes | None, new_bytes: int = 0, *, transactional: bool = False) -> WriteBill:
+    """What a write costs whose condition failed: as if it had been made, but at least one where nothing was.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
+    """
+    units = write_units(*((0, 0) if old is None else (size_of(old), new_bytes)), transactional=transactional)
+    return WriteBill(units, (), ConsumedUnits(units))
+
+
+def _entry_writes(entry: EntryChange) -> list[IndexWrite]:
+    """The writes in one index: a moved entry is deleted in one place and put in another."""
+    name = entry.index.name
+    old_bytes = 0 if entry.old is None else size_of(entry.old)
+    new_bytes = 0 if entry.new is None else size_of(entry.new)
+    if entry.moved and entry.old_key is not None and entry.new_key is not None:
+        return [
+            IndexWrite(name, entry.old_key[1], write_units(old_bytes, 0)),
+            IndexWrite(name, entry.new_key[1], write_units(0, new_bytes)),
+        ]
+    key = entry.new_key or entry.old_key
+    assert key is not None, "an entry that changes was there before or is there after"
+    return [IndexWrite(name, key[1], write_units(old_bytes, new_bytes))]
+
+
+def count_write(
+    counting: Insights, stored: bytes, asked: WriteBill, refusal: Refusal | None, now_s: float
+) -> None:
+    """Tell Contributor Insights, which is on, of a write that was asked for."""
+    if refusal is None:
+        counting.wrote(stored, asked.units, _index_uses(asked), now_s)
+    else:
+        counting.refused(stored, refusal, now_s)
+
+
+def _index_uses(asked: WriteBill) -> Iterator[IndexUse]:
+    """What a write costs each global index, and under which key."""
+    for entry in asked.entries:
+        if not entry.index.local:
+            keys = (entry.old_key, entry.new_key) if entry.moved else (entry.new_key or entry.old_key,)
+            for key, part in zip(keys, _entry_writes(entry), strict=True):
+                assert key is not None, "an entry that changes was there before or is there after"
+                yield part.index, key[0], part.units
+
+
+def admit(table: Table, operation: str, key: Key, asked: WriteBill, now_s: float) -> None:
+    """Ask the model for a write. Raises the throttling exception if it refuses, and counts the request."""
+    refusal = table.model.admit_write(key[1], asked.units, now_s, asked.index_writes)
+    if table.counting is not None:
+        count_write(table.counting, key[0], asked, refusal, now_s)
+    if refusal is not None:
+        table.model.minutes.throttled_request(operation, now_s)
+        raise throttled(table, refusal)
+
+
+def make(table: Table, change: ItemChange, now_s: float) -> None:
+    """Make an admitted write, and tell the table's stream, and the model how the stored data grew."""
+    table.items.apply(change)
+    if table.stream is not None:
+        table.stream.note(change, now_s)
+    grown = change.new_bytes - change.old_bytes
+    if grown:
+        table.model.grown(change.key[1], grown, now_s)
+
+
+def check_size(change: ItemChange, message: str = TOO_LARGE) -> None:
+    """Raises ValidationException for an item above 400 KB."""
+    if change.new_bytes > MAX_ITEM_BYTES:
+        raise validation_error(message)
+
+
+def collection_metrics(table: Table, item: Item) -> dict[str, Any]:
+    """ItemCollectionMetrics of a write to a table with a local index: an estimate that is small and wide."""
+    name = table.schema.keys.partition.name
+    return {"ItemCollectionKey": {name: item[name]}, "SizeEstimateRangeGB": [0.0, 1.0]}
+
+
+def wants_collection_metrics(table: Table, request: dict[str, Any]) -> bool:
+    """Whether an answer has ItemCollectionMetrics: asked for, and the table has a local index."""
+    return request.get("ReturnItemCollectionMetrics") == "SIZE" and any(
+        index.local for index in table.schema.indexes
+    )
+
+
+def condition_failed(held: bytes | None, wish: Any) -> ServiceError:
+    """The condition was not met; with the wish `ALL_OLD` the error shows the item that did not meet it."""
+    members: dict[str, Any] = (
+        {"Item": Fragment(json_of(held))} if held is not None and wish == "ALL_OLD" else {}
+    )
+    return ServiceError("ConditionalCheckFailedException", "The conditional request failed", **members)

@@ -9,23 +9,32 @@ from dataclasses import dataclass
 
 import orjson
 
-from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.compiled import Expressions, ParsedCondition, require_expressions
+from keyheat.endpoint.contributors import Insights
+from keyheat.endpoint.errors import throttled, validation_error
+from keyheat.endpoint.expressions.compiler import (
+    Expressions,
+    ParsedCondition,
+    Projection,
+    require_expressions,
+)
 from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
-from keyheat.endpoint.expressions.projections import Projection
-from keyheat.endpoint.insights.keytext import partition_end
-from keyheat.endpoint.insights.watch import Insights
-from keyheat.endpoint.items.capacity import Consumed, level_of, rendered
-from keyheat.endpoint.items.pages import Page, joined, last_evaluated, read_page, starting_key
-from keyheat.endpoint.items.requests import Request, checked
-from keyheat.endpoint.items.selection import Selection, selection_of
+from keyheat.endpoint.itemkeys import attributes, key_of, partition_end, position_of
+from keyheat.endpoint.items.capacity import ConsumedUnits, level_of, rendered
+from keyheat.endpoint.items.pages import (
+    RecordPage,
+    Selection,
+    joined,
+    last_evaluated,
+    read_page,
+    selection_of,
+    starting_key,
+)
+from keyheat.endpoint.itemstore import Shelf, json_of, size_of
+from keyheat.endpoint.requests import Request, checked
 from keyheat.endpoint.schema import IndexSchema, KeySchema
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.store.itemkeys import attributes, key_of, position_of
-from keyheat.endpoint.store.shelf import Shelf, json_of, size_of
-from keyheat.endpoint.store.values import Item, check_item
 from keyheat.endpoint.tables.catalog import Table
-from keyheat.endpoint.tables.throttles import throttled
+from keyheat.endpoint.values import Item, check_item
 from keyheat.model.keyspace import HASH_BYTES, WHOLE
 from keyheat.model.resources import Refusal
 from keyheat.model.units import read_units
@@ -36,7 +45,7 @@ WHOLE_LINE: Range = (b"", b"\xff" * (HASH_BYTES + 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ReadRequest:
     """A query or a scan as a request states it."""
 
     operation: str
@@ -72,7 +81,7 @@ def query(service: Service, request: Request) -> bytes:
     if filtering is not None:
         _check_no_key_filtered(filtering, keys)
     descending = request.get("ScanIndexForward") is False
-    asked = Asked(
+    asked = ReadRequest(
         operation="Query",
         table=table,
         index=index,
@@ -94,7 +103,7 @@ def scan(service: Service, request: Request) -> bytes:
         expressions = Expressions(request)
         filtering, projection = _filter_and_projection(request, expressions)
         expressions.finish()
-    asked = Asked(
+    asked = ReadRequest(
         operation="Scan",
         table=table,
         index=index,
@@ -191,7 +200,7 @@ def _segment(request: Request) -> Range:
     return low, (WHOLE * (number + 1) // total).to_bytes(HASH_BYTES, "big")
 
 
-def _answer(service: Service, asked: Asked, request: Request) -> bytes:
+def _answer(service: Service, asked: ReadRequest, request: Request) -> bytes:
     keys = asked.shelf.between(*asked.stored, descending=asked.descending)
     page = read_page(asked.shelf, keys, request.get("Limit"))
     consistent = bool(request.get("ConsistentRead"))
@@ -212,27 +221,27 @@ def _answer(service: Service, asked: Asked, request: Request) -> bytes:
     return b"".join(parts)
 
 
-def _consumed(asked: Asked, page: Page, *, consistent: bool) -> Consumed:
+def _consumed(asked: ReadRequest, page: RecordPage, *, consistent: bool) -> ConsumedUnits:
     units = read_units(page.total_bytes, consistent=consistent)
     if asked.index is None:
-        return Consumed(units)
+        return ConsumedUnits(units)
     if not asked.index.local:
-        return Consumed(glob={asked.index.name: units})
-    return Consumed(_fetching(asked, page, consistent=consistent), local={asked.index.name: units})
+        return ConsumedUnits(glob={asked.index.name: units})
+    return ConsumedUnits(_fetching(asked, page, consistent=consistent), local={asked.index.name: units})
 
 
-def _fetching(asked: Asked, page: Page, *, consistent: bool) -> float:
+def _fetching(asked: ReadRequest, page: RecordPage, *, consistent: bool) -> float:
     """What a local index asks of the table for attributes that it does not have: every item by itself."""
     if not asked.selection.fetches:
         return 0.0
     return sum(read_units(size_of(record), consistent=consistent) for record in _whole(asked, page))
 
 
-def _whole(asked: Asked, page: Page) -> list[bytes]:
+def _whole(asked: ReadRequest, page: RecordPage) -> list[bytes]:
     return [asked.table.items.of_entry(record) for record in page.records]
 
 
-def _admit(service: Service, asked: Asked, page: Page, units: float, *, consistent: bool) -> None:
+def _admit(service: Service, asked: ReadRequest, page: RecordPage, units: float, *, consistent: bool) -> None:
     """Ask for the whole page at the place where it begins, though a long scan page may cross partitions."""
     now_s, model = service.now_s(), asked.table.model
     at = position_of(asked.stored[0] if page.first is None else page.first)
@@ -246,7 +255,12 @@ def _admit(service: Service, asked: Asked, page: Page, units: float, *, consiste
 
 
 def _count(
-    counting: Insights, asked: Asked, page: Page, units: float, refusal: Refusal | None, now_s: float
+    counting: Insights,
+    asked: ReadRequest,
+    page: RecordPage,
+    units: float,
+    refusal: Refusal | None,
+    now_s: float,
 ) -> None:
     """Tell Contributor Insights of a page: its units are shared among the items by size."""
     index = asked.index
@@ -263,7 +277,7 @@ def _count(
             counting.read(one, units * size / sum(sizes), now_s, name)
 
 
-def _items(asked: Asked, page: Page) -> tuple[int, bytes | None]:
+def _items(asked: ReadRequest, page: RecordPage) -> tuple[int, bytes | None]:
     """How many items an answer has, and their JSON, None where only the count was wanted."""
     records = _whole(asked, page) if asked.selection.fetches else page.records
     if asked.filter is None and asked.selection.projection is None:

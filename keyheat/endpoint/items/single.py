@@ -10,31 +10,35 @@ from typing import Any
 import orjson
 from orjson import Fragment
 
-from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.compiled import Expressions, ParsedCondition, require_expressions
-from keyheat.endpoint.expressions.projections import Projection
+from keyheat.endpoint.errors import throttled, validation_error
+from keyheat.endpoint.expressions.compiler import (
+    Expressions,
+    ParsedCondition,
+    Projection,
+    require_expressions,
+)
 from keyheat.endpoint.expressions.updates import Update
-from keyheat.endpoint.items.capacity import Consumed, level_of, rendered
-from keyheat.endpoint.items.requests import Request, checked
-from keyheat.endpoint.items.writes import (
+from keyheat.endpoint.itemkeys import Key, attributes, check_index_keys, checked_item_key, checked_key
+from keyheat.endpoint.items.capacity import (
     TOO_LARGE,
     TOO_LARGE_TO_UPDATE,
+    ConsumedUnits,
     admit,
     bill,
     bill_of_failed,
     check_size,
     collection_metrics,
     condition_failed,
+    level_of,
     make,
+    rendered,
     wants_collection_metrics,
 )
+from keyheat.endpoint.itemstore import ItemChange, json_of, size_of
+from keyheat.endpoint.requests import Request, checked
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.store.itemkeys import Key, attributes, check_index_keys, checked_item_key, checked_key
-from keyheat.endpoint.store.itemstore import Change
-from keyheat.endpoint.store.shelf import json_of, size_of
-from keyheat.endpoint.store.values import INVALID, Item, check_item
 from keyheat.endpoint.tables.catalog import Table
-from keyheat.endpoint.tables.throttles import throttled
+from keyheat.endpoint.values import INVALID, Item, check_item
 from keyheat.model.units import item_bytes, read_units
 
 CONDITION = "ConditionExpression"
@@ -42,7 +46,7 @@ Answer = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WriteRequest:
     """A put, update or delete as a request states it: what, under which key, on which condition."""
 
     key: Key
@@ -60,7 +64,7 @@ class Asked:
         return self.condition.test(item, self.expressions.values)
 
 
-def asked_put(table: Table, request: Request) -> Asked:
+def asked_put(table: Table, request: Request) -> WriteRequest:
     """A put, checked. Raises ValidationException."""
     item = check_item(request["Item"])
     expressions, condition = _condition(request, (CONDITION,))
@@ -69,19 +73,19 @@ def asked_put(table: Table, request: Request) -> Asked:
     key = checked_item_key(table.schema.keys, item)
     if table.schema.indexes:
         check_index_keys(table.schema.indexes, item)
-    return Asked(key, item, condition, expressions, put=item)
+    return WriteRequest(key, item, condition, expressions, put=item)
 
 
-def asked_delete(table: Table, request: Request) -> Asked:
+def asked_delete(table: Table, request: Request) -> WriteRequest:
     """A delete, or a condition check, checked. Raises ValidationException."""
     named = check_item(request["Key"])
     expressions, condition = _condition(request, (CONDITION,))
     if expressions is not None:
         expressions.finish()
-    return Asked(checked_key(table.schema.keys, named), named, condition, expressions)
+    return WriteRequest(checked_key(table.schema.keys, named), named, condition, expressions)
 
 
-def asked_update(table: Table, request: Request) -> Asked:
+def asked_update(table: Table, request: Request) -> WriteRequest:
     """An update, checked as far as the item's content does not matter. Raises ValidationException."""
     named = check_item(request["Key"])
     expressions, condition = _condition(request, ("UpdateExpression", CONDITION))
@@ -93,7 +97,7 @@ def asked_update(table: Table, request: Request) -> Asked:
     key = checked_key(table.schema.keys, named)
     if update is not None:
         _check_no_key(table, update)
-    return Asked(key, named, condition, expressions, update=update or Update((), (), frozenset(), ()))
+    return WriteRequest(key, named, condition, expressions, update=update or Update((), (), frozenset(), ()))
 
 
 def _condition(request: Request, kinds: tuple[str, ...]) -> tuple[Expressions | None, ParsedCondition | None]:
@@ -113,7 +117,7 @@ def _check_no_key(table: Table, update: Update) -> None:
             )
 
 
-def planned(table: Table, asked: Asked, old: bytes | None) -> Change:
+def planned(table: Table, asked: WriteRequest, old: bytes | None) -> ItemChange:
     """What a checked write changes. Raises ValidationException for an update that the item does not allow."""
     if asked.put is not None:
         change = table.items.plan(asked.key, old, asked.put)
@@ -131,7 +135,7 @@ def planned(table: Table, asked: Asked, old: bytes | None) -> Change:
     return change
 
 
-def _write(service: Service, operation: str, table: Table, asked: Asked, request: Request) -> Answer:
+def _write(service: Service, operation: str, table: Table, asked: WriteRequest, request: Request) -> Answer:
     """Test, bill, ask and make one write; the answer without what ReturnValues wants."""
     now_s, old = service.now_s(), table.items.get(asked.key[0])
     if asked.condition is not None and not asked.holds({} if old is None else orjson.loads(json_of(old))):
@@ -152,7 +156,7 @@ def _write(service: Service, operation: str, table: Table, asked: Asked, request
     return answer
 
 
-def _returned(asked: Asked, change: Change, wish: Any) -> Answer:
+def _returned(asked: WriteRequest, change: ItemChange, wish: Any) -> Answer:
     if wish is None or wish == "NONE":
         return {}
     held = change.old if wish in ("ALL_OLD", "UPDATED_OLD") else change.new
@@ -210,7 +214,7 @@ def get_item(service: Service, request: Request) -> bytes | Answer:
     if level == "NONE":
         return b"{}" if shown is None else b'{"Item":' + shown + b"}"
     answer: Answer = {} if shown is None else {"Item": Fragment(shown)}
-    answer["ConsumedCapacity"] = rendered(table.name, Consumed(units), level)
+    answer["ConsumedCapacity"] = rendered(table.name, ConsumedUnits(units), level)
     return answer
 
 

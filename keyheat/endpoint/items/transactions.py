@@ -14,12 +14,21 @@ from typing import Any
 import orjson
 from orjson import Fragment
 
-from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.insights.watch import Insights
-from keyheat.endpoint.items.capacity import Consumed, level_of, rendered
-from keyheat.endpoint.items.requests import Request, checked
+from keyheat.endpoint.contributors import Insights
+from keyheat.endpoint.errors import ServiceError, cancellation_code, validation_error
+from keyheat.endpoint.itemkeys import Key, checked_key
+from keyheat.endpoint.items.capacity import (
+    ConsumedUnits,
+    WriteBill,
+    bill,
+    bill_of_failed,
+    count_write,
+    level_of,
+    make,
+    rendered,
+)
 from keyheat.endpoint.items.single import (
-    Asked,
+    WriteRequest,
     asked_delete,
     asked_projection,
     asked_put,
@@ -27,16 +36,11 @@ from keyheat.endpoint.items.single import (
     planned,
     shown_item,
 )
-from keyheat.endpoint.items.tokens import digest_of
-from keyheat.endpoint.items.writes import Bill, bill, bill_of_failed, count_write, make
+from keyheat.endpoint.itemstore import ItemChange, digest_of, json_of, size_of
+from keyheat.endpoint.requests import Request, check_shape, checked
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.store.itemkeys import Key, checked_key
-from keyheat.endpoint.store.itemstore import Change
-from keyheat.endpoint.store.shelf import json_of, size_of
-from keyheat.endpoint.store.values import check_item
 from keyheat.endpoint.tables.catalog import Table
-from keyheat.endpoint.tables.throttles import cancellation_code
-from keyheat.endpoint.wire.shapes import check_shape
+from keyheat.endpoint.values import check_item
 from keyheat.model.limits import TRANSACT_BYTES
 from keyheat.model.resources import Refusal
 from keyheat.model.table import Op
@@ -44,10 +48,10 @@ from keyheat.model.units import item_bytes, read_units
 from keyheat.words import Direction
 
 Answer = dict[str, Any]
-AskedOp = tuple[Table, Op, bytes, Bill | None]
+AskedOp = tuple[Table, Op, bytes, WriteBill | None]
 """What a table is asked for: the operation, the stored key it is for, and for a write its bill."""
 NO_REASON = {"Code": "None"}
-ASK: dict[str, Callable[[Table, Request], Asked]] = {
+ASK: dict[str, Callable[[Table, Request], WriteRequest]] = {
     "Put": asked_put,
     "Update": asked_update,
     "Delete": asked_delete,
@@ -62,15 +66,15 @@ WANTED = {
 
 
 @dataclass(slots=True)
-class Step:
+class TransactionStep:
     """One operation of a transaction: what is asked, what it would change and cost, why it cannot be."""
 
     kind: str
     table: Table
-    asked: Asked
+    asked: WriteRequest
     entry: Request
-    change: Change | None = None
-    cost: Bill | None = None
+    change: ItemChange | None = None
+    cost: WriteBill | None = None
     reason: Answer | None = None
 
 
@@ -98,7 +102,7 @@ def transact_write_items(service: Service, request: Request) -> Answer:
     return _told([(step.table, step.cost) for step in steps], level)
 
 
-def _step(service: Service, entry: Any, request: Request) -> Step:
+def _step(service: Service, entry: Any, request: Request) -> TransactionStep:
     if type(entry) is not dict or any(type(operation) is not dict for operation in entry.values()):
         check_shape("TransactWriteItems", request)
         entry = {kind: operation for kind, operation in entry.items() if operation is not None}
@@ -111,10 +115,10 @@ def _step(service: Service, entry: Any, request: Request) -> Step:
     ):
         check_shape("TransactWriteItems", request)
     table = service.catalog.get(operation["TableName"])
-    return Step(kind, table, ASK[kind](table, operation), operation)
+    return TransactionStep(kind, table, ASK[kind](table, operation), operation)
 
 
-def _work_out(step: Step) -> None:
+def _work_out(step: TransactionStep) -> None:
     """What the step would change and cost; or the reason why it cannot be done."""
     old = step.table.items.get(step.asked.key[0])
     if not step.asked.holds({} if old is None else orjson.loads(json_of(old))):
@@ -138,7 +142,7 @@ def _work_out(step: Step) -> None:
     step.cost = bill(step.change, transactional=True)
 
 
-def _op(step: Step) -> Op:
+def _op(step: TransactionStep) -> Op:
     assert step.cost is not None, "a step that was worked out has a cost"
     return Op(
         direction=Direction.WRITE,
@@ -189,29 +193,29 @@ def _cancelled(reasons: list[Answer]) -> ServiceError:
     return ServiceError("TransactionCanceledException", message, Message=message, CancellationReasons=reasons)
 
 
-def _told(costs: Sequence[tuple[Table, Bill | None]], level: str) -> Answer:
+def _told(costs: Sequence[tuple[Table, WriteBill | None]], level: str) -> Answer:
     if level == "NONE":
         return {}
-    consumed: dict[str, Consumed] = {}
+    consumed: dict[str, ConsumedUnits] = {}
     for table, cost in costs:
         assert cost is not None, "a step that was worked out has a cost"
-        consumed.setdefault(table.name, Consumed()).add(cost.consumed)
+        consumed.setdefault(table.name, ConsumedUnits()).add(cost.consumed)
     return _rendered(consumed, level, "WriteCapacityUnits")
 
 
-def _told_reads(steps: Sequence[Step], level: str) -> Answer:
+def _told_reads(steps: Sequence[TransactionStep], level: str) -> Answer:
     """A repeated request changes nothing and costs a read of every item."""
     if level == "NONE":
         return {}
-    consumed: dict[str, Consumed] = {}
+    consumed: dict[str, ConsumedUnits] = {}
     for step in steps:
         held = step.table.items.get(step.asked.key[0])
         units = read_units(0 if held is None else size_of(held), consistent=True, transactional=True)
-        consumed.setdefault(step.table.name, Consumed()).add(Consumed(units))
+        consumed.setdefault(step.table.name, ConsumedUnits()).add(ConsumedUnits(units))
     return _rendered(consumed, level, "ReadCapacityUnits")
 
 
-def _rendered(consumed: dict[str, Consumed], level: str, kind: str) -> Answer:
+def _rendered(consumed: dict[str, ConsumedUnits], level: str, kind: str) -> Answer:
     return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in consumed.items()]}
 
 
@@ -244,9 +248,9 @@ def transact_get_items(service: Service, request: Request) -> Answer:
     level = level_of(request)
     if level == "NONE":
         return answer
-    consumed: dict[str, Consumed] = {}
+    consumed: dict[str, ConsumedUnits] = {}
     for (table, _, _), spent in zip(reads, units, strict=True):
-        consumed.setdefault(table.name, Consumed()).add(Consumed(spent))
+        consumed.setdefault(table.name, ConsumedUnits()).add(ConsumedUnits(spent))
     return {**answer, **_rendered(consumed, level, "ReadCapacityUnits")}
 
 

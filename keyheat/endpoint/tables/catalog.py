@@ -1,29 +1,91 @@
-"""The tables of one endpoint, by name, and what is being done to each.
+"""The tables of one endpoint, by name: how each is defined, and what is being done to it.
 
 A table changes as DynamoDB changes it: the change is accepted, the table is CREATING, UPDATING or DELETING
 for a while, and then it is what was asked for. No timer runs: whoever looks at a table after its change
 has ended sees it done.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from keyheat.endpoint.errors import ServiceError, resource_not_found
-from keyheat.endpoint.insights.watch import Insights
-from keyheat.endpoint.schema import TableSchema
-from keyheat.endpoint.store.itemstore import ItemStore
-from keyheat.endpoint.streams.stream import Stream
-from keyheat.endpoint.tables.definition import TableDefinition
+from keyheat.endpoint.contributors import Insights
+from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.itemstore import ItemStore
+from keyheat.endpoint.schema import TableSchema, table_schema
+from keyheat.endpoint.stream import TableStream
+from keyheat.endpoint.tables.throughput import table_capacity
+from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import History
+from keyheat.scenario.changes import CapacityHistory
+
+NOT_HERE = (
+    "GlobalTableSettingsReplicationMode",
+    "GlobalTableSourceArn",
+    "GlobalTableWitnessUpdates",
+    "MultiRegionConsistency",
+    "ReplicaUpdates",
+    "ResourcePolicy",
+    "VectorIndexes",
+    "VectorIndexUpdates",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the local table keeps and shows, though nothing about throttling follows from it."""
+
+    deletion_protection: bool = False
+    table_class: str | None = None
+    encrypted_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefinition:
+    """What CreateTable states and UpdateTable changes."""
+
+    schema: TableSchema
+    capacity: TableCapacity
+    settings: Settings = Settings()
+
+
+def define(request: Mapping[str, Any]) -> TableDefinition:
+    """The definition in a CreateTable request. Raises ValidationException or LimitExceededException."""
+    refuse_what_is_not_here(request)
+    schema = table_schema(request)
+    return TableDefinition(
+        schema=schema, capacity=table_capacity(request, schema), settings=settings(request, Settings())
+    )
+
+
+def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:
+    """Raises ValidationException where a request asks for something that the local table cannot be."""
+    for member in NOT_HERE:
+        if request.get(member) is not None:
+            raise validation_error(f"The local endpoint does not support {member}")
+
+
+def settings(request: Mapping[str, Any], before: Settings) -> Settings:
+    """The settings after a CreateTable or UpdateTable request that may name some of them."""
+    protect = request.get("DeletionProtectionEnabled")
+    encryption = request.get("SSESpecification")
+    return Settings(
+        deletion_protection=before.deletion_protection if protect is None else protect,
+        table_class=request.get("TableClass") or before.table_class,
+        encrypted_by=before.encrypted_by if encryption is None else _encrypted_by(encryption),
+    )
+
+
+def _encrypted_by(encryption: Mapping[str, Any]) -> str | None:
+    return encryption.get("KMSMasterKeyId", "alias/aws/dynamodb") if encryption.get("Enabled") else None
+
 
 Status = Literal["CREATING", "UPDATING", "DELETING"]
 DOING = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TableChange:
     """What is being done to a table, until when, and what the table is then (None: gone)."""
 
     status: Status
@@ -50,12 +112,12 @@ class Table:
     model: TableModel
     items: ItemStore
     schema: TableSchema = field(init=False)
-    change: Change | None = None
+    change: TableChange | None = None
     tags: dict[str, str] = field(default_factory=dict)
-    history: History = field(default_factory=History)
+    history: CapacityHistory = field(default_factory=CapacityHistory)
     time_to_live: str | None = None
     recovery: Recovery | None = None  # to a point in time, where it is on
-    stream: Stream | None = None  # the latest, disabled or not
+    stream: TableStream | None = None  # the latest, disabled or not
     insights: Insights = field(default_factory=Insights)
     counting: Insights | None = None  # those, while any of them is on
 
@@ -137,7 +199,7 @@ class Catalog:
         """Hold a new table."""
         self._tables[table.name] = table
 
-    def begin(self, table: Table, change: Change) -> None:
+    def begin(self, table: Table, change: TableChange) -> None:
         """Start a change. Raises ResourceInUseException while another is under way."""
         require_idle(table)
         table.change = change

@@ -5,9 +5,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescript
 
 from typing import Any
 
-from keyheat.endpoint.schema import IndexSchema, KeySchema
+from keyheat.endpoint.schema import IndexSchema, KeySchema, used_attributes
 from keyheat.endpoint.tables.catalog import Table
-from keyheat.endpoint.tables.keyschema import used_attributes
 from keyheat.endpoint.tables.throughput import UNLIMITED
 from keyheat.model.resources import IndexCapacity
 from keyheat.words import Capacity

@@ -7,8 +7,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput
 from collections.abc import Mapping
 from typing import Any
 
-from keyheat.endpoint.schema import TableSchema
-from keyheat.endpoint.tables.keyschema import invalid
+from keyheat.endpoint.schema import TableSchema, invalid
 from keyheat.model import limits
 from keyheat.model.resources import BillingMode, IndexCapacity, TableCapacity
 from keyheat.words import Capacity

@@ -1,22 +1,173 @@
-"""UpdateTable: what a request asks a table to become, and whether the account may change it again so soon.
+"""UpdateTable: what a request asks a table and its indexes to become, and whether that may be so soon.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-switching-capacity-modes.html
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GlobalSecondaryIndexUpdate.html
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.service import Service
-from keyheat.endpoint.streams.registry import asked_view
-from keyheat.endpoint.tables.catalog import Change, Table, require_idle
-from keyheat.endpoint.tables.create import check_account
-from keyheat.endpoint.tables.definition import TableDefinition, refuse_what_is_not_here, settings
+from keyheat.endpoint.errors import resource_not_found, validation_error
+from keyheat.endpoint.schema import (
+    TableSchema,
+    attribute_types,
+    check_all_used,
+    check_counts,
+    global_index,
+    invalid,
+    used_attributes,
+)
+from keyheat.endpoint.service import Service, asked_view
+from keyheat.endpoint.tables.catalog import (
+    Table,
+    TableChange,
+    TableDefinition,
+    refuse_what_is_not_here,
+    require_idle,
+    settings,
+)
+from keyheat.endpoint.tables.create import (
+    check_account,
+    limit_exceeded,
+    require_decrease_allowed,
+    require_switch_allowed,
+)
 from keyheat.endpoint.tables.describe import describe
-from keyheat.endpoint.tables.history import require_decrease_allowed, require_switch_allowed
-from keyheat.endpoint.tables.indexupdates import IndexUpdates, index_updates, updated_schema
-from keyheat.endpoint.tables.recapacity import updated_capacity
-from keyheat.model.resources import TableCapacity
+from keyheat.endpoint.tables.throughput import index_capacity, max_on_demand, provisioned, raised_warm
+from keyheat.model.resources import BillingMode, IndexCapacity, TableCapacity
 from keyheat.scenario.changes import decreased, switches_to_on_demand
+from keyheat.words import Capacity
+
+Given = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexUpdates:
+    """What is asked, by index name; one index is named once."""
+
+    create: Mapping[str, Given]
+    update: Mapping[str, Given]
+    delete: Mapping[str, Given]
+
+
+def index_updates(request: Given) -> IndexUpdates:
+    """The updates sorted by what they do. Raises ValidationException or LimitExceededException."""
+    sorted_by: dict[str, dict[str, Given]] = {"Create": {}, "Update": {}, "Delete": {}}
+    names: set[str] = set()
+    for update in request.get("GlobalSecondaryIndexUpdates") or ():
+        kinds = [kind for kind in sorted_by if update.get(kind) is not None]
+        if len(kinds) != 1:
+            raise invalid(
+                "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
+                "GlobalSecondaryIndexUpdate.Delete must not be null"
+            )
+        action = update[kinds[0]]
+        name = action["IndexName"]
+        if name in names:
+            raise invalid(
+                f"Only one global secondary index update per index is allowed simultaneously. Index: {name}"
+            )
+        names.add(name)
+        sorted_by[kinds[0]][name] = action
+    updates = IndexUpdates(sorted_by["Create"], sorted_by["Update"], sorted_by["Delete"])
+    if len(updates.create) + len(updates.delete) > 1:
+        raise limit_exceeded(
+            "Subscriber limit exceeded: "
+            "Only 1 online index can be created or deleted simultaneously per table"
+        )
+    return updates
+
+
+def updated_schema(schema: TableSchema, request: Given, updates: IndexUpdates) -> TableSchema:
+    """The schema after the updates. Raises ValidationException or ResourceNotFoundException."""
+    there = {index.name for index in schema.indexes}
+    global_ = {index.name for index in schema.indexes if not index.local}
+    if not (updates.update.keys() | updates.delete.keys()) <= global_:
+        raise resource_not_found()
+    if updates.create.keys() & there:
+        raise validation_error("Attempting to create an index which already exists")
+    known = used_attributes(schema)
+    given = attribute_types(request.get("AttributeDefinitions") or ())
+    for name in known.keys() & given.keys():
+        if known[name] != given[name]:
+            raise invalid(f"Type of key attribute {name} cannot change from {known[name]} to {given[name]}")
+    kept = tuple(index for index in schema.indexes if index.name not in updates.delete)
+    made = tuple(global_index(action, known | given) for action in updates.create.values())
+    after = replace(schema, indexes=kept + made)
+    check_counts(after.indexes)
+    if made:
+        check_all_used(after, used_attributes(after) | given)
+    return after
+
+
+CURRENT_WARM = ("current WarmThroughput, decreasing WarmThroughput is not supported",) * 2
+
+
+def updated_capacity(table: Table, request: Given, updates: IndexUpdates) -> TableCapacity:
+    """Capacity of the table and its indexes after an update. Raises ValidationException."""
+    before = table.definition.capacity
+    mode: BillingMode = request.get("BillingMode") or before.billing_mode
+    kept = [index for index in before.indexes if index.name not in updates.delete]
+    return replace(
+        before,
+        billing_mode=mode,
+        provisioned=_reprovisioned(request, mode, before.provisioned),
+        max_on_demand=max_on_demand(request, mode, before.max_on_demand),
+        warm=_rewarmed(table, request, before.warm),
+        indexes=tuple(
+            [_updated_index(table, index, updates.update.get(index.name), mode) for index in kept]
+            + [index_capacity(action, mode) for action in updates.create.values()]
+        ),
+    )
+
+
+def _updated_index(
+    table: Table, before: IndexCapacity, action: Given | None, mode: BillingMode
+) -> IndexCapacity:
+    named: Given = action or {}
+    return replace(
+        before,
+        provisioned=_reprovisioned(named, mode, before.provisioned, index=before.name),
+        max_on_demand=max_on_demand(named, mode, before.max_on_demand),
+        warm=_rewarmed(table, named, before.warm, index=before.name),
+    )
+
+
+def _reprovisioned(
+    request: Given, mode: BillingMode, before: Capacity | None, *, index: str | None = None
+) -> Capacity | None:
+    """Provisioned throughput after the update; a change that changes nothing is refused."""
+    if request.get("ProvisionedThroughput") is None and mode == "PROVISIONED" and before is not None:
+        return before
+    after = provisioned(request, mode, index=index)
+    if after is not None and after == before:
+        resource = "table" if index is None else f"index {index}"
+        raise validation_error(
+            f"The provisioned throughput for the {resource} will not change. "
+            "The requested value equals the current value. "
+            f"Current ReadCapacityUnits provisioned for the {resource}: {before.read}. "
+            f"Requested ReadCapacityUnits: {after.read}. "
+            f"Current WriteCapacityUnits provisioned for the {resource}: {before.write}. "
+            f"Requested WriteCapacityUnits: {after.write}. "
+            "Refer to the Amazon DynamoDB Developer Guide for current limits "
+            "and how to request higher limits."
+        )
+    return after
+
+
+def _rewarmed(
+    table: Table, request: Given, before: Capacity | None, *, index: str | None = None
+) -> Capacity | None:
+    given = request.get("WarmThroughput")
+    if given is None:
+        return before
+    return raised_warm(given, table.model.warm_throughput(index), CURRENT_WARM, index=index)
+
 
 CHANGES = (
     "ProvisionedThroughput",
@@ -48,7 +199,7 @@ def update_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
     record_changes(table, becomes.capacity, now_s)
     if specification is not None:
         service.streams.change(table, view, now_s)
-    service.catalog.begin(table, Change("UPDATING", now_s + service.durations.update_s, becomes))
+    service.catalog.begin(table, TableChange("UPDATING", now_s + service.durations.update_s, becomes))
     return {"TableDescription": describe(table, now_s)}
 
 

@@ -16,7 +16,7 @@ from keyheat.load.aggregation.orders import Totals, orders_in, sorted_items, wro
 from keyheat.load.beside.helper import Assignment, Outcome, serve
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 ATTEMPTS = 10
 READ_UNITS_PER_S = 1_500.0  # half of what one partition can be asked for

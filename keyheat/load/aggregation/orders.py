@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from keyheat.model.units import item_bytes
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 VIEWS = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")  # of a stream, that show what an order is of
 PRODUCT, DAY, QUANTITY, ORDERS, FILLER = "product", "day", "quantity", "orders", "filler"

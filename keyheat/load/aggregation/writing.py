@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from keyheat.load.aggregation.orders import Of, Tally, Totals, total_update
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 AT_ONCE = 8
 FLUSH = "flush"

@@ -21,7 +21,7 @@ from keyheat.load.tables.waiting import described
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 ATTEMPTS = 4
 ANY_RUN = "x" * 12  # as long as the name of a run is

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.keytypes import IN_WORDS
-from keyheat.scenario.spec.table import IndexSpec, TableSpec
+from keyheat.scenario.spec.tables import IN_WORDS, IndexSpec, TableSpec
 
 
 def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterator[str]:

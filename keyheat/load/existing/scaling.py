@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 SERVICE = "application-autoscaling"
 NAMESPACE = "dynamodb"

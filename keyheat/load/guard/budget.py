@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from keyheat.load.record.consumed import Consumed
 from keyheat.plan.bill import AROUND_S, Bill, Tariff
 from keyheat.runs.stop import Rule, Stop
-from keyheat.scenario.spec.guards import BudgetSpec
+from keyheat.scenario.spec.part import BudgetSpec
 
 MINUTE_S: Final = 60.0
 LEAST_DOLLARS: Final = 1e-9  # of a budget that is spent on hours alone, nothing is left for requests

@@ -9,8 +9,8 @@ from keyheat.load.transport.proxy import proxy_in_words
 from keyheat.load.transport.target import Target
 from keyheat.plan.bill import Bill
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.guards import BudgetSpec
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.part import BudgetSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 QUESTION: Final = "Go on? [y/N] "
 AGREED: Final = ("y", "yes")

@@ -16,7 +16,7 @@ from keyheat.load.run.load import Load
 from keyheat.load.run.options import Plan
 from keyheat.plan.bill import Tariff
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.spec.guards import AbortSpec
+from keyheat.scenario.spec.part import AbortSpec
 
 MASTER_SILENT_S: Final = 10.0
 """A worker that hears nothing of its master for so long sends no more. Locust's master answers every worker's

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.runs.stop import Stop
-from keyheat.scenario.spec.guards import AbortSpec
+from keyheat.scenario.spec.part import AbortSpec
 
 ENOUGH_ATTEMPTS: Final = 100
 """Of fewer attempts, chance alone moves a share by more than ten percentage points now and then: its standard

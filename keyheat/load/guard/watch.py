@@ -18,7 +18,7 @@ from keyheat.load.guard.recent import RecentLooks
 from keyheat.load.guard.stop_rules import broken
 from keyheat.load.record.record import Record
 from keyheat.runs.stop import Stop
-from keyheat.scenario.spec.guards import AbortSpec
+from keyheat.scenario.spec.part import AbortSpec
 
 LOOKS_S: Final = (1.0, 0.5, 0.25, 0.1)
 SOONEST_S: Final = 0.05

@@ -6,7 +6,7 @@ from time import time
 
 from keyheat.load.pace.pace import LONGEST_WAIT_S
 from keyheat.load.record.record import Record
-from keyheat.scenario.shape import Shape
+from keyheat.scenario.shape import LoadShape
 
 
 class ClosedLoop:
@@ -18,7 +18,7 @@ class ClosedLoop:
 
     def __init__(
         self,
-        shape: Shape,
+        shape: LoadShape,
         record: Record,
         *,
         users: int,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from random import Random
 
-from keyheat.scenario.shape import Shape
+from keyheat.scenario.shape import LoadShape
 
 DROPPED_AFTER_S = 1.0
 """Arrivals that could not start for so long are dropped: sent later, all at once, they are another load."""
@@ -53,7 +53,7 @@ def exponential(rng: Random) -> Callable[[], float]:
 class Schedule:
     """The arrivals of one process, which sends one of `parts` equal parts of the whole load."""
 
-    shape: Shape
+    shape: LoadShape
     gap: Callable[[], float]
     part: int = 0
     parts: int = 1

@@ -5,7 +5,7 @@ from time import time
 
 from keyheat.load.pace.arrivals import Arrivals, OpenPace
 from keyheat.load.pace.schedule import DROPPED_AFTER_S
-from keyheat.scenario.trace import Row
+from keyheat.scenario.trace import TraceRow
 
 
 class TraceSchedule:
@@ -14,12 +14,12 @@ class TraceSchedule:
     The trace starts when the first user is there. A row that could not start for a second is dropped.
     """
 
-    def __init__(self, rows: Iterator[Row], *, speed: float, part: int = 0, parts: int = 1) -> None:
+    def __init__(self, rows: Iterator[TraceRow], *, speed: float, part: int = 0, parts: int = 1) -> None:
         self._rows = (row for number, row in enumerate(rows) if number % parts == part)
         self._speed, self._offset_s = speed, 0.0
         self._has_share = part < parts
-        self._next: Row | None = next(self._rows, None) if self._has_share else None
-        self.taken: Row | None = None  # by the arrival that began last
+        self._next: TraceRow | None = next(self._rows, None) if self._has_share else None
+        self.taken: TraceRow | None = None  # by the arrival that began last
         self._handled = 0  # since somebody asked
 
     @property
@@ -74,7 +74,7 @@ class TracePace(OpenPace):
     ) -> None:
         super().__init__(arrivals, clock=clock)
         self._rows = schedule
-        self.row: Row | None = None
+        self.row: TraceRow | None = None
 
     def wait(self) -> float:
         """Finish one row, and wait for the next."""

@@ -10,7 +10,7 @@ from keyheat.load.record.sketch import KeyHeat, hottest
 from keyheat.load.record.verdict import Verdict
 from keyheat.runfiles import time_of
 from keyheat.runs.folder import TOP_KEYS, HotKeys, KeyLine, RunFiles, RunFolder, totals_of
-from keyheat.scenario.keynames import digest_of
+from keyheat.scenario.keys import digest_of
 from keyheat.words import WRITES_FIRST, Direction
 
 

@@ -16,7 +16,7 @@ from keyheat.load.record.latency import Latency
 from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.record.throttles import ThrottleRows
-from keyheat.scenario.keynames import digest_number
+from keyheat.scenario.keys import digest_number
 
 __all__ = ["Attempt", "Record"]
 

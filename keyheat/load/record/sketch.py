@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-from keyheat.scenario.keynames import digest_of
+from keyheat.scenario.keys import digest_of
 
 SKETCH_KEYS = 3_072
 WINDOW_S = 5

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from keyheat.claims import Claim, claim_new
 from keyheat.runfiles import DIAGNOSIS, FILES
-from keyheat.scenario.derived import named, with_shards, write_scenario
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
+from keyheat.scenario.variants import named, overridden, with_shards, write_scenario
 
 REPORT = "report.html"
 
@@ -37,9 +36,7 @@ def find_scenario(name_or_path: str, settings: Sequence[str] = ()) -> tuple[Scen
     scenario = overridden(load_scenario(path), settings, str(path))
     try:
         if not scenario.is_shipped(scenario.locustfile(path.parent)):
-            from keyheat.plan.expected import (
-                check_file,  # here: it takes time that only files of one's own need
-            )
+            from keyheat.plan.totals import check_file
 
             check_file(scenario, path.parent)
     except FileNotFoundError as error:
@@ -69,7 +66,7 @@ def shard_jobs(scenario: Scenario, counts: Sequence[int], folder: Path) -> dict[
     Its files are found from everywhere (`with_files_of`).
     Raises `ValueError` where the load test asks nothing about shards, and `CannotWrite`.
     """
-    from keyheat.plan.expected import asks_for_shards
+    from keyheat.plan.totals import asks_for_shards
 
     if not asks_for_shards(scenario):
         raise ValueError(

@@ -34,7 +34,7 @@ from keyheat.load.users.ledger import Ledger
 from keyheat.load.users.outcomes import NotSeen
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.scenario.shape import Shape
+from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.spec.load import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
@@ -205,7 +205,7 @@ def _loop(
     return Arrivals(_timetable(order, shape, items), record, started_s=started_s, clock=clock)
 
 
-def _timetable(order: Order, shape: Shape, items: ItemTemplate) -> Timetable:
+def _timetable(order: Order, shape: LoadShape, items: ItemTemplate) -> Timetable:
     load, keys = order.scenario.load, order.scenario.keys
     if load.arrivals == "trace":
         rows = read_trace(

@@ -23,10 +23,10 @@ from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
-from keyheat.scenario.spec.guards import BudgetSpec
+from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.trace import check_trace
+from keyheat.scenario.variants import overridden
 
 OUT = Path("reports") / "out"
 NOT_SCALED_HERE = (

@@ -23,8 +23,7 @@ from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.runs.described import table_facts
 from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, asked, only_warms
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.table import CapacityPair
-from keyheat.scenario.spec.timeline import ChangeSpec, requests_of
+from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, requests_of
 
 ATTEMPTS = 3  # of each request: UpdateTable asks for a state, so asking twice does no harm
 LATE_S = 1.0

@@ -11,7 +11,7 @@ from keyheat.load.tables.errors import Refused, TableError
 from keyheat.load.tables.lease import live_in, refusal
 from keyheat.load.tables.ownership import Unread, refusals, standing, tags_read, unusable
 from keyheat.load.tables.waiting import all_active
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

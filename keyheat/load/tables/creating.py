@@ -6,12 +6,12 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.tables.definition import define
-from keyheat.endpoint.wire.shapes import check_shape
+from keyheat.endpoint.requests import check_shape
+from keyheat.endpoint.tables.catalog import define
 from keyheat.load.tables.creation import creation
 from keyheat.load.tables.errors import TableError
 from keyheat.load.tables.ownership import DENIED
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 Tags = Sequence[dict[str, str]]
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from keyheat.scenario.spec.table import CapacityPair, IndexSpec, TableSpec
-from keyheat.scenario.spec.timeline import ChangeSpec
+from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, IndexSpec, TableSpec
 
 
 def creation(spec: TableSpec) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from keyheat.load.tables.creation import creation
 from keyheat.runs.described import mode_of
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 Part = Mapping[str, Any]
 MODES = {"PROVISIONED": "provisioned mode", "PAY_PER_REQUEST": "on-demand mode"}

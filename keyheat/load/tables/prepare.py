@@ -27,7 +27,7 @@ from keyheat.load.tables.waiting import Patience, described, until_active
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 POLL_S = 1.0
 LOCAL_POLL_S = 0.05

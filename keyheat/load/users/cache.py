@@ -12,7 +12,7 @@ from cachetools import TTLCache
 from gevent.event import Event
 
 from keyheat.load.users.collections import Collected, Item
-from keyheat.scenario.spec.cache import CacheSpec
+from keyheat.scenario.spec.part import CacheSpec
 
 Key = tuple[str, str | None]
 

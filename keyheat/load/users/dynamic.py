@@ -21,9 +21,9 @@ from keyheat.load.users.user import TableUser
 from keyheat.masking import masked
 from keyheat.scenario.keys import random_suffix, shard_keys
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.sharding import ShardingSpec
+from keyheat.scenario.spec.keys import ShardingSpec
 from keyheat.sharding import Knowledge, Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter
-from keyheat.sharding.state import NUMBER
+from keyheat.sharding.metadata import NUMBER
 from keyheat.sharding.writer import wait_for_capacity
 from keyheat.words import DirectionName
 

@@ -14,7 +14,7 @@ from keyheat.load.users.marking import RUN_ATTRIBUTE, prefix_of
 from keyheat.model.units import text_bytes
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.sizes import FixedSize
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 FILLER = "filler"
 COUNTER = "changes"  # what updates add to

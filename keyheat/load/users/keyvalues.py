@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from keyheat.model.units import binary_bytes, number_bytes, text_bytes
-from keyheat.scenario.spec.keytypes import KeyType
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import KeyType, TableSpec
 
 LEAST, ABOVE = 10**37, 10**38  # numbers of 38 digits: as many as DynamoDB keeps
 IN_TIME = re.compile(r"(\d{13})-(\d{7,10})-(\d{6,10})", re.ASCII)  # `TableUser.next_sort_key`

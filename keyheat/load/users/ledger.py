@@ -11,7 +11,7 @@ from time import perf_counter
 
 from keyheat.load.users.collections import NO_ORDER, Item, Query, SortValue
 from keyheat.load.users.places import Identity, Places, Spot
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.sharding.reader import sort_value
 
 MOST_ITEMS = 50_000  # about 70 MB, and 25 more for each index

@@ -6,7 +6,7 @@ from sortedcontainers import SortedList
 
 from keyheat.load.users.collections import Query, SortValue
 from keyheat.model import limits
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 LAST = "\U0010ffff"  # no character comes after it
 

@@ -10,7 +10,7 @@ from keyheat.load.users.marking import marked
 from keyheat.load.users.operations import PAGE_ITEMS
 from keyheat.load.users.user import TableUser
 from keyheat.model.units import read_units, write_units
-from keyheat.scenario.trace import Row
+from keyheat.scenario.trace import TraceRow
 
 ONLY_SORT_KEY = "0"
 """Where a trace has no sort keys and the table has: each key of the trace is one item."""
@@ -30,7 +30,7 @@ class TraceUser(TableUser):
             "TableName": self._table.name,
             "ReturnConsumedCapacity": "INDEXES" if self._table.indexes else "TOTAL",
         }
-        self._bodies: dict[str, Callable[[Row, str], bytes]] = {
+        self._bodies: dict[str, Callable[[TraceRow, str], bytes]] = {
             "PutItem": self._put,
             "GetItem": self._named,
             "UpdateItem": self._update,
@@ -53,10 +53,10 @@ class TraceUser(TableUser):
         units = write_units(0, size)
         return self.send(row.operation, body, key=row.key, direction="write", units=units)
 
-    def _put(self, row: Row, sort_key: str) -> bytes:
+    def _put(self, row: TraceRow, sort_key: str) -> bytes:
         return self.load.items.put(row.key, sort_key, self.rng, row.size_bytes)
 
-    def _update(self, row: Row, sort_key: str) -> bytes:
+    def _update(self, row: TraceRow, sort_key: str) -> bytes:
         """Replaces the filler, so that the item has the row's size afterwards, and is there."""
         assert row.size_bytes is not None, "checked before the run"
         filler = self.load.items.filler(row.key, sort_key, row.size_bytes)
@@ -68,10 +68,10 @@ class TraceUser(TableUser):
         }
         return orjson.dumps(marked(update, self.load.items.run_id))
 
-    def _named(self, row: Row, sort_key: str) -> bytes:
+    def _named(self, row: TraceRow, sort_key: str) -> bytes:
         return orjson.dumps({**self._asked, "Key": self._key_of(row, sort_key)})
 
-    def _query(self, row: Row, sort_key: str) -> bytes:
+    def _query(self, row: TraceRow, sort_key: str) -> bytes:
         return orjson.dumps(
             {
                 **self._asked,
@@ -84,5 +84,5 @@ class TraceUser(TableUser):
             }
         )
 
-    def _key_of(self, row: Row, sort_key: str) -> dict[str, Any]:
+    def _key_of(self, row: TraceRow, sort_key: str) -> dict[str, Any]:
         return self.load.items.values.key(row.key, sort_key)

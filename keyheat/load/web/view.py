@@ -11,7 +11,7 @@ from keyheat.load.web.counts import TOP_KEYS, UNITS, beside, hot_keys, rates
 from keyheat.load.web.recent import SHOWN_S, Refused, Tally, Totals, hottest_throttled, series
 from keyheat.load.web.sentence import RECENT_S, HotKey, Sentence, ended, quiet, throttling, unlimited
 from keyheat.runs.capabilities import Known
-from keyheat.scenario.keynames import digest_number
+from keyheat.scenario.keys import digest_number
 from keyheat.words import WRITES_FIRST, Resource
 
 

@@ -25,7 +25,7 @@ from keyheat.pages.run.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean
 from keyheat.pages.style import LIGHT
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
-from keyheat.scenario.shape import Shape
+from keyheat.scenario.shape import LoadShape
 
 
 def generator_chart(run: ReportRun, record: SecondsRecord, chart_id: str) -> Chart | None:
@@ -97,7 +97,7 @@ def _draw_asked(made: go.Figure, run: ReportRun) -> float:
     return shape.highest_per_s
 
 
-def _shape(run: ReportRun) -> Shape | None:
+def _shape(run: ReportRun) -> LoadShape | None:
     """The shape of the load; None where it had none, or where it is not known."""
     try:
         scenario = scenario_from_dict(dict((run.manifest and run.manifest.scenario) or {}), "run.json")

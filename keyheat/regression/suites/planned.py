@@ -15,8 +15,8 @@ from pathlib import Path
 
 from keyheat.regression.outcome import Side
 from keyheat.regression.suites.suite import Case, Suite
-from keyheat.scenario.derived import with_files_of, write_scenario
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import with_files_of, write_scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from keyheat.scenario.overrides import overridden
 from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
+from keyheat.scenario.variants import overridden
 
 FILES: Final = (".toml", ".json")
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keyheat.analysis.measures.catalogue import MEASURES
-from keyheat.scenario.spec.part import IN_WORDS, Name, Part
+from keyheat.scenario.spec.part import IN_WORDS, Name, ScenarioPart
 
 FORMAT = "keyheat.suite/1"
 LABELS = "labels"  # the gate that is no number
@@ -20,7 +20,7 @@ Repetitions = Annotated[int, Field(ge=1, le=1_000)]
 Seeds = Literal["each", "same"]
 
 
-class GateSpec(Part):
+class GateSpec(ScenarioPart):
     """One thing that is held on to."""
 
     measure: str = Field(
@@ -38,7 +38,7 @@ class GateSpec(Part):
     )
 
 
-class CaseSpec(Part):
+class CaseSpec(ScenarioPart):
     """One scenario on one target."""
 
     name: Name | None = Field(
@@ -58,7 +58,7 @@ class CaseSpec(Part):
     )
 
 
-class SuiteSpec(Part):
+class SuiteSpec(ScenarioPart):
     """Scenarios that are run again and again, and what must not get worse from one time to the next."""
 
     format: Literal["keyheat.suite/1"]

@@ -1,20 +1,31 @@
-"""The keys of a scenario: which partition keys the load touches, and how often each."""
+"""The keys of a scenario: which the load touches, how often each, and how they get more shards."""
 
+import re
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from keyheat.scenario.keys import DateKey, HotKey, HotSet, KeyPattern, Sequence, TraceKeys, Uniform, Zipf
-from keyheat.scenario.patterns.base import PREFIX
-from keyheat.scenario.patterns.dates import FIRST_DAY
-from keyheat.scenario.spec.part import DAY, KEY_PREFIX, Part, Share
+from keyheat.scenario.keys import (
+    FIRST_DAY,
+    PREFIX,
+    DateKey,
+    HotKey,
+    HotSet,
+    KeyPattern,
+    Sequence,
+    TraceKeys,
+    Uniform,
+    Zipf,
+)
+from keyheat.scenario.spec.part import DAY, KEY_PREFIX, ScenarioPart, Seconds, Share, TableName, Units
 
 Number = TypeVar("Number", int, float)
 
 
-class KeysSpec(Part):
+class KeysSpec(ScenarioPart):
     """Which partition keys the load touches, and how often each."""
 
     kind: Literal["uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay"]
@@ -90,3 +101,130 @@ def _stated(value: Number | None) -> Number:
     """A field that its kind needs: the rules of a scenario have seen to it."""
     assert value is not None, "checked with the scenario"
     return value
+
+
+NEEDED: dict[str, tuple[str, ...]] = {
+    "uniform": (),
+    "hot_key": ("share",),
+    "hot_set": ("share", "hot_keys"),
+    "zipf": ("exponent",),
+    "date": ("day_s",),
+    "sequential": (),
+    "replay": ("trace",),
+}
+ALLOWED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(NEEDED, ("prefix",)),
+    "date": ("prefix", "first_day", "rounded_to"),
+    "replay": ("speed",),
+}
+FIELDS = ("share", "hot_keys", "exponent", "day_s", "rounded_to", "first_day", "trace", "speed", "prefix")
+DEFAULTS = {"keys": 1_000}  # a scenario that comes back from a run's file states its defaults
+UNCOUNTED = ("date", "sequential", "replay")  # kinds whose number of keys follows from something else
+
+
+def broken_keys(keys: Mapping[str, Any]) -> Iterator[str]:
+    """Every disagreement between fields of `[keys]`, as `message @ $.path`."""
+    kind = keys.get("kind")
+    if not isinstance(kind, str) or kind not in NEEDED:
+        return
+    for field in NEEDED[kind]:
+        if keys.get(field) is None:
+            yield f"kind = {kind!r} needs it @ $.keys.{field}"
+    for field in FIELDS:
+        if keys.get(field) is not None and field not in (*NEEDED[kind], *ALLOWED[kind]):
+            yield f"no meaning with kind = {kind!r} @ $.keys.{field}"
+    if kind in UNCOUNTED and keys.get("keys", DEFAULTS["keys"]) != DEFAULTS["keys"]:
+        yield f"no meaning with kind = {kind!r} @ $.keys.keys"
+    if kind == "date" and isinstance(keys.get("first_day"), str):
+        yield from _first_day(keys["first_day"])
+
+
+def broken_replay(raw: Mapping[str, Any]) -> Iterator[str]:
+    """A trace's times need its rows, and leave nothing to say of how much is sent."""
+    keys, load = raw.get("keys"), raw.get("load", {})
+    if not isinstance(keys, Mapping) or not isinstance(load, Mapping):
+        return
+    replay = Path(str(raw.get("loadtest"))).stem == "replay"  # ours, or a copy of it
+    replays, timed = keys.get("kind") == "replay", load.get("arrivals") == "trace"
+    if replay and not replays:
+        yield "loadtest = 'replay' needs kind = 'replay', and a trace @ $.keys.kind"
+    if replay and not timed:
+        yield "loadtest = 'replay' needs arrivals = 'trace': rows are sent at their times @ $.load.arrivals"
+    elif timed and not replay:
+        yield "only loadtest = 'replay' sends at the times of a trace @ $.load.arrivals"
+    if timed:
+        for field in ("requests_per_s", "write_units_per_s", "read_units_per_s", "shape"):
+            if load.get(field) is not None:
+                yield f"no meaning with arrivals = 'trace', which says when @ $.load.{field}"
+    elif keys.get("speed") is not None and replays:
+        yield "no meaning without arrivals = 'trace' @ $.keys.speed"
+
+
+def _first_day(text: str) -> Iterator[str]:
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+        return
+    try:
+        date.fromisoformat(text)
+    except ValueError as error:
+        yield f"not a date, {error}, got {text!r} @ $.keys.first_day"
+
+
+NotNegative = Annotated[float, Field(ge=0, le=86_400)]
+
+
+class ShardingSpec(ScenarioPart):
+    """Keys get one shard more where a partition is not enough for them, and the metadata table says so."""
+
+    table: TableName = Field(description="the companion that holds the number of shards of each key")
+    cooldown_s: Seconds = Field(60.0, description="a key's number of shards stays for so long after a change")
+    backoff_low_s: NotNegative = Field(
+        1.0, description="a writer waits at least so long after the cooldown before it tries to change it"
+    )
+    backoff_high_s: NotNegative = Field(10.0, description="and at most so long; drawn evenly")
+    cache_s: NotNegative = Field(5.0, description="writers go by what they last read for so long")
+    max_shards: Annotated[int, Field(ge=1, le=1_000)] = 100
+    history: Annotated[int, Field(ge=2, le=100)] = Field(20, description="entries of shard_history")
+    max_write_units: Units | None = Field(
+        None,
+        description="on table errors ask UpdateTable for more, up to this; absent: wait for somebody else to",
+    )
+
+
+def broken_sharding(raw: Mapping[str, Any]) -> Iterator[str]:
+    """What dynamic sharding has to agree on with the rest of the scenario, as `message @ $.path`."""
+    sharding = raw.get("dynamic_sharding")
+    if not isinstance(sharding, Mapping):
+        return
+    yield from _order(sharding, "backoff_low_s", "backoff_high_s")
+    yield from _order(sharding, "cache_s", "cooldown_s")
+    yield from _metadata_table(sharding.get("table"), raw.get("companions"))
+    keys = raw.get("keys")
+    if isinstance(keys, Mapping) and keys.get("shards", 1) != 1:
+        yield "say either how many shards there are, or dynamic_sharding @ $.keys.shards"
+    table = raw.get("table")
+    on_demand = isinstance(table, Mapping) and table.get("billing_mode", "PROVISIONED") != "PROVISIONED"
+    if on_demand and sharding.get("max_write_units") is not None:
+        yield "only a provisioned table can be given more @ $.dynamic_sharding.max_write_units"
+
+
+def _order(sharding: Mapping[str, Any], low: str, high: str) -> Iterator[str]:
+    first, second = (sharding.get(name, ShardingSpec.model_fields[name].default) for name in (low, high))
+    if isinstance(first, int | float) and isinstance(second, int | float) and first > second:
+        yield f"longer than {high} = {second:g} @ $.dynamic_sharding.{low}"
+
+
+def _metadata_table(name: Any, companions: Any) -> Iterator[str]:
+    """On-demand: nobody can say beforehand how often it is read, and a throttle there stops every writer."""
+    if not isinstance(name, str):
+        return
+    listed = companions if isinstance(companions, list | tuple) else ()
+    named = [one for one in listed if isinstance(one, Mapping) and one.get("name") == name]
+    if not named:
+        yield f"there is no companion named {name!r} @ $.dynamic_sharding.table"
+    for companion in named:
+        if companion.get("billing_mode", "PROVISIONED") != "PAY_PER_REQUEST":
+            yield f"{name!r} has to be PAY_PER_REQUEST @ $.dynamic_sharding.table"
+        if companion.get("sort_key") is not None:
+            yield f"{name!r} has to be without a sort_key @ $.dynamic_sharding.table"
+        if companion.get("partition_key_type", "S") != "S":
+            yield f"{name!r} has to have a key of text @ $.dynamic_sharding.table"

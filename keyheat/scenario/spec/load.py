@@ -1,23 +1,57 @@
-"""The load of a scenario: how much is sent, and how large the items are."""
+"""The load of a scenario: how much is sent, in which mix of operations, and how large the items are."""
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from keyheat.model import limits
-from keyheat.scenario.shape import Shape
-from keyheat.scenario.sizes import ItemSize, mean_units
-from keyheat.scenario.spec.operations import OperationsSpec
-from keyheat.scenario.spec.part import Part, Rate, Seconds
-from keyheat.scenario.spec.shape import ShapeSpec
-from keyheat.scenario.spec.sizes import ItemBytes, size_of
+from keyheat.scenario.shape import LoadShape, ShapeSpec
+from keyheat.scenario.sizes import ItemBytes, ItemSize, mean_units, size_of
+from keyheat.scenario.spec.part import Rate, ScenarioPart, Seconds
+
+Weight = Annotated[float, Field(ge=0, le=1e12)]
+
+
+class OperationsSpec(ScenarioPart):
+    """How often each operation is sent, in proportion to the others; what is absent is not sent."""
+
+    put: Weight = Field(0.0, description="PutItem of a new item")
+    put_if_absent: Weight = Field(
+        0.0, description="PutItem if nothing is there: every second time something is"
+    )
+    update: Weight = Field(0.0, description="UpdateItem: adds one to a counter of an item")
+    delete: Weight = Field(0.0, description="DeleteItem")
+    get: Weight = Field(0.0, description="GetItem, eventually consistent")
+    query: Weight = Field(0.0, description="Query of the first page of a key's items")
+    batch_write: Weight = Field(0.0, description="BatchWriteItem of 25 new items")
+    batch_get: Weight = Field(0.0, description="BatchGetItem of up to 25 items")
+    transact_write: Weight = Field(0.0, description="TransactWriteItems of four items")
+    transact_get: Weight = Field(0.0, description="TransactGetItems of four items")
+
+    def weights(self) -> dict[str, float]:
+        """The operations that are sent, each with its weight."""
+        return {name: weight for name, weight in self.model_dump().items() if weight}
+
+
+def broken_operations(raw: Mapping[str, Any], loadtest: Any) -> Iterator[str]:
+    """Every disagreement about `[load.operations]`, as `message @ $.path`."""
+    path, mix = "$.load.operations", raw.get("operations")
+    if mix is None:
+        if loadtest == "operations":
+            yield f"loadtest = 'operations' needs it: a weight for each operation that is sent @ {path}"
+    elif isinstance(mix, Mapping):
+        weights = [mix.get(name) for name in OperationsSpec.model_fields]
+        if not any(weights):
+            yield f"at least one operation needs a weight above 0 @ {path}"
+
 
 TargetUnit = Literal["requests", "WCU", "RCU"]
 DURATION_S = 60.0
 SPAWNED_AT_ONCE = 100  # Locust warns of more
 
 
-class LoadSpec(Part):
+class LoadSpec(ScenarioPart):
     """How much is sent.
 
     In a closed loop (`arrivals = "closed"`) users wait for their answer before they send again. In an open
@@ -96,7 +130,7 @@ class LoadSpec(Part):
         """Users started per second: those of an open loop do nothing until something arrives."""
         return max(self.spawn_per_s, min(self.users, SPAWNED_AT_ONCE)) if self.open_loop else self.spawn_per_s
 
-    def rate_shape(self) -> Shape:
+    def rate_shape(self) -> LoadShape:
         """Which rate is asked for at each moment of the run, in the target's unit."""
         return (self.shape or ShapeSpec(kind="constant")).over(self.target_per_s, self.duration_s)
 

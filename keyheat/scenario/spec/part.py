@@ -1,4 +1,4 @@
-"""What every part of a scenario file is made of: frozen, no unknown field, and the kinds of values."""
+"""What every part of a scenario file is made of; and two small ones: what ends a run early, and the cache."""
 
 from typing import Annotated
 
@@ -25,7 +25,45 @@ Rate = Annotated[float, Field(gt=0, le=10_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=7 * 86_400)]
 
 
-class Part(BaseModel):
+class ScenarioPart(BaseModel):
     """One part of a scenario file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+Dollars = Annotated[float, Field(gt=0, le=1_000_000)]
+BudgetUnits = Annotated[float, Field(gt=0, le=1e15)]
+Minutes = Annotated[float, Field(gt=0, le=7 * 1440)]
+
+
+class BudgetSpec(ScenarioPart):
+    """The most that one run may cost; it is refused where its plan needs more, and stopped where it does."""
+
+    dollars: Dollars = Field(5.0, description="of the table's capacity, at the price list's prices")
+    units: BudgetUnits | None = Field(None, description="read and write units consumed together; absent: any")
+    minutes: Minutes | None = Field(None, description="of load, from its start; absent: as long as it lasts")
+
+
+class AbortSpec(ScenarioPart):
+    """Signs at which a run stops by itself, as a person who watches it would stop it. Absent: not watched."""
+
+    throttle_share: Share | None = Field(None, description="of all attempts in the last `over_s` seconds")
+    error_share: Share | None = Field(None, description="of all attempts in the last `over_s` seconds")
+    p99_ms: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="service time of accepted requests in the last `over_s` seconds"
+    )
+    over_s: Seconds = Field(10.0, description="how long a sign is looked for")
+    after_s: Annotated[float, Field(ge=0, le=86_400)] = Field(
+        0.0, description="seconds of load before anything is judged: connections and bursts come first"
+    )
+
+
+class CacheSpec(ScenarioPart):
+    """A read-through cache in every process that sends, for the load tests that read through one."""
+
+    ttl_s: Seconds = Field(
+        description="how long a cached item may answer reads: at most so stale is an answer"
+    )
+    items: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
+        10_000, description="how many items it holds; the one used longest ago makes room"
+    )

@@ -7,15 +7,11 @@ that a person sees every mistake of a file at once and none of them twice.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from keyheat.scenario.spec.keyrules import broken_keys, broken_replay
-from keyheat.scenario.spec.keytypes import broken_types
-from keyheat.scenario.spec.load import DURATION_S
-from keyheat.scenario.spec.operations import broken_operations
-from keyheat.scenario.spec.scaling import broken_scaling
-from keyheat.scenario.spec.shape import broken_shape
-from keyheat.scenario.spec.sharding import broken_sharding
-from keyheat.scenario.spec.sizes import broken_sizes
-from keyheat.scenario.spec.timeline import broken_timeline
+from keyheat.scenario.shape import broken_shape
+from keyheat.scenario.sizes import broken_sizes
+from keyheat.scenario.spec.keys import broken_keys, broken_replay, broken_sharding
+from keyheat.scenario.spec.load import DURATION_S, broken_operations
+from keyheat.scenario.spec.tables import broken_scaling, broken_timeline, broken_types
 
 TARGETS = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.simulator.rehearsal.learn import rehearse
-from keyheat.simulator.rehearsal.mix import LoadTest, Rehearsed
+from keyheat.simulator.rehearsal.mix import Rehearsed, RehearsedLoadTest
 
 LONGEST_S: Final = 60.0
 MOST_KEPT: Final = 64
@@ -32,7 +32,7 @@ _known: OrderedDict[Asked, Rehearsed] = OrderedDict()
 _processes: dict[tuple[str, int], "_Process"] = {}
 
 
-def loadtest_of(scenario: Scenario, folder: Path) -> LoadTest:
+def loadtest_of(scenario: Scenario, folder: Path) -> RehearsedLoadTest:
     """What the scenario's load test sends; `folder` is the scenario's. Raises `ScenarioError`."""
     try:
         found = _rehearsed(scenario, folder)

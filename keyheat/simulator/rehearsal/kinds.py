@@ -9,10 +9,10 @@ from math import prod
 from statistics import fmean
 from typing import Final
 
-from keyheat.scenario.spec.table import IndexSpec, TableSpec
-from keyheat.simulator.rehearsal.mix import FRESH, Attribute, Kind, Prefix, Text, Within
-from keyheat.simulator.rehearsal.noted import Sent
-from keyheat.simulator.rehearsal.texts import Made, law_of, made
+from keyheat.scenario.spec.tables import IndexSpec, TableSpec
+from keyheat.simulator.rehearsal.draws import KeyText, law_of, made
+from keyheat.simulator.rehearsal.mix import FRESH, IndexKey, Prefix, RequestKind, Text, Within
+from keyheat.simulator.rehearsal.tables import SentItem
 
 MANY: Final = 400  # times that are enough for what is sent now and then, since draws are even
 FEW: Final = 8  # shapes of a key that are told apart
@@ -29,14 +29,14 @@ class Done:
 
     at_s: float  # of the run
     now_s: float  # epoch seconds
-    sent: tuple[Sent, ...]
+    sent: tuple[SentItem, ...]
     keys: tuple[str, ...]  # that it drew from the scenario's pattern
     numbers: tuple[tuple[int, int, int], ...]
     fresh: bool
     reads: tuple[int, ...]  # after which requests a read, as an application knows it, was over
     known: frozenset[tuple[str, str | None]] = frozenset()  # items that it remembers from earlier tasks
 
-    def made(self, text: str) -> Made:
+    def made(self, text: str) -> KeyText:
         """A text, explained."""
         return made(text, self.keys, self.numbers, fresh=self.fresh)
 
@@ -45,10 +45,10 @@ class Done:
 class _Group:
     """What is of one kind, with the round in which it was sent."""
 
-    sent: list[tuple[int, Sent]] = field(default_factory=list)
+    sent: list[tuple[int, SentItem]] = field(default_factory=list)
 
     @property
-    def first(self) -> Sent:
+    def first(self) -> SentItem:
         return self.sent[0][1]
 
 
@@ -63,7 +63,7 @@ class Kinds:
         self._own = tables[0].name
         self.sure = True  # whether so many rounds were enough
 
-    def of(self, again: Callable[[float], Done | None]) -> tuple[Kind, ...]:
+    def of(self, again: Callable[[float], Done | None]) -> tuple[RequestKind, ...]:
         """The kinds; `again` does the task at another time of the run."""
         kinds, operations = [], set[str]()
         for group in self._groups():
@@ -89,12 +89,12 @@ class Kinds:
                 groups.append(_Group(sorted(alike, key=lambda one: one[0])))
         return sorted(groups, key=lambda group: (group.sent[0][0], group.first.request))
 
-    def _names(self, sent: Sent, done: Done) -> tuple[Hashable, str]:
+    def _names(self, sent: SentItem, done: Done) -> tuple[Hashable, str]:
         """What tells kinds apart: what is asked for, and how its key is made."""
         known = (sent.key, sent.sort) in done.known
         return _likeness(sent, known), "known" if known else done.made(sent.key).shape
 
-    def _kind(self, group: _Group) -> Kind:
+    def _kind(self, group: _Group) -> RequestKind:
         first, rounds = group.first, len(self._done)
         requests = len({(number, sent.request) for number, sent in group.sent})
         known = (first.key, first.sort) in self._done[group.sent[0][0]].known
@@ -106,7 +106,7 @@ class Kinds:
         sizes = [sent.size_bytes for _number, sent in group.sent]
         as_stated = set(sizes) <= self._sizes
         in_sort = [(number, sent.sort) for number, sent in group.sent]
-        return Kind(
+        return RequestKind(
             operation=first.operation,
             what=first.what,
             key=key,
@@ -131,10 +131,10 @@ class Kinds:
             reads=self._reads(group) / rounds,
         )
 
-    def _text(self, group: _Group, of: Callable[[Sent], str]) -> Text:
+    def _text(self, group: _Group, of: Callable[[SentItem], str]) -> Text:
         return self._law([self._done[number].made(of(sent)) for number, sent in group.sent])
 
-    def _law(self, texts: Sequence[Made]) -> Text:
+    def _law(self, texts: Sequence[KeyText]) -> Text:
         """The law of texts; where it takes more of them to say, the best that can be said now."""
         found = law_of(texts, shards=self._shards, patient=len(texts) >= MANY, last=self._last)
         if found is None:
@@ -153,10 +153,10 @@ class Kinds:
             return "random"
         return "rising" if all(one <= other for one, other in pairwise(texts)) else "random"
 
-    def _attributes(self, group: _Group) -> tuple[tuple[str, Attribute], ...]:
+    def _attributes(self, group: _Group) -> tuple[tuple[str, IndexKey], ...]:
         """The key attributes of indexes, as far as items are given them."""
         table = self._tables[group.first.table]
-        own, found = {table.partition_key, table.sort_key}, dict[str, Attribute]()
+        own, found = {table.partition_key, table.sort_key}, dict[str, IndexKey]()
         for index in table.indexes:
             for name in (index.sort_key, index.partition_key):
                 if name is not None and name not in own:
@@ -164,18 +164,18 @@ class Kinds:
                     found |= {} if made is None else {name: made}
         return tuple(sorted(found.items()))
 
-    def _attribute(self, group: _Group, name: str, index: IndexSpec) -> Attribute | None:
+    def _attribute(self, group: _Group, name: str, index: IndexSpec) -> IndexKey | None:
         """One of them: of a put, how many items have all that the index needs; None: an update leaves it."""
         puts = group.first.what == "put"
         needs = {index.partition_key, index.sort_key if index.enters_items else None} - {None}
         had = needs if puts and name in needs else {name}
         have = [(number, sent) for number, sent in group.sent if had <= sent.attributes.keys()]
         if not have:
-            return Attribute(text=FRESH, within="point", present=0.0) if had is needs else None
+            return IndexKey(text=FRESH, within="point", present=0.0) if had is needs else None
         sorts = [(number, sent.attributes.get(index.sort_key or "")) for number, sent in have]
         within: Within = self._within(sorts) if index.sort_key else "point"
         texts = [self._done[number].made(sent.attributes[name]) for number, sent in have]
-        return Attribute(
+        return IndexKey(
             text=self._law(texts) if name == index.partition_key else Text(),
             within="random" if within == "point" and index.sort_key else within,
             present=len(have) / len(group.sent),
@@ -231,7 +231,9 @@ class Kinds:
         }
         return sent == missed and not unanswered
 
-    def _in_its_time(self, kind: Kind, group: _Group, again: Callable[[float], Done | None]) -> Kind:
+    def _in_its_time(
+        self, kind: RequestKind, group: _Group, again: Callable[[float], Done | None]
+    ) -> RequestKind:
         """The kind with the phase of the run that it is sent in, if that is not all of it."""
         rounds = sorted({number for number, _sent in group.sent})
         first, last, count = rounds[0], rounds[-1], len(self._done)
@@ -262,7 +264,7 @@ def _turn(low_s: float, high_s: float, occurs: Callable[[float], bool], *, begin
     return round(high_s, 5)
 
 
-def _likeness(sent: Sent, known: bool) -> Hashable:
+def _likeness(sent: SentItem, known: bool) -> Hashable:
     return (
         sent.operation, sent.what, sent.table, sent.index, sent.consistent, sent.limit, sent.prefix is None,
         sent.exact, sent.if_absent, known,

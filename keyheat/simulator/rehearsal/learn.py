@@ -18,13 +18,12 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.table import TableSpec
-from keyheat.simulator.rehearsal.draws import Draws, NotedKeys, Noting
+from keyheat.scenario.spec.tables import TableSpec
+from keyheat.simulator.rehearsal.draws import IN_TIME, USER, Draws, NotedKeys, Noting
 from keyheat.simulator.rehearsal.kinds import Done, Kinds
-from keyheat.simulator.rehearsal.mix import LoadTest, Rehearsed, Task, UserClass
-from keyheat.simulator.rehearsal.noted import NotLearnt, Sent, Tables
+from keyheat.simulator.rehearsal.mix import Rehearsed, RehearsedLoadTest, RehearsedTask, UserClass
 from keyheat.simulator.rehearsal.stage import USERS, Stage
-from keyheat.simulator.rehearsal.texts import IN_TIME, USER
+from keyheat.simulator.rehearsal.tables import NotLearnt, SentItem, Tables
 
 ROUNDS: Final = (32, 512, 4_096)
 WARM_UP: Final = 3  # rounds before them: users that come back to their items have some then
@@ -68,7 +67,7 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
         if rehearsal.sure:
             break
     return Rehearsed(
-        loadtest=LoadTest(
+        loadtest=RehearsedLoadTest(
             users=learnt,
             asks_for_shards=rehearsal.asked_for_shards,
             reads_all=any(one.reads_all_after for one in users),
@@ -140,7 +139,7 @@ class _Rehearsal:
     def user_class(self, user: Any) -> UserClass:
         """One class of users, learnt."""
         behaviour = user.simulated_as(self._scenario)
-        tasks: tuple[Task, ...] = ()
+        tasks: tuple[RehearsedTask, ...] = ()
         if behaviour is None:
             try:
                 tasks = self._tasks(user)
@@ -155,7 +154,7 @@ class _Rehearsal:
             simulated_as=behaviour,
         )
 
-    def _tasks(self, user: Any) -> tuple[Task, ...]:
+    def _tasks(self, user: Any) -> tuple[RehearsedTask, ...]:
         load = self._load()
         one = self._made(user, load)
         self._working = True
@@ -177,7 +176,9 @@ class _Rehearsal:
             look()
         return found
 
-    def _task(self, user: Any, task: Callable[..., Any], weight: float, done: Sequence[Done]) -> Task:
+    def _task(
+        self, user: Any, task: Callable[..., Any], weight: float, done: Sequence[Done]
+    ) -> RehearsedTask:
         name = getattr(task, "__name__", str(task))
         if not any(one.sent for one in done):
             raise NotLearnt(f"sends nothing that Keyheat sees in its task {name}")
@@ -192,7 +193,7 @@ class _Rehearsal:
 
         found = kinds.of(lambda at_s: self._do(user, task, next(numbers), at_s))
         self.sure &= kinds.sure
-        return Task(name=name, weight=weight, kinds=found)
+        return RehearsedTask(name=name, weight=weight, kinds=found)
 
     def _made(self, user: Any, load: Any) -> Any:
         """A user that sends to the tables of the rehearsal; not the first one, who may do more."""
@@ -281,7 +282,7 @@ class _Rehearsal:
         self._remembered |= {one.key for one in sent if one.what == "put" and one.key in drawn}
         return replace(done, known=known)
 
-    def _is_known(self, one: Sent, drawn: set[str]) -> bool:
+    def _is_known(self, one: SentItem, drawn: set[str]) -> bool:
         """Whether it is of an item that its user wrote in an earlier task, and remembers: not one that it has
         met again by chance."""
         if one.what == "query" or not one.written_before or one.key not in self._remembered:

@@ -1,6 +1,6 @@
 """What a load test sends, as a rehearsal has learnt it: plain values, which the simulator makes flows of.
 
-    LoadTest --> UserClass --> Task (each by its weight) --> Kind of request (so often in each task)
+    RehearsedLoadTest --> UserClass --> RehearsedTask (by its weight) --> RequestKind (so often in each task)
 
 `Text` is a key as the load test makes it: `{key}` stands for what the scenario's pattern draws, `{time}` for
 what only ever grows, `{0..19}` for any of these numbers, all equally likely.
@@ -28,7 +28,7 @@ FRESH = Text()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attribute:
+class IndexKey:
     """A key attribute of a global index, as items have it."""
 
     text: Text
@@ -48,7 +48,7 @@ class Prefix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class RequestKind:
     """Requests of one kind that a task sends."""
 
     operation: str  # DynamoDB's name: PutItem, BatchGetItem ...
@@ -69,7 +69,7 @@ class Kind:
     if_missing: bool = False  # sent where a read of the same key has found nothing
     own_bytes: float | None = None  # the item's size, where it is not the scenario's
     more_bytes: int = 0  # that an update adds
-    attributes: tuple[tuple[str, Attribute], ...] = ()  # key attributes of indexes that are set
+    attributes: tuple[tuple[str, IndexKey], ...] = ()  # key attributes of indexes that are set
     consistent: bool = False
     limit: int | None = None
     prefix: Prefix | None = None
@@ -79,12 +79,12 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class RehearsedTask:
     """What one user does at a time."""
 
     name: str
     weight: float
-    kinds: tuple[Kind, ...]
+    kinds: tuple[RequestKind, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +94,13 @@ class UserClass:
     name: str
     weight: float
     fixed_count: int | None
-    tasks: tuple[Task, ...]
+    tasks: tuple[RehearsedTask, ...]
     cached: bool = False  # its reads go through a cache, where the scenario has one
     simulated_as: str | None = None  # the function of the simulator that stands for them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadTest:
+class RehearsedLoadTest:
     """A load test, learnt."""
 
     users: tuple[UserClass, ...]
@@ -113,6 +113,6 @@ class LoadTest:
 class Rehearsed:
     """What came of a rehearsal: a load test, or everything that is wrong with it."""
 
-    loadtest: LoadTest | None = None
+    loadtest: RehearsedLoadTest | None = None
     wrong: tuple[str, ...] = ()  # with the file itself: nobody can run it
     unlearnt: tuple[str, ...] = ()  # what Locust may run, and a rehearsal cannot tell

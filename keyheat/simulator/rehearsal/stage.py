@@ -3,19 +3,208 @@
 A file that we ship is run in this process: its imports of Locust, gevent and users are led to stand-ins and
 to copies of the users' modules, which nobody else can import. Anybody else's file may import whatever it
 likes, and is run in a process of its own (`keyheat.simulator.rehearsal`), which has nothing but stand-ins.
+
+A load test imports them by name; see `stage`. Of Locust there is what declares users and their tasks.
 """
 
 import builtins
 import importlib
 import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Final
+from types import ModuleType, SimpleNamespace
+from typing import Any, ClassVar, Final
 
 from keyheat.shipped import PACKAGE
-from keyheat.simulator.rehearsal.standins import Clock, stand_ins
+
+
+@dataclass(slots=True)
+class Clock:
+    """The time of a rehearsal, epoch seconds: it stands still unless somebody waits."""
+
+    now_s: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def wait(self, seconds: float = 0.0, **_more: Any) -> None:
+        """Somebody sleeps."""
+        self.now_s += seconds
+
+
+def stand_ins(clock: Clock) -> dict[str, ModuleType]:
+    """By the name under which they are imported."""
+    exceptions = {
+        name: type(name, (Exception,), {})
+        for name in (
+            "InterruptTaskSet", "LocustError", "MissingWaitTimeError", "RescheduleTask",
+            "RescheduleTaskImmediately", "ResponseError", "StopTest", "StopUser",
+        )
+    }  # fmt: skip
+    exception = _module("locust.exception", **exceptions)
+    gevent_names = {
+        "sleep": clock.wait, "spawn": _spawn, "joinall": list, "Greenlet": object,
+        "GreenletExit": type("GreenletExit", (BaseException,), {}),
+    }  # fmt: skip
+    pool, event = _module("gevent.pool", Pool=Pool), _module("gevent.event", Event=Event)
+    now = {name: clock for name in ("time", "perf_counter", "monotonic")}
+    return {
+        "locust": _module("locust", exception=exception, **_LOCUST),
+        "locust.exception": exception,
+        "gevent": _module("gevent", pool=pool, event=event, **gevent_names),
+        "gevent.pool": pool,
+        "gevent.event": event,
+        "time": _module("time", **{**vars(time), **now, "sleep": clock.wait}),
+    }
+
+
+def _module(name: str, **names: Any) -> ModuleType:
+    module = ModuleType(name)
+    vars(module).update(names)
+    return module
+
+
+class _Declared(type):
+    """Gathers a class's tasks as Locust does: those of its bases, `tasks`, and its decorated methods."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> "_Declared":
+        tasks = [one for base in bases for one in getattr(base, "tasks", ())]
+        own = body.get("tasks", ())
+        pairs = own.items() if isinstance(own, dict) else own
+        for one in pairs:
+            task, count = one if isinstance(one, tuple) else (one, 1)
+            tasks += [task] * count
+        for value in body.values():
+            tasks += [value] * getattr(value, "locust_task_weight", 0)
+        return super().__new__(mcs, name, bases, {"abstract": False, **body, "tasks": tasks})
+
+
+class User(metaclass=_Declared):
+    """Locust's user: a class that declares tasks."""
+
+    abstract = True
+    weight, fixed_count = 1, 0
+    tasks: ClassVar[list[Any]] = []
+    host = None
+
+    def __init__(self, environment: Any) -> None:
+        self.environment = environment
+
+    def wait(self) -> None:
+        """Nothing waits."""
+        self.wait_time()
+
+    def wait_time(self) -> float:
+        """Between two tasks."""
+        return 0.0
+
+    def on_start(self) -> None:
+        """Before the first task."""
+
+    def on_stop(self) -> None:
+        """After the last one."""
+
+
+class TaskSet(metaclass=_Declared):
+    """Tasks of their own, which a user has as one."""
+
+    abstract = True
+    tasks: ClassVar[list[Any]] = []
+
+    def __init__(self, parent: Any) -> None:
+        self.parent, self.user = parent, getattr(parent, "user", parent)
+
+    def interrupt(self, **_how: Any) -> None:
+        """Back to the user's own tasks."""
+
+    def on_start(self) -> None:
+        """Before the first task."""
+
+
+class HttpUser(User):
+    """Sends to somebody else: nothing that Keyheat sees."""
+
+    abstract = True
+
+
+def _task(weight: Any = 1) -> Any:
+    if callable(weight):
+        weight.locust_task_weight = 1
+        return weight
+
+    def declared(function: Any) -> Any:
+        function.locust_task_weight = weight
+        return function
+
+    return declared
+
+
+def _tag(*_names: str) -> Callable[[Any], Any]:
+    return lambda function: function
+
+
+def _waits(*_seconds: float) -> Callable[[Any], float]:
+    return lambda _user: 0.0
+
+
+class _Events:
+    """Locust's events: whoever listens hears nothing."""
+
+    def __getattr__(self, _name: str) -> Any:
+        return SimpleNamespace(add_listener=lambda listener: listener, fire=lambda **_what: None)
+
+
+_LOCUST: dict[str, Any] = {
+    "User": User, "HttpUser": HttpUser, "FastHttpUser": HttpUser, "TaskSet": TaskSet,
+    "SequentialTaskSet": TaskSet, "LoadTestShape": object, "task": _task, "tag": _tag, "events": _Events(),
+    "between": _waits, "constant": _waits, "constant_pacing": _waits, "constant_throughput": _waits,
+    "run_single_user": lambda *_words, **_more: None,
+}  # fmt: skip
+
+
+class Pool:
+    """Does one after the other what a pool of greenlets does at the same time."""
+
+    def __init__(self, _size: int | None = None) -> None:
+        self.spawn = _spawn
+
+    def map(self, function: Callable[[Any], Any], values: Iterable[Any]) -> list[Any]:
+        return [function(value) for value in values]
+
+    def join(self, **_how: Any) -> None:
+        """All is done."""
+
+    def kill(self, **_how: Any) -> None:
+        """Nothing is going on."""
+
+
+class Event:
+    """Set, or not; nobody waits for it."""
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def clear(self) -> None:
+        self._set = False
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def wait(self, _timeout_s: float | None = None) -> bool:
+        return self._set
+
+
+def _spawn(function: Callable[..., Any], *words: Any, **more: Any) -> Any:
+    value = function(*words, **more)
+    return SimpleNamespace(value=value, get=lambda **_how: value, join=lambda **_how: None)
+
 
 USERS: Final = "keyheat.load.users"
 COPIES: Final = "keyheat rehearsal of "  # before the names of copies, which nobody can import by mistake

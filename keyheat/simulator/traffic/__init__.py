@@ -7,10 +7,10 @@ from typing import Protocol
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.flow import Counting, Traffic
 from keyheat.simulator.rehearsal import loadtest_of
-from keyheat.simulator.traffic.learnt import learnt
-from keyheat.simulator.traffic.sending import Sending
-from keyheat.simulator.traffic.setting import Setting
-from keyheat.simulator.traffic.traced import Replay
+from keyheat.simulator.traffic.loadtest import learnt
+from keyheat.simulator.traffic.pace import Sending
+from keyheat.simulator.traffic.replay import Replay
+from keyheat.simulator.traffic.setting import TrafficSetting
 
 
 class CountingTraffic(Traffic, Counting, Protocol):
@@ -22,7 +22,7 @@ def traffic_of(scenario: Scenario, seed: int, folder: Path = Path()) -> Counting
 
     Raises `ScenarioError` for a load test of which a rehearsal cannot say it.
     """
-    setting = Setting(scenario, Random(f"{seed}/traffic"), folder)
+    setting = TrafficSetting(scenario, Random(f"{seed}/traffic"), folder)
     if scenario.load.arrivals == "trace":
         return Replay(setting)
     loadtest = loadtest_of(scenario, folder)

@@ -7,12 +7,11 @@ from math import ceil
 from keyheat.model import limits
 from keyheat.model.resources import Cause
 from keyheat.model.units import read_units
-from keyheat.simulator.flow import Answer
+from keyheat.simulator.flow import FlowAnswer
 from keyheat.simulator.masses import Masses, even_masses
-from keyheat.simulator.traffic.puts import put
-from keyheat.simulator.traffic.setting import Setting
-from keyheat.simulator.traffic.users import LoadTest, Request, Users, one_task
-from keyheat.simulator.traffic.written import Written
+from keyheat.simulator.traffic.operations import put
+from keyheat.simulator.traffic.setting import TrafficSetting, Written
+from keyheat.simulator.traffic.users import LoadTest, TaskRequest, Users, one_task
 from keyheat.words import Direction
 
 REPORTS, REPORT_WITHIN_S = 5, (2.0, 10.0)
@@ -21,7 +20,7 @@ FLUSH_EVERY_S = 2.0
 TOTAL_UNITS = 1.0  # of the update of a total, a small item
 
 
-def scanned(setting: Setting) -> LoadTest:
+def scanned(setting: TrafficSetting) -> LoadTest:
     """Orders are put; one user reads all of them from time to time."""
     orders = even_masses()
     least_s, most_s = REPORT_WITHIN_S
@@ -36,33 +35,33 @@ def scanned(setting: Setting) -> LoadTest:
     return users
 
 
-def _order(setting: Setting, orders: Masses) -> Request:
+def _order(setting: TrafficSetting, orders: Masses) -> TaskRequest:
     item = put(setting, orders)
 
-    def told(answer: Answer) -> None:
+    def told(answer: FlowAnswer) -> None:
         item.told(answer)
         _count_order(setting, answer)
 
     return replace(item, told=told)
 
 
-def _count_order(setting: Setting, answer: Answer) -> None:
+def _count_order(setting: TrafficSetting, answer: FlowAnswer) -> None:
     setting.counts["orders.placed"] += answer.accepted
     setting.counts["orders.units"] += answer.units + sum(answer.index_units.values())
 
 
-def _scan(setting: Setting, orders: Masses) -> Request:
+def _scan(setting: TrafficSetting, orders: Masses) -> TaskRequest:
     """A report: every order, in pages of 1 MB. It is read within a second."""
     of_segment = setting.written(orders).items * setting.load.mean_item_bytes / SEGMENTS
     pages = 1 + int(of_segment // limits.PAGE_BYTES)
     units = pages * read_units(ceil(of_segment / pages), consistent=False)
 
-    def told(answer: Answer) -> None:
+    def told(answer: FlowAnswer) -> None:
         setting.counts["orders.units"] += answer.units
         whole = answer.attempts and answer.accepted == answer.attempts
         setting.counts["totals.reports" if whole else "totals.incomplete_reports"] += 1
 
-    return Request(
+    return TaskRequest(
         operation="Scan",
         direction=Direction.READ,
         keys=orders,
@@ -73,7 +72,7 @@ def _scan(setting: Setting, orders: Masses) -> Request:
     )
 
 
-def in_transactions(setting: Setting) -> LoadTest:
+def in_transactions(setting: TrafficSetting) -> LoadTest:
     """Each order is written together with the total that it changes, or neither is.
 
     Orders lie evenly and totals where products are popular, so they are flows of their own. A transaction
@@ -87,14 +86,14 @@ def in_transactions(setting: Setting) -> LoadTest:
 class _Together:
     """Transactions of an order and its total."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: TrafficSetting) -> None:
         self._setting = setting
         self._orders = even_masses()
         self._asked_for = 1.0  # the part of the transactions whose total has room
 
     def users(self) -> list[Users]:
         load = self._setting.load
-        total = Request(
+        total = TaskRequest(
             operation="TransactWriteItems",
             direction=Direction.WRITE,
             keys=self._setting.keys,
@@ -102,7 +101,7 @@ class _Together:
             together=True,
             told=self._total_told,
         )
-        order = Request(
+        order = TaskRequest(
             operation="TransactWriteItems",
             direction=Direction.WRITE,
             keys=self._orders,
@@ -114,7 +113,7 @@ class _Together:
         )
         return [one_task(total, order)]
 
-    def _total_told(self, answer: Answer) -> None:
+    def _total_told(self, answer: FlowAnswer) -> None:
         by_partition = answer.refused.get((None, Cause.KEY_RANGE), 0)
         self._asked_for = 1 - by_partition / answer.attempts if answer.attempts else 1.0
         counts = self._setting.counts
@@ -123,7 +122,7 @@ class _Together:
         counts["transactions.cancelled"] += answer.attempts - answer.accepted
 
 
-def from_stream(setting: Setting) -> LoadTest:
+def from_stream(setting: TrafficSetting) -> LoadTest:
     """Orders are put; every two seconds a process adds what came to each total that it changes."""
     orders, totals_table = even_masses(), setting.companion("for the totals")
     since = Written(setting.keys)
@@ -131,11 +130,11 @@ def from_stream(setting: Setting) -> LoadTest:
     def users() -> list[Users]:
         item = _order(setting, orders)
 
-        def told(answer: Answer) -> None:
+        def told(answer: FlowAnswer) -> None:
             item.told(answer)
             since.items += answer.accepted
 
-        flush: tuple[Request, ...] = ()
+        flush: tuple[TaskRequest, ...] = ()
         if setting.at_s % FLUSH_EVERY_S < 1.0 and since.items:
             flush = (_flush(setting, since, totals_table.name),)
         return [replace(one_task(replace(item, told=told)), aside=flush)]
@@ -143,15 +142,15 @@ def from_stream(setting: Setting) -> LoadTest:
     return users
 
 
-def _flush(setting: Setting, since: Written, table: str) -> Request:
+def _flush(setting: TrafficSetting, since: Written, table: str) -> TaskRequest:
     """One update for each product that was ordered since the last one."""
     changed, since.items = since.different(), 0.0
 
-    def told(answer: Answer) -> None:
+    def told(answer: FlowAnswer) -> None:
         setting.counts["totals.updates"] += answer.accepted
         setting.counts["orders.units"] += answer.units
 
-    return Request(
+    return TaskRequest(
         operation="UpdateItem",
         direction=Direction.WRITE,
         keys=since.keys,

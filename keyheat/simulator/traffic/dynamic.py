@@ -17,14 +17,12 @@ import numpy as np
 
 from keyheat.model.resources import Cause
 from keyheat.scenario.keys import shard_keys
-from keyheat.scenario.spec.sharding import ShardingSpec
-from keyheat.simulator.flow import Answer
+from keyheat.scenario.spec.keys import ShardingSpec
+from keyheat.simulator.flow import FlowAnswer
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
-from keyheat.simulator.traffic.costs import QueryCost
-from keyheat.simulator.traffic.puts import put
-from keyheat.simulator.traffic.reads import query
-from keyheat.simulator.traffic.setting import Setting, on_shards
-from keyheat.simulator.traffic.users import LoadTest, Request, Task, Users
+from keyheat.simulator.traffic.operations import put, query
+from keyheat.simulator.traffic.setting import TrafficSetting, on_shards
+from keyheat.simulator.traffic.users import LoadTest, QueryCost, TaskRequest, Users, UserTask
 from keyheat.words import Direction
 
 FOLLOWED = 50  # keys, the most used ones
@@ -36,7 +34,7 @@ COUNTED = (
 )  # fmt: skip
 
 
-def sharded_dynamically(setting: Setting) -> LoadTest:
+def sharded_dynamically(setting: TrafficSetting) -> LoadTest:
     """Writers who shard keys as they need it."""
     spec = setting.scenario.dynamic_sharding
     assert spec is not None, "users say so only of a scenario that has it"
@@ -89,7 +87,7 @@ class _Key:
 class _Growing:
     """The writers and the reader of keys whose shards become more."""
 
-    setting: Setting
+    setting: TrafficSetting
     spec: ShardingSpec
     keys: list[_Key]
     others: Masses | None  # each on its one shard
@@ -97,7 +95,7 @@ class _Growing:
     _anywhere: Masses = field(default_factory=even_masses, init=False)  # in the metadata's own table
 
     @classmethod
-    def of(cls, setting: Setting, spec: ShardingSpec) -> "_Growing":
+    def of(cls, setting: TrafficSetting, spec: ShardingSpec) -> "_Growing":
         """Follow the most used keys; they are created with their first item, which is a change, too."""
         keys = setting.keys
         order = np.argsort(-keys.shares, kind="stable").tolist()
@@ -118,12 +116,12 @@ class _Growing:
         counts = self.setting.counts
         counts["shards.increments"] += grown
         counts["shards.ended_with"] = max([1, *(key.shards for key in self.keys)])
-        writers = Task([*self._puts(), self._metadata("GetItem", self._look_ups())])
-        reader = Task([self._metadata("GetItem", 1.0), *self._queries()])
+        writers = UserTask([*self._puts(), self._metadata("GetItem", self._look_ups())])
+        reader = UserTask([self._metadata("GetItem", 1.0), *self._queries()])
         changes = (self._metadata("UpdateItem", grown),)
         return [Users((writers,), aside=changes), Users((reader,), fixed_count=1)]
 
-    def _puts(self) -> Iterator[Request]:
+    def _puts(self) -> Iterator[TaskRequest]:
         for key in self.keys:
             for number, part in key.numbers():
                 item = put(self.setting, self._on(key, number))
@@ -132,7 +130,7 @@ class _Growing:
         if self.others is not None:
             yield replace(put(self.setting, self.others), times=self.others_share)
 
-    def _told(self, key: _Key, item: Request, answer: Answer) -> None:
+    def _told(self, key: _Key, item: TaskRequest, answer: FlowAnswer) -> None:
         """Errors of the key's partitions are counted; those of the table no shard can help."""
         item.told(answer)
         of_table = {cause: count for (index, cause), count in answer.refused.items() if index is None}
@@ -142,7 +140,7 @@ class _Growing:
             self.setting.counts["shards.cooling"] += errors
         self.setting.counts["shards.capacity_asked"] += sum(of_table.values())
 
-    def _queries(self) -> Iterator[Request]:
+    def _queries(self) -> Iterator[TaskRequest]:
         """The newest items of a key, from each of its shards."""
         load = self.setting.load
         cost = QueryCost(item_bytes=load.mean_item_bytes, limit=NEWEST, consistent=True)
@@ -166,14 +164,14 @@ class _Growing:
         kept = self.setting.coming * self.spec.cache_s
         return fsum(key.share / (1 + kept * key.share) for key in self.keys) + self.others_share
 
-    def _metadata(self, operation: str, times: float) -> Request:
+    def _metadata(self, operation: str, times: float) -> TaskRequest:
         reads = operation == "GetItem"
         name = "metadata.read_units" if reads else "metadata.write_units"
 
-        def told(answer: Answer) -> None:
+        def told(answer: FlowAnswer) -> None:
             self.setting.counts[name] += answer.units
 
-        return Request(
+        return TaskRequest(
             operation=operation,
             direction=Direction.READ if reads else Direction.WRITE,
             keys=self._anywhere,

@@ -1,43 +1,43 @@
-"""How much is sent within each second: by users who keep to a pace, or by arrivals that nothing slows down.
+"""A load test at its pace: users who keep to one, or arrivals that nothing slows down.
 
 A target in requests is sent whatever the answers are. One in capacity units is steered by what comes back:
 what was spent beyond a second's due is owed in the next one, and what was left is sent then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from typing import NamedTuple, Protocol
 
-from keyheat.scenario.shape import Shape
+from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.spec.load import LoadSpec
-from keyheat.simulator.flow import Answer
-from keyheat.simulator.traffic.rates import asked, asked_of_users
-from keyheat.simulator.traffic.users import Task, Users, shares_of
+from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.traffic.setting import TrafficSetting, asked, asked_of_users
+from keyheat.simulator.traffic.users import LoadTest, TaskRequest, Users, UserTask, shares_of
 from keyheat.words import Direction
 
 LEAST_COST = 0.05
 """Arrivals that cost next to nothing do not come more than twenty times as often as the target's number."""
 
 
-class Sent(NamedTuple):
+class TaskStarts(NamedTuple):
     """A task, and how often it is begun within a second."""
 
-    task: Task
+    task: UserTask
     times: float
 
 
-class Pace(Protocol):
+class UserPace(Protocol):
     """When users send."""
 
-    def sent(self, kinds: Sequence[Users], at_s: float) -> list[Sent]:
+    def sent(self, kinds: Sequence[Users], at_s: float) -> list[TaskStarts]:
         """What is begun in the second that starts `at_s` seconds into the run."""
 
-    def answered(self, answers: Sequence[Answer]) -> None:
+    def answered(self, answers: Sequence[FlowAnswer]) -> None:
         """What became of it."""
 
 
-def pace_of(load: LoadSpec) -> Pace:
+def pace_of(load: LoadSpec) -> UserPace:
     """The pace that a scenario's load states."""
     return Open(load) if load.open_loop else Closed(load)
 
@@ -48,12 +48,12 @@ class Closed:
     of them one task makes."""
 
     load: LoadSpec
-    _shape: Shape = field(init=False)
+    _shape: LoadShape = field(init=False)
 
     def __post_init__(self) -> None:
         self._shape = self.load.rate_shape()
 
-    def sent(self, kinds: Sequence[Users], at_s: float) -> list[Sent]:
+    def sent(self, kinds: Sequence[Users], at_s: float) -> list[TaskStarts]:
         due = asked_of_users(self._shape, self.load, at_s)
         begun = []
         for kind, share in zip(kinds, shares_of(kinds, self.load.users), strict=True):
@@ -61,7 +61,7 @@ class Closed:
             begun += _by_weight(kind, due * share / each if each else 0.0)
         return begun
 
-    def answered(self, answers: Sequence[Answer]) -> None:
+    def answered(self, answers: Sequence[FlowAnswer]) -> None:
         """A closed loop is steered by requests, whatever became of them."""
 
 
@@ -70,7 +70,7 @@ class Open:
     """Arrivals at their own times. Each is a task of the user whose turn it is: any one, equally likely."""
 
     load: LoadSpec
-    _shape: Shape = field(init=False)
+    _shape: LoadShape = field(init=False)
     _due: float = field(default=0.0, init=False)
     _owed: float = field(default=0.0, init=False)  # spent beyond what was asked for until now
     _accepted: float = field(default=1.0, init=False)  # share of the attempts: only those pay for indexes
@@ -78,7 +78,7 @@ class Open:
     def __post_init__(self) -> None:
         self._shape = self.load.rate_shape()
 
-    def sent(self, kinds: Sequence[Users], at_s: float) -> list[Sent]:
+    def sent(self, kinds: Sequence[Users], at_s: float) -> list[TaskStarts]:
         self._due = asked(self._shape, self.load, at_s) - self._owed
         shares = shares_of(kinds, self.load.users)
         cost = fsum(
@@ -92,7 +92,7 @@ class Open:
             for one in _by_weight(kind, arrivals * share)
         ]
 
-    def answered(self, answers: Sequence[Answer]) -> None:
+    def answered(self, answers: Sequence[FlowAnswer]) -> None:
         if self._direction is None:
             return
         mine = [answer for answer in answers if answer.flow.ours and self._counts(answer)]
@@ -110,10 +110,10 @@ class Open:
             return None
         return Direction.WRITE if self.load.target_unit == "WCU" else Direction.READ
 
-    def _counts(self, answer: Answer) -> bool:
+    def _counts(self, answer: FlowAnswer) -> bool:
         return answer.flow.table is None and answer.flow.direction is self._direction
 
-    def _cost(self, task: Task) -> float:
+    def _cost(self, task: UserTask) -> float:
         """What a task is taken to spend of the target: what is refused counts without its index entries."""
         if self._direction is None:
             return task.due
@@ -132,6 +132,69 @@ def _mean(kind: Users, values: Sequence[float]) -> float:
     return total / weight if weight else 0.0
 
 
-def _by_weight(kind: Users, tasks: float) -> list[Sent]:
+def _by_weight(kind: Users, tasks: float) -> list[TaskStarts]:
     weight = fsum(task.weight for task in kind.tasks)
-    return [Sent(task, tasks * task.weight / weight) for task in kind.tasks]
+    return [TaskStarts(task, tasks * task.weight / weight) for task in kind.tasks]
+
+
+@dataclass(slots=True)
+class Sending:
+    """The users of a load test, each at its pace."""
+
+    setting: TrafficSetting
+    loadtest: Callable[[TrafficSetting], LoadTest]
+    _users: LoadTest = field(init=False)
+    _pace: UserPace = field(init=False)
+    _told: list[TaskRequest] = field(default_factory=list, init=False)  # of this second's flows, in order
+
+    def __post_init__(self) -> None:
+        self.setting.begin(0.0)
+        self._users = self.loadtest(self.setting)
+        self._pace = pace_of(self.setting.load)
+
+    @property
+    def counts(self) -> Mapping[str, float]:
+        """What the load test counts, `group.what`, as `counted` of a run's manifest has it."""
+        return self.setting.counts
+
+    def second(self, at_s: float) -> Sequence[Flow]:
+        """What is sent in the second that begins `at_s` seconds into the run."""
+        self.setting.begin(at_s)
+        kinds = self._users()
+        sent = [*_requests(self._pace.sent(kinds, at_s)), *_aside(kinds)]
+        self._told = [request for request, _times in sent]
+        return [self._flow(request, times) for request, times in sent]
+
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
+        """Tell the pace, and whoever sent it, what became of each flow."""
+        self._pace.answered(answers)
+        for request, answer in zip(self._told, answers, strict=True):
+            request.told(answer)
+
+    def _flow(self, request: TaskRequest, times: float) -> Flow:
+        return Flow(
+            operation=request.operation,
+            direction=request.direction,
+            requests=times,
+            keys=request.keys,
+            units=request.units,
+            sizes=request.sizes,
+            items=request.items,
+            together=request.together,
+            within=request.within,
+            eventual=request.eventual,
+            index=request.index,
+            index_writes=request.index_writes,
+            table=request.table,
+            poisson=self.setting.load.arrivals == "poisson",
+        )
+
+
+def _requests(sent: Sequence[TaskStarts]) -> Iterator[tuple[TaskRequest, float]]:
+    for task, times in sent:
+        yield from ((request, times * request.times) for request in task.requests)
+
+
+def _aside(kinds: Sequence[Users]) -> Iterator[tuple[TaskRequest, float]]:
+    for kind in kinds:
+        yield from ((request, request.times) for request in kind.aside)

@@ -1,4 +1,4 @@
-"""A load test as its users are: how many there are of each kind, and what their tasks send.
+"""A load test as its users are: how many of each kind, what their tasks send, and what that costs.
 
     Users --run--> Task, Task ... (each by its weight) --sends--> Request, Request ...
 
@@ -7,20 +7,109 @@ A load test is a function of the time: what its users send may change, and may f
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import fsum
 
-from keyheat.simulator.flow import Answer, IndexFlow
-from keyheat.simulator.masses import Masses
-from keyheat.simulator.traffic.costs import Sizes
+import numpy as np
+
+from keyheat.model import limits
+from keyheat.model.units import write_units
+from keyheat.scenario.sizes import ItemSize
+from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.spec.tables import IndexSpec, TableSpec
+from keyheat.simulator.flow import FlowAnswer, IndexFlow
+from keyheat.simulator.masses import Floats, Masses
 from keyheat.words import Direction
 
+SMALL_ITEM = write_units(0, 1)  # keys and a number or two: one write unit
+Sizes = tuple[tuple[float, float], ...]
+LEAST_READ = limits.EVENTUAL_READ_FACTOR  # units of an eventually consistent read that finds nothing
 
-def nobody(_answer: Answer) -> None:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryCost:
+    """A query's pages and units, as functions of how many items match it."""
+
+    item_bytes: float
+    limit: float = np.inf
+    consistent: bool = False
+
+    def items(self, matching: Floats) -> Floats:
+        """Items that are read."""
+        return np.minimum(matching, self.limit)
+
+    def pages(self, matching: Floats) -> Floats:
+        """Requests: a page ends at 1 MB."""
+        return 1.0 + np.floor(self.items(matching) * self.item_bytes / limits.PAGE_BYTES)
+
+    def units(self, matching: Floats) -> Floats:
+        """Read units of all pages: of each, the bytes rounded up to 4 KB, and at least one of those."""
+        pages = self.pages(matching)
+        of_page = np.ceil(self.items(matching) * self.item_bytes / pages / limits.READ_UNIT_BYTES)
+        whole = pages * np.maximum(of_page, 1.0)
+        return whole if self.consistent else whole * limits.EVENTUAL_READ_FACTOR
+
+
+def entry_units(index: IndexSpec, load: LoadSpec) -> float:
+    """Units of one entry of an index, put or deleted."""
+    return load.mean_write_units if index.projection == "ALL" else SMALL_ITEM
+
+
+def put_units(table: TableSpec, load: LoadSpec, there: float = 0.0) -> float:
+    """Units of the table for a put, the entries of its local indexes among them.
+
+    `there` is how probably it replaces an item.
+    """
+    item = load.mean_write_units
+    if there:
+        item += there * (replacing_units(load) - item)
+    return item + fsum(entry_units(index, load) for index in table.indexes if index.local)
+
+
+def grown_units(load: LoadSpec, more_bytes: int) -> float:
+    """Write units of an item that an update has made so much larger."""
+    size = load.item_size()
+    steps = range(-(-(size.most + more_bytes) // limits.WRITE_UNIT_BYTES))
+    return fsum(size.above(step * limits.WRITE_UNIT_BYTES - more_bytes) for step in steps)
+
+
+def write_sizes(load: LoadSpec, there: float = 0.0) -> Sizes:
+    """The write units of puts of each size; `there` is how probably one replaces an item."""
+    return _sizes(load.item_size(), limits.WRITE_UNIT_BYTES, 1.0, there)
+
+
+def read_sizes(load: LoadSpec, *, consistent: bool) -> Sizes:
+    """The read units of items of each size."""
+    factor = 1.0 if consistent else limits.EVENTUAL_READ_FACTOR
+    return _sizes(load.item_size(), limits.READ_UNIT_BYTES, factor, 0.0)
+
+
+def _sizes(size: ItemSize, unit_bytes: int, factor: float, there: float) -> Sizes:
+    """(units, part of the items) of each size; nothing where all cost the same."""
+    up_to = [(1 - there) * part + there * part**2 for part in _up_to(size, unit_bytes)]
+    parts = [part - before for part, before in zip(up_to, [0.0, *up_to], strict=False)]
+    found = tuple((step * factor, part) for step, part in enumerate(parts, 1) if part > 0)
+    return found if len(found) > 1 else ()
+
+
+@lru_cache(maxsize=64)
+def _up_to(size: ItemSize, unit_bytes: int) -> tuple[float, ...]:
+    """The part of the items that cost one unit, up to two, up to three ..."""
+    return tuple(1 - size.above(step * unit_bytes) for step in range(1, -(-size.most // unit_bytes) + 1))
+
+
+def replacing_units(load: LoadSpec) -> float:
+    """Write units of an item that replaces one: those of the larger of the two."""
+    up_to = _up_to(load.item_size(), limits.WRITE_UNIT_BYTES)
+    return fsum(1 - part**2 for part in (0.0, *up_to[:-1]))
+
+
+def nobody(_answer: FlowAnswer) -> None:
     """What became of a request changes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class TaskRequest:
     """The requests of one kind that a task sends; fields as those of `Flow`."""
 
     operation: str
@@ -36,14 +125,14 @@ class Request:
     index: str | None = None
     index_writes: tuple[IndexFlow, ...] = ()
     table: str | None = None
-    told: Callable[[Answer], None] = nobody
+    told: Callable[[FlowAnswer], None] = nobody
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class UserTask:
     """What one user does at a time."""
 
-    requests: Sequence[Request]
+    requests: Sequence[TaskRequest]
     weight: float = 1.0
     spared: float = 0.0
     """Requests that were due and are not sent, since a cache had the answer."""
@@ -58,10 +147,10 @@ class Task:
 class Users:
     """Users of one class. `fixed_count` of them, whatever the load; None: of the others, by their weight."""
 
-    tasks: Sequence[Task]
+    tasks: Sequence[UserTask]
     fixed_count: int | None = None
     weight: float = 1.0
-    aside: Sequence[Request] = ()
+    aside: Sequence[TaskRequest] = ()
     """What they send at times of their own, `times` per second: no part of the load that was asked for."""
 
 
@@ -81,6 +170,6 @@ def shares_of(kinds: Sequence[Users], users: int) -> list[float]:
     return [count / max(sum(each), 1e-9) for count in each]
 
 
-def one_task(*requests: Request) -> Users:
+def one_task(*requests: TaskRequest) -> Users:
     """Users who do one thing only."""
-    return Users((Task(requests),))
+    return Users((UserTask(requests),))

@@ -18,7 +18,7 @@ from keyheat.load.tables.errors import Refused, TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import SCENARIOS, Scenario, load_scenario, scenario_from_dict
-from keyheat.scenario.spec.table import CapacityPair, TableSpec
+from keyheat.scenario.spec.tables import CapacityPair, TableSpec
 
 THEIRS = {
     "name": "theirs",

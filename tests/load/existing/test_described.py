@@ -10,7 +10,7 @@ from keyheat.load.existing.described import reactions, table_of, unloadable
 from keyheat.load.existing.needs import lacking, not_spared
 from keyheat.load.tables.creation import creation
 from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import service_app_at
 
 PAIR = {"read": 5, "write": 7}

@@ -10,7 +10,7 @@ from moto import mock_aws
 
 from keyheat.load.existing.scaling import AutoScaling, Scaled, auto_scaling_of, scaled_parts
 from keyheat.load.transport.target import target_at
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 
 AWS = "https://dynamodb.us-east-1.amazonaws.com"
 PAIR = {"read": 5, "write": 7}

@@ -11,7 +11,7 @@ from keyheat.load.guard.meter import LOST_S, Meter, Source
 from keyheat.load.record.consumed import Consumed
 from keyheat.plan.bill import Bill, Line, Tariff
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.spec.guards import BudgetSpec
+from keyheat.scenario.spec.part import BudgetSpec
 
 BY_UNIT = Tariff(per_hour=0.0, per_write_unit=1e-3, per_read_unit=1e-4)
 

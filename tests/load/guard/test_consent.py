@@ -15,7 +15,7 @@ from keyheat.load.run.options import Plan
 from keyheat.load.tables.errors import Refused
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
-from keyheat.scenario.spec.guards import BudgetSpec
+from keyheat.scenario.spec.part import BudgetSpec
 
 AWS = target_at("https://dynamodb.eu-west-1.amazonaws.com")
 LOCAL = target_at("http://127.0.0.1:8000")

@@ -11,7 +11,7 @@ from keyheat.load.guard.meter import Source
 from keyheat.load.guard.watch import REACTION_S, WORKERS_REACT_S, Watch, ends_at
 from keyheat.load.record.consumed import Consumed
 from keyheat.load.record.record import Attempt, Record
-from keyheat.scenario.spec.guards import AbortSpec
+from keyheat.scenario.spec.part import AbortSpec
 
 START_S = 1_000.5
 Rate = Callable[[float], float]

@@ -10,7 +10,7 @@ from moto import mock_aws
 
 from keyheat.endpoint.service import Durations
 from keyheat.load.transport.target import Target
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import START_S, service_app_at
 
 ELSEWHERE = Target("http://in.process", "in.process", 80, False, "us-east-1")

@@ -16,7 +16,7 @@ from keyheat.load.tables.differences import differences
 from keyheat.load.tables.errors import TableError
 from keyheat.load.tables.tags import as_text, expiry_of, tags_for
 from keyheat.scenario.scenario import load_scenario
-from keyheat.scenario.spec.table import TableSpec
+from keyheat.scenario.spec.tables import TableSpec
 from tests.load.tables.conftest import Account, spec_of
 
 SCENARIOS = sorted((Path(__file__).parents[3] / "configs" / "scenarios").glob("*.toml"))

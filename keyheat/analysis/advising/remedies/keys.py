@@ -6,10 +6,9 @@ from typing import Any, Final
 
 from keyheat.analysis.advising.remedies.remedy import Asked, Outcome, Remedy, by_hand, raw_of, remedied
 from keyheat.numbers import some
-from keyheat.plan.expected import expected
-from keyheat.plan.sent import Side
+from keyheat.plan.totals import ResourceSide, expected
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.spread import spreads_itself
+from keyheat.simulator.alterations import spreads_itself
 from keyheat.words import Direction, whose
 
 SHARDED_TWINS: Final = {
@@ -94,7 +93,7 @@ def _with_room(
 def _reads_per_s(scenario: Scenario, index: str | None) -> float:
     """Read units that its load test asks for in the busiest second, of a table at scale 1."""
     sent = expected(scenario, scale=scenario.local.scale)
-    asked = sent.sides.get(Side(scenario.table.name, index, Direction.READ)) if sent else None
+    asked = sent.sides.get(ResourceSide(scenario.table.name, index, Direction.READ)) if sent else None
     return float(asked.per_s.max()) / scenario.local.scale if asked else 0.0
 
 

@@ -1,0 +1,230 @@
+"""Contributor Insights of a table and of its indexes: which keys are accessed and throttled most.
+
+    PKC  accessed, by partition key      SKC  accessed, by partition and sort key
+    PKT  throttled, by partition key     SKT  throttled, by partition and sort key
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
+
+Up to `MOST_KEYS` different keys are counted exactly. One more, and every count is lowered by that of the key
+in the middle, and those that reach zero go: a count is then too low by at most the minute's total / `KEPT`.
+Misra and Gries, "Finding repeated elements", 1982: https://doi.org/10.1016/0167-6423(82)90012-0
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import nlargest
+from math import inf
+from typing import Literal
+
+from keyheat.endpoint.itemkeys import partition_end, shown, sort_end
+from keyheat.endpoint.schema import KeySchema
+from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
+from keyheat.model.resources import Refusal
+from keyheat.words import Direction
+
+MOST_KEYS = 2000
+KEPT = MOST_KEYS // 2
+SHOWN = 100  # keys kept of a minute that is over: four times as many as a report shows
+
+
+@dataclass(slots=True)
+class KeyCounts:
+    """One minute of one rule: values by key, and what is exact whatever the number of keys."""
+
+    values: dict[bytes, float] = field(default_factory=dict)
+    total: float = 0.0
+    samples: int = 0
+    least: float = inf  # of a single request
+    most: float = 0.0
+    unique: int = 0  # different keys, once the minute is over
+
+    def add(self, key: bytes, value: float) -> None:
+        """One request's value for one key."""
+        values = self.values
+        values[key] = values.get(key, 0.0) + value
+        self.total += value
+        self.samples += 1
+        self.least, self.most = min(self.least, value), max(self.most, value)
+        if len(values) > MOST_KEYS:
+            self._lower()
+
+    def close(self) -> None:
+        """The minute is over: keep the largest keys alone."""
+        self.unique = self.contributors
+        self.values = dict(nlargest(SHOWN, self.values.items(), key=lambda pair: pair[1]))
+
+    @property
+    def contributors(self) -> int:
+        """How many keys are known to have contributed: a lower bound where there were too many to hold."""
+        return max(self.unique, len(self.values))
+
+    def _lower(self) -> None:
+        self.unique = self.contributors
+        middle = nlargest(KEPT + 1, self.values.values())[-1]
+        self.values = {key: value - middle for key, value in self.values.items() if value > middle}
+
+
+Kind = Literal["PKC", "PKT", "SKC", "SKT"]
+Mode = Literal["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"]
+DEFAULT_MODE: Mode = "ACCESSED_AND_THROTTLED_KEYS"
+MINUTES_KEPT = 360  # with 100 keys each some 5 MB for a rule: the endpoint's own bound, AWS keeps 15 days
+
+
+@dataclass(slots=True)
+class InsightRule:
+    """One rule and its minutes."""
+
+    name: str
+    kind: Kind
+    keys: KeySchema
+    minutes: dict[int, KeyCounts] = field(default_factory=dict)
+    _minute: int = -1
+
+    @property
+    def throttled(self) -> bool:
+        """Whether it counts throttled requests; else it adds up consumed units."""
+        return self.kind.endswith("T")
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the key attributes that it counts by."""
+        sort = [self.keys.sort.name] if self.kind.startswith("S") and self.keys.sort else []
+        return [self.keys.partition.name, *sort]
+
+    def shown(self, key: bytes) -> list[str]:
+        """A counted key as text."""
+        return shown(self.keys, key)
+
+    def count(self, stored: bytes, value: float, now_s: float) -> None:
+        """One request for the item under a stored key, or for its partition key alone."""
+        end = partition_end(stored) if self.kind.startswith("P") else sort_end(self.keys, stored)
+        if end is None:
+            return
+        minute = int(now_s // MINUTE_S) * MINUTE_S
+        if minute != self._minute:
+            self._begin(minute)
+        self.minutes[minute].add(stored[:end], value)
+
+    def _begin(self, minute: int) -> None:
+        if self._minute in self.minutes:
+            self.minutes[self._minute].close()
+        self.minutes.setdefault(minute, KeyCounts())
+        for old in [one for one in self.minutes if one <= minute - MINUTES_KEPT * MINUTE_S]:
+            del self.minutes[old]
+        self._minute = minute
+
+
+def kinds(mode: Mode, keys: KeySchema) -> Iterator[Kind]:
+    """The rules of a mode: throttled keys alone, or accessed ones too; by item where there is a sort key."""
+    if mode == DEFAULT_MODE:
+        yield "PKC"
+        if keys.sort is not None:
+            yield "SKC"
+    yield "PKT"
+    if keys.sort is not None:
+        yield "SKT"
+
+
+def rule_name(kind: Kind, resource: str, now_s: float) -> str:
+    """The name that DynamoDB gives a rule: with the resource and when it was made, in milliseconds."""
+    return f"DynamoDBContributorInsights-{kind}-{resource}-{round(now_s * 1000)}"
+
+
+IndexUse = tuple[str, bytes, float]
+"""Name of a global index, stored key of the entry, write units."""
+
+
+@dataclass(slots=True)
+class KeyWatch:
+    """One table or index: whether its keys are counted, since when, and by which rules.
+
+    `settled_s`: when the change under way is done; while it is, nothing is counted.
+    """
+
+    keys: KeySchema
+    updated_s: float
+    on: bool = False
+    mode: Mode = DEFAULT_MODE
+    settled_s: float = 0.0
+    rules: dict[Kind, InsightRule] = field(default_factory=dict)
+
+    def status(self, now_s: float) -> str:
+        """ContributorInsightsStatus."""
+        if now_s < self.settled_s:
+            return "ENABLING" if self.on else "DISABLING"
+        return "ENABLED" if self.on else "DISABLED"
+
+    def enable(self, resource: str, mode: Mode, now_s: float, takes_s: float) -> None:
+        """Turn on, or switch the mode: rules of both modes go on as they were."""
+        if self.on and mode == self.mode:
+            return
+        wanted = list(kinds(mode, self.keys))
+        self.rules = {
+            kind: self.rules.get(kind) or InsightRule(rule_name(kind, resource, now_s), kind, self.keys)
+            for kind in wanted
+        }
+        self._change(on=True, mode=mode, now_s=now_s, takes_s=takes_s)
+
+    def disable(self, now_s: float, takes_s: float) -> None:
+        """Turn off: the rules go, and what they counted."""
+        if self.on:
+            self.rules = {}
+            self._change(on=False, mode=self.mode, now_s=now_s, takes_s=takes_s)
+
+    def _change(self, *, on: bool, mode: Mode, now_s: float, takes_s: float) -> None:
+        self.on, self.mode, self.updated_s, self.settled_s = on, mode, now_s, now_s + takes_s
+
+    def accessed(self, stored: bytes, value: float, now_s: float) -> None:
+        """A request for a key was served."""
+        self._count(("PKC", "SKC"), stored, value, now_s)
+
+    def throttled(self, stored: bytes, now_s: float) -> None:
+        """A request for a key was refused for want of capacity."""
+        self._count(("PKT", "SKT"), stored, 1.0, now_s)
+
+    def _count(self, kinds: Iterable[Kind], stored: bytes, value: float, now_s: float) -> None:
+        if now_s < self.settled_s:
+            return
+        for kind in kinds:
+            rule = self.rules.get(kind)
+            if rule is not None:
+                rule.count(stored, value, now_s)
+
+
+@dataclass(slots=True)
+class Insights:
+    """The watches of one table: None is the table itself, names are its global indexes."""
+
+    watches: dict[str | None, KeyWatch] = field(default_factory=dict)
+
+    @property
+    def on(self) -> bool:
+        """Whether anything is counted."""
+        return any(watch.on for watch in self.watches.values())
+
+    def wrote(self, stored: bytes, units: float, uses: Iterable[IndexUse], now_s: float) -> None:
+        """A write was served, with what it wrote to the global indexes."""
+        if (table := self.watches.get(None)) is not None:
+            table.accessed(stored, INSIGHT_WRITE_WEIGHT * units, now_s)
+        for index, entry, index_units in uses:
+            if (watch := self.watches.get(index)) is not None:
+                watch.accessed(entry, INSIGHT_WRITE_WEIGHT * index_units, now_s)
+
+    def read(self, stored: bytes, units: float, now_s: float, index: str | None = None) -> None:
+        """A read was served, of the table or of a global index."""
+        if (watch := self.watches.get(index)) is not None:
+            watch.accessed(stored, units, now_s)
+
+    def read_or_refused(self, stored: bytes, units: float, refusal: Refusal | None, now_s: float) -> None:
+        """One item of the table was read, or could not be."""
+        if refusal is None:
+            self.read(stored, units, now_s)
+        else:
+            self.refused(stored, refusal, now_s)
+
+    def refused(self, stored: bytes, refusal: Refusal, now_s: float) -> None:
+        """A request was throttled. Writes refused for an index's capacity are counted nowhere, as in AWS."""
+        if refusal.index is not None and refusal.direction is Direction.WRITE:
+            return
+        if (watch := self.watches.get(refusal.index)) is not None:
+            watch.throttled(stored, now_s)

@@ -1,0 +1,208 @@
+"""DynamoDB's wire protocol: JSON 1.0 requests to handlers, and their results to responses.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.LowLevelAPI.html
+"""
+
+import itertools
+import logging
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+from zlib import crc32
+
+import orjson
+
+from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep
+from keyheat.endpoint.http import Headers
+from keyheat.endpoint.requests import check_shape
+from keyheat.endpoint.service import Handler, Service
+from keyheat.model.minutes import Minutes
+
+LOG = logging.getLogger(__name__)
+TARGET = b"DynamoDB_20120810."
+STREAMS_TARGET = b"DynamoDBStreams_20120810."
+CONTENT_TYPE = b"application/x-amz-json-1.0"
+OK = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n"
+    b"x-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b"
+)
+FAILED = OK.replace(b"200 OK", b"%d %b")
+PHRASES = {400: b"Bad Request", 500: b"Internal Server Error"}
+# Only the member Count is followed by a bare number: attributes are objects, and quotes in text are escaped.
+COUNT = re.compile(rb'"Count":(\d+)')
+
+# Refusals that have metrics of their own; every other 4xx is a user error.
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html (UserErrors)
+NOT_USER_ERRORS = {
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "ConditionalCheckFailedException",
+}
+
+
+def request_ids(rng: random.Random) -> Iterator[bytes]:
+    """Request ids as long as DynamoDB's, no two alike: a random part, then a counter."""
+    prefix = "".join(rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=32)).encode()
+    return map((prefix + b"%020d").__mod__, itertools.count())
+
+
+def _one_table(request: dict[str, Any]) -> Iterable[str]:
+    return (request["TableName"],)
+
+
+def _batch_tables(request: dict[str, Any]) -> Iterable[str]:
+    return list(request["RequestItems"])
+
+
+def _transaction_tables(request: dict[str, Any]) -> Iterable[str]:
+    return {part["TableName"] for item in request["TransactItems"] for part in item.values() if part}
+
+
+TABLES_OF: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
+    "BatchGetItem": _batch_tables,
+    "BatchWriteItem": _batch_tables,
+    "TransactGetItems": _transaction_tables,
+    "TransactWriteItems": _transaction_tables,
+}
+RETURNS_ITEMS = {"Query", "Scan"}
+CHANGES_TABLES = {"CreateTable", "DeleteTable"}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: its handler, and for data operations how to read the tables a request names."""
+
+    name: str
+    handler: Handler
+    tables: Callable[[dict[str, Any]], Iterable[str]] | None
+    returns_items: bool
+    api: str = "dynamodb"
+
+
+def operations(
+    control: Mapping[str, Handler], data: Mapping[str, Handler], streams: Mapping[str, Handler]
+) -> dict[bytes, Operation]:
+    """Operations by the value of `X-Amz-Target` that names them."""
+    named = [Operation(name, handler, None, False) for name, handler in control.items()]
+    named += [
+        Operation(name, handler, TABLES_OF.get(name, _one_table), name in RETURNS_ITEMS)
+        for name, handler in data.items()
+    ]
+    return {TARGET + operation.name.encode(): operation for operation in named} | {
+        STREAMS_TARGET + name.encode(): Operation(name, handler, None, False, "dynamodbstreams")
+        for name, handler in streams.items()
+    }
+
+
+@dataclass(slots=True, kw_only=True)
+class DynamoDB:
+    """Answers DynamoDB requests. `user_error` and `tables_changed` tell the metrics what happened.
+
+    `asked` counts them by operation, whatever they are answered.
+    """
+
+    service: Service
+    ids: Iterator[bytes]
+    user_error: Callable[[float], None]
+    tables_changed: Callable[[], None]
+    asked: Counter[str] = field(default_factory=Counter)
+
+    def answer(self, operation: Operation, headers: Headers, body: bytes) -> bytes:
+        """The whole response to one request."""
+        started_s = perf_counter()
+        self.asked[operation.name] += 1
+        try:
+            if b"authorization" not in headers:
+                raise missing_token()
+            request = parsed(body)
+            result = operation.handler(self.service, request)
+            out = result if isinstance(result, bytes) else orjson.dumps(result)
+            if operation.tables is not None:
+                self._completed(operation, request, out, (perf_counter() - started_s) * 1000.0)
+            elif operation.name in CHANGES_TABLES:
+                self.tables_changed()
+        except ServiceError as error:
+            return self.refused(error)
+        except Exception as error:  # noqa: BLE001 (one request must not end the connection)
+            return self._failed(operation, body, error)
+        return OK % (next(self.ids), crc32(out), len(out), out)
+
+    def refused(self, error: ServiceError) -> bytes:
+        """The whole response that an error makes."""
+        if error.status < 500 and error.code not in NOT_USER_ERRORS:
+            self.user_error(self.service.now_s())
+        out = orjson.dumps(error.body())
+        phrase = PHRASES.get(error.status, b"Error")
+        return FAILED % (error.status, phrase, next(self.ids), crc32(out), len(out), out)
+
+    def _failed(self, operation: Operation, body: bytes, error: Exception) -> bytes:
+        """A handler fell over. If the request is not of its API's shape, that is why, and its mistake.
+
+        So the hot operations need not look at the shape of every request.
+        """
+        try:
+            request = parsed(body)
+            check_shape(operation.name, request, operation.api)
+            LOG.error("%s failed inside the endpoint", operation.name, exc_info=error)
+            for minutes in self._minutes_of(operation, request):
+                minutes.system_error(operation.name, self.service.now_s())
+        except ServiceError as mistake:
+            return self.refused(mistake)
+        return self.refused(internal_error())
+
+    def _minutes_of(self, operation: Operation, request: dict[str, Any]) -> Iterator[Minutes]:
+        """The datapoints of each table that a data request names."""
+        if operation.tables is not None:
+            for table in operation.tables(request):
+                yield self.service.catalog.get(table).model.minutes
+
+    def _completed(
+        self, operation: Operation, request: dict[str, Any], out: bytes, latency_ms: float
+    ) -> None:
+        now_s = self.service.now_s()
+        found = COUNT.search(out) if operation.returns_items else None
+        returned = int(found[1]) if found else None
+        for minutes in self._minutes_of(operation, request):
+            minutes.completed(operation.name, latency_ms, now_s, returned)
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    """The request of a JSON body. Raises SerializationException, ValidationException for one too deep."""
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        if "depth limit" in error.msg and body.startswith(b"{"):  # only values go as deep in a request
+            raise nested_too_deep() from None
+        raise serialization_error(f"Not well-formed JSON: {error}") from None
+    if type(request) is not dict:
+        raise serialization_error("Start of structure or map found where not expected.")
+    return request
+
+
+def serialization_error(message: str) -> ServiceError:
+    """The body cannot be read as a request."""
+    return ServiceError("SerializationException", message, prefix=CORAL)
+
+
+def missing_token() -> ServiceError:
+    """The request is not signed; here any signature is taken, but there has to be one."""
+    return ServiceError(
+        "MissingAuthenticationTokenException", "Request is missing Authentication Token", prefix=CORAL
+    )
+
+
+def unknown_operation(message: str) -> ServiceError:
+    """No such operation, or none that the endpoint has."""
+    return ServiceError("UnknownOperationException", message, prefix=CORAL)
+
+
+def internal_error() -> ServiceError:
+    """Something in the endpoint failed; what, is on its stderr."""
+    return ServiceError(
+        "InternalServerError", "The request processing has failed because of an unknown error.", status=500
+    )

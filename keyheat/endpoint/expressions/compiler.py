@@ -1,0 +1,266 @@
+"""The expressions of one request: parsed at most once ever, checked against the names and values given.
+
+A request without expressions never comes here beyond one look at its members.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ProjectionExpressions.html
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.expressions.conditions import (
+    Check,
+    Condition,
+    Values,
+    attributes_of,
+    checks_of,
+    compiled,
+)
+from keyheat.endpoint.expressions.parsing import condition_tree, update_actions
+from keyheat.endpoint.expressions.tokens import (
+    NamesUsed,
+    is_reserved,
+    measured,
+    path_too_deep,
+    syntax_error,
+)
+from keyheat.endpoint.expressions.trees import DocumentPath, Tree, conflict, overlap, shown, value_at
+from keyheat.endpoint.expressions.updates import Update, compiled_update
+from keyheat.endpoint.values import Item, Value, check_value, serialization_error
+from keyheat.model.limits import NESTING_LEVELS
+
+KIND = "ProjectionExpression"
+_STEP = re.compile(r"\.?(#?[A-Za-z0-9_\-]+)|\[([0-9]+)\]", re.ASCII)
+_WHOLE = re.compile(r"#?[A-Za-z0-9_\-]+(\.#?[A-Za-z0-9_\-]+|\[[0-9]+\])*", re.ASCII).fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """The paths that an answer has."""
+
+    paths: tuple[DocumentPath, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The attributes at the top of the item that it looks at."""
+        return frozenset(str(path[0]) for path in self.paths)
+
+    def of(self, item: Item) -> Item:
+        """The part of the item; what the item does not have is left out."""
+        tree: dict[str | int, Any] = {}
+        for path in self.paths:
+            value = value_at(item, path)
+            if value is not None:
+                _grow(tree, path, value)
+        return {str(name): _rebuilt(branch) for name, branch in tree.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    value: Value
+
+
+def _grow(tree: dict[str | int, Any], path: DocumentPath, value: Value) -> None:
+    for step in path[:-1]:
+        tree = tree.setdefault(step, {})
+    tree[path[-1]] = _Leaf(value)
+
+
+def _rebuilt(branch: Any) -> Value:
+    if isinstance(branch, _Leaf):
+        return branch.value
+    if isinstance(next(iter(branch)), int):
+        return {"L": [_rebuilt(branch[at]) for at in sorted(branch)]}
+    return {"M": {name: _rebuilt(below) for name, below in branch.items()}}
+
+
+def parsed_projection(text: str, names: NamesUsed) -> Projection:
+    """The projection that an expression stands for. Raises ValidationException."""
+    paths = tuple(_path(part.strip(), names) for part in measured(text, KIND).split(","))
+    for one, other in combinations(paths, 2):
+        for collide, word in ((overlap, "overlap"), (conflict, "conflict")):
+            if collide(one, other):
+                raise validation_error(
+                    f"Invalid {KIND}: Two document paths {word} with each other; must remove or rewrite one "
+                    f"of these paths; path one: {shown(one)}, path two: {shown(other)}"
+                )
+    return Projection(paths)
+
+
+def _path(text: str, names: NamesUsed) -> DocumentPath:
+    if not _WHOLE(text):
+        raise syntax_error(KIND, f'token: "{text or "<EOF>"}"')
+    steps: list[str | int] = []
+    for name, index in _STEP.findall(text):
+        if index:
+            steps.append(int(index))
+        elif name.startswith("#"):
+            steps.append(names[name])
+        elif is_reserved(name):
+            raise validation_error(
+                f"Invalid {KIND}: Attribute name is a reserved keyword; reserved keyword: {name}"
+            )
+        else:
+            steps.append(name)
+    if len(steps) > NESTING_LEVELS:  # where a name has a hyphen, which elsewhere is a minus
+        raise path_too_deep(KIND, len(steps))
+    return tuple(steps)
+
+
+NAMES, VALUES = "ExpressionAttributeNames", "ExpressionAttributeValues"
+KEPT = 4096
+"""Parsed expressions kept; beyond that the least recently used are parsed again."""
+
+Names = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCondition:
+    """A condition ready to test, its tree, and the names, values and attributes it uses."""
+
+    test: Condition
+    tree: Tree
+    names: frozenset[str]
+    values: frozenset[str]
+    checks: tuple[Check, ...]
+    attributes: frozenset[str]
+
+
+@lru_cache(KEPT)
+def parsed_condition(kind: str, text: str, names: Names) -> ParsedCondition:
+    """A condition, filter or key condition expression. Raises ValidationException."""
+    known = NamesUsed(dict(names), kind)
+    tree, values = condition_tree(text, known, kind)
+    return ParsedCondition(
+        compiled(tree), tree, frozenset(known.used), values, checks_of(tree, kind), attributes_of(tree)
+    )
+
+
+@lru_cache(KEPT)
+def parsed_update(text: str, names: Names) -> tuple[Update, frozenset[str]]:
+    """An update expression and the names it uses. Raises ValidationException."""
+    known = NamesUsed(dict(names), "UpdateExpression")
+    return compiled_update(*update_actions(text, known)), frozenset(known.used)
+
+
+@lru_cache(KEPT)
+def parsed_projected(text: str, names: Names) -> tuple[Projection, frozenset[str]]:
+    """A projection expression and the names it uses. Raises ValidationException."""
+    known = NamesUsed(dict(names), "ProjectionExpression")
+    return parsed_projection(text, known), frozenset(known.used)
+
+
+class Expressions:
+    """One request's expressions, names and values. At the end, `finish` says what was unused."""
+
+    __slots__ = ("_names", "_unused_names", "_unused_values", "values")
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        names, values = request.get(NAMES), request.get(VALUES)
+        self._names: Names = () if names is None else _checked_names(names)
+        self.values: Values = {} if values is None else _checked_values(values)
+        self._unused_names = {placeholder for placeholder, _ in self._names}
+        self._unused_values = set(self.values)
+
+    def condition(self, kind: str, text: Any) -> ParsedCondition:
+        """A condition, filter or key condition of the request."""
+        parsed = parsed_condition(kind, _text(text), self._names)
+        self._use(kind, parsed.names, parsed.values)
+        for check in parsed.checks:
+            check(self.values)
+        return parsed
+
+    def update(self, text: Any) -> Update:
+        """The update expression of the request."""
+        update, names = parsed_update(_text(text), self._names)
+        self._use("UpdateExpression", names, update.values)
+        for check in update.checks:
+            check(self.values)
+        return update
+
+    def projection(self, text: Any) -> Projection:
+        """The projection expression of the request."""
+        projection, names = parsed_projected(_text(text), self._names)
+        self._unused_names -= names
+        return projection
+
+    def finish(self) -> None:
+        """Raises ValidationException for a name or a value that no expression used."""
+        for member, unused in ((NAMES, self._unused_names), (VALUES, self._unused_values)):
+            if unused:
+                shown = ", ".join(sorted(unused))
+                raise validation_error(f"Value provided in {member} unused in expressions: keys: {{{shown}}}")
+
+    def _use(self, kind: str, names: frozenset[str], values: frozenset[str]) -> None:
+        for name in values:
+            if name not in self.values:
+                raise validation_error(
+                    f"Invalid {kind}: An expression attribute value used in expression is not defined; "
+                    f"attribute value: {name}"
+                )
+        self._unused_names -= names
+        self._unused_values -= values
+
+
+def require_expressions(request: dict[str, Any], expressions: tuple[str, ...]) -> bool:
+    """Whether the request has any of these expressions; names or values without one are an error."""
+    if any(request.get(member) is not None for member in expressions):
+        return True
+    for member in (NAMES, VALUES):
+        if request.get(member) is not None:
+            raise validation_error(_without_expression(member, expressions))
+    return False
+
+
+def _without_expression(member: str, expressions: tuple[str, ...]) -> str:
+    if member == NAMES:
+        return f"{NAMES} can only be specified when using expressions"
+    carriers = [kind for kind in expressions if kind != "ProjectionExpression"]
+    if not carriers:
+        return f"{VALUES} can only be specified when using expressions"
+    verb = "is" if len(carriers) == 1 else "are all"
+    return f"{VALUES} can only be specified when using expressions: {' and '.join(carriers)} {verb} null"
+
+
+def _text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise serialization_error(text, "String")
+    return text
+
+
+def _checked_names(names: Any) -> Names:
+    if type(names) is not dict:
+        raise serialization_error(names, "Map")
+    if not names:
+        raise validation_error(f"{NAMES} must not be empty")
+    for placeholder, name in names.items():
+        if type(name) is not str:
+            raise serialization_error(name, "String")
+        if len(placeholder) < 2 or placeholder[0] != "#":
+            raise validation_error(f'{NAMES} contains invalid key: Syntax error; key: "{placeholder}"')
+    return tuple(names.items())
+
+
+def _checked_values(values: Any) -> Item:
+    if type(values) is not dict:
+        raise serialization_error(values, "Map")
+    if not values:
+        raise validation_error(f"{VALUES} must not be empty")
+    for name, value in values.items():
+        if len(name) < 2 or name[0] != ":":
+            raise validation_error(f'{VALUES} contains invalid key: Syntax error; key: "{name}"')
+        _check_named(name, value)
+    return values
+
+
+def _check_named(name: str, value: Any) -> None:
+    try:
+        check_value(value)
+    except ServiceError as error:
+        if error.code != "ValidationException":
+            raise
+        raise validation_error(f"{VALUES} contains invalid value: {error.message} for key {name}") from error

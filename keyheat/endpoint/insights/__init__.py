@@ -1,1 +1,0 @@
-"""CloudWatch Contributor Insights for DynamoDB: which keys are accessed and throttled most."""

@@ -1,0 +1,224 @@
+"""Keys as bytes that compare as DynamoDB orders them, and DynamoDB's words for keys that are none.
+
+A stored key is the hash of the partition key, then the partition key, then the sort key. So a store that is
+ordered by it holds partitions in hash order, as a scan walks them, and each in the order of its sort key.
+"""
+
+from base64 import b64encode
+from decimal import Decimal
+from typing import Any
+
+from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement, KeyType
+from keyheat.endpoint.values import INVALID, Item, decoded, order_bytes, type_of, written
+from keyheat.model.keyspace import HASH_BYTES, position
+from keyheat.model.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+
+NOT_THE_SCHEMA = "The provided key element does not match the schema"
+EMPTY = (
+    "One or more parameter values are not valid. "
+    "The AttributeValue for a key attribute cannot contain an empty {kind} value. Key: {name}"
+)
+EMPTY_INDEX_KEY = (
+    "One or more parameter values are not valid. "
+    "A value specified for a secondary index key is not supported. "
+    "The AttributeValue for a key attribute cannot contain an empty {kind} value. "
+    "IndexName: {index}, IndexKey: {name}"
+)
+_ESCAPED_ZERO = b"\0\xff"
+_END = b"\0\x01"
+WORDS = {"S": "string", "B": "binary"}
+
+Key = tuple[bytes, bytes]
+"""A stored key, unique in its table or index, and its position, which says what partition it is on."""
+
+
+def raw_bytes(value: dict[str, Any]) -> bytes:
+    """The bytes of a checked key value that are hashed, and that its length limit counts."""
+    for kind, content in value.items():
+        if kind == "S":
+            return str(content).encode()
+        return order_bytes(content) if kind == "N" else decoded(content)
+    raise AssertionError("a checked value has one type")
+
+
+def sort_bytes(value: dict[str, Any], *, end: bool = True) -> bytes:
+    """Bytes of a sort key that compare as the keys do and end themselves; `end=False`: of a prefix of it."""
+    raw = raw_bytes(value)
+    if "N" in value:
+        return raw
+    if b"\0" in raw:
+        raw = raw.replace(b"\0", _ESCAPED_ZERO)
+    return raw + _END if end else raw
+
+
+def after(prefix: bytes) -> bytes:
+    """The least bytes above everything that begins with `prefix`."""
+    body = prefix.rstrip(b"\xff")
+    return body[:-1] + bytes((body[-1] + 1,))
+
+
+def partition_prefix(partition: dict[str, Any]) -> bytes:
+    """What the stored keys of one partition key begin with."""
+    raw = raw_bytes(partition)
+    return position(raw)[:HASH_BYTES] + len(raw).to_bytes(2, "big") + raw + b"\x01"
+
+
+def key_of(keys: KeySchema, item: Item) -> Key:
+    """The key of an item whose key attributes have been checked."""
+    raw = raw_bytes(item[keys.partition.name])
+    sort = b"" if keys.sort is None else sort_bytes(item[keys.sort.name])
+    at = position(raw, sort)
+    return at[:HASH_BYTES] + len(raw).to_bytes(2, "big") + raw + b"\x01" + sort, at
+
+
+def position_of(stored: bytes) -> bytes:
+    """The position of a stored key or of its beginning: the hash, then what follows the partition key."""
+    raw_bytes_end = HASH_BYTES + 2 + int.from_bytes(stored[HASH_BYTES : HASH_BYTES + 2], "big")
+    return stored[:HASH_BYTES] + stored[raw_bytes_end + 1 :]
+
+
+def entry_key_of(index: IndexSchema, item: Item, primary: bytes) -> Key | None:
+    """The key of an item's entry in an index; None where the item lacks one of the index's keys.
+
+    Entries of equal index keys differ by the table's key, which comes last.
+    """
+    keys = index.keys
+    if keys.partition.name not in item or (keys.sort is not None and keys.sort.name not in item):
+        return None
+    stored, at = key_of(keys, item)
+    return stored + primary, at
+
+
+def attributes(keys: KeySchema) -> tuple[KeySchemaElement, ...]:
+    """Partition key, then sort key where there is one."""
+    return (keys.partition,) if keys.sort is None else (keys.partition, keys.sort)
+
+
+def checked_item_key(keys: KeySchema, item: Item) -> Key:
+    """The key of an item to be put. Raises ValidationException if it lacks one or has one of another type."""
+    for attribute in attributes(keys):
+        value = item.get(attribute.name)
+        if value is None:
+            raise validation_error(INVALID + f"Missing the key {attribute.name} in the item")
+        if attribute.type not in value:
+            raise validation_error(
+                f"{INVALID}Type mismatch for key {attribute.name} "
+                f"expected: {attribute.type} actual: {type_of(value)}"
+            )
+    return _measured(keys, item)
+
+
+def checked_key(keys: KeySchema, key: Item) -> Key:
+    """The key that a request names: the key attributes and nothing else. Raises ValidationException."""
+    wanted = attributes(keys)
+    if len(key) != len(wanted):
+        raise validation_error(NOT_THE_SCHEMA)
+    for attribute in wanted:
+        value = key.get(attribute.name)
+        if value is None or attribute.type not in value:
+            raise validation_error(NOT_THE_SCHEMA)
+    return _measured(keys, key)
+
+
+def check_index_keys(indexes: tuple[IndexSchema, ...], item: Item) -> None:
+    """Raises ValidationException if an attribute that is the key of an index could not be one."""
+    for index in indexes:
+        for attribute in attributes(index.keys):
+            value = item.get(attribute.name)
+            if value is None:
+                continue
+            if attribute.type not in value:
+                raise _index_key_mismatch(index, attribute, value)
+            if not value[attribute.type]:
+                kind = WORDS[attribute.type]
+                raise validation_error(
+                    EMPTY_INDEX_KEY.format(kind=kind, index=index.name, name=attribute.name)
+                )
+        _check_lengths(index.keys, item)
+
+
+def _index_key_mismatch(
+    index: IndexSchema, attribute: KeySchemaElement, value: dict[str, Any]
+) -> ServiceError:
+    return validation_error(
+        INVALID + f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} "
+        f"Actual: {type_of(value)} IndexName: {index.name}"
+    )
+
+
+def _measured(keys: KeySchema, item: Item) -> Key:
+    for attribute in attributes(keys):
+        if not item[attribute.name][attribute.type]:
+            raise validation_error(EMPTY.format(kind=WORDS[attribute.type], name=attribute.name))
+    key = key_of(keys, item)
+    if len(key[0]) > SORT_KEY_BYTES:
+        _check_lengths(keys, item)
+    return key
+
+
+def _check_lengths(keys: KeySchema, item: Item) -> None:
+    partition = item.get(keys.partition.name)
+    if partition is not None and len(raw_bytes(partition)) > PARTITION_KEY_BYTES:
+        raise validation_error(
+            INVALID + f"Size of hashkey has exceeded the maximum size limit of{PARTITION_KEY_BYTES} bytes"
+        )
+    sort = item.get(keys.sort.name) if keys.sort is not None else None
+    if sort is not None and len(raw_bytes(sort)) > SORT_KEY_BYTES:
+        raise validation_error(
+            INVALID
+            + f"Aggregated size of all range keys has exceeded the size limit of {SORT_KEY_BYTES} bytes"
+        )
+
+
+_LENGTH_BYTES = 2
+_COMPLEMENT = bytes(255 - byte for byte in range(256))
+_ZERO, _POSITIVE, _BIAS = 0x80, 0xC0, 512
+_EXPONENT_END = 3  # the sign and two bytes of exponent, which may be zero
+
+
+def partition_end(stored: bytes) -> int:
+    """Where the partition key's part of a stored key ends."""
+    start = HASH_BYTES + _LENGTH_BYTES
+    return start + int.from_bytes(stored[HASH_BYTES:start], "big") + 1
+
+
+def sort_end(keys: KeySchema, stored: bytes) -> int | None:
+    """Where the sort key's part ends; None where there is none. An entry goes on with the table's key."""
+    start = partition_end(stored)
+    if keys.sort is None or len(stored) <= start:
+        return None
+    if keys.sort.type != "N":
+        return stored.index(b"\0\x01", start) + 2
+    if stored[start] == _ZERO:
+        return start + 1
+    end = b"\0" if stored[start] == _POSITIVE else b"\xff"
+    return stored.index(end, start + _EXPONENT_END) + 1
+
+
+def shown(keys: KeySchema, stored: bytes) -> list[str]:
+    """The partition key and, where `stored` goes on to it, the sort key, as text; bytes as base64."""
+    start, end = HASH_BYTES + _LENGTH_BYTES, partition_end(stored)
+    texts = [_text(keys.partition.type, stored[start : end - 1])]
+    if keys.sort is not None and len(stored) > end:
+        rest = stored[end : sort_end(keys, stored)]
+        unescaped = rest if keys.sort.type == "N" else rest[:-2].replace(b"\0\xff", b"\0")
+        texts.append(_text(keys.sort.type, unescaped))
+    return texts
+
+
+def _text(kind: KeyType, raw: bytes) -> str:
+    if kind == "S":
+        return raw.decode()
+    return b64encode(raw).decode() if kind == "B" else _number(raw)
+
+
+def _number(ordered: bytes) -> str:
+    """A number from the bytes that compare as numbers do: sign, exponent, pairs of digits."""
+    if ordered[0] == _ZERO:
+        return "0"
+    positive = ordered[0] == _POSITIVE
+    magnitude = ordered if positive else ordered.translate(_COMPLEMENT)
+    exponent = int.from_bytes(magnitude[1:_EXPONENT_END], "big") - _BIAS
+    digits = "".join(f"{pair - 1:02d}" for pair in magnitude[_EXPONENT_END:-1])
+    return written(Decimal(f"{'' if positive else '-'}0.{digits}e{exponent}"))

@@ -1,0 +1,304 @@
+"""The items of one table in memory, in the order of their keys, with the entries of its indexes.
+
+A write is two steps, so that it can be billed and refused between them: `ItemStore.plan` works out what
+would change, in the table and in every index, and `ItemStore.apply` makes the change.
+
+A record is one `bytes`: the item's size as DynamoDB counts it, then its JSON. Nothing here is seen by the
+garbage collector item by item, so a full collection costs milliseconds with a million items.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html#DDB-TransactWriteItems-request-ClientRequestToken
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sortedcontainers import SortedList
+from xxhash import xxh3_128_digest
+
+from keyheat.endpoint.errors import ServiceError, nested_too_deep
+from keyheat.endpoint.itemkeys import Key, attributes, entry_key_of, key_of
+from keyheat.endpoint.schema import IndexSchema, TableSchema
+from keyheat.endpoint.values import Item
+from keyheat.model.units import item_bytes
+
+SIZE_BYTES = 4
+SHARDS = 1024
+"""Dicts that share the records: growing one of them rehashes a thousandth of a big table, not all of it."""
+
+
+def record(size_bytes: int, json: bytes) -> bytes:
+    """An item's record. Joining also copies the JSON tight: its serializer leaves room at the end."""
+    return size_bytes.to_bytes(SIZE_BYTES, "big") + json
+
+
+def size_of(record: bytes) -> int:
+    """The size of the item, in bytes as DynamoDB counts them."""
+    return int.from_bytes(record[:SIZE_BYTES], "big")
+
+
+def json_of(record: bytes) -> bytes:
+    """The item's JSON."""
+    return record[SIZE_BYTES:]
+
+
+class Shelf:
+    """Records by key, and the keys in order."""
+
+    __slots__ = ("_order", "_shards", "total_bytes")
+
+    def __init__(self) -> None:
+        self._shards: tuple[dict[bytes, bytes], ...] = tuple({} for _ in range(SHARDS))
+        self._order: SortedList[bytes] = SortedList()
+        self.total_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def get(self, key: bytes) -> bytes | None:
+        """The record under a key."""
+        return self._shards[hash(key) & (SHARDS - 1)].get(key)
+
+    def __getitem__(self, key: bytes) -> bytes:
+        return self._shards[hash(key) & (SHARDS - 1)][key]
+
+    def put(self, key: bytes, record: bytes) -> None:
+        """Store a record, in the place of another where there is one."""
+        shard = self._shards[hash(key) & (SHARDS - 1)]
+        old = shard.get(key)
+        if old is None:
+            self._order.add(key)
+        else:
+            self.total_bytes -= size_of(old)
+        shard[key] = record
+        self.total_bytes += size_of(record)
+
+    def remove(self, key: bytes) -> None:
+        """Forget a record. Raises KeyError if there is none."""
+        old = self._shards[hash(key) & (SHARDS - 1)].pop(key)
+        self._order.remove(key)
+        self.total_bytes -= size_of(old)
+
+    def between(self, low: bytes, high: bytes | None, *, descending: bool = False) -> Iterator[bytes]:
+        """Keys from `low` on and below `high` (None: to the end), in order."""
+        keys: Iterator[bytes] = self._order.irange(low, high, inclusive=(True, False), reverse=descending)
+        return keys
+
+
+VALID_S = 600.0
+
+
+class RequestTokens:
+    """Tokens in the order in which they came, each with what its request was, kept for ten minutes."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[bytes, float]] = {}
+
+    def seen(self, token: str, digest: bytes, now_s: float) -> bool:
+        """Whether this was done already. Raises IdempotentParameterMismatchException for another request."""
+        self._forget(now_s)
+        known = self._known.get(token)
+        if known is not None and known[0] != digest:
+            raise ServiceError(
+                "IdempotentParameterMismatchException",
+                "The request uses the same client token as a previous, but non-identical request. "
+                "Do not reuse a client token with different requests, unless the requests are identical.",
+            )
+        return known is not None
+
+    def add(self, token: str, digest: bytes, now_s: float) -> None:
+        """Remember a request that was done."""
+        self._known[token] = digest, now_s
+
+    def _forget(self, now_s: float) -> None:
+        while self._known:
+            oldest = next(iter(self._known))
+            if self._known[oldest][1] + VALID_S > now_s:
+                return
+            del self._known[oldest]
+
+
+def digest_of(request: dict[str, Any]) -> bytes:
+    """What a transaction asks for, in 16 bytes; how much it wants to be told is not part of that.
+
+    Raises ValidationException for values nested deeper than orjson writes, which is deeper than they may be.
+    """
+    try:
+        written = orjson.dumps(request.get("TransactItems"), option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        raise nested_too_deep() from None
+    return xxh3_128_digest(written)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryChange:
+    """What a write does to one index: the entry before and after, where there is one."""
+
+    index: IndexSchema
+    old_key: Key | None
+    new_key: Key | None
+    old: bytes | None
+    new: bytes | None
+
+    @property
+    def moved(self) -> bool:
+        """Whether the entry leaves its place: such a write is a delete and a put."""
+        return self.old_key is not None and self.new_key is not None and self.old_key[0] != self.new_key[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemChange:
+    """What a write does to the item under one key: its record before and after, where there is one."""
+
+    key: Key
+    old: bytes | None
+    new: bytes | None
+    entries: tuple[EntryChange, ...] = ()
+
+    @property
+    def old_bytes(self) -> int:
+        """Size of the item before, 0 if there was none."""
+        return 0 if self.old is None else size_of(self.old)
+
+    @property
+    def new_bytes(self) -> int:
+        """Size of the item after, 0 if there is none."""
+        return 0 if self.new is None else size_of(self.new)
+
+
+class ItemStore:
+    """Items by key and in order, and each index's entries."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        self._keys = schema.keys
+        self.items = Shelf()
+        self.tokens = RequestTokens()
+        self._indexes: dict[str, tuple[IndexSchema, Shelf]] = {}
+        for index in schema.indexes:
+            self.add_index(index)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of all items as DynamoDB counts it."""
+        return self.items.total_bytes
+
+    @property
+    def index_schemas(self) -> tuple[IndexSchema, ...]:
+        """The indexes that writes go to."""
+        return tuple(index for index, _ in self._indexes.values())
+
+    def index(self, name: str) -> Shelf:
+        """The entries of an index. Raises KeyError if there is no such index."""
+        return self._indexes[name][1]
+
+    def index_len(self, name: str) -> int:
+        """How many entries an index has."""
+        return len(self.index(name))
+
+    def index_bytes(self, name: str) -> int:
+        """Size of an index's entries as DynamoDB counts it."""
+        return self.index(name).total_bytes
+
+    def add_index(self, index: IndexSchema) -> None:
+        """Start an index, filled from the items there are; those whose attributes do not fit stay out."""
+        shelf = Shelf()
+        for key in self.items.between(b"", None):
+            held = self.items[key]
+            item = orjson.loads(json_of(held))
+            if fits(index, item) and (entry := entry_key_of(index, item, key)) is not None:
+                shelf.put(entry[0], self._projected(index, item, held))
+        self._indexes[index.name] = (index, shelf)
+
+    def drop_index(self, name: str) -> None:
+        """Forget an index and its entries. Raises KeyError if there is no such index."""
+        del self._indexes[name]
+
+    def get(self, key: bytes) -> bytes | None:
+        """The record of an item."""
+        return self.items.get(key)
+
+    def of_entry(self, entry: bytes) -> bytes:
+        """The item's record that an index entry belongs to."""
+        return self.items[key_of(self._keys, orjson.loads(json_of(entry)))[0]]
+
+    def plan(self, key: Key, old: bytes | None, item: Item | None) -> ItemChange:
+        """What putting `item` in the place of the record `old` changes; None: deleting it."""
+        new = None if item is None else _recorded(item)
+        if not self._indexes or old == new:
+            return ItemChange(key, old, new)
+        before = None if old is None else orjson.loads(json_of(old))
+        entries = []
+        for index, _ in self._indexes.values():
+            change = self._entry_change(index, key[0], (before, old), (item, new))
+            if change is not None:
+                entries.append(change)
+        return ItemChange(key, old, new, tuple(entries))
+
+    def apply(self, change: ItemChange) -> None:
+        """Make a planned change; nothing may have been written under its key since."""
+        if change.new is not None:
+            self.items.put(change.key[0], change.new)
+        elif change.old is not None:
+            self.items.remove(change.key[0])
+        for entry in change.entries:
+            shelf = self._indexes[entry.index.name][1]
+            if entry.old_key is not None and (entry.new_key is None or entry.moved):
+                shelf.remove(entry.old_key[0])
+            if entry.new_key is not None and entry.new is not None:
+                shelf.put(entry.new_key[0], entry.new)
+
+    def _entry_change(
+        self,
+        index: IndexSchema,
+        primary: bytes,
+        before: tuple[Item | None, bytes | None],
+        after: tuple[Item | None, bytes | None],
+    ) -> EntryChange | None:
+        old_key, old = self._entry(index, primary, *before)
+        new_key, new = self._entry(index, primary, *after)
+        if old == new and (old_key is None or new_key is None or old_key[0] == new_key[0]):
+            return None
+        return EntryChange(index, old_key, new_key, old, new)
+
+    def _entry(
+        self, index: IndexSchema, primary: bytes, item: Item | None, held: bytes | None
+    ) -> tuple[Key | None, bytes | None]:
+        if item is None or held is None or not fits(index, item):
+            return None, None
+        key = entry_key_of(index, item, primary)
+        return (None, None) if key is None else (key, self._projected(index, item, held))
+
+    def _projected(self, index: IndexSchema, item: Item, held: bytes) -> bytes:
+        if index.projection == "ALL":
+            return held
+        wanted = projected_names(self._keys_names(), index)
+        entry = {name: value for name, value in item.items() if name in wanted}
+        return _recorded(entry)
+
+    def _keys_names(self) -> frozenset[str]:
+        return frozenset(attribute.name for attribute in attributes(self._keys))
+
+
+def _recorded(item: Item) -> bytes:
+    # Names are sorted so that equal items have equal records, whatever order their writers chose.
+    return record(item_bytes(item), orjson.dumps(item, option=orjson.OPT_SORT_KEYS))
+
+
+def fits(index: IndexSchema, item: Item) -> bool:
+    """Whether an item written before the index existed has, or lacks, its keys in the index's types."""
+    return all(
+        (value := item.get(attribute.name)) is None or value.get(attribute.type)
+        for attribute in attributes(index.keys)
+    )
+
+
+def projected_names(primary: frozenset[str], index: IndexSchema) -> frozenset[str]:
+    """Attributes that an index's entries have; for an index that projects everything, not to be asked."""
+    own = frozenset(attribute.name for attribute in attributes(index.keys))
+    return primary | own | index.include if index.projection == "INCLUDE" else primary | own

@@ -1,0 +1,147 @@
+"""What clients asked of each table, key by key: what a test asks afterwards of the code that it ran.
+
+Kept by the name of the table, so that it outlives a table that the test deletes. Off unless the endpoint is
+started with `--record`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from keyheat.endpoint.itemkeys import shown
+from keyheat.endpoint.itemstore import Shelf
+from keyheat.endpoint.schema import KeySchema
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.model.keyspace import collection_of
+from keyheat.model.resources import Refusal
+from keyheat.model.table import TableModel
+from keyheat.model.transactions import IndexWrite, Op
+from keyheat.words import Direction
+
+MOST_KEYS = 100_000
+"""Partition keys told apart in one kind of request; those that come later are one together."""
+OTHERS = b""
+
+Kind = tuple[Direction, str | None, bool]
+"""Direction, the index that is read (None: the table), and whether the read is eventually consistent."""
+
+
+@dataclass(slots=True)
+class PartitionKeyUse:
+    """What was asked of one partition key: requests, their units, and how many were refused, by reason."""
+
+    requests: int = 0
+    units: float = 0.0
+    refused: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Recording:
+    """Everything that was asked of the tables of one name. Keys are the hashes of their positions."""
+
+    uses: dict[Kind, dict[bytes, PartitionKeyUse]] = field(default_factory=dict)
+    entries: dict[str, dict[bytes, PartitionKeyUse]] = field(default_factory=dict)
+    """What writes put into each global index, admitted or not."""
+
+    def asked(self, kind: Kind, position: bytes, units: float, refusal: Refusal | None) -> None:
+        """One request for one item, or for one page of items."""
+        use = _use(self.uses.setdefault(kind, {}), position)
+        use.requests += 1
+        use.units += units
+        if refusal is not None:
+            use.refused[refusal.reason] = use.refused.get(refusal.reason, 0) + 1
+
+    def wrote(
+        self, position: bytes, units: float, refusal: Refusal | None, entries: Sequence[IndexWrite]
+    ) -> None:
+        """One write, with its entries in the global indexes."""
+        self.asked((Direction.WRITE, None, False), position, units, refusal)
+        for entry in entries:
+            use = _use(self.entries.setdefault(entry.index, {}), entry.position)
+            use.requests += 1
+            use.units += entry.units
+
+    def rows(self, table: Table | None) -> Iterator[dict[str, Any]]:
+        """One row per kind of request and key, as JSON; a key's `name` is null where no item has it now."""
+        for (direction, index, eventual), by_key in self.uses.items():
+            about = {"direction": direction.value, "index": index, "eventual": eventual, "entry": False}
+            yield from _told(about, by_key, table)
+        for index, by_key in self.entries.items():
+            about = {"direction": Direction.WRITE.value, "index": index, "eventual": False, "entry": True}
+            yield from _told(about, by_key, table)
+
+
+class RecordingModel(TableModel):
+    """A table's model that writes down what it is asked."""
+
+    __slots__ = ("recording",)
+
+    def __init__(self, *given: Any, recording: Recording, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.recording = recording
+
+    def admit_read(
+        self, position: bytes, units: float, now_s: float, *, index: str | None = None, eventual: bool = False
+    ) -> Refusal | None:
+        """As every model does, and written down."""
+        refusal = super().admit_read(position, units, now_s, index=index, eventual=eventual)
+        self.recording.asked((Direction.READ, index, eventual), position, units, refusal)
+        return refusal
+
+    def admit_write(
+        self, position: bytes, units: float, now_s: float, index_writes: Sequence[IndexWrite] = ()
+    ) -> Refusal | None:
+        """As every model does, and written down."""
+        refusal = super().admit_write(position, units, now_s, index_writes)
+        self.recording.wrote(position, units, refusal, index_writes)
+        return refusal
+
+    def admit_together(self, ops: Sequence[Op], now_s: float) -> list[Refusal | None]:
+        """As every model does, and written down."""
+        answers = super().admit_together(ops, now_s)
+        for op, refusal in zip(ops, answers, strict=True):
+            if op.direction is Direction.READ:
+                self.recording.asked((Direction.READ, op.index, op.eventual), op.position, op.units, refusal)
+            else:
+                self.recording.wrote(op.position, op.units, refusal, op.index_writes)
+        return answers
+
+
+def _use(uses: dict[bytes, PartitionKeyUse], position: bytes) -> PartitionKeyUse:
+    key = collection_of(position)
+    if key not in uses and len(uses) >= MOST_KEYS:
+        key = OTHERS
+    return uses.setdefault(key, PartitionKeyUse())
+
+
+def _told(
+    about: dict[str, Any], uses: dict[bytes, PartitionKeyUse], table: Table | None
+) -> Iterator[dict[str, Any]]:
+    keys, shelf = _shelf(table, about["index"])
+    for key, use in uses.items():
+        yield {
+            **about,
+            "key": key.hex(),
+            "name": None if shelf is None or keys is None else _name(keys, shelf, key),
+            "requests": use.requests,
+            "units": use.units,
+            "refused": use.refused,
+        }
+
+
+def _shelf(table: Table | None, index: str | None) -> tuple[KeySchema | None, Shelf | None]:
+    """The items of the table, or the entries of an index; none where they are gone."""
+    if table is None:
+        return None, None
+    if index is None:
+        return table.schema.keys, table.items.items
+    schema = next((one for one in table.schema.indexes if one.name == index), None)
+    return (None, None) if schema is None else (schema.keys, table.items.index(index))
+
+
+def _name(keys: KeySchema, shelf: Shelf, key: bytes) -> str | None:
+    """The partition key that the hash stands for, as the first item that is there says."""
+    if key == OTHERS:
+        return None
+    stored = next(iter(shelf.between(key, key + b"\xff" * 8)), None)
+    return None if stored is None else shown(keys, stored)[0]

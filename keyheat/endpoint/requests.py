@@ -1,0 +1,217 @@
+"""Whether a request has the shape that the API gives its operation: types, lengths, patterns, allowed values.
+
+The shapes come from the service model in botocore, the one that clients are generated from, so every member
+of every operation is checked without naming it here. The words are the service's own.
+
+`check_shape` walks the whole request along the service model and costs more than the operation. So
+the types and allowed words of the members at the top are kept in tables, and only a request that does not
+fit them is walked.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from botocore.loaders import Loader
+from botocore.model import ListShape, MapShape, ServiceModel, Shape, StructureShape
+
+from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.service import Handler, Service
+
+
+JAVA_NAMES = {"string": "String", "integer": "Integer", "long": "Long", "boolean": "Boolean"}
+VALID = {"string": str, "integer": int, "long": int, "boolean": bool}
+
+
+@cache
+def service_model(api: str = "dynamodb") -> ServiceModel:
+    """A service model as botocore ships it: DynamoDB's, or with `dynamodbstreams` that of its streams."""
+    return ServiceModel(Loader().load_service_model(api, "service-2"), api)
+
+
+def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb") -> None:
+    """Raises SerializationException for a wrong type, ValidationException with every broken constraint."""
+    shape = service_model(api).operation_model(operation).input_shape
+    try:
+        broken = list(_broken(shape, request, "")) if shape is not None else []
+    except RecursionError:  # only an attribute's value can hold others of its kind
+        raise nested_too_deep() from None
+    if broken:
+        plural = "s" if len(broken) > 1 else ""
+        raise validation_error(f"{len(broken)} validation error{plural} detected: {'; '.join(broken)}")
+
+
+def shape_checked(operation: str, handler: "Handler", api: str = "dynamodb") -> "Handler":
+    """The handler behind the check of its request's shape."""
+
+    def handle(service: "Service", request: dict[str, Any]) -> bytes | dict[str, Any]:
+        check_shape(operation, request, api)
+        return handler(service, request)
+
+    return handle
+
+
+def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:
+    """The constraints that a value breaks, those of its parts first found first."""
+    if isinstance(shape, StructureShape):
+        yield from _broken_structure(shape, _require(dict, value, "Unexpected value type in payload"), path)
+    elif isinstance(shape, ListShape):
+        _require(list, value, "Unexpected field type")
+        yield from _broken_length(shape, value, path)
+        for number, element in enumerate(value, 1):
+            yield from _broken(shape.member, element, f"{path}.{number}.member")
+    elif isinstance(shape, MapShape):
+        for key, element in _require(dict, value, "Unexpected field type").items():
+            yield from _broken(shape.value, element, f"{path}.{key}.member")
+    elif shape.type_name in VALID:
+        _require_scalar(shape.type_name, value)
+        yield from _broken_scalar(shape, value, path)
+
+
+def _broken_structure(shape: StructureShape, value: Mapping[str, Any], path: str) -> Iterator[str]:
+    for name, member in shape.members.items():
+        at = f"{path}.{name[0].lower()}{name[1:]}".removeprefix(".")
+        if value.get(name) is not None:
+            yield from _broken(member, value[name], at)
+        elif name in shape.required_members:
+            yield f"Value null at '{at}' failed to satisfy constraint: Member must not be null"
+
+
+def _broken_scalar(shape: Shape, value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _broken_length(shape, value, path)
+        pattern, allowed = shape.metadata.get("pattern"), shape.metadata.get("enum")
+        if pattern is not None and re.fullmatch(pattern, value) is None:
+            yield _message(value, path, f"Member must satisfy regular expression pattern: {pattern}")
+        if allowed and value not in allowed:
+            yield _message(value, path, f"Member must satisfy enum value set: [{', '.join(allowed)}]")
+    elif not isinstance(value, bool):
+        yield from _out_of_bounds(shape, value, value, path, "value")
+
+
+def _broken_length(shape: Shape, value: Any, path: str) -> Iterator[str]:
+    yield from _out_of_bounds(shape, len(value), value, path, "length")
+
+
+def _out_of_bounds(shape: Shape, size: int, value: Any, path: str, what: str) -> Iterator[str]:
+    least, most = shape.metadata.get("min"), shape.metadata.get("max")
+    having = "Member must have length" if what == "length" else "Member must have value"
+    if least is not None and size < least:
+        yield _message(value, path, f"{having} greater than or equal to {least}")
+    if most is not None and size > most:
+        yield _message(value, path, f"{having} less than or equal to {most}")
+
+
+def _message(value: Any, path: str, constraint: str) -> str:
+    return f"Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
+
+
+def _require(kind: type, value: Any, otherwise: str) -> Any:
+    if not isinstance(value, kind):
+        raise ServiceError("SerializationException", otherwise, prefix=CORAL)
+    return value
+
+
+def _require_scalar(type_name: str, value: Any) -> None:
+    if type(value) is VALID[type_name]:
+        return
+    raise ServiceError("SerializationException", _mistaken(value, JAVA_NAMES[type_name]), prefix=CORAL)
+
+
+def _mistaken(value: Any, wanted: str) -> str:
+    if isinstance(value, list):
+        return "Start of list found where not expected"
+    if isinstance(value, dict):
+        return "Start of structure or map found where not expected."
+    if isinstance(value, bool):
+        found = "TRUE_VALUE" if value else "FALSE_VALUE"
+    else:
+        found = "STRING_VALUE" if isinstance(value, str) else "NUMBER_VALUE"
+    return f"{found} cannot be converted to {wanted}"
+
+
+Request = dict[str, Any]
+
+TYPES: dict[str, type] = {
+    "string": str, "boolean": bool, "integer": int, "map": dict, "list": list, "structure": dict,
+}  # fmt: skip
+SIZED = ("integer", "list", "map")
+LEGACY = (
+    "Expected", "ConditionalOperator", "AttributeUpdates", "AttributesToGet",
+    "KeyConditions", "QueryFilter", "ScanFilter",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """What an operation's request may have at the top."""
+
+    types: dict[str, type]
+    words: dict[str, frozenset[str]]
+    bounds: dict[str, tuple[float, float]]
+    required: tuple[str, ...]
+
+
+@cache
+def members_of(operation: str) -> Members:
+    """The members of an operation's request, from the service model."""
+    shape = service_model().operation_model(operation).input_shape
+    assert isinstance(shape, StructureShape)
+    members = shape.members
+    return Members(
+        types={name: TYPES[member.type_name] for name, member in members.items()},
+        words={name: frozenset(words) for name, member in members.items() if (words := _words(member))},
+        bounds={name: _bounds(member) for name, member in members.items() if member.type_name in SIZED},
+        required=tuple(shape.required_members),
+    )
+
+
+def checked(operation: str, request: Request) -> Request:
+    """The request, if its members have the API's types; nested values are not looked at.
+
+    Raises ValidationException or SerializationException. Parameters from before expressions are
+    refused: DynamoDB still takes them, but no current client of it sends them.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.html
+    """
+    members = members_of(operation)
+    for name, value in request.items():
+        kind = members.types.get(name)
+        if kind is None or value is None:
+            continue
+        if (
+            type(value) is not kind
+            or (name in members.words and value not in members.words[name])
+            or (name in members.bounds and not _is_within(value, members.bounds[name]))
+        ):
+            check_shape(operation, request)
+    for name in members.required:
+        if request.get(name) is None:
+            check_shape(operation, request)
+    refuse_legacy(request)
+    return request
+
+
+def refuse_legacy(request: Request) -> None:
+    """Raises ValidationException for a parameter from before expressions."""
+    for name in LEGACY:
+        if name in request and request[name] is not None:
+            raise validation_error(
+                f"The legacy parameter {name} is not supported here; use an expression parameter instead"
+            )
+
+
+def _words(shape: Shape) -> list[str]:
+    return list(shape.metadata.get("enum", ()))
+
+
+def _bounds(shape: Shape) -> tuple[float, float]:
+    return shape.metadata.get("min", -inf), shape.metadata.get("max", inf)
+
+
+def _is_within(value: Any, bounds: tuple[float, float]) -> bool:
+    return bounds[0] <= (value if type(value) is int else len(value)) <= bounds[1]

@@ -1,1 +1,0 @@
-"""Items in memory: bytes per key, in the order of their keys, with index entries beside them."""

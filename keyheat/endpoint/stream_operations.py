@@ -1,0 +1,274 @@
+"""ListStreams, DescribeStream, GetShardIterator and GetRecords.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB_Streams.html
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Record.html
+
+The text says everything, so the endpoint remembers none of them.
+"""
+
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from orjson import Fragment
+from xxhash import xxh3_128_hexdigest
+
+from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.itemkeys import attributes
+from keyheat.endpoint.itemstore import json_of, size_of
+from keyheat.endpoint.requests import shape_checked
+from keyheat.endpoint.service import Handler, Service, require_stream_arn
+from keyheat.endpoint.stream import SHOWS_NEW, SHOWS_OLD, Shard, StreamEntry, TableStream
+from keyheat.endpoint.tables.describe import key_schema
+from keyheat.model.limits import (
+    STREAM_ITERATOR_S,
+    STREAM_PAGE_BYTES,
+    STREAM_RECORDS_PER_PAGE,
+    STREAM_SHARDS_PER_PAGE,
+    STREAMS_PER_PAGE,
+)
+from keyheat.model.units import item_bytes
+
+Record = dict[str, Any]
+
+
+def rendered(stream: TableStream, entry: StreamEntry, region: str) -> tuple[Record, int]:
+    """One record, and its size: that of its keys and of every image it shows."""
+    source = entry.old if entry.new is None else entry.new
+    assert source is not None, "an item that changed was there before or is there after"
+    item = orjson.loads(json_of(source))
+    keys = {attribute.name: item[attribute.name] for attribute in attributes(stream.keys)}
+    images: Record = {}
+    size = item_bytes(keys)
+    if stream.view in SHOWS_NEW and entry.event != "REMOVE" and entry.new is not None:
+        images["NewImage"] = Fragment(json_of(entry.new))
+        size += size_of(entry.new)
+    if stream.view in SHOWS_OLD and entry.event != "INSERT" and entry.old is not None:
+        images["OldImage"] = Fragment(json_of(entry.old))
+        size += size_of(entry.old)
+    record = {
+        "eventID": xxh3_128_hexdigest(f"{stream.arn}/{entry.sequence}".encode()),
+        "eventName": entry.event,
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": region,
+        "dynamodb": {
+            "ApproximateCreationDateTime": int(entry.at_s),
+            "Keys": keys,
+            **images,
+            "SequenceNumber": str(entry.sequence),
+            "SizeBytes": size,
+            "StreamViewType": stream.view,
+        },
+    }
+    return record, size
+
+
+def page(stream: TableStream, entries: list[StreamEntry], region: str) -> list[Record]:
+    """The first of these as records: as many as a page has room for, and one at least."""
+    records: list[Record] = []
+    total = 0
+    for entry in entries:
+        record, size = rendered(stream, entry, region)
+        total += size
+        if records and total > STREAM_PAGE_BYTES:
+            break
+        records.append(record)
+    return records
+
+
+SEPARATOR = "|1|"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardIterator:
+    """From which sequence number on a shard is to be read, and when the iterator was handed out."""
+
+    arn: str
+    shard_id: str
+    sequence: int
+    issued_s: float
+
+    def text(self) -> str:
+        """As a client sees it."""
+        place = f"{self.shard_id} {self.sequence} {self.issued_s!r}"
+        return f"{self.arn}{SEPARATOR}{b64encode(place.encode()).decode()}"
+
+
+def parsed_iterator(text: str, now_s: float) -> ShardIterator:
+    """The iterator of a text. Raises ValidationException, or ExpiredIteratorException after 15 minutes."""
+    arn, _, place = text.partition(SEPARATOR)
+    try:
+        shard_id, sequence, issued_s = b64decode(place, validate=True).decode().split(" ")
+        iterator = ShardIterator(arn=arn, shard_id=shard_id, sequence=int(sequence), issued_s=float(issued_s))
+    except ValueError:
+        raise validation_error("Invalid ShardIterator") from None
+    if now_s - iterator.issued_s > STREAM_ITERATOR_S:
+        raise ServiceError(
+            "ExpiredIteratorException", "Iterator expired: it was issued more than 15 minutes ago"
+        )
+    return iterator
+
+
+API = "dynamodbstreams"
+Body = dict[str, Any]
+BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
+
+
+def list_streams(service: Service, request: Body) -> Body:
+    """ListStreams: those of one table or of all, in pages."""
+    limit = _limit(request, STREAMS_PER_PAGE)
+    after = request.get("ExclusiveStartStreamArn") or ""
+    if after:
+        require_stream_arn(after)
+    table = request.get("TableName")
+    found = [
+        stream
+        for stream in service.streams.listed(service.now_s())
+        if stream.arn > after and table in (None, stream.table_name)
+    ]
+    body: Body = {
+        "Streams": [
+            {"StreamArn": stream.arn, "TableName": stream.table_name, "StreamLabel": stream.label}
+            for stream in found[:limit]
+        ]
+    }
+    if len(found) > limit:
+        body["LastEvaluatedStreamArn"] = found[limit - 1].arn
+    return body
+
+
+def describe_stream(service: Service, request: Body) -> Body:
+    """DescribeStream: the stream and its shards, parents before their children, in pages."""
+    limit = _limit(request, STREAM_SHARDS_PER_PAGE)
+    stream = service.streams.find(request["StreamArn"], service.now_s())
+    after, parent = request.get("ExclusiveStartShardId") or "", _asked_parent(request)
+    shards = [
+        shard for shard in stream.shards.values() if shard.shard_id > after and parent in (None, shard.parent)
+    ]
+    body: Body = {
+        "StreamArn": stream.arn,
+        "StreamLabel": stream.label,
+        "StreamStatus": "ENABLED" if stream.disabled_s is None else "DISABLED",
+        "StreamViewType": stream.view,
+        "CreationRequestDateTime": round(stream.created_s, 3),
+        "TableName": stream.table_name,
+        "KeySchema": key_schema(stream.keys),
+        "Shards": [_described(shard) for shard in shards[:limit]],
+    }
+    if len(shards) > limit:
+        body["LastEvaluatedShardId"] = shards[limit - 1].shard_id
+    return {"StreamDescription": body}
+
+
+def _asked_parent(request: Body) -> str | None:
+    """The shard whose children alone are asked for."""
+    wanted = request.get("ShardFilter")
+    if wanted is None:
+        return None
+    if wanted.get("Type") is None or wanted.get("ShardId") is None:
+        raise validation_error("ShardFilter needs a Type and a ShardId")
+    return str(wanted["ShardId"])
+
+
+def _described(shard: Shard) -> Body:
+    numbers = {"StartingSequenceNumber": str(shard.starting)}
+    if shard.ending is not None:
+        numbers["EndingSequenceNumber"] = str(shard.ending)
+    body: Body = {"ShardId": shard.shard_id, "SequenceNumberRange": numbers}
+    return body if shard.parent is None else {**body, "ParentShardId": shard.parent}
+
+
+def get_shard_iterator(service: Service, request: Body) -> Body:
+    """GetShardIterator: a place in a shard. Raises TrimmedDataAccessException for one that is gone."""
+    now_s, kind = service.now_s(), request["ShardIteratorType"]
+    for member, wanted in (("SequenceNumber", kind in BY_NUMBER), ("Timestamp", kind == "AT_TIMESTAMP")):
+        if wanted != (request.get(member) is not None):
+            needs = "needs" if wanted else "takes no"
+            raise validation_error(f"ShardIteratorType {kind} {needs} {member}")
+    stream = service.streams.find(request["StreamArn"], now_s)
+    shard = _shard(stream, request["ShardId"])
+    if kind == "TRIM_HORIZON":
+        sequence = shard.horizon()
+    elif kind == "LATEST":
+        sequence = stream.next_sequence
+    elif kind == "AT_TIMESTAMP":
+        sequence = shard.since(_timestamp(request["Timestamp"], now_s))
+    else:
+        sequence = _numbered(shard, request["SequenceNumber"]) + (kind == "AFTER_SEQUENCE_NUMBER")
+    _require_there(shard, sequence)
+    return {"ShardIterator": _iterator(stream, shard, sequence, now_s)}
+
+
+def get_records(service: Service, request: Body) -> Body:
+    """GetRecords: up to 1,000 records or 1 MB. Past the end of a closed shard there is no next iterator."""
+    limit, now_s = _limit(request, STREAM_RECORDS_PER_PAGE), service.now_s()
+    iterator = parsed_iterator(request["ShardIterator"], now_s)
+    stream = service.streams.find(iterator.arn, now_s)
+    shard = _shard(stream, iterator.shard_id)
+    _require_there(shard, iterator.sequence)
+    entries = shard.read(iterator.sequence, limit)
+    records = page(stream, entries, service.region)
+    sequence = entries[len(records) - 1].sequence + 1 if records else iterator.sequence
+    body: Body = {"Records": records}
+    if not shard.ends_before(sequence):
+        body["NextShardIterator"] = _iterator(stream, shard, sequence, now_s)
+    return body
+
+
+def _limit(request: Body, most: int) -> int:
+    asked = request.get("Limit")
+    if asked is not None and asked > most:
+        raise validation_error(
+            f"1 validation error detected: Value '{asked}' at 'limit' failed to satisfy constraint: "
+            f"Member must have value less than or equal to {most}"
+        )
+    return most if asked is None else int(asked)
+
+
+def _shard(stream: TableStream, shard_id: str) -> Shard:
+    shard = stream.shards.get(shard_id)
+    if shard is None:
+        raise resource_not_found(f"Requested resource not found: Shard: {shard_id} in {stream.arn} not found")
+    return shard
+
+
+def _iterator(stream: TableStream, shard: Shard, sequence: int, now_s: float) -> str:
+    return ShardIterator(arn=stream.arn, shard_id=shard.shard_id, sequence=sequence, issued_s=now_s).text()
+
+
+def _numbered(shard: Shard, text: str) -> int:
+    """A sequence number of the shard. Raises ValidationException."""
+    if not (text.isascii() and text.isdecimal()):
+        raise validation_error(f"Invalid SequenceNumber: {text}")
+    number = int(text)
+    if number < shard.starting or (shard.ending is not None and number > shard.ending):
+        raise validation_error(f"SequenceNumber {text} is not in the range of shard {shard.shard_id}")
+    return number
+
+
+def _timestamp(value: Any, now_s: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise validation_error("Timestamp is a number of seconds")
+    if value > now_s:
+        raise validation_error("Timestamp is in the future")
+    return float(value)
+
+
+def _require_there(shard: Shard, sequence: int) -> None:
+    """Raises TrimmedDataAccessException where what comes next has been trimmed."""
+    if sequence <= shard.trimmed:
+        raise ServiceError(
+            "TrimmedDataAccessException", "The data you are trying to access has been trimmed."
+        )
+
+
+HANDLERS: dict[str, Handler] = {
+    "DescribeStream": describe_stream,
+    "GetRecords": get_records,
+    "GetShardIterator": get_shard_iterator,
+    "ListStreams": list_streams,
+}
+STREAMS = {operation: shape_checked(operation, handler, API) for operation, handler in HANDLERS.items()}

@@ -1,1 +1,0 @@
-"""DynamoDB Streams: what changed in a table, shard by shard, for 24 hours."""

@@ -1,0 +1,237 @@
+"""Settings of a table with operations of their own: tags, time to live, backups, Contributor Insights.
+
+The service deletes expired items within a few days of their time, so a client has to filter them in any case.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContinuousBackups.html
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from keyheat.endpoint.contributors import DEFAULT_MODE, KeyWatch
+from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.schema import KeySchema, invalid
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.tables.catalog import Recovery, Table
+from keyheat.model import limits
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.service import Handler, Service
+    from keyheat.endpoint.tables.catalog import Table
+
+
+PAGE = 10
+
+
+def parse_tags(tags: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Value by key. Raises ValidationException when a key comes twice or there are too many."""
+    parsed: dict[str, str] = {}
+    for tag in tags:
+        if tag["Key"] in parsed:
+            raise invalid(f"Duplicate tag key: {tag['Key']}")
+        parsed[tag["Key"]] = tag["Value"]
+    _check_count(parsed)
+    return parsed
+
+
+def tag_resource(service: Service, request: dict[str, Any]) -> bytes:
+    """TagResource: adds tags, or replaces the values of those there are."""
+    table = _tagged(service, request["ResourceArn"])
+    tags = table.tags | parse_tags(request["Tags"])
+    _check_count(tags)
+    table.tags = tags
+    return b""
+
+
+def untag_resource(service: Service, request: dict[str, Any]) -> bytes:
+    """UntagResource: takes tags away; a key that is not there is none the worse."""
+    table = _tagged(service, request["ResourceArn"])
+    for key in request["TagKeys"]:
+        table.tags.pop(key, None)
+    return b""
+
+
+def list_tags(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+    """ListTagsOfResource, ten to a page; NextToken is the last key shown."""
+    table = _tagged(service, request["ResourceArn"])
+    after = request.get("NextToken") or ""
+    keys = [key for key in sorted(table.tags) if key > after]
+    body: dict[str, Any] = {"Tags": [{"Key": key, "Value": table.tags[key]} for key in keys[:PAGE]]}
+    if len(keys) > PAGE:
+        body["NextToken"] = keys[PAGE - 1]
+    return body
+
+
+def _tagged(service: Service, arn: str) -> Table:
+    if not arn.startswith("arn:"):
+        raise validation_error(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
+    try:
+        return service.catalog.find(arn)
+    except ServiceError as error:
+        raise resource_not_found(f"Requested resource not found: ResourcArn: {arn} not found") from error
+
+
+def _check_count(tags: Mapping[str, str]) -> None:
+    if len(tags) > limits.TAGS_PER_RESOURCE:
+        raise validation_error(f"Too many tags: a resource can have at most {limits.TAGS_PER_RESOURCE} tags")
+
+
+def update_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+    """UpdateTimeToLive."""
+    table, wanted = service.catalog.find(request["TableName"]), request["TimeToLiveSpecification"]
+    if wanted["Enabled"]:
+        if table.time_to_live == wanted["AttributeName"]:
+            raise validation_error("TimeToLive is already enabled")
+        if table.time_to_live is not None:
+            raise validation_error(
+                "TimeToLive is active on a different AttributeName: "
+                f"current AttributeName is {table.time_to_live}"
+            )
+        table.time_to_live = wanted["AttributeName"]
+    else:
+        if table.time_to_live is None:
+            raise validation_error("TimeToLive is already disabled")
+        table.time_to_live = None
+    return {"TimeToLiveSpecification": wanted}
+
+
+def describe_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+    """DescribeTimeToLive."""
+    attribute = service.catalog.find(request["TableName"]).time_to_live
+    if attribute is None:
+        return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
+    return {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": attribute}}
+
+
+RECOVERY_DAYS = 35  # that a table can be put back to, where a request does not say how many
+
+
+def describe_continuous_backups(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+    """DescribeContinuousBackups: they are on for every table; recovery to a point in time is not."""
+    return _described(_table(service, request), service.now_s())
+
+
+def update_continuous_backups(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+    """UpdateContinuousBackups: turns point-in-time recovery on or off, at once."""
+    table, now_s = _table(service, request), service.now_s()
+    wanted = request["PointInTimeRecoverySpecification"]
+    days = wanted.get("RecoveryPeriodInDays") or RECOVERY_DAYS
+    began_s = table.recovery.began_s if table.recovery is not None else now_s
+    table.recovery = Recovery(began_s, days) if wanted["PointInTimeRecoveryEnabled"] else None
+    return _described(table, now_s)
+
+
+def _described(table: Table, now_s: float) -> dict[str, Any]:
+    recovery = table.recovery
+    described: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
+    if recovery is not None:
+        described = {
+            "PointInTimeRecoveryStatus": "ENABLED",
+            "RecoveryPeriodInDays": recovery.days,
+            "EarliestRestorableDateTime": round(max(recovery.began_s, now_s - recovery.days * 86_400), 3),
+            "LatestRestorableDateTime": round(now_s, 3),
+        }
+    return {
+        "ContinuousBackupsDescription": {
+            "ContinuousBackupsStatus": "ENABLED",
+            "PointInTimeRecoveryDescription": described,
+        }
+    }
+
+
+def _table(service: Service, request: dict[str, Any]) -> Table:
+    """The table; the error where there is none has a name of its own here."""
+    name = request["TableName"]
+    try:
+        return service.catalog.find(name)
+    except ServiceError as error:
+        raise ServiceError("TableNotFoundException", f"Table not found: {name}") from error
+
+
+PER_PAGE = 100
+Body = dict[str, Any]
+
+
+def update_contributor_insights(service: "Service", request: Body) -> Body:
+    """UpdateContributorInsights. ENABLE without a mode means the default mode, whatever the mode was."""
+    table, index, keys = _resource(service, request)
+    now_s, takes_s = service.now_s(), service.durations.insights_s
+    watch = table.insights.watches.setdefault(index, KeyWatch(keys, now_s))
+    if request["ContributorInsightsAction"] == "ENABLE":
+        resource = table.name if index is None else f"{table.name}-{index}"
+        watch.enable(resource, request.get("ContributorInsightsMode") or DEFAULT_MODE, now_s, takes_s)
+    else:
+        watch.disable(now_s, takes_s)
+    table.counting = table.insights if table.insights.on else None
+    return _summary(table, index, watch, now_s)
+
+
+def describe_contributor_insights(service: "Service", request: Body) -> Body:
+    """DescribeContributorInsights: DISABLED where it was never on."""
+    table, index, _keys = _resource(service, request)
+    watch = table.insights.watches.get(index)
+    if watch is None:
+        return {**_named(table, index), "ContributorInsightsStatus": "DISABLED"}
+    return {
+        **_summary(table, index, watch, service.now_s()),
+        "ContributorInsightsRuleList": [rule.name for rule in watch.rules.values()],
+        "LastUpdateDateTime": watch.updated_s,
+    }
+
+
+def list_contributor_insights(service: "Service", request: Body) -> Body:
+    """ListContributorInsights, in pages; NextToken names the last resource shown."""
+    now_s, most = service.now_s(), request.get("MaxResults")
+    most = PER_PAGE if most is None else most
+    if most < 1:
+        raise validation_error("MaxResults must be 1 or more")
+    name, after = request.get("TableName"), _place(request.get("NextToken"))
+    tables = list(service.catalog) if name is None else [service.catalog.find(name)]
+    found = [
+        (place, _summary(table, index, watch, now_s))
+        for table in tables
+        for index, watch in table.insights.watches.items()
+        if (place := (table.name, index or "")) > after
+    ]
+    found.sort(key=lambda one: one[0])
+    body: Body = {"ContributorInsightsSummaries": [summary for _place, summary in found[:most]]}
+    if len(found) > most:
+        body["NextToken"] = "/".join(found[most - 1][0])
+    return body
+
+
+CONTRIBUTOR_INSIGHTS: "dict[str, Handler]" = {
+    "DescribeContributorInsights": describe_contributor_insights,
+    "ListContributorInsights": list_contributor_insights,
+    "UpdateContributorInsights": update_contributor_insights,
+}
+
+
+def _resource(service: "Service", request: Body) -> "tuple[Table, str | None, KeySchema]":
+    """The table and the index that a request names, with its keys. Raises ResourceNotFoundException."""
+    table, name = service.catalog.find(request["TableName"]), request.get("IndexName")
+    if name is None:
+        return table, None, table.schema.keys
+    for index in table.schema.indexes:
+        if index.name == name and not index.local:
+            return table, name, index.keys
+    raise resource_not_found(f"Requested resource not found: Table: {table.name} index: {name} not found")
+
+
+def _named(table: "Table", index: str | None) -> Body:
+    return {"TableName": table.name} if index is None else {"TableName": table.name, "IndexName": index}
+
+
+def _summary(table: "Table", index: str | None, watch: KeyWatch, now_s: float) -> Body:
+    mode = {"ContributorInsightsMode": watch.mode} if watch.on else {}
+    return {**_named(table, index), "ContributorInsightsStatus": watch.status(now_s), **mode}
+
+
+def _place(token: str | None) -> tuple[str, str]:
+    table, slash, index = (token or "/").partition("/")
+    if not slash:
+        raise validation_error("Invalid NextToken: give the one that came with the page before")
+    return table, index

@@ -1,0 +1,272 @@
+"""Attribute values on the wire, `{"S": "x"}`: what is a value at all, with DynamoDB's words for what is not.
+
+Checking rewrites numbers in place to the form in which DynamoDB gives them back, and orders sets.
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
+"""
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from typing import Any
+
+from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
+from keyheat.model.limits import NESTING_LEVELS, NUMBER_DIGITS
+
+MAX_EXPONENT = 125
+MIN_EXPONENT = -130
+EXACT = Context(prec=200, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Wide enough that a sum of two valid numbers is exact unless the result is refused anyway."""
+
+_PLAIN = re.compile(r"-?[1-9][0-9]{0,37}|0").fullmatch
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?", re.ASCII).fullmatch
+_BIAS = 512
+_ZERO = b"\x80"
+_COMPLEMENT = bytes(255 - byte for byte in range(256))
+
+
+def canonical(text: str) -> str:
+    """The number as DynamoDB gives it back: `7` for `007.0`. Raises ValidationException if it is none."""
+    if _PLAIN(text):
+        return text
+    if not text:
+        raise validation_error("The parameter cannot be converted to a numeric value")
+    if not _NUMBER(text):
+        raise validation_error(f"The parameter cannot be converted to a numeric value: {text}")
+    return written(Decimal(text))
+
+
+def written(number: Decimal) -> str:
+    """A computed number as text, without exponent. Raises ValidationException outside DynamoDB's range."""
+    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
+    if not digits:
+        return "0"
+    if len(digits) > NUMBER_DIGITS:
+        raise validation_error(
+            f"Attempting to store more than {NUMBER_DIGITS} significant digits in a Number"
+        )
+    if number.adjusted() > MAX_EXPONENT:
+        raise _out_of_range("overflow", "larger")
+    if number.adjusted() < MIN_EXPONENT:
+        raise _out_of_range("underflow", "smaller")
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _out_of_range(kind: str, relation: str) -> ServiceError:
+    return validation_error(
+        f"Number {kind}. Attempting to store a number with magnitude {relation} than supported range"
+    )
+
+
+def order_bytes(text: str) -> bytes:
+    """Bytes of a canonical number that compare as the numbers do, and end themselves.
+
+    A sign, the decimal exponent, then pairs of digits; for a negative number, the complement of all that.
+    """
+    negative = text[0] == "-"
+    whole, _, fraction = text.lstrip("-").partition(".")
+    whole = whole.lstrip("0")
+    digits = (whole + fraction).lstrip("0")
+    if not digits:
+        return _ZERO
+    exponent = len(whole) if whole else len(digits) - len(fraction)
+    digits = digits.rstrip("0")
+    if len(digits) % 2:
+        digits += "0"
+    pairs = bytes(int(digits[at : at + 2]) + 1 for at in range(0, len(digits), 2))
+    magnitude = b"\xc0" + (exponent + _BIAS).to_bytes(2, "big") + pairs + b"\0"
+    return magnitude.translate(_COMPLEMENT) if negative else magnitude
+
+
+Value = dict[str, Any]
+Item = dict[str, Value]
+
+TYPE_NAMES = {
+    "S": "STRING", "N": "NUMBER", "B": "BINARY", "BOOL": "BOOLEAN", "NULL": "NULL",
+    "L": "LIST", "M": "MAP", "SS": "STRING_SET", "NS": "NUMBER_SET", "BS": "BINARY_SET",
+}  # fmt: skip
+INVALID = "One or more parameter values were invalid: "
+
+
+def check_item(item: Any) -> Item:
+    """Check every attribute of an item or a key. Raises ValidationException or SerializationException."""
+    if type(item) is not dict:
+        raise serialization_error(item, "Map")
+    for name, value in item.items():
+        if type(value) is dict and len(value) == 1 and type(value.get("S")) is str:
+            if not name:
+                raise _empty_name()
+            continue
+        if not name:
+            raise _empty_name()
+        check_value(value)
+    return item
+
+
+def check_value(value: Any, depth: int = 0) -> None:
+    """Check one attribute value, whatever is nested in it."""
+    if type(value) is not dict:
+        raise serialization_error(value, "Map")
+    if len(value) != 1:
+        raise _not_one_type(value)
+    for kind, content in value.items():
+        check = CHECKS.get(kind)
+        if check is None:
+            raise _not_one_type({})
+        check(value, content, depth)
+
+
+def _check_string(value: Value, content: Any, depth: int) -> None:
+    if type(content) is not str:
+        raise serialization_error(content, "String")
+
+
+def _check_number(value: Value, content: Any, depth: int) -> None:
+    if type(content) is not str:
+        raise serialization_error(content, "String")
+    value["N"] = canonical(content)
+
+
+def _check_binary(value: Value, content: Any, depth: int) -> None:
+    if type(content) is not str:
+        raise serialization_error(content, "Binary")
+    decoded(content)
+
+
+def _check_boolean(value: Value, content: Any, depth: int) -> None:
+    if type(content) is not bool:
+        raise serialization_error(content, "Boolean")
+
+
+def _check_null(value: Value, content: Any, depth: int) -> None:
+    if type(content) is not bool:
+        raise serialization_error(content, "Boolean")
+    if not content:
+        raise validation_error(INVALID + "Null attribute value types must have the value of true")
+
+
+def _check_list(value: Value, content: Any, depth: int) -> None:
+    if type(content) is not list:
+        raise serialization_error(content, "List")
+    _check_depth(depth)
+    for element in content:
+        check_value(element, depth + 1)
+
+
+def _check_map(value: Value, content: Any, depth: int) -> None:
+    if type(content) is not dict:
+        raise serialization_error(content, "Map")
+    _check_depth(depth)
+    for element in content.values():
+        check_value(element, depth + 1)
+
+
+def _check_depth(depth: int) -> None:
+    if depth >= NESTING_LEVELS:
+        raise nested_too_deep()
+
+
+def _check_strings(value: Value, content: Any, depth: int) -> None:
+    _check_members(content, "An string set  may not be empty")
+    _check_distinct(content, content, "")
+    content.sort()
+
+
+def _check_numbers(value: Value, content: Any, depth: int) -> None:
+    _check_members(content, "An number set  may not be empty")
+    value["NS"] = sorted(map(canonical, content), key=order_bytes)
+    if len(set(value["NS"])) != len(content):
+        raise validation_error(INVALID + "Input collection contains duplicates")
+
+
+def _check_binaries(value: Value, content: Any, depth: int) -> None:
+    _check_members(content, "Binary sets should not be empty")
+    _check_distinct(content, [decoded(member) for member in content], "of type BS ")
+    content.sort(key=decoded)
+
+
+def _check_members(content: Any, when_empty: str) -> None:
+    if type(content) is not list:
+        raise serialization_error(content, "List")
+    if not content:
+        raise validation_error(INVALID + when_empty)
+    for member in content:
+        if type(member) is not str:
+            raise serialization_error(member, "String")
+
+
+def _check_distinct(content: list[str], comparable: list[Any], kind: str) -> None:
+    if len(set(comparable)) != len(content):
+        shown = ", ".join(content)
+        raise validation_error(INVALID + f"Input collection [{shown}]{kind or ' '}contains duplicates.")
+
+
+CHECKS: dict[str, Callable[[Value, Any, int], None]] = {
+    "S": _check_string,
+    "N": _check_number,
+    "B": _check_binary,
+    "BOOL": _check_boolean,
+    "NULL": _check_null,
+    "L": _check_list,
+    "M": _check_map,
+    "SS": _check_strings,
+    "NS": _check_numbers,
+    "BS": _check_binaries,
+}
+
+
+def decoded(text: str) -> bytes:
+    """The bytes of a binary value. Raises SerializationException if the text is not base64."""
+    try:
+        return b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ServiceError(
+            "SerializationException", "Base64 encoded length is unexpected", prefix=CORAL
+        ) from error
+
+
+def type_of(value: Value) -> str:
+    """`S` of `{"S": "x"}`."""
+    return next(iter(value))
+
+
+def serialization_error(content: Any, wanted: str) -> ServiceError:
+    """The JSON has a value of another kind than the API's shape there."""
+    if content is None:
+        found = "NULL_VALUE"
+    elif isinstance(content, bool):
+        found = "TRUE_VALUE" if content else "FALSE_VALUE"
+    elif isinstance(content, int):
+        found = "NUMBER_VALUE"
+    elif isinstance(content, float):
+        found = "DECIMAL_VALUE"
+    elif isinstance(content, str):
+        found = "STRING_VALUE"
+    else:
+        return ServiceError(
+            "SerializationException",
+            "Start of structure or map found where not expected"
+            if isinstance(content, dict)
+            else "Unexpected collection type",
+            prefix=CORAL,
+        )
+    return ServiceError("SerializationException", f"{found} cannot be converted to {wanted}", prefix=CORAL)
+
+
+def _not_one_type(value: Value) -> ServiceError:
+    if len(value) > 1:
+        return validation_error(
+            "Supplied AttributeValue has more than one datatypes set, "
+            "must contain exactly one of the supported datatypes"
+        )
+    return validation_error(
+        "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+    )
+
+
+def _empty_name() -> ServiceError:
+    return validation_error("Attribute name is null or empty")

@@ -1,1 +1,0 @@
-"""Key patterns, one kind to a module; `keyheat.scenario.keys` is where the others find them."""

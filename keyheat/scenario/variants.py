@@ -1,0 +1,254 @@
+"""Scenarios made from a scenario, with other shards, capacity or any field; and in what two differ.
+
+A derived scenario is a whole file of its own, so that it can be read, and run again by itself.
+
+    PATH=VALUE    keys.shards=20   table.provisioned.write=4_000   load.arrivals="poisson"
+                  table.indexes[0].provisioned.write=500
+    PATH=         takes the field out, as if the file did not say it
+
+Paths are those of the scenario file, values are TOML. Every mistake is said at once.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from reprlib import Repr
+from typing import Any, Final
+
+from keyheat.bounded import MOST_KEY_PARTS, NotAccepted, parsed_toml
+from keyheat.runfiles import write_atomically
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.words import Direction
+
+MOST_SHARDS = 100_000
+
+
+def shard_counts(text: str) -> tuple[int, ...]:
+    """Numbers of shards as a person lists them, `1,2,4`; in ascending order.
+
+    Raises `ValueError` with everything that is wrong with the list.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    errors = [found for part in parts if (found := _mistake(part))]
+    counts = [int(part) for part in parts if not _mistake(part)]
+    errors += [f"{count} is listed twice" for count in sorted({c for c in counts if counts.count(c) > 1})]
+    if errors:
+        raise ValueError("; ".join(errors))
+    return tuple(sorted(counts))
+
+
+def _mistake(part: str) -> str | None:
+    if not (part.isascii() and part.lstrip("-").isdigit()):
+        return f"{part!r} is not a whole number"
+    if not 1 <= int(part) <= MOST_SHARDS:
+        return f"{part} is not between 1 and {MOST_SHARDS:,}"
+    return None
+
+
+def with_shards(scenario: Scenario, shards: int) -> Scenario:
+    """The scenario with another number of shards, on tables of its own.
+
+    A table that an earlier number has loaded has split and spent its burst: the next one would not be
+    measured by the same measure. What was expected of the scenario's own number is not expected of this one.
+    """
+    raw = scenario.model_dump(mode="json")
+    raw["name"] = named(scenario.name, shards)
+    raw["keys"]["shards"] = shards
+    for table in (raw["table"], *raw["companions"]):
+        table["name"] = named(table["name"], shards)
+    if shards != scenario.keys.shards:
+        raw["expects"] = None
+    return scenario_from_dict(raw, f"{scenario.name} with {shards} shards")
+
+
+def with_capacity(scenario: Scenario, direction: Direction, units: int, index: str | None = None) -> Scenario:
+    """The scenario with another provisioned capacity of the table, or of an index, from beginning to end.
+
+    Its timeline and auto scaling are left out, for they would change it; and so is what was expected of it.
+    """
+    raw = scenario.model_dump(mode="json")
+    table = raw["table"]
+    for owner in (table, *table["indexes"]):
+        owner["auto_scaling"] = None
+        if owner is table if index is None else owner is not table and owner["name"] == index:
+            owner["provisioned"][direction.value] = units
+    raw |= {"timeline": [], "expects": None, "name": named(scenario.name, units)}
+    return scenario_from_dict(raw, f"{scenario.name} with {units} {direction} units")
+
+
+def with_demand(scenario: Scenario, per_s: float, duration_s: float) -> Scenario:
+    """The scenario with a constant demand, in the unit of its own target, on a table that nobody changes.
+
+    Shape, timeline and auto scaling are left out; so is what was expected of it, or allowed.
+    """
+    raw = scenario.model_dump(mode="json")
+    load = raw["load"]
+    field = {"WCU": "write_units_per_s", "RCU": "read_units_per_s"}.get(scenario.load.target_unit)
+    load |= {field or "requests_per_s": per_s, "duration_s": duration_s, "shape": None}
+    for owner in (raw["table"], *raw["table"]["indexes"]):
+        owner["auto_scaling"] = None
+    raw |= {"timeline": [], "expects": None, "thresholds": {}}
+    return scenario_from_dict(raw, f"{scenario.name} at {per_s:g}/s")
+
+
+def with_own_tables(scenario: Scenario, ending: str) -> Scenario:
+    """The scenario under a name of its own, on tables of their own: none inherits what another run left."""
+    raw = scenario.model_dump(mode="json")
+    raw["name"] = f"{raw['name']}{ending}"
+    for table in (raw["table"], *raw["companions"]):
+        table["name"] = f"{table['name']}{ending}"
+    if raw["dynamic_sharding"] is not None:
+        raw["dynamic_sharding"]["table"] += ending
+    return scenario_from_dict(raw, f"{scenario.name}{ending}")
+
+
+def with_files_of(scenario: Scenario, folder: Path) -> Scenario:
+    """The scenario, whose trace and load test are found from everywhere; `folder` is the scenario's."""
+    update: dict[str, object] = {}
+    if scenario.loadtest.endswith(".py"):
+        update["loadtest"] = str((folder / scenario.loadtest).resolve())
+    if scenario.keys.trace is not None:
+        trace = str(scenario.keys.trace_path(folder).resolve())
+        update["keys"] = scenario.keys.model_copy(update={"trace": trace})
+    return scenario.model_copy(update=update)
+
+
+def named(name: str, shards: int) -> str:
+    """The name of what is made for a number, of shards or of units."""
+    return f"{name}-{shards}"
+
+
+def write_scenario(path: Path, scenario: Scenario) -> Path:
+    """Write a scenario as a JSON file, which `load_scenario` reads. Raises `CannotWrite`."""
+    body = scenario.model_dump_json(indent=2, exclude_none=True).encode() + b"\n"
+    write_atomically(path, lambda file: file.write(body))
+    return path
+
+
+_PART: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,9}\])*"
+_SETTING: Final = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)\s*=(?P<value>.*)", re.DOTALL)
+_STEP: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\[\d+\]")
+_TAKEN_OUT: Final = object()
+_BRIEFLY: Final = Repr()  # of what may be a file's worth of text
+_BRIEFLY.maxstring = 80
+
+
+def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scenario:
+    """The scenario with the settings made, in their order; `source` names it in errors.
+
+    What was expected of the scenario as it was is not expected of another one. Raises `ScenarioError` with
+    every setting that is none, or with what is wrong with the scenario that they make.
+    """
+    if not settings:
+        return scenario
+    raw = scenario.model_dump(mode="json", exclude_unset=True)
+    raw.pop("expects", None)
+    mistakes = [found for setting in settings if (found := _make(raw, setting))]
+    if mistakes:
+        raise ScenarioError(source, mistakes)
+    return scenario_from_dict(raw, f"{source} with {', '.join(settings)}")
+
+
+def _make(raw: dict[str, Any], setting: str) -> str | None:
+    """Make one setting in place; what is wrong with it, where it cannot be made."""
+    match = _SETTING.fullmatch(setting.strip())
+    if match is None:
+        return f"{_BRIEFLY.repr(setting)} is not PATH=VALUE, such as keys.shards=20 @ --set"
+    path, text = match["path"], match["value"].strip()
+    *way, last = [int(step[1:-1]) if step.startswith("[") else step for step in _STEP.findall(path)]
+    if len(way) >= MOST_KEY_PARTS:
+        return f"{_BRIEFLY.repr(path)} has {len(way) + 1:,} parts, at most {MOST_KEY_PARTS} are read @ --set"
+    try:
+        value = parsed_toml(f"value = {text}")["value"] if text else _TAKEN_OUT
+    except NotAccepted as error:
+        return (
+            f'{_BRIEFLY.repr(text)} is not a TOML value ({error}); text needs quotes: {path}="..." @ $.{path}'
+        )
+    place: Any = raw
+    for number, step in enumerate(way):
+        place = _into(place, step, [] if isinstance([*way, last][number + 1], int) else {})
+        if place is None:
+            return f"there is no such place @ $.{path}"
+    return _put(place, last, value, path)
+
+
+def _into(place: Any, step: str | int, new: Any) -> Any:
+    """What is found one step further, made where a field was not said; None where there is no way."""
+    if isinstance(place, dict) and isinstance(step, str):
+        if place.get(step) is None:
+            place[step] = new
+        return place[step]
+    if isinstance(place, list) and isinstance(step, int):
+        if step == len(place):
+            place.append(new)
+        return place[step] if step < len(place) else None
+    return None
+
+
+def _put(place: Any, last: str | int, value: Any, path: str) -> str | None:
+    fits = (isinstance(place, dict) and isinstance(last, str)) or (
+        isinstance(place, list) and isinstance(last, int) and last <= len(place)
+    )
+    if not fits:
+        return f"there is no such place @ $.{path}"
+    if value is not _TAKEN_OUT:
+        if last == len(place) and isinstance(place, list):
+            place.append(value)
+        else:
+            place[last] = value
+    elif isinstance(place, dict):
+        place.pop(last, None)
+    elif isinstance(last, int) and last < len(place):
+        del place[last]
+    return None
+
+
+ABSENT: Final = "–"
+ONLY_NAMES: Final = ("name", "question", "expects")  # what says nothing about what is sent, or to what
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field with another value; `ABSENT` where the scenario does not say it."""
+
+    path: str
+    before: str
+    after: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.path}: {self.before} → {self.after}"
+
+
+def changes(before: Scenario, after: Scenario) -> tuple[FieldChange, ...]:
+    """Every field with another value, in the order of the file; names and words are not among them."""
+    return changes_of(*(one.model_dump(mode="json", exclude=set(ONLY_NAMES)) for one in (before, after)))
+
+
+def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    """Every field of two scenarios, or parts of them, with another value; its path is as `--set` names it."""
+    left, right = _flat(before), _flat(after)
+    paths = dict.fromkeys([*left, *right])
+    return tuple(
+        FieldChange(path, left.get(path, ABSENT), right.get(path, ABSENT))
+        for path in paths
+        if left.get(path, ABSENT) != right.get(path, ABSENT)
+    )
+
+
+def _flat(value: Any, path: str = "") -> dict[str, str]:
+    """Fields by their paths: `table.indexes[0].provisioned.write`."""
+    if isinstance(value, Mapping):
+        parts = [(f"{path}.{name}" if path else name, inner) for name, inner in value.items()]
+    elif isinstance(value, list):
+        parts = [(f"{path}[{place}]", inner) for place, inner in enumerate(value)]
+    else:
+        return {} if value is None else {path: _said(value)}
+    return {name: said for part, inner in parts for name, said in _flat(inner, part).items()}
+
+
+def _said(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

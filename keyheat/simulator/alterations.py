@@ -1,0 +1,130 @@
+"""A load that is sent in another way: its hot keys divided among shards, its reads eventually consistent."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from keyheat.model import limits
+from keyheat.model.keyspace import key_point
+from keyheat.scenario.keys import shard_key
+from keyheat.scenario.scenario import Scenario, ScenarioError
+from keyheat.simulator.flow import Counting, Flow, FlowAnswer, Traffic
+from keyheat.simulator.masses import Masses
+from keyheat.simulator.traffic import asks_for_shards, traffic_of
+from keyheat.words import Direction
+
+Change = Callable[[Flow], Flow]
+
+HOT_SHARE: Final = 0.002
+"""Keys with less than this part of the requests stay as they are: 500 of them do not fill a partition more
+than evenly."""
+
+
+class Altered:
+    """A load test whose every request is changed on its way; it hears the answers as if it had sent them."""
+
+    def __init__(self, traffic: Traffic, change: Change) -> None:
+        self._traffic = traffic
+        self._change = change
+        self._sent: Sequence[Flow] = ()
+
+    @property
+    def counts(self) -> Mapping[str, float]:
+        """What the load test counts; nothing where it does not."""
+        return self._traffic.counts if isinstance(self._traffic, Counting) else {}
+
+    def second(self, at_s: float) -> Sequence[Flow]:
+        self._sent = self._traffic.second(at_s)
+        return tuple(map(self._change, self._sent))
+
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
+        own = [replace(answer, flow=flow) for answer, flow in zip(answers, self._sent, strict=True)]
+        self._traffic.answered(at_s, own)
+
+
+def in_shards(count: int, direction: Direction, index: str | None = None) -> Change:
+    """Every hot key becomes `count` keys that are used evenly: the table's keys, or those of one index.
+
+    Writing to an index of divided keys, the entries move; reading, each request asks one of the shards.
+    """
+    made: WeakKeyDictionary[Masses, Masses] = WeakKeyDictionary()
+
+    def in_parts(keys: Masses) -> Masses:
+        if keys not in made:
+            made[keys] = divided(keys, count)
+        return made[keys]
+
+    def change(flow: Flow) -> Flow:
+        if flow.direction is not direction or flow.table is not None:
+            return flow
+        if index is not None and direction is Direction.WRITE:
+            entries = tuple(
+                replace(entry, keys=in_parts(entry.keys)) if entry.index == index else entry
+                for entry in flow.index_writes
+            )
+            return replace(flow, index_writes=entries)
+        return replace(flow, keys=in_parts(flow.keys)) if flow.index == index else flow
+
+    return change
+
+
+def eventually_consistent(flow: Flow) -> Flow:
+    """A strongly consistent read asks any copy instead of the one that leads, for half of the units."""
+    if flow.direction is not Direction.READ or flow.eventual:
+        return flow
+    return replace(flow, eventual=True, units=flow.units * limits.EVENTUAL_READ_FACTOR)
+
+
+def divided(keys: Masses, count: int) -> Masses:
+    """The same requests with every hot key divided evenly among `count` shards."""
+    hot = np.flatnonzero(keys.shares >= HOT_SHARE)
+    if count == 1 or not len(hot):
+        return keys
+    names = [shard_key(keys.name(int(place)), shard) for place in hot for shard in range(count)]
+    cold = np.flatnonzero(keys.shares < HOT_SHARE)
+    points = np.concatenate(
+        [keys.points[cold], np.array([key_point(name.encode()) for name in names], np.uint64)]
+    )
+    shares = np.concatenate([keys.shares[cold], np.repeat(keys.shares[hot] / count, count)])
+    order = np.argsort(points, kind="stable")
+
+    def name(place: int) -> str:
+        origin = int(order[place])
+        return names[origin - len(cold)] if origin >= len(cold) else keys.name(int(cold[origin]))
+
+    return replace(keys, points=points[order], shares=shares[order], name=name)
+
+
+def spreads_itself(scenario: Scenario, folder: Path = Path()) -> bool:
+    """Whether the load test sends to as many shards as the scenario says, or as it finds that keys need.
+
+    Of a load test that cannot be learnt nobody can say so: it is taken not to.
+    """
+    if scenario.dynamic_sharding is not None:
+        return True
+    try:
+        return asks_for_shards(scenario, folder)
+    except ScenarioError:
+        return False
+
+
+def spread_traffic(scenario: Scenario, seed: int, folder: Path = Path()) -> tuple[Traffic, tuple[str, ...]]:
+    """What the scenario's load test sends, and what of it is not as the load test would do it.
+
+    "What if these keys had 20 shards?" can be asked of every load test: hot keys are divided on their way.
+    Raises `ScenarioError` for a load test of which a rehearsal cannot say what it sends.
+    """
+    traffic, count = traffic_of(scenario, seed, folder), scenario.keys.shards
+    if count == 1 or spreads_itself(scenario, folder):
+        return traffic, ()
+    for direction in Direction:
+        traffic = Altered(traffic, in_shards(count, direction))
+    said = (
+        f"{scenario.loadtest} spreads no key by itself: its hot keys are divided among {count} shards on "
+        "their way, and nobody reads all shards of a key back"
+    )
+    return traffic, (said,)

@@ -1,0 +1,268 @@
+"""The tables of a rehearsal: they take every request, note it, and answer as DynamoDB would."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any, Final
+
+import orjson
+
+from keyheat.model import limits
+from keyheat.model.units import item_bytes
+from keyheat.scenario.spec.tables import TableSpec
+from keyheat.simulator.rehearsal.mix import What
+
+SHOWN: Final = 3  # items that an answer has at most: those who read them need to see some
+LONGEST: Final = 200  # characters of a value that is kept
+NOT_SENT: Final = ("UpdateTable", "DescribeTable")  # of a table itself: no part of a load
+PREFIXED: Final = re.compile(r"begins_with\(\s*(#?\w+)\s*,\s*(:\w+)\s*\)")
+EQUAL: Final = re.compile(r"(#?\w+)\s*=\s*(:\w+)")
+ADDED: Final = re.compile(r"\bADD\s+(#?\w+)\s+(:\w+)")
+ABSENT: Final = re.compile(r"attribute_not_exists", re.IGNORECASE)
+FAILED: Final = b'{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":""}'
+
+Item = dict[str, Any]
+
+
+class NotLearnt(Exception):
+    """What a load test does is beyond a rehearsal; the message says what."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentItem:
+    """One item of one request."""
+
+    operation: str
+    what: What
+    request: int  # which one of its task
+    table: str
+    index: str | None = None
+    key: str = ""
+    sort: str | None = None
+    size_bytes: int = 0  # of what is written
+    more_bytes: int = 0  # that an update adds to what is there
+    found: bool = False  # whether the item was there
+    written_before: bool = False  # in another task, by its own keys
+    if_absent: bool = False
+    consistent: bool = False
+    limit: int | None = None
+    prefix: str | None = None
+    exact: bool = False
+    attributes: Mapping[str, str] = field(default_factory=dict)  # key attributes of indexes, as text
+
+
+def text_of(value: Mapping[str, Any]) -> str:
+    """A key's value, of whatever type it is."""
+    return str(next(iter(value.values())))
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An item that is there."""
+
+    item: Item
+    task: int  # in which it was written
+
+
+class Tables:
+    """The scenario's table and its companions, with what was written to them."""
+
+    def __init__(self, tables: Sequence[TableSpec]) -> None:
+        self._specs = {table.name: table for table in tables}
+        self._keys: dict[tuple[str, str | None], tuple[str, str | None]] = {
+            (table.name, index.name): (index.partition_key, index.sort_key)
+            for table in tables
+            for index in table.indexes
+        } | {(table.name, None): (table.partition_key, table.sort_key) for table in tables}
+        self._indexed = {
+            table.name: {name for one in table.indexes for name in (one.partition_key, one.sort_key) if name}
+            for table in tables
+        }
+        self._items: dict[tuple[str, str, str | None], _Kept] = {}
+        self._by_value: defaultdict[tuple[str, str, str], dict[int, Item]] = defaultdict(dict)
+        self.sent: list[SentItem] = []  # of the task that is going on
+        self._task = self._request = 0
+
+    def begin(self) -> None:
+        """Another task begins."""
+        self.sent = []
+        self._task += 1
+        self._request = 0
+
+    def answer(self, operation: str, body: bytes) -> tuple[int, bytes]:
+        """Note a request; gives the status and the body of its answer. Raises `NotLearnt`."""
+        if operation in NOT_SENT:
+            return 200, b"{}"
+        do = self._operations().get(operation)
+        if do is None:
+            raise NotLearnt(f"sends {operation}, which the simulator does not have")
+        self._request += 1
+        content = do(operation, orjson.loads(body))
+        return (400, FAILED) if content is None else (200, orjson.dumps(content))
+
+    def _operations(self) -> dict[str, Callable[[str, Item], Item | None]]:
+        return {
+            "PutItem": self._write, "UpdateItem": self._write, "DeleteItem": self._write,
+            "GetItem": self._get, "Query": self._query, "BatchWriteItem": self._batch_write,
+            "BatchGetItem": self._batch_get, "TransactWriteItems": self._transact_write,
+            "TransactGetItems": self._transact_get,
+        }  # fmt: skip
+
+    def _spec(self, request: Item) -> TableSpec:
+        spec = self._specs.get(request.get("TableName", ""))
+        if spec is None:
+            there = ", ".join(self._specs)
+            raise NotLearnt(f"sends to the table {request.get('TableName')!r}; the scenario has {there}")
+        return spec
+
+    def _name(self, spec: TableSpec, key: Item) -> tuple[str, str, str | None]:
+        sort = text_of(key[spec.sort_key]) if spec.sort_key else None
+        return spec.name, text_of(key[spec.partition_key]), sort
+
+    def _write(self, operation: str, request: Item) -> Item | None:
+        """Put, update or delete one item; None where its condition fails."""
+        spec = self._spec(request)
+        given = request.get("Item") or request["Key"]
+        name = self._name(spec, given)
+        kept = self._items.get(name)
+        change = _changes(request) if "Key" in request else {}
+        after = request.get("Item") or {**(kept.item if kept else {}), **given, **change}
+        what: What = "put" if "Item" in request else "update" if "UpdateExpression" in request else "delete"
+        if_absent = bool(ABSENT.search(request.get("ConditionExpression", "")))
+        seen = after if what == "put" else change
+        self.sent.append(
+            SentItem(
+                operation=operation,
+                what=what,
+                request=self._request,
+                table=spec.name,
+                key=name[1],
+                sort=name[2],
+                size_bytes=item_bytes(after),
+                more_bytes=item_bytes(change) if change else 0,
+                found=kept is not None,
+                written_before=kept is not None and kept.task < self._task,
+                if_absent=if_absent,
+                attributes={one: text_of(seen[one]) for one in self._indexed[spec.name] if one in seen},
+            )
+        )
+        if if_absent and kept is not None:
+            return None
+        self._keep(spec, name, None if what == "delete" else after)
+        units = max(1, ceil(item_bytes(after) / limits.WRITE_UNIT_BYTES))
+        return {"ConsumedCapacity": {"CapacityUnits": units}, "Attributes": after if what != "put" else {}}
+
+    def _keep(self, spec: TableSpec, name: tuple[str, str, str | None], item: Item | None) -> None:
+        old = self._items.pop(name, None)
+        places = {spec.partition_key, *self._indexed[spec.name]}
+        if old is not None:
+            for place in places & old.item.keys():
+                self._by_value[spec.name, place, text_of(old.item[place])].pop(id(old.item), None)
+        if item is not None:
+            item = {key: _short(value) for key, value in item.items()}
+            self._items[name] = _Kept(item, self._task)
+            for place in places & item.keys():
+                self._by_value[spec.name, place, text_of(item[place])][id(item)] = item
+
+    def _get(self, operation: str, request: Item) -> Item:
+        spec = self._spec(request)
+        name = self._name(spec, request["Key"])
+        kept = self._items.get(name)
+        self.sent.append(
+            SentItem(
+                operation=operation,
+                what="get",
+                request=self._request,
+                table=spec.name,
+                key=name[1],
+                sort=name[2],
+                found=kept is not None,
+                written_before=kept is not None and kept.task < self._task,
+                consistent=bool(request.get("ConsistentRead")) or operation == "TransactGetItems",
+            )
+        )
+        found = {"Item": kept.item} if kept else {}
+        return {**found, "ConsumedCapacity": {"CapacityUnits": 0.5}}
+
+    def _query(self, operation: str, request: Item) -> Item:
+        spec, index = self._spec(request), request.get("IndexName")
+        names, values = request.get("ExpressionAttributeNames", {}), request["ExpressionAttributeValues"]
+        condition = request.get("KeyConditionExpression", "")
+        equal = {names.get(one, one): text_of(values[value]) for one, value in EQUAL.findall(condition)}
+        partition, sort = self._keys_of(spec, index)
+        if partition not in equal:
+            raise NotLearnt(f"queries {index or spec.name} by other attributes than its keys: {condition}")
+        begins = [text_of(values[value]) for _name, value in PREFIXED.findall(condition)]
+        items = list(self._by_value[spec.name, partition, equal[partition]].values())[-SHOWN:]
+        self.sent.append(
+            SentItem(
+                operation=operation,
+                what="query",
+                request=self._request,
+                table=spec.name,
+                index=index,
+                key=equal[partition],
+                sort=equal.get(sort or ""),
+                found=bool(items),
+                consistent=bool(request.get("ConsistentRead")),
+                limit=request.get("Limit"),
+                prefix=begins[0] if begins else None,
+                exact=sort in equal,
+            )
+        )
+        shown = items[: request.get("Limit")]
+        return {"Items": shown, "Count": len(shown), "ConsumedCapacity": {"CapacityUnits": 0.5}}
+
+    def _keys_of(self, spec: TableSpec, index: str | None) -> tuple[str, str | None]:
+        if (spec.name, index) not in self._keys:
+            raise NotLearnt(f"queries the index {index!r}, which {spec.name} does not have")
+        return self._keys[spec.name, index]
+
+    def _batch_write(self, operation: str, request: Item) -> Item:
+        for table, entries in request["RequestItems"].items():
+            for entry in entries:
+                ((_action, part),) = entry.items()
+                self._write(operation, {"TableName": table, **part})
+        return {"UnprocessedItems": {}, "ConsumedCapacity": [{"CapacityUnits": 1.0}]}
+
+    def _batch_get(self, operation: str, request: Item) -> Item:
+        found: dict[str, list[Item]] = {}
+        for table, asked in request["RequestItems"].items():
+            answers = [
+                self._get(operation, {**asked, "TableName": table, "Key": key}) for key in asked["Keys"]
+            ]
+            found[table] = [one["Item"] for one in answers if "Item" in one]
+        return {"Responses": found, "UnprocessedKeys": {}, "ConsumedCapacity": [{"CapacityUnits": 1.0}]}
+
+    def _transact_write(self, operation: str, request: Item) -> Item:
+        for part in _parts(request, ("Put", "Update", "Delete")):
+            self._write(operation, part)
+        return {"ConsumedCapacity": [{"CapacityUnits": 1.0}]}
+
+    def _transact_get(self, operation: str, request: Item) -> Item:
+        answers = [self._get(operation, part) for part in _parts(request, ("Get",))]
+        return {"Responses": answers, "ConsumedCapacity": [{"CapacityUnits": 1.0}]}
+
+
+def _short(value: Item) -> Item:
+    """A value as it is kept: of a long text the beginning, for nobody is sent much."""
+    text = value.get("S")
+    return {"S": text[:LONGEST]} if isinstance(text, str) and len(text) > LONGEST else value
+
+
+def _parts(request: Item, known: Sequence[str]) -> Iterator[Item]:
+    for entry in request["TransactItems"]:
+        ((action, part),) = entry.items()
+        if action not in known:
+            raise NotLearnt(f"sends a {action} in a transaction, which the simulator does not have")
+        yield part
+
+
+def _changes(request: Item) -> Item:
+    """The attributes that an update sets or adds to, with the values that it names."""
+    names, values = request.get("ExpressionAttributeNames", {}), request.get("ExpressionAttributeValues", {})
+    expression = request.get("UpdateExpression", "")
+    found = [*EQUAL.findall(expression), *ADDED.findall(expression)]
+    return {names.get(name, name): values[value] for name, value in found if value in values}
