@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.
 
 from collections.abc import Iterator
 
-from keyheat.analysis.timeline import Track, timeline
+from keyheat.analysis.timeline import EvidenceTrack, timeline
 from keyheat.numbers import of_provisioned, some
 from keyheat.runs.formats import Finding
 from keyheat.runs.run import Run
@@ -21,7 +21,7 @@ def analyze(run: Run) -> Iterator[Finding]:
             yield _finding(track, refused)
 
 
-def _finding(track: Track, refused: int) -> Finding:
+def _finding(track: EvidenceTrack, refused: int) -> Finding:
     because = [f"{some(refused, 'throttled write')} to the table: index {track.index} could not keep up."]
     busiest = max(track.consumed or (), key=lambda cell: track.consumed_per_s(cell) or 0.0, default=0)
     rate, capacity = track.consumed_per_s(busiest), track.provisioned.at(busiest)
@@ -36,7 +36,7 @@ def _finding(track: Track, refused: int) -> Finding:
     )
 
 
-def _throttles(track: Track) -> int:
+def _throttles(track: EvidenceTrack) -> int:
     """What the client saw, else what CloudWatch counts."""
     seen = sum(sum(reasons.values()) for reasons in track.reasons.values())
     return seen or round(sum((track.events or {}).values()))

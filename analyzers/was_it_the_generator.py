@@ -1,8 +1,8 @@
 """Was the load generator the limit? Then the run tells about the generator, and nothing about the table."""
 
-from keyheat.analysis.words import sentence
 from keyheat.runs.formats import Finding
 from keyheat.runs.run import Run
+from keyheat.words import sentence
 
 BOUND = "generator-bound"
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from random import Random
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.finding import Finding, Gate
 from keyheat.regression.gates.judge import judge
-from keyheat.regression.suites.gates import DEFAULT_GATES, statistical
+from keyheat.regression.outcome import Gate, GateFinding
+from keyheat.regression.suite_spec import DEFAULT_GATES, statistical
 
 WRITES = "accepted_units_per_s.write"
 REPETITIONS = 5
@@ -42,7 +42,7 @@ def counted(comparisons: Iterable[Sides], *, paired: bool = False) -> Counted:
     )
 
 
-def _findings(before: Runs, after: Runs, paired: bool) -> tuple[Finding, ...]:
+def _findings(before: Runs, after: Runs, paired: bool) -> tuple[GateFinding, ...]:
     return judge(dict.fromkeys(after, GATES), before, after, paired=paired)
 
 

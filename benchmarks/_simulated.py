@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from keyheat.analysis.measures.catalogue import MEASURES
-from keyheat.analysis.measures.measured import traffic_of
-from keyheat.analysis.measures.setup import Setup
-from keyheat.analysis.measures.taking import TAKEN, Run
+from keyheat.analysis.measurement import TAKEN, RunMeasured
+from keyheat.analysis.measures import MEASURES
+from keyheat.analysis.run_result import traffic_of
+from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import TableFacts
@@ -64,7 +64,7 @@ def summary(raw: Mapping[str, Any], seed: int) -> RunSummary:
     )
     table = TableFacts(name=raw["name"])
     manifest = Manifest(target=SIMULATED, started_at=started_at, ended_at=ended_at, table=table)
-    run = Run(
+    run = RunMeasured(
         manifest=manifest,
         scenario="not_simulated",
         traffic=traffic_of(manifest, of_rows("seconds", simulation.client.seconds_table())),

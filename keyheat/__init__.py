@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from keyheat.testing.checks import assert_no_throttles as assert_no_throttles
     from keyheat.testing.checks import assert_shards_suffice as assert_shards_suffice
     from keyheat.testing.checks import assert_units_per_operation as assert_units_per_operation
-    from keyheat.testing.failing import CheckFailed as CheckFailed
+    from keyheat.testing.failure import CheckFailed as CheckFailed
     from keyheat.testing.local import LocalDynamoDB as LocalDynamoDB
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "CheckFailed": "testing.failing",
+    "CheckFailed": "testing.failure",
     "Finding": "runs.formats",
     "LocalDynamoDB": "testing.local",
     "Run": "runs.run",

@@ -25,7 +25,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from keyheat import bounded
+from keyheat import bounds
 
 RUN = "keyheat.run/1"
 SECONDS = "keyheat.seconds/1"
@@ -163,8 +163,8 @@ def parsed_json(path: Path) -> object:
     if (rows := body.count(b"[") + body.count(b"{")) > MOST_ROWS + OTHER_BRACKETS:
         raise FileProblem(f"{path} has some {rows:,} rows; at most {MOST_ROWS:,} are read: {SHORTER}")
     try:
-        return bounded.parsed_json(body)
-    except bounded.NotAccepted as error:
+        return bounds.parsed_json(body)
+    except bounds.NotAccepted as error:
         raise FileProblem(f"{path} is {error}; make it again or restore it") from error
 
 

@@ -1,5 +1,7 @@
-"""What Keyheat ships beside its code to read and copy: load tests, analyzers, scenarios, page templates."""
+"""What Keyheat ships beside its code to read and copy, and what is installed only for those who need it."""
 
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -12,3 +14,30 @@ def shipped(name: str) -> Path:
     """One of these folders, such as `configs`: in an installed package, beside one in a checkout."""
     installed = PACKAGE / name
     return installed if installed.is_dir() else ROOT / name
+
+
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "load": ("locust", "gevent", "geventhttpclient", "msgpack", "zmq"),
+    "report": ("plotly", "jinja2", "markupsafe", "flask", "werkzeug"),
+    "regress": ("scipy", "junitparser", "prometheus_client", "fsspec"),
+    "otel": ("opentelemetry",),
+}
+"""Extra -> the modules that only those import who use it; the first is what it is for."""
+
+
+def require(extra: str) -> None:
+    """Go on only where an extra is installed. Raises `ModuleNotFoundError`, which says how it is."""
+    for module in MODULES[extra]:
+        if find_spec(module) is None:
+            raise ModuleNotFoundError(_said(module, extra), name=module)
+
+
+def sentence(error: ImportError) -> str | None:
+    """What to install for a module that is not there; None where it is no extra's."""
+    module = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, modules in MODULES.items() if module in modules), None)
+    return extra and _said(module, extra)
+
+
+def _said(module: str, extra: str) -> str:
+    return f"this needs {module}, which is not installed: pip install 'keyheat[{extra}]'"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from keyheat.evidence.evidence import collect_table
+from keyheat.evidence.collection import collect_table
 from keyheat.evidence.simulated import evidence_of
 from keyheat.load.tables.creation import creation
 from keyheat.load.transport.answer import Answer

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from keyheat import runfiles
-from keyheat.analysis.measures.setup import Setup
+from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
 from keyheat.runfiles import FILES
 

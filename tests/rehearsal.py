@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.evidence.evidence import collect_from_cli
+from keyheat.evidence.collection import collect_from_cli
 from keyheat.load.run import launch
 from keyheat.runs.formats import Evidence
 from keyheat.scenario.scenario import Scenario, load_scenario

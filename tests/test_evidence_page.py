@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from keyheat.cli import evidence as verbs
-from keyheat.evidence import evidence
+from keyheat.evidence import collection
 from keyheat.runs.formats import read_evidence
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
@@ -60,7 +60,7 @@ def app() -> ServiceApp:
 @pytest.fixture
 def run(app: ServiceApp, verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a line of the page to a good end, in an empty folder, against the table; gives what it printed."""
-    monkeypatch.setattr(evidence, "boto3_clients", lambda **_options: app.client)
+    monkeypatch.setattr(collection, "boto3_clients", lambda **_options: app.client)
     monkeypatch.setattr(verbs, "time", SimpleNamespace(time=app.clock))
     monkeypatch.chdir(tmp_path)
 
@@ -125,7 +125,7 @@ def test_a_table_that_is_gone(run: Run, app: ServiceApp) -> None:
 def test_a_colleague_with_the_aws_cli(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for line in ASKED:
         run(line)
-    monkeypatch.setattr(evidence, "boto3_clients", lambda **_options: pytest.fail("asked AWS"))
+    monkeypatch.setattr(collection, "boto3_clients", lambda **_options: pytest.fail("asked AWS"))
     collect, analyze = FILES
     run(collect)
     assert "partition" in run(analyze)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advising.remedies import ACTIONS
+from keyheat.analysis.advice.remedies import ACTIONS
 from keyheat.cli import fix as verb_of_fix
 from keyheat.load.run.jobs import Job
 from keyheat.scenario.scenario import load_scenario

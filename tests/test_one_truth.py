@@ -15,9 +15,9 @@ import orjson
 import pytest
 from rich.console import Console
 
-from keyheat.analysis.advising.proof import tried
+from keyheat.analysis.advice.proof import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
-from keyheat.analysis.knees.step import loaded_step
+from keyheat.analysis.knee_steps import loaded_step
 from keyheat.analysis.summary import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import measured, percent, rate, span, whole

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.regression.suites.suite import SuiteError, load_suite
+from keyheat.regression.suite import SuiteError, load_suite
 from keyheat.runfiles import RUN, read_json
 from tests.conftest import Said
 

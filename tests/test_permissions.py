@@ -46,7 +46,7 @@ CLEANING = (
 )
 ONLY_CLEANING = "keyheat/load/tables/orphans.py"  # a run never lists tables
 NOT_IN_AWS = "keyheat/load/probe"
-OBSERVED = "keyheat/runs/observed.py"  # what a stream's shards tell, before, after and without a run
+OBSERVED = "keyheat/runs/partitions.py"  # what a stream's shards tell, before, after and without a run
 
 
 @cache

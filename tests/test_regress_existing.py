@@ -17,7 +17,7 @@ from keyheat.load.tables.creation import creation
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.runfiles import FILES, RUN
-from keyheat.runs.described import table_facts
+from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.spec.tables import TableSpec
 from tests.conftest import Said
 

@@ -9,9 +9,9 @@ from typing import Any
 import click
 import pytest
 
-from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.analysis.measures import MEASURES
 from keyheat.cli.main import cli
-from keyheat.regression.exports.prometheus import prometheus_text
+from keyheat.regression.exports.metrics import prometheus_text
 from keyheat.regression.outcome import EXIT_CODES
 from tests.regression.outcomes import REGRESSED
 
@@ -46,7 +46,7 @@ def small_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Suites of the same names, which take a moment; the real `smoke` is run with the README's commands."""
     for name, measure in MEASURE.items():
         (tmp_path / f"{name}.toml").write_text(SMALL.format(name=name, measure=measure))
-    monkeypatch.setattr("keyheat.regression.suites.suite.SUITES", tmp_path)
+    monkeypatch.setattr("keyheat.regression.suite.SUITES", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
     monkeypatch.delenv("KEYHEAT_HISTORY", raising=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from keyheat.model.partition_log import MOST_CELLS
 from keyheat.pages.run.sheets import BUDGET_BYTES, MOST_POINTS
-from keyheat.runs.partition_file import MOST_ROWS
+from keyheat.runs.partitions import MOST_ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "report.md").read_text(encoding="utf-8")

@@ -31,7 +31,7 @@ from botocore.validate import validate_parameters
 
 from keyheat import words as codes
 from keyheat.cli.main import cli
-from keyheat.regression.suites.suite import find_suite
+from keyheat.regression.suite import find_suite
 
 ROOT = Path(__file__).parents[1]
 SCHEDULES = ROOT / "deploy" / "schedules"

@@ -15,15 +15,14 @@ from zipfile import ZipFile
 import psutil
 import pytest
 
-from keyheat.addresses import on_this_machine
+from keyheat.addresses import Hosts, on_this_machine
 from keyheat.cli.pages import _again, serve
-from keyheat.hosts import Hosts
 from keyheat.pages.run.report import write_report
 from keyheat.pages.runs.app import HEADERS, Site, address_of, app_of, listening
 from keyheat.pages.runs.found import RunSearch
 from keyheat.pages.runs.index import Recall
 from keyheat.pages.runs.look import Look, Pages
-from keyheat.runs.underway import Underway, forget_underway, write_underway
+from keyheat.runs.folder import Underway, forget_underway, write_underway
 from tests.made_runs import started, summary, written
 from tests.outside import a_readers_environment, end_all, get
 from tests.outside import started as process

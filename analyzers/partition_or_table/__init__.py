@@ -19,23 +19,77 @@ What a rule means is in `keyheat/analysis/rules.py`, and how sure it is in `conf
 docs/rules.md has both.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 from keyheat.analysis.heat import heats_of
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import Timeline, Track, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import of_provisioned, some, span
 from keyheat.runs.formats import Finding, Label
 from keyheat.runs.run import Run
-from keyheat.words import Constraint
+from keyheat.words import WRITE, Constraint
 
-from .agreement import Others, cells_of, metric_of, weigh
 from .circumstances import with_circumstances
 from .consumption import Consumption, consumption
-from .index_writes import attributed, refused_by_index
-from .ladder import Candidate, candidates
+from .ladder import LabelCandidate, Others, candidates, cells_of, metric_of, weigh
+
+MANY: Final = 10  # throttles from which two counts are not the same by chance
+
+
+def attributed(arranged: EvidenceTimeline) -> EvidenceTimeline:
+    """The evidence, with account-limit events of writes at the index whose entries were refused."""
+    table = next(t for t in arranged.tracks if t.index is None and t.direction == WRITE)
+    counted = table.causes.get("account")
+    if not counted:
+        return arranged
+    left = dict(counted)
+    found = []
+    for track in arranged.tracks:
+        if track.index is None or track.direction == "read" or not track.events or not track.causes:
+            found.append(track)
+            continue
+        causes = [cells for cause, cells in track.causes.items() if cause != "account"]
+        own: dict[int, float] = {}
+        for cell, events in track.events.items():
+            part = min(left.get(cell, 0.0), events - sum(cells.get(cell, 0.0) for cells in causes))
+            if part > 0:
+                own[cell] = part
+                left[cell] -= part
+        found.append(replace(track, causes={**track.causes, "account": own}))
+    rest = replace(table, causes={**table.causes, "account": left})
+    return replace(arranged, tracks=tuple(rest if track is table else track for track in found))
+
+
+def refused_by_index(
+    arranged: EvidenceTimeline, track: EvidenceTrack, numbers: Thresholds
+) -> Callable[[int], bool]:
+    """Whether the writes throttled in a cell were refused for an index that could not keep up.
+
+    The signature of index back-pressure: throttle events on the index, none on the table itself; or just as
+    many on a table that has room as on an index that has none, where theirs are counted at the table as well.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
+    """
+    indexes = arranged.indexes(WRITE) if track.index is None and track.direction == WRITE else ()
+
+    def refused(cell: int) -> bool:
+        of_indexes = sum((index.events or {}).get(cell, 0.0) for index in indexes)
+        if (track.events or {}).get(cell) == of_indexes >= MANY:
+            full = numbers.inferred.at_provisioned_low
+            used = [_share_used(index, cell) for index in indexes if index.throttled(cell)]
+            return 0 < _share_used(track, cell) < full <= max(used)
+        return of_indexes > 0 and track.known_zero(track.events, cell)
+
+    return refused
+
+
+def _share_used(track: EvidenceTrack, cell: int) -> float:
+    """Consumed against provisioned; 0 where either is not known, or nothing is provisioned."""
+    rate, capacity = track.consumed_per_s(cell), track.provisioned.at(cell)
+    return rate / capacity if rate and capacity and not track.on_demand_at(cell) else 0.0
+
 
 RULE_WORDS: Final[dict[Constraint, str]] = {
     "partition": "key-range",
@@ -55,14 +109,14 @@ def analyze(run: Run, numbers: Thresholds) -> list[Finding]:
     return [_finding(one) for one in with_circumstances(made, arranged, run.evidence, heats, numbers)]
 
 
-def _of_track(arranged: Timeline, track: Track, numbers: Thresholds) -> Iterator[Label]:
+def _of_track(arranged: EvidenceTimeline, track: EvidenceTrack, numbers: Thresholds) -> Iterator[Label]:
     ready = consumption(arranged, track, numbers)
     found = candidates(ready, explained=refused_by_index(arranged, track, numbers))
     others = Others.of(found)
     return (_label(candidate, others, ready) for candidate in found)
 
 
-def _label(candidate: Candidate, others: Others, ready: Consumption) -> Label:
+def _label(candidate: LabelCandidate, others: Others, ready: Consumption) -> Label:
     weight = weigh(candidate, others, ready)
     when, track = candidate.span, ready.track
     return Label(
@@ -84,13 +138,13 @@ def _label(candidate: Candidate, others: Others, ready: Consumption) -> Label:
     )
 
 
-def _rule(candidate: Candidate) -> str:
+def _rule(candidate: LabelCandidate) -> str:
     if candidate.opinion is not None:
         return candidate.opinion.rule
     return f"{'reason' if candidate.grade == 'reason' else 'metric'}-{RULE_WORDS[candidate.constraint]}"
 
 
-def _said(candidate: Candidate, track: Track) -> str:
+def _said(candidate: LabelCandidate, track: EvidenceTrack) -> str:
     """What the grade itself says, with its count and length."""
     throttles, length = candidate.span.throttles, span(candidate.span.end_s - candidate.span.start_s)
     if candidate.grade == "reason":
@@ -101,7 +155,7 @@ def _said(candidate: Candidate, track: Track) -> str:
     return f"{some(throttles, 'throttle')} within {length} came without a stated cause."
 
 
-def _room(candidate: Candidate, track: Track) -> str:
+def _room(candidate: LabelCandidate, track: EvidenceTrack) -> str:
     """Consumed against capacity over the span, as far as both are known."""
     if candidate.opinion is not None:
         return ""
@@ -113,7 +167,7 @@ def _room(candidate: Candidate, track: Track) -> str:
     return f"The busiest {track.cell_name} consumed {of_provisioned(max(rates), capacity, track.direction)}."
 
 
-def _back_pressure(track: Track) -> str:
+def _back_pressure(track: EvidenceTrack) -> str:
     if track.index is None or track.direction != "write":
         return ""
     return (

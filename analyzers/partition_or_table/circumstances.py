@@ -14,11 +14,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from keyheat.analysis.heat import Heat
+from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import Timeline, Track
-from keyheat.evidence.facts import partition_ceiling
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import clock, percent, span, units, whole
 from keyheat.runs.formats import Evidence, Label
 from keyheat.words import Direction
@@ -38,9 +38,9 @@ SEEN_LATE_S: Final = 60  # seconds after a label's end in which a split that end
 
 def with_circumstances(
     labels: Sequence[Label],
-    arranged: Timeline,
+    arranged: EvidenceTimeline,
     evidence: Evidence,
-    heats: Sequence[Heat],
+    heats: Sequence[RunHeat],
     numbers: Thresholds,
 ) -> list[Label]:
     """The labels; those with a story get its rule and one more sentence."""
@@ -62,7 +62,7 @@ def with_circumstances(
     return made
 
 
-def _told(label: Label, begun: Sequence[float], track: Track, splits_s: Sequence[float]) -> Label:
+def _told(label: Label, begun: Sequence[float], track: EvidenceTrack, splits_s: Sequence[float]) -> Label:
     found = None
     if label.constraint == "table":
         found = _lowered(label, track) or _raised(label, track)
@@ -75,7 +75,7 @@ def _with_rule(label: Label, rule: str, because: str) -> Label:
     return label.model_copy(update={"rule": rule, "because": (*label.because, because)})
 
 
-def _lowered(label: Label, track: Track) -> tuple[str, str] | None:
+def _lowered(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     now = track.provisioned.at(end_s - 1)
     if track.provisioned.readings:
@@ -89,13 +89,13 @@ def _lowered(label: Label, track: Track) -> tuple[str, str] | None:
     return _lowered_from(before, now, track)
 
 
-def _lowered_from(before: float, now: float, track: Track) -> tuple[str, str]:
+def _lowered_from(before: float, now: float, track: EvidenceTrack) -> tuple[str, str]:
     return "table-scaled-down", (
         f"The provisioned throughput was lowered from {whole(before)} to {units(now, track.direction)}."
     )
 
 
-def _raised(label: Label, track: Track) -> tuple[str, str] | None:
+def _raised(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     before = track.provisioned.at(start_s)
     first = bisect_right(track.provisioned.starts_s, start_s)
@@ -112,7 +112,7 @@ def _raised(label: Label, track: Track) -> tuple[str, str] | None:
 
 
 def _seen(
-    label: Label, begun: Sequence[float], track: Track, splits_s: Sequence[float]
+    label: Label, begun: Sequence[float], track: EvidenceTrack, splits_s: Sequence[float]
 ) -> tuple[str, str] | None:
     """A split that was seen: it is why the throttles ended, where the demand went on without them."""
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
@@ -130,7 +130,7 @@ def _seen(
     )
 
 
-def _split(label: Label, begun: Sequence[float], track: Track) -> tuple[str, str] | None:
+def _split(label: Label, begun: Sequence[float], track: EvidenceTrack) -> tuple[str, str] | None:
     length_s = (label.end - label.start).total_seconds()
     rates = _before_and_after(label, begun, track)
     if length_s < LASTED_S or rates is None:
@@ -142,7 +142,9 @@ def _split(label: Label, begun: Sequence[float], track: Track) -> tuple[str, str
     )
 
 
-def _before_and_after(label: Label, begun: Sequence[float], track: Track) -> tuple[float, float] | None:
+def _before_and_after(
+    label: Label, begun: Sequence[float], track: EvidenceTrack
+) -> tuple[float, float] | None:
     """The mean rate during a label and the least after it; None where it began again, or the demand ended."""
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     last = track.cell_of(end_s - 1)
@@ -157,15 +159,15 @@ def _before_and_after(label: Label, begun: Sequence[float], track: Track) -> tup
     return (mean, least) if mean and least >= GOES_ON * mean else None
 
 
-def _rates(track: Track, cells: range) -> list[float]:
+def _rates(track: EvidenceTrack, cells: range) -> list[float]:
     return [rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None]
 
 
 def _not_grown(
     label: Label,
-    track: Track,
+    track: EvidenceTrack,
     seconds: Sequence[int],
-    heats: Sequence[Heat],
+    heats: Sequence[RunHeat],
     scale: float,
     numbers: Thresholds,
 ) -> Label:
@@ -190,7 +192,7 @@ def _not_grown(
     )
 
 
-def _peak(label: Label, track: Track, seconds: Sequence[int]) -> float | None:
+def _peak(label: Label, track: EvidenceTrack, seconds: Sequence[int]) -> float | None:
     """The most units/s within the label's span, by second where the client kept them."""
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     first, after = bisect_left(seconds, start_s), bisect_left(seconds, end_s)

@@ -11,17 +11,27 @@ from typing import Final
 
 from keyheat.analysis.rules import RULES
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import Timeline, Track
-from keyheat.evidence.facts import partition_ceiling
-from keyheat.evidence.settings import Steps
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.evidence.settings import Steps, partition_ceiling
 from keyheat.model.behaviour import DEFAULT
 from keyheat.words import WRITE
 
 from . import burst, minutes, on_demand
 from .burst import Bank, Extra, held_cells, of_whole_partitions
-from .minutes import Reading
+from .minutes import MinuteReading
 from .opinion import Opinion, decided, undecided
-from .seconds import CHANGED, Around, Rates, Second, by_seconds, little, pinned, rates, rule_of, smoothed
+from .seconds import (
+    CHANGED,
+    AroundSecond,
+    SecondRates,
+    ThrottledSecond,
+    by_seconds,
+    little,
+    pinned,
+    rates,
+    rule_of,
+    smoothed,
+)
 
 NO_CLOUDWATCH: Final = 0.95  # factor: nothing but the client's own record, and others may use the table too
 MAYBE_INDEX: Final = 0.8  # factor: a write may have been refused for an index that nobody asked about
@@ -37,7 +47,7 @@ class Way:
     """One way to read what was provisioned: one is enough, unless it was changed at an unknown moment."""
 
     provisioned: Steps
-    by_minute: Reading
+    by_minute: MinuteReading
     banks: Mapping[int, Bank]  # by second
     pinned: frozenset[int]  # throttled seconds at which the burst was at its lowest for minutes
     held: frozenset[int]  # cells in which consumption was held to just what is provisioned
@@ -47,12 +57,12 @@ class Way:
 class Consumption:
     """One track made ready for opinions: what was consumed by second, of what, in each way to read that."""
 
-    timeline: Timeline
-    track: Track
+    timeline: EvidenceTimeline
+    track: EvidenceTrack
     numbers: Thresholds
     ways: tuple[Way, ...]
     full_indexes: tuple[str, ...]  # those at what is provisioned while it throttled, their events not known
-    rates: Rates
+    rates: SecondRates
     throttled: Throttled
 
     def opinion(self, cell: int, start_s: int = 0, end_s: int = LAST_S) -> Opinion:
@@ -68,7 +78,7 @@ class Consumption:
             return undecided("undetermined-no-provisioned", because)
         return self.settled(minutes.by_minutes(tuple(way.by_minute for way in self.ways), cell))
 
-    def seconds(self, cell: int) -> list[Second]:
+    def seconds(self, cell: int) -> list[ThrottledSecond]:
         """The client's throttled seconds in a cell; none where they do not speak for the resource."""
         track = self.track
         known = [found for found in self.throttled.get(cell, ()) if found[0] in self.rates.by_second]
@@ -100,7 +110,7 @@ class Consumption:
         tracks = self.timeline.tracks if self.track.direction == "write" else ()
         return sum(t.throttled(cell) for t in tracks if t.direction == "write") > 1
 
-    def _majority(self, seconds: Sequence[Second]) -> Opinion:
+    def _majority(self, seconds: Sequence[ThrottledSecond]) -> Opinion:
         if not seconds:
             return undecided("undetermined-no-provisioned", "What was provisioned is not known.")
         said = smoothed(seconds)
@@ -108,12 +118,12 @@ class Consumption:
         own = [second for second in said if second.constraint == heaviest.constraint]
         return by_seconds(own, self.track.direction, self.numbers)
 
-    def _on_demand_second(self, cell: int, at: int, throttles: int) -> Second:
+    def _on_demand_second(self, cell: int, at: int, throttles: int) -> ThrottledSecond:
         rate = max(self.rates.around(at, self._half_s), self.rates.by_second[at])
         use = on_demand.use(self.timeline, self.track, cell, rate, self.numbers)
-        return Second(at, throttles, rate, use.maximum or use.quota, use.rule())
+        return ThrottledSecond(at, throttles, rate, use.maximum or use.quota, use.rule())
 
-    def _provisioned_second(self, cell: int, at: int, throttles: int) -> Second | None:
+    def _provisioned_second(self, cell: int, at: int, throttles: int) -> ThrottledSecond | None:
         found = [
             (around, rule_of(around))
             for way in self.ways
@@ -126,9 +136,9 @@ class Consumption:
             likely = [(a, rule) for a, rule in found if rule == "seconds-at-provisioned" and a.flat]
             found = likely if len(likely) == 1 else [(found[0][0], CHANGED)]
         around, rule = found[0]
-        return Second(at, throttles, around.rate, around.capacity, rule)
+        return ThrottledSecond(at, throttles, around.rate, around.capacity, rule)
 
-    def _around(self, way: Way, cell: int, at: int) -> Around | None:
+    def _around(self, way: Way, cell: int, at: int) -> AroundSecond | None:
         capacity = way.provisioned.at(at)
         if not capacity:
             return None
@@ -137,7 +147,7 @@ class Consumption:
         total = (self.track.consumed or {}).get(cell)
         minute = way.by_minute.minute(cell)
         steady = minute is not None and minute.at and len(self.throttled[cell]) > 0.8 * self.track.step_s
-        return Around(
+        return AroundSecond(
             rate=rate,
             capacity=capacity,
             bank=way.banks.get(at),
@@ -156,7 +166,7 @@ class Consumption:
         return self.numbers.inferred.smoothing_s // 2
 
 
-def consumption(timeline: Timeline, track: Track, numbers: Thresholds) -> Consumption:
+def consumption(timeline: EvidenceTimeline, track: EvidenceTrack, numbers: Thresholds) -> Consumption:
     """Make a track ready for opinions."""
     used = rates(timeline, track, numbers.inferred.client_share)
     throttled = _throttled(timeline, track)
@@ -175,11 +185,11 @@ def consumption(timeline: Timeline, track: Track, numbers: Thresholds) -> Consum
 
 
 def _way(
-    timeline: Timeline,
-    track: Track,
+    timeline: EvidenceTimeline,
+    track: EvidenceTrack,
     numbers: Thresholds,
     provisioned: Steps,
-    used: Rates,
+    used: SecondRates,
     throttled: Throttled,
 ) -> Way:
     extra, ceiling = _extra(timeline, track), partition_ceiling(track.direction, timeline.scale)
@@ -188,7 +198,7 @@ def _way(
     in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra)
     return Way(
         provisioned=provisioned,
-        by_minute=Reading(track, provisioned, in_minutes, ceiling, numbers),
+        by_minute=MinuteReading(track, provisioned, in_minutes, ceiling, numbers),
         banks=banks,
         pinned=_pinned(throttled, banks, used),
         held=held_cells(throttled, used.by_second, provisioned, ceiling),
@@ -196,14 +206,14 @@ def _way(
 
 
 def _full_indexes(
-    timeline: Timeline, track: Track, throttled: Iterable[int], numbers: Thresholds
+    timeline: EvidenceTimeline, track: EvidenceTrack, throttled: Iterable[int], numbers: Thresholds
 ) -> tuple[str, ...]:
     """Indexes without known throttle events that used up what is provisioned in a cell that throttled."""
     if track.index is not None or track.direction != "write":
         return ()
     least, cells = numbers.inferred.at_provisioned_low, tuple(throttled)
 
-    def full(index: Track, cell: int) -> bool:
+    def full(index: EvidenceTrack, cell: int) -> bool:
         rate, capacity = index.consumed_per_s(cell), index.provisioned.at(cell)
         return rate is not None and bool(capacity) and rate >= least * (capacity or 0.0)
 
@@ -219,7 +229,7 @@ def _full(indexes: Sequence[str]) -> str:
     )
 
 
-def _pinned(throttled: Throttled, banks: Mapping[int, Bank], used: Rates) -> frozenset[int]:
+def _pinned(throttled: Throttled, banks: Mapping[int, Bank], used: SecondRates) -> frozenset[int]:
     """The throttled seconds at which, for minutes, the burst was as low as it ever was."""
     return pinned(
         [
@@ -231,7 +241,7 @@ def _pinned(throttled: Throttled, banks: Mapping[int, Bank], used: Rates) -> fro
     )
 
 
-def _extra(timeline: Timeline, track: Track) -> Extra:
+def _extra(timeline: EvidenceTimeline, track: EvidenceTrack) -> Extra:
     """What a bucket holds beyond its 300 s, at the scale of a local table."""
     waits = track.index is not None and track.direction == "write"
     return Extra(
@@ -240,7 +250,7 @@ def _extra(timeline: Timeline, track: Track) -> Extra:
     )
 
 
-def _throttled(timeline: Timeline, track: Track) -> Throttled:
+def _throttled(timeline: EvidenceTimeline, track: EvidenceTrack) -> Throttled:
     """The client's throttled seconds by cell. A write that an index refused is the table's to the client."""
     rows = track.reasons
     if track.index is not None and track.direction == "write" and not rows:

@@ -1,9 +1,4 @@
-"""Candidates: throttled spans of one resource and direction, by the best grade that speaks of each moment.
-
-reason        the client saw DynamoDB's ThrottlingReasons               by second
-cause_metric  a cause-specific CloudWatch metric, where no reason was   by cell
-inferred      consumption, where neither was                            by cell
-"""
+"""Candidates: throttled spans by the best grade of evidence, weighed against the grades not used."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
@@ -11,29 +6,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from keyheat.analysis.timeline import Track
+from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.numbers import some
+from keyheat.runs import metrics
 from keyheat.runs.metrics import CAUSE_OF_CONSTRAINT, cause_events, constraint_of
-from keyheat.words import WRITE, Constraint, Grade
+from keyheat.words import LIMITS, WRITE, Constraint, Grade
 
 from .consumption import Consumption
-from .opinion import Opinion, Span, decided, spans, undecided
-from .seconds import Second, by_seconds, smoothed
+from .opinion import Opinion, OpinionSpan, decided, spans, undecided
+from .seconds import ThrottledSecond, by_seconds, smoothed
 
 DENIED: Final = 0.5  # factor: the cause's own metric says that there were none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class LabelCandidate:
     """A throttled span with the constraint that its grade says, not yet weighed against the other grades."""
 
-    span: Span
+    span: OpinionSpan
     constraint: Constraint
     grade: Grade
     words: Mapping[str, int] = field(default_factory=dict)  # DynamoDB's reasons or CloudWatch's counts
     opinion: Opinion | None = None  # of the heaviest cell, for the inferred grade
 
 
-def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) -> tuple[Candidate, ...]:
+def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) -> tuple[LabelCandidate, ...]:
     """All throttled spans of one track, best grade first.
 
     `explained` says whether a cell's throttles without any cause belong to another resource: writes that an
@@ -47,7 +44,7 @@ def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) ->
     return (*said, *measured, *_by_inference(consumption, covered, explained))
 
 
-def _by_reason(track: Track, gap_s: float) -> list[Candidate]:
+def _by_reason(track: EvidenceTrack, gap_s: float) -> list[LabelCandidate]:
     moments: defaultdict[Constraint, list[tuple[int, int]]] = defaultdict(list)
     words: defaultdict[Constraint, list[tuple[int, str, int]]] = defaultdict(list)
     for second, reasons in sorted(track.reasons.items()):
@@ -57,13 +54,15 @@ def _by_reason(track: Track, gap_s: float) -> list[Candidate]:
                 moments[constraint].append((second, count))
                 words[constraint].append((second, reason, count))
     return [
-        Candidate(span=span, constraint=constraint, grade="reason", words=_counted(words[constraint], span))
+        LabelCandidate(
+            span=span, constraint=constraint, grade="reason", words=_counted(words[constraint], span)
+        )
         for constraint, found in moments.items()
         for span in spans(found, width_s=1, gap_s=gap_s)
     ]
 
 
-def _counted(words: Sequence[tuple[int, str, int]], span: Span) -> Mapping[str, int]:
+def _counted(words: Sequence[tuple[int, str, int]], span: OpinionSpan) -> Mapping[str, int]:
     """Reasons within the span; `words` are in order of their seconds."""
     counts: Counter[str] = Counter()
     first = bisect_left(words, span.start_s, key=lambda word: word[0])
@@ -73,9 +72,9 @@ def _counted(words: Sequence[tuple[int, str, int]], span: Span) -> Mapping[str, 
     return counts
 
 
-def _by_metric(track: Track, covered: set[int], gap_s: float) -> list[Candidate]:
+def _by_metric(track: EvidenceTrack, covered: set[int], gap_s: float) -> list[LabelCandidate]:
     return [
-        Candidate(span=span, constraint=constraint, grade="cause_metric")
+        LabelCandidate(span=span, constraint=constraint, grade="cause_metric")
         for constraint, cells in track.causes.items()
         for span in spans(
             ((cell, round(count)) for cell, count in cells.items() if cell not in covered),
@@ -87,7 +86,7 @@ def _by_metric(track: Track, covered: set[int], gap_s: float) -> list[Candidate]
 
 def _by_inference(
     consumption: Consumption, covered: set[int], explained: Callable[[int], bool]
-) -> list[Candidate]:
+) -> list[LabelCandidate]:
     """By second where the client's seconds speak for the resource, else by cell."""
     throttles = {
         cell: count
@@ -104,7 +103,7 @@ def _by_inference(
     return [*_by_second(consumption, seconds), *_by_cell(consumption, whole)]
 
 
-def _by_second(consumption: Consumption, seconds: Sequence[Second]) -> list[Candidate]:
+def _by_second(consumption: Consumption, seconds: Sequence[ThrottledSecond]) -> list[LabelCandidate]:
     numbers, found = consumption.numbers, []
     said = smoothed(seconds)
     for constraint in dict.fromkeys(second.constraint for second in said):
@@ -116,14 +115,14 @@ def _by_second(consumption: Consumption, seconds: Sequence[Second]) -> list[Cand
     return found
 
 
-def _within(seconds: Sequence[Second], span: Span) -> Sequence[Second]:
+def _within(seconds: Sequence[ThrottledSecond], span: OpinionSpan) -> Sequence[ThrottledSecond]:
     """The seconds of a span; all are in order of time."""
     first = bisect_left(seconds, span.start_s, key=lambda second: second.second)
     after = bisect_left(seconds, span.end_s, key=lambda second: second.second)
     return seconds[first:after]
 
 
-def _by_cell(consumption: Consumption, throttles: Mapping[int, int]) -> list[Candidate]:
+def _by_cell(consumption: Consumption, throttles: Mapping[int, int]) -> list[LabelCandidate]:
     opinions = {cell: _unless_denied(consumption, cell, _opinion(consumption, cell)) for cell in throttles}
     found = []
     for constraint in dict.fromkeys(opinion.constraint for opinion in opinions.values()):
@@ -149,12 +148,12 @@ def _together(opinions: Mapping[int, Opinion], throttles: Mapping[int, int]) -> 
     return replace(heaviest, confidence=min(1.0, weighted / by_rule.total()))
 
 
-def _inferred(span: Span, opinion: Opinion) -> Candidate:
+def _inferred(span: OpinionSpan, opinion: Opinion) -> LabelCandidate:
     grade: Grade = "none" if opinion.constraint == "undetermined" else "inferred"
-    return Candidate(span=span, constraint=opinion.constraint, grade=grade, opinion=opinion)
+    return LabelCandidate(span=span, constraint=opinion.constraint, grade=grade, opinion=opinion)
 
 
-def _unexplained(track: Track) -> dict[int, int]:
+def _unexplained(track: EvidenceTrack) -> dict[int, int]:
     """Throttles by cell that no cause was stated for: CloudWatch's count, else the client's."""
     found: Counter[int] = Counter()
     for second, reasons in track.reasons.items():
@@ -195,10 +194,131 @@ def _unless_denied(consumption: Consumption, cell: int, opinion: Opinion) -> Opi
     return decided(opinion.weaker(DENIED, denied), consumption.numbers.inferred.decide_at)
 
 
-def _cells(track: Track, taken: Iterable[Span], skew_s: float) -> set[int]:
+def _cells(track: EvidenceTrack, taken: Iterable[OpinionSpan], skew_s: float) -> set[int]:
     """The cells that spans touch, with the skew between two clocks allowed for."""
     found: set[int] = set()
     for span in taken:
         first = track.cell_of(span.start_s - skew_s)
         found.update(range(first, int(span.end_s + skew_s), track.step_s))
     return found
+
+
+NOTABLE: Final = 0.2  # share of CloudWatch's counts from which another cause is worth a word
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """How sure a candidate is after all grades were heard, and what they said."""
+
+    confidence: float
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """When each constraint was seen on a track: its spans, in order and apart from each other."""
+
+    spans: Mapping[Constraint, Sequence[OpinionSpan]]
+
+    @classmethod
+    def of(cls, candidates: Sequence[LabelCandidate]) -> "Others":
+        """The spans of a track's candidates."""
+        found: defaultdict[Constraint, list[OpinionSpan]] = defaultdict(list)
+        for candidate in candidates:
+            found[candidate.constraint].append(candidate.span)
+        ordered = {name: sorted(spans, key=lambda span: span.start_s) for name, spans in found.items()}
+        return cls(ordered)
+
+    def seen(self, constraint: Constraint, span: OpinionSpan) -> bool:
+        """Whether a constraint was seen at some moment of a span."""
+        spans = self.spans.get(constraint, ())
+        place = bisect_left(spans, span.end_s, key=lambda one: one.start_s)
+        return place > 0 and spans[place - 1].overlaps(span.start_s, span.end_s)
+
+
+def weigh(candidate: LabelCandidate, others: Others, consumption: Consumption) -> Weight:
+    """Confidence and reasons of a candidate; `others` are those of the same track."""
+    if candidate.opinion is not None:
+        return Weight(candidate.opinion.confidence, (candidate.opinion.because,))
+    confidence = consumption.numbers.confidence
+    start = confidence.reason if candidate.grade == "reason" else confidence.cause_metric
+    heard = [_against_metrics(candidate, others, consumption), _against_inference(candidate, consumption)]
+    heard.append(_without_reason(candidate, consumption))
+    for factor, _ in heard:
+        start = min(start * factor, confidence.reason_confirmed)
+    return Weight(start, tuple(because for _, because in heard if because))
+
+
+def cells_of(candidate: LabelCandidate, track: EvidenceTrack) -> range:
+    """The cells that the candidate's span touches."""
+    return range(track.cell_of(candidate.span.start_s), candidate.span.end_s, track.step_s)
+
+
+def _against_metrics(
+    candidate: LabelCandidate, others: Others, consumption: Consumption
+) -> tuple[float, str]:
+    """What the cause-specific metrics say of a span whose reasons the client saw."""
+    track, confidence = consumption.track, consumption.numbers.confidence
+    if candidate.grade != "reason" or not track.causes:
+        return 1.0, ""
+    cells = cells_of(candidate, track)
+    counts = {name: sum(found.get(cell, 0.0) for cell in cells) for name, found in track.causes.items()}
+    total = sum(counts.values())
+    if not total:
+        published = track.consumed is not None and any(cell in track.consumed for cell in cells)
+        silent = "CloudWatch's cause-specific metrics count no throttle in these minutes, or not yet."
+        return (confidence.inferred_conflict, silent) if published else (1.0, "")
+    foreign = {n: c for n, c in counts.items() if c >= NOTABLE * total and not others.seen(n, candidate.span)}
+    if foreign:
+        said = " and ".join(f"{count:,.0f} {metric_of(track, name)}" for name, count in foreign.items())
+        return (
+            confidence.conflict,
+            f"Conflict: CloudWatch counts {said} in these minutes, a cause that the client did not see.",
+        )
+    own = counts.get(candidate.constraint, 0.0)
+    said = f"CloudWatch counts {own:,.0f} {metric_of(track, candidate.constraint)} in these minutes."
+    return (confidence.reason_confirmed / confidence.reason if own else 1.0), said
+
+
+def _against_inference(candidate: LabelCandidate, consumption: Consumption) -> tuple[float, str]:
+    """What consumption alone would have said of the heaviest cell of the span."""
+    track = consumption.track
+    cells = cells_of(candidate, track)
+    heaviest = max(cells, key=lambda cell: _throttles(consumption, cell))
+    span = candidate.span
+    opinion = consumption.opinion(heaviest, span.start_s, span.end_s)
+    if opinion.constraint == "undetermined":
+        return 1.0, ""
+    if opinion.constraint == candidate.constraint:
+        return 1.0, f"Consumption points the same way. {opinion.because}"
+    factor = consumption.numbers.confidence.inferred_conflict
+    return factor, f"Conflict: consumption alone suggests {LIMITS[opinion.constraint]}. {opinion.because}"
+
+
+def _without_reason(candidate: LabelCandidate, consumption: Consumption) -> tuple[float, str]:
+    """Throttles within a span of reasons that came without one, as those of partly refused batches do."""
+    if candidate.grade != "reason":
+        return 1.0, ""
+    span, reasons = candidate.span, consumption.track.reasons
+    bare = sum(
+        count
+        for second in range(span.start_s, span.end_s)
+        for reason, count in reasons.get(second, {}).items()
+        if metrics.constraint_of(reason) is None
+    )
+    if not bare:
+        return 1.0, ""
+    share = bare / (bare + span.throttles)
+    factor = 1 - share * (1 - consumption.numbers.confidence.unreasoned)
+    more = f"{some(bare, 'more throttle')} in this span came without a known reason"
+    return factor, f"{more} and {'is' if bare == 1 else 'are'} not counted here."
+
+
+def _throttles(consumption: Consumption, cell: int) -> float:
+    own = sum(count for _, count in consumption.throttled.get(cell, ()))
+    return own or (consumption.track.events or {}).get(cell, 0.0)
+
+
+def metric_of(track: EvidenceTrack, constraint: Constraint) -> str:
+    """The metric that counts throttles of one constraint."""
+    return metrics.cause_events(track.direction, metrics.CAUSE_OF_CONSTRAINT[constraint])

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import Track
+from keyheat.analysis.timeline import EvidenceTrack
 from keyheat.evidence.settings import Steps
 from keyheat.model import limits
 from keyheat.numbers import of_provisioned, span, units, whole
@@ -35,10 +35,10 @@ UNSEEN: Final = 0.6  # factor: nothing shows what the burst was before the first
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MinuteReading:
     """One resource by minutes, with what was provisioned read in one way."""
 
-    track: Track
+    track: EvidenceTrack
     provisioned: Steps
     banks: Mapping[int, Bank]
     ceiling: float  # of one partition, units/s
@@ -58,7 +58,7 @@ class Reading:
 class Minute:
     """One cell with what is known of it."""
 
-    reading: Reading
+    reading: MinuteReading
     cell: int
     rate: float  # consumed units/s, in the mean
     capacity: float  # provisioned units/s
@@ -69,7 +69,7 @@ class Minute:
         return self.reading.numbers
 
     @property
-    def track(self) -> Track:
+    def track(self) -> EvidenceTrack:
         return self.reading.track
 
     @property
@@ -131,7 +131,7 @@ class Minute:
         return opinion_of(rule, f"{used}{because}", self.numbers)
 
 
-def by_minutes(readings: tuple[Reading, ...], cell: int) -> Opinion:
+def by_minutes(readings: tuple[MinuteReading, ...], cell: int) -> Opinion:
     """What a minute's average (or that of a longer period) says of one cell."""
     minutes = [minute for reading in readings if (minute := reading.minute(cell)) is not None]
     if not minutes:
@@ -167,7 +167,7 @@ def _opinion(minute: Minute) -> Opinion:
     return next(opinion for rule in IN_ORDER if (opinion := rule(minute)) is not None)
 
 
-def _unknown(track: Track, cell: int) -> Opinion:
+def _unknown(track: EvidenceTrack, cell: int) -> Opinion:
     used = track.consumed_per_s(cell)
     if used is None:
         return undecided(

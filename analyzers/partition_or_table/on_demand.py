@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import Timeline, Track
-from keyheat.evidence.facts import QUOTAS, partition_ceiling
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.evidence.settings import QUOTAS, partition_ceiling
 from keyheat.model import limits
 from keyheat.numbers import span, units, whole
 
@@ -22,11 +22,11 @@ BURSTY: Final = 0.2  # of a limit: with less on average, bursts that reached it 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class OnDemandUse:
     """What a resource consumed within a second or a minute, and what it may consume at most, units/s."""
 
-    timeline: Timeline
-    track: Track
+    timeline: EvidenceTimeline
+    track: EvidenceTrack
     cell: int
     rate: float
     total: float  # of the table and all its indexes
@@ -58,11 +58,13 @@ class Use:
         return opinion_of(rule, because, self.numbers)
 
 
-def use(timeline: Timeline, track: Track, cell: int, rate: float, numbers: Thresholds) -> Use:
+def use(
+    timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, rate: float, numbers: Thresholds
+) -> OnDemandUse:
     """The use of one resource at a rate within a cell; the others of its table are in proportion."""
     own, quota = track.consumed_per_s(cell), timeline.quota.of(track.direction)
     together = sum(t.consumed_per_s(cell) or 0.0 for t in timeline.tracks if t.direction == track.direction)
-    return Use(
+    return OnDemandUse(
         timeline=timeline,
         track=track,
         cell=cell,
@@ -76,7 +78,7 @@ def use(timeline: Timeline, track: Track, cell: int, rate: float, numbers: Thres
     )
 
 
-def by_minutes(timeline: Timeline, track: Track, cell: int, numbers: Thresholds) -> Opinion:
+def by_minutes(timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, numbers: Thresholds) -> Opinion:
     """What a minute's average says of one cell."""
     rate = track.consumed_per_s(cell)
     if rate is None:
@@ -87,13 +89,13 @@ def by_minutes(timeline: Timeline, track: Track, cell: int, numbers: Thresholds)
     return next(opinion for rule in IN_ORDER if (opinion := rule(seen)) is not None)
 
 
-def _at_maximum(seen: Use) -> Opinion | None:
+def _at_maximum(seen: OnDemandUse) -> Opinion | None:
     if not seen.at_maximum:
         return None
     return seen.says("on-demand-at-maximum", f"{seen.of_maximum} set as the on-demand maximum were consumed.")
 
 
-def _small_maximum(seen: Use) -> Opinion | None:
+def _small_maximum(seen: OnDemandUse) -> Opinion | None:
     if not seen.maximum or seen.maximum >= seen.ceiling:
         return None
     why = f"a maximum below the {units(seen.ceiling, seen.track.direction)} that one partition serves"
@@ -103,7 +105,7 @@ def _small_maximum(seen: Use) -> Opinion | None:
     )
 
 
-def _at_quota(seen: Use) -> Opinion | None:
+def _at_quota(seen: OnDemandUse) -> Opinion | None:
     if not seen.at_quota:
         return None
     allowed = (
@@ -115,7 +117,7 @@ def _at_quota(seen: Use) -> Opinion | None:
     return opinion.weaker(0.85, "The account's own quota is not known; this is the default.")
 
 
-def _beside_the_limit(seen: Use) -> Opinion | None:
+def _beside_the_limit(seen: OnDemandUse) -> Opinion | None:
     """A partly loaded minute beside a throttled one at the maximum or the quota."""
     track = seen.track
     for cell in (seen.cell - track.step_s, seen.cell + track.step_s):
@@ -131,7 +133,7 @@ def _beside_the_limit(seen: Use) -> Opinion | None:
     return None
 
 
-def _together(seen: Use) -> Opinion | None:
+def _together(seen: OnDemandUse) -> Opinion | None:
     """The table and an index refused in the same minute: what they share is the account's quota."""
     track = seen.track
     both = [t for t in seen.timeline.tracks if t.direction == track.direction and t.throttled(seen.cell)]
@@ -145,13 +147,13 @@ def _together(seen: Use) -> Opinion | None:
     )
 
 
-def _in_reach(seen: Use) -> bool:
+def _in_reach(seen: OnDemandUse) -> bool:
     """Whether a short burst may have reached the quota: enough partitions, and enough consumed."""
     served = seen.track.warm is None or seen.track.warm >= seen.numbers.inferred.at_limit * seen.quota
     return served and seen.total >= BURSTY * seen.quota
 
 
-def _below(seen: Use) -> Opinion:
+def _below(seen: OnDemandUse) -> Opinion:
     """Below every limit on average: a partition, unless a short burst may have reached a limit."""
     track = seen.track
     used = f"The on-demand {'table' if track.index is None else 'index'} consumed "
@@ -175,7 +177,7 @@ def _below(seen: Use) -> Opinion:
     return opinion
 
 
-IN_ORDER: Final[tuple[Callable[[Use], Opinion | None], ...]] = (
+IN_ORDER: Final[tuple[Callable[[OnDemandUse], Opinion | None], ...]] = (
     _at_maximum,
     _small_maximum,
     _at_quota,

@@ -6,8 +6,7 @@ from typing import Final
 
 from keyheat.analysis.rules import RULES
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.words import LIMITS
-from keyheat.words import Constraint
+from keyheat.words import LIMITS, Constraint
 
 UNDETERMINED: Final = 0.0
 
@@ -50,7 +49,7 @@ def decided(opinion: Opinion, at_least: float) -> Opinion:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class OpinionSpan:
     """A stretch of time from `start_s` up to `end_s` (epoch seconds) and the throttles in it."""
 
     start_s: int
@@ -62,7 +61,7 @@ class Span:
         return self.start_s < end_s and start_s < self.end_s
 
 
-def spans(moments: Iterable[tuple[int, int]], *, width_s: int, gap_s: float) -> tuple[Span, ...]:
+def spans(moments: Iterable[tuple[int, int]], *, width_s: int, gap_s: float) -> tuple[OpinionSpan, ...]:
     """Spans from (epoch second at which a moment begins, throttles in it), in any order.
 
     A moment lasts `width_s`; moments with at most `gap_s` between the end of one and the start of the next
@@ -71,14 +70,14 @@ def spans(moments: Iterable[tuple[int, int]], *, width_s: int, gap_s: float) -> 
         ..xx.x......xxx...        x: throttled
           <-->      <->           gap_s = 2
     """
-    found: list[Span] = []
+    found: list[OpinionSpan] = []
     for start_s, throttles in sorted(moments):
         if throttles <= 0:
             continue
         end_s = start_s + width_s
         if found and start_s - found[-1].end_s <= gap_s:
             last = found.pop()
-            found.append(Span(last.start_s, max(end_s, last.end_s), last.throttles + throttles))
+            found.append(OpinionSpan(last.start_s, max(end_s, last.end_s), last.throttles + throttles))
         else:
-            found.append(Span(start_s, end_s, throttles))
+            found.append(OpinionSpan(start_s, end_s, throttles))
     return tuple(found)

@@ -20,7 +20,7 @@ from typing import Final
 
 from keyheat.analysis.rules import RULES
 from keyheat.analysis.thresholds import Inferred, Thresholds
-from keyheat.analysis.timeline import Timeline, Track
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.numbers import of_provisioned, some, units, whole
 from keyheat.runs.formats import SecondCount
 from keyheat.words import Constraint, Direction
@@ -42,7 +42,7 @@ NOTABLE: Final = 0.01  # share of others' consumption from which the client's id
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class SecondRates:
     """Units by epoch second; by cell, the units of others; and the mean units of one accepted request."""
 
     by_second: Mapping[int, float] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Rates:
         return sum(abs(units - rate) <= 0.07 * rate for units in known) >= 0.6 * len(known)
 
 
-def rates(timeline: Timeline, track: Track, share: float) -> Rates:
+def rates(timeline: EvidenceTimeline, track: EvidenceTrack, share: float) -> SecondRates:
     """Consumption by second, in the cells of which the client's record holds at least `share`."""
     rows, parts = _rows(timeline, track)
     by_cell: defaultdict[int, list[int]] = defaultdict(list)
@@ -92,10 +92,12 @@ def rates(timeline: Timeline, track: Track, share: float) -> Rates:
         whole = unseen > NOTABLE * total
         for second in range(cell, cell + track.step_s) if whole else seconds:
             found[second] = own.get(second, 0.0) + unseen / track.step_s * whole
-    return Rates(found, others, consumed / accepted if accepted else 1.0)
+    return SecondRates(found, others, consumed / accepted if accepted else 1.0)
 
 
-def _own_share(track: Track, by_cell: Mapping[int, list[int]], rows: Mapping[int, SecondCount]) -> float:
+def _own_share(
+    track: EvidenceTrack, by_cell: Mapping[int, list[int]], rows: Mapping[int, SecondCount]
+) -> float:
     """The client's part of all that is known to have been consumed: what it is taken to be in lost minutes.
 
     1 where CloudWatch says nothing at all, and for an index of which the client has no rows of its own.
@@ -107,7 +109,9 @@ def _own_share(track: Track, by_cell: Mapping[int, list[int]], rows: Mapping[int
     return min(1.0, max(LEAST_SHARE, own / sum(known.values())))
 
 
-def _rows(timeline: Timeline, track: Track) -> tuple[Mapping[int, SecondCount], Mapping[int, float] | None]:
+def _rows(
+    timeline: EvidenceTimeline, track: EvidenceTrack
+) -> tuple[Mapping[int, SecondCount], Mapping[int, float] | None]:
     """The client's rows of a resource; for an index that it has none of, the table's, and its part."""
     if track.seconds or track.index is None or track.direction == "read":
         return track.seconds or {}, None
@@ -121,7 +125,7 @@ def _rows(timeline: Timeline, track: Track) -> tuple[Mapping[int, SecondCount], 
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
+class ThrottledSecond:
     """One throttled second as the client saw it: what was consumed around it, of what, and what that says."""
 
     second: int
@@ -136,7 +140,7 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class AroundSecond:
     """What is known around one throttled second of a provisioned resource."""
 
     rate: float
@@ -183,7 +187,7 @@ class Around:
 
 
 ROOM: Final = "room in the table"
-IN_ORDER: Final[tuple[tuple[Callable[[Around], bool], str], ...]] = (
+IN_ORDER: Final[tuple[tuple[Callable[[AroundSecond], bool], str], ...]] = (
     (lambda second: second.too_few, "seconds-too-few-units"),
     (lambda second: second.held, "seconds-at-provisioned"),
     # A small table that is given burst, but slowly.
@@ -197,7 +201,7 @@ IN_ORDER: Final[tuple[tuple[Callable[[Around], bool], str], ...]] = (
 """The first line that holds decides; where none does, the table had room."""
 
 
-def rule_of(around: Around) -> str:
+def rule_of(around: AroundSecond) -> str:
     """The rule that says what was the limit in this second."""
     rule = next((rule for holds, rule in IN_ORDER if holds(around)), ROOM)
     if rule != ROOM:
@@ -227,9 +231,9 @@ def pinned(moments: Sequence[tuple[int, bool]]) -> frozenset[int]:
     return frozenset(found)
 
 
-def smoothed(seconds: Sequence[Second]) -> list[Second]:
+def smoothed(seconds: Sequence[ThrottledSecond]) -> list[ThrottledSecond]:
     """The seconds; those of short runs take the rule that speaks for most throttles in the minute around."""
-    found: list[Second] = []
+    found: list[ThrottledSecond] = []
     dominating = _in_the_minute_around(seconds)
     for _, run in groupby(enumerate(seconds), key=lambda placed: placed[1].constraint):
         placed = list(run)
@@ -238,7 +242,7 @@ def smoothed(seconds: Sequence[Second]) -> list[Second]:
     return found
 
 
-def _in_the_minute_around(seconds: Sequence[Second]) -> list[str]:
+def _in_the_minute_around(seconds: Sequence[ThrottledSecond]) -> list[str]:
     """For each second, the rule that speaks for most throttles around it."""
     found: list[str] = []
     around: Counter[str] = Counter()
@@ -263,7 +267,7 @@ def _dominating(throttles: Counter[str]) -> str:
     return max((r for r in throttles if RULES[r].constraint == constraint), key=lambda r: throttles[r])
 
 
-def by_seconds(seconds: Sequence[Second], direction: Direction, numbers: Thresholds) -> Opinion:
+def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers: Thresholds) -> Opinion:
     """The opinion of throttled seconds that all say one constraint."""
     throttles: Counter[str] = Counter()
     for second in seconds:

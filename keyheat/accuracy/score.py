@@ -24,7 +24,7 @@ from math import floor
 from typing import Final, Literal
 
 from keyheat.accuracy.truth import TrueRecord, TrueSpan, Whose
-from keyheat.analysis.thresholds import Noise
+from keyheat.analysis.thresholds import NoiseThresholds
 from keyheat.model.resources import Cause
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Label, SecondCount, ThrottleCount
@@ -172,7 +172,7 @@ def judged(labels: Iterable[Label], record: TrueRecord, *, number: int, best: Be
     ]
 
 
-def is_sprinkle(record: TrueRecord, noise: Noise) -> bool:
+def is_sprinkle(record: TrueRecord, noise: NoiseThresholds) -> bool:
     """Whether all throttles of a resource in a direction are so few and so rare that they make no verdict."""
     return record.throttles <= noise.throttles and record.throttles <= noise.share * record.attempts
 

@@ -28,11 +28,11 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.checked import mistakes
 from keyheat.masking import masked
 from keyheat.runs.formats import Finding, GeneratorFacts, Label
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
+from keyheat.validation import mistakes
 
 FUNCTION: Final = "analyze"
 ACCEPTED: Final = "a list of keyheat.Finding, or an iterator over them"
@@ -60,7 +60,7 @@ class Analyzer:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AnalyzerAnswers:
     """What analyzers of a user found, and those that could not say anything, with the reason."""
 
     findings: tuple[Finding, ...] = ()
@@ -87,7 +87,7 @@ def further_findings(run: Run, numbers: Thresholds) -> tuple[Finding, ...]:
     )
 
 
-def answers(paths: Sequence[Path], run: Run, numbers: Thresholds) -> Answers:
+def answers(paths: Sequence[Path], run: Run, numbers: Thresholds) -> AnalyzerAnswers:
     """What a user's own analyzers find in a run; a folder without an `__init__.py` holds several."""
     findings: list[Finding] = []
     problems: list[str] = []
@@ -102,7 +102,7 @@ def answers(paths: Sequence[Path], run: Run, numbers: Thresholds) -> Answers:
                 findings += _answer(load(one), run, numbers)
             except AnalyzerProblem as problem:
                 problems.append(str(problem))
-    return Answers(tuple(findings), tuple(problems))
+    return AnalyzerAnswers(tuple(findings), tuple(problems))
 
 
 def analyzers_in(path: Path) -> Sequence[Path]:

@@ -7,10 +7,10 @@ what only those can tell is left undecided.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from keyheat.analysis.endpoint import SAYS
 from keyheat.numbers import exact_percent, some
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, ThresholdResult, Verdict
+from keyheat.runs.provability import SAYS
 from keyheat.scenario.scenario import ThresholdsSpec
 
 SIMULATION: Final = "a simulation cannot measure it"

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keyheat import runfiles
-from keyheat.analysis.advising.advice import advise
+from keyheat.analysis.advice.advice import advise
 from keyheat.analysis.analyzers import answers, further_findings, generator_of, labels_of
 from keyheat.analysis.checks import check, with_reads
-from keyheat.analysis.heat import Heat, heats_of
+from keyheat.analysis.heat import RunHeat, heats_of
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.analysis.verdict import verdict, with_company
-from keyheat.analysis.words import sentence
-from keyheat.evidence.evidence import run_window
+from keyheat.evidence.collection import run_window
 from keyheat.runfiles import FileProblem
 from keyheat.runs.client import ClientFiles, read_client_files, read_records
 from keyheat.runs.formats import (
@@ -24,6 +23,7 @@ from keyheat.runs.formats import (
 )
 from keyheat.runs.run import Run, place_of
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.words import sentence
 
 
 def analyze_run(
@@ -153,7 +153,7 @@ def _scenario(client: ClientFiles) -> tuple[Scenario | None, tuple[str, ...]]:
         return None, (f"the scenario and its thresholds: {error}",)
 
 
-def _first(direction: str | None, heats: Sequence[Heat]) -> list[Heat]:
+def _first(direction: str | None, heats: Sequence[RunHeat]) -> list[RunHeat]:
     """The heat of the verdict's direction before that of the other."""
     return sorted(heats, key=lambda one: one.direction != direction)
 

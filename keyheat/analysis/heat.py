@@ -35,7 +35,7 @@ WEIGHTS: Final[dict[Direction, float]] = {READ: 1.0, WRITE: float(INSIGHT_WRITE_
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class RunHeat:
     """Where the demand of one direction went."""
 
     direction: Direction
@@ -47,7 +47,7 @@ class Heat:
         """Whether one key after the other was the hot one."""
         return len(self.moved_over) > 1
 
-    def unscaled(self, scale: float) -> "Heat":
+    def unscaled(self, scale: float) -> "RunHeat":
         """The same heat for a table at scale 1."""
         keys = (key.model_copy(update={"units_per_s": key.units_per_s / scale}) for key in self.hottest)
         return replace(self, hottest=tuple(keys))
@@ -57,7 +57,7 @@ class Heat:
         return max((key.units_per_s for key in self.hottest), default=None)
 
 
-def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]:
+def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[RunHeat, ...]:
     """The hot keys that the client counted, else those that Contributor Insights names."""
     if client is None or client.keys is None:
         return insight_heats(evidence)
@@ -67,7 +67,7 @@ def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[Heat, ...]
     return tuple(heat(client.keys, direction, duration_s) for direction in WRITES_FIRST)
 
 
-def heat(keys: Keys, direction: Direction, duration_s: float) -> Heat:
+def heat(keys: Keys, direction: Direction, duration_s: float) -> RunHeat:
     """The hottest keys of one direction. `duration_s`: length of the run, for keys that no window lists."""
     windows = [window for window in keys.windows if window.direction == direction]
     rates = _rates_while_hot(windows)
@@ -82,7 +82,7 @@ def heat(keys: Keys, direction: Direction, duration_s: float) -> Heat:
         )
         for use in keys.overall.get(direction, ())
     )
-    return Heat(direction, hottest, _leaders(windows))
+    return RunHeat(direction, hottest, _leaders(windows))
 
 
 def _rates_while_hot(windows: Sequence[KeyWindow]) -> dict[str, float]:
@@ -144,7 +144,7 @@ def key_spread(evidence: Evidence, index: str | None = None) -> KeySpread | None
     return KeySpread(spread, first.key, share, len(counted.keys), counted.total)
 
 
-def insight_heats(evidence: Evidence) -> tuple[Heat, ...]:
+def insight_heats(evidence: Evidence) -> tuple[RunHeat, ...]:
     """The heat of the table's keys, where no client's record says more; empty where it is not known.
 
     What a key asked for is known from below: what it consumed, and one unit for each throttled request. Keys

@@ -8,15 +8,15 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 from keyheat import runfiles
-from keyheat.analysis.measures.catalogue import Absence
-from keyheat.analysis.measures.setup import Setup as Setup
-from keyheat.analysis.measures.setup import setup_of
-from keyheat.bounded import parsed_json
+from keyheat.analysis.measures import Absence
+from keyheat.analysis.setup import Setup as Setup
+from keyheat.analysis.setup import setup_of
+from keyheat.bounds import parsed_json
 from keyheat.masking import masked
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.formats import Confidence, Diagnosis, Label, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
-from keyheat.runs.values import Quantity, Time
+from keyheat.validation import Quantity, Time
 from keyheat.words import Constraint, Direction, Grade
 
 SUMMARY = runfiles.SUMMARY
@@ -49,7 +49,7 @@ class RunSummary(BaseModel):
     attempts: int | None = None
     throttled: int | None = None
     broken: tuple[str, ...] = ()  # thresholds that did not hold, in words
-    measures: Mapping[str, float] = {}  # by name in `keyheat.analysis.measures.catalogue.MEASURES`
+    measures: Mapping[str, float] = {}  # by name in `keyheat.analysis.measures.MEASURES`
     absent: Mapping[str, Absence] = {}  # why it lacks the others of the catalogue
 
 
@@ -58,9 +58,7 @@ def summarize(folder: Path) -> RunSummary:
 
     No account, no key of an item and no ARN is in it.
     """
-    from keyheat.analysis.measures.taking import (
-        measures_of,  # which simulates; a summary that is there is read without it
-    )
+    from keyheat.analysis.measurement import measures_of
 
     diagnosis = read_diagnosis(folder / runfiles.FILES[runfiles.DIAGNOSIS])
     manifest = read_manifest(folder)

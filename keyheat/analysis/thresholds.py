@@ -6,15 +6,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from keyheat.analysis.rules import MEASURED
-from keyheat.checked import Part, checked_toml
 from keyheat.shipped import shipped
+from keyheat.validation import Part, checked_toml
 
 DEFAULT = shipped("configs") / "thresholds.toml"
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Noise(Part):
+class NoiseThresholds(Part):
     """Below both numbers, throttles are a sprinkle and make no verdict."""
 
     throttles: Annotated[int, Field(ge=0)]
@@ -91,7 +91,7 @@ class Thresholds(Part):
     """Every number that the labelling rests on."""
 
     format: Literal["keyheat.thresholds/1"]
-    noise: Noise
+    noise: NoiseThresholds
     failures: Failures
     spans: Spans
     inferred: Inferred

@@ -1,4 +1,4 @@
-"""Evidence arranged for looking at: one `Track` for each resource and direction, by cell and by second.
+"""Evidence arranged for looking at: a track for each resource and direction, by cell and by second.
 
 A cell is the period of the consumption and throttle series: a minute, or longer for old windows. What is
 absent stays absent: a lookup says None where CloudWatch was not asked or did not answer.
@@ -11,13 +11,13 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Final
 
-from keyheat.analysis.endpoint import units_hold
 from keyheat.evidence.settings import LARGEST, Steps, steps
 from keyheat.model import limits
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import span
 from keyheat.runs import metrics
 from keyheat.runs.formats import AccountFacts, Evidence, IndexFacts, SecondCount, Series, TableFacts
+from keyheat.runs.provability import units_hold
 from keyheat.words import Capacity, Constraint, Direction
 
 EXTREMES: Final = ("Minimum", "Maximum")
@@ -27,7 +27,7 @@ Cells = Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Track:
+class EvidenceTrack:
     """All that is known of one resource in one direction."""
 
     index: str | None
@@ -84,23 +84,23 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class EvidenceTimeline:
     """The whole evidence: tracks, and the account's quota for the table with its indexes."""
 
-    tracks: tuple[Track, ...]
+    tracks: tuple[EvidenceTrack, ...]
     quota: Capacity
     step_s: int
     scale: float  # of a local table whose every limit is multiplied; settings here are multiplied already
 
-    def track(self, index: str | None, direction: Direction) -> Track | None:
+    def track(self, index: str | None, direction: Direction) -> EvidenceTrack | None:
         """The track of one resource and direction."""
         return self._by_whose.get((index, direction))
 
     @cached_property
-    def _by_whose(self) -> "Mapping[Whose, Track]":
+    def _by_whose(self) -> "Mapping[Whose, EvidenceTrack]":
         return {(track.index, track.direction): track for track in self.tracks}
 
-    def indexes(self, direction: Direction) -> tuple[Track, ...]:
+    def indexes(self, direction: Direction) -> tuple[EvidenceTrack, ...]:
         """The tracks of the global secondary indexes."""
         return tuple(t for t in self.tracks if t.index is not None and t.direction == direction)
 
@@ -118,13 +118,13 @@ class _Same:
         return id(self.evidence)
 
 
-def timeline(evidence: Evidence) -> Timeline:
+def timeline(evidence: Evidence) -> EvidenceTimeline:
     """Evidence by resource and direction; every part of a diagnosis asks for it, and it is arranged once."""
     return _arranged(_Same(evidence))
 
 
 @lru_cache(maxsize=1)
-def _arranged(same: _Same) -> Timeline:
+def _arranged(same: _Same) -> EvidenceTimeline:
     evidence = same.evidence
     step_s = _step_s(evidence.series)
     account = evidence.account
@@ -140,7 +140,7 @@ def _arranged(same: _Same) -> Timeline:
         for direction in Direction
     )
     quota = _scaled(account, evidence.scale)
-    return Timeline(tracks, quota, step_s, evidence.scale)
+    return EvidenceTimeline(tracks, quota, step_s, evidence.scale)
 
 
 Whose = tuple[str | None, Direction]
@@ -156,7 +156,7 @@ def _track(
     by_key: Mapping[SeriesName, Series],
     reasons: Mapping[Whose, Mapping[int, Mapping[str | None, int]]],
     seconds: Mapping[Whose, Mapping[int, SecondCount]] | None,
-) -> Track:
+) -> EvidenceTrack:
     def cells(name: str) -> Cells | None:
         series = by_key.get((name, index, ""))
         return _cells(series, step_s) if series else None
@@ -170,7 +170,7 @@ def _track(
     asked = {
         metrics.CONSTRAINT_OF_CAUSE[cause]: cells(metrics.cause_events(direction, cause)) for cause in Cause
     }
-    return Track(
+    return EvidenceTrack(
         index=index,
         direction=direction,
         step_s=step_s,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.checks import error_share, throttle_share
-from keyheat.analysis.endpoint import unreliable, without_a_model
 from keyheat.analysis.thresholds import Failures, Thresholds
-from keyheat.analysis.timeline import Timeline, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, GeneratorFacts, Label, Verdict
+from keyheat.runs.provability import unreliable, without_a_model
 from keyheat.words import Constraint, Direction, whose
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled: both sides say so, or one of them
@@ -28,7 +28,7 @@ NOTABLE = 0.2  # share of the dominating throttles from which another constraint
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class LabelGroup:
     """All labels of one constraint on one resource and direction."""
 
     constraint: Constraint
@@ -58,12 +58,12 @@ class Group:
         return min(1.0, sum(label.confidence * label.throttles / total for label in self.labels))
 
 
-def groups(labels: Sequence[Label]) -> tuple[Group, ...]:
+def groups(labels: Sequence[Label]) -> tuple[LabelGroup, ...]:
     """Labels by constraint, resource and direction; the one with most throttles first."""
     found: defaultdict[tuple[Constraint, str, Direction], list[Label]] = defaultdict(list)
     for label in labels:
         found[label.constraint, label.resource, label.direction].append(label)
-    made = [Group(*key, tuple(own)) for key, own in found.items()]
+    made = [LabelGroup(*key, tuple(own)) for key, own in found.items()]
     return tuple(sorted(made, key=lambda group: -group.throttles))
 
 
@@ -108,7 +108,7 @@ def with_company(made: Verdict, client: ClientFiles | None) -> Verdict:
     return made if said is None else made.model_copy(update={"because": (said, *made.because)})
 
 
-def _of_groups(found: Sequence[Group]) -> Verdict:
+def _of_groups(found: Sequence[LabelGroup]) -> Verdict:
     first, *others = found
     total = sum(group.throttles for group in found)
     also = tuple(
@@ -127,7 +127,7 @@ def _of_groups(found: Sequence[Group]) -> Verdict:
     )
 
 
-def _share_of(group: Group, total: int) -> str:
+def _share_of(group: LabelGroup, total: int) -> str:
     if group.throttles < total:
         share = percent(group.throttles / total)
         return f"{group.throttles:,} of {total:,} throttles ({share}) {group.said}"
@@ -135,7 +135,7 @@ def _share_of(group: Group, total: int) -> str:
 
 
 def _sprinkle(
-    found: Sequence[Group], evidence: Evidence, client: ClientFiles | None, numbers: Thresholds
+    found: Sequence[LabelGroup], evidence: Evidence, client: ClientFiles | None, numbers: Thresholds
 ) -> str | None:
     """Throttles that are both few and rare, in words; None where there are none or more than that."""
     throttles = sum(group.throttles for group in found)
@@ -190,7 +190,7 @@ def _client_says(evidence: Evidence) -> str | None:
     return f"The client recorded {some(attempts, 'attempt')} in {some(len(rows), 'second')}, {fate}."
 
 
-def _cloudwatch_says(arranged: Timeline, evidence: Evidence) -> str | None:
+def _cloudwatch_says(arranged: EvidenceTimeline, evidence: Evidence) -> str | None:
     """That CloudWatch published every minute of the table and of each index, and counts no throttles."""
     cells = _cells(arranged, evidence)
     if cells is None:
@@ -207,7 +207,7 @@ def _cloudwatch_says(arranged: Timeline, evidence: Evidence) -> str | None:
     return f"CloudWatch published the whole time, {known}: the table consumed {consumed}."
 
 
-def _cells(arranged: Timeline, evidence: Evidence) -> range | None:
+def _cells(arranged: EvidenceTimeline, evidence: Evidence) -> range | None:
     """The cells of the window; None where there are more than any answer can have."""
     window, step_s = evidence.window, arranged.step_s
     start_s = int(window.start.timestamp() // step_s) * step_s
@@ -215,6 +215,6 @@ def _cells(arranged: Timeline, evidence: Evidence) -> range | None:
     return cells if len(cells) <= MOST_CELLS else None
 
 
-def _units(arranged: Timeline, direction: Direction) -> float:
+def _units(arranged: EvidenceTimeline, direction: Direction) -> float:
     track = arranged.track(None, direction)
     return sum((track.consumed or {}).values()) if track else 0.0

@@ -104,8 +104,8 @@ def schema(what: str) -> int:
 
     Of a scenario's file, of a suite's, or of what `keyheat regress` says in JSON.
     """
-    from keyheat.regression.exports.summary import json_schema as of_regression
-    from keyheat.regression.suites.spec import json_schema as of_suite
+    from keyheat.regression.exports import json_schema as of_regression
+    from keyheat.regression.suite_spec import json_schema as of_suite
     from keyheat.scenario.scenario import json_schema as of_scenario
 
     schemas = {"scenario": of_scenario, "suite": of_suite, "regression": of_regression}

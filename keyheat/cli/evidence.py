@@ -31,7 +31,7 @@ an_index = click.option(
 @in_json("the queries, which are printed so in any case,")
 def queries(table: str, indexes: tuple[str, ...], start: datetime | None, end: datetime | None) -> int:
     """The GetMetricData queries as JSON, for somebody who runs the AWS CLI in our place."""
-    from keyheat.evidence.asked import check_start, window_of
+    from keyheat.evidence.request import check_start, window_of
     from keyheat.runs.metrics import QUERIES_PER_CALL, queries_for, request_for, series_keys
 
     start, end, now = in_utc(start), in_utc(end), datetime.fromtimestamp(time.time(), UTC)
@@ -93,11 +93,11 @@ def collect(
 ) -> int:
     """What the metrics say of a run, or of any table: waits until its minutes are published."""
     from keyheat.cli.guards import at_known_endpoint
-    from keyheat.evidence.asked import Asked, evidence_for
+    from keyheat.evidence.request import EvidenceRequest, evidence_for
     from keyheat.runs.formats import write_evidence
     from keyheat.terminal.progress import Countdown
 
-    asked = Asked(
+    asked = EvidenceRequest(
         folder=folder, table=table, indexes=indexes, start=in_utc(start), end=in_utc(end), region=region,
         profile=profile, endpoint_url=endpoint_url, answers=answers, described=described,
         show_keys=show_keys,

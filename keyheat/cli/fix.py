@@ -23,8 +23,8 @@ from keyheat.terminal.console import answer, out, shown, strong
 from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
-    from keyheat.analysis.advising.proof import Limit
-    from keyheat.analysis.advising.remedies import Remedy
+    from keyheat.analysis.advice.proof import Limit
+    from keyheat.analysis.advice.remedies import Remedy
     from keyheat.plan.prices import Prices
     from keyheat.runs.manifest import Manifest
     from keyheat.simulator.flow import Traffic
@@ -102,7 +102,7 @@ def fix(
 
 def _remedy(start: "Start", action: str | None) -> "Remedy":
     """The recommendation as a scenario; where no rerun can show it, what can be done by hand."""
-    from keyheat.analysis.advising.remedies import Remedy, chosen
+    from keyheat.analysis.advice.remedies import Remedy, chosen
     from keyheat.analysis.thresholds import load_thresholds
 
     found = chosen(
@@ -154,7 +154,7 @@ class FixTrial:
 
 def _told(tried_: FixTrial, turns: Sequence[Turn], prices: "Prices") -> int:
     """Hold both sides against each other, write the page, say what came out; gives the exit code."""
-    from keyheat.analysis.advising.proof import once_dollars, proof_of, tried
+    from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
     from keyheat.pages.fix import NAME, Fix, write_fix
     from keyheat.pages.series import RunColumn
     from keyheat.scenario.variants import changes
@@ -259,7 +259,7 @@ def _manifest(folder: Path) -> "Manifest | None":
 
 def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
     """The demand that the evidence shows, on the simulator: nobody else can send it again."""
-    from keyheat.analysis.advising.rerun import rerun_of
+    from keyheat.analysis.advice.rerun import rerun_of
     from keyheat.analysis.heat import heats_of
     from keyheat.analysis.timeline import timeline
     from keyheat.analysis.verdict import groups

@@ -46,7 +46,7 @@ def plan(
 ) -> int:
     """What SCENARIO is going to ask for, throttle on and cost, before anything is sent."""
     from keyheat.analysis.thresholds import load_thresholds
-    from keyheat.evidence.polling import most_metrics
+    from keyheat.evidence.cloudwatch import most_metrics
     from keyheat.plan.plan import planned
     from keyheat.plan.quotas import DEFAULT_QUOTAS
     from keyheat.plan.totals import loadtest_of
@@ -91,7 +91,7 @@ class _Told:
 def _ask(target: str, region: str | None, profile: str | None) -> _Told:
     """Ask a target. Raises `ValueError` for a target or a profile that cannot be."""
     from keyheat.evidence.clients import boto3_clients
-    from keyheat.evidence.quotas import account_quotas, region_of
+    from keyheat.evidence.table import account_quotas, region_of
     from keyheat.load.transport.proxy import proxy_in_words
     from keyheat.load.transport.target import scale_at, target_at
 

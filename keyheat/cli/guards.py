@@ -191,7 +191,7 @@ def target_of(word: str) -> Target | None:
 def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled_keys: bool) -> ScenarioPlan:
     """One run in numbers, as `keyheat plan` has it, on the table that it is going to load."""
     from keyheat.analysis.thresholds import load_thresholds
-    from keyheat.evidence.polling import most_metrics
+    from keyheat.evidence.cloudwatch import most_metrics
     from keyheat.plan.plan import planned
 
     scenario, table_bytes = on_existing(job.scenario, target, guards)

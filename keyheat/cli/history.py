@@ -175,8 +175,8 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
 @click.option("--otava", "folder", type=a_path, required=True, metavar="DIR", help="where the files go")
 def export(file: Path, suite: str, folder: Path) -> int:
     """Write the series of SUITE for another program: for Apache Otava, CSV files and their configuration."""
-    from keyheat.analysis.measures.catalogue import MEASURES
-    from keyheat.regression.otava import write_otava
+    from keyheat.analysis.measures import MEASURES
+    from keyheat.regression.history.trend import write_otava
 
     with _opened(file) as kept:
         there = [(case, measure) for case, measure in kept.measured(suite) if measure in MEASURES]

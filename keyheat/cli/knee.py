@@ -18,7 +18,7 @@ from keyheat.terminal.console import answer, bars, out, strong
 from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
-    from keyheat.analysis.knees.search import Range, Step
+    from keyheat.analysis.knee import KneeStep, Range
     from keyheat.analysis.thresholds import Thresholds
     from keyheat.scenario.scenario import Scenario
     from keyheat.terminal.progress import Trying
@@ -77,9 +77,8 @@ def knee(
     Demand is doubled until a step is not carried, then halved between. On the simulator the table has spent
     its burst. Exit code 3: the load generator was the limit before the table was.
     """
-    from keyheat.analysis.knees.limits import used_by
-    from keyheat.analysis.knees.search import search
-    from keyheat.analysis.knees.step import seconds_for
+    from keyheat.analysis.knee import search
+    from keyheat.analysis.knee_steps import seconds_for, used_by
     from keyheat.pages.knee import NAME, KneeAnswer, write_knee
     from keyheat.terminal.knee import FORMAT, knee_json, knee_text
 
@@ -109,7 +108,7 @@ def knee(
 
 
 def _range(scenario: "Scenario", start: float | None, most: float | None, precision: float) -> "Range":
-    from keyheat.analysis.knees.search import Range
+    from keyheat.analysis.knee import Range
 
     if scenario.load.arrivals == "trace":
         raise click.UsageError(
@@ -189,8 +188,8 @@ class _Simulated:
     def scale(self) -> float:
         return self.scenario.local.scale
 
-    def measure(self, demand: float, again: int) -> "Step":
-        from keyheat.analysis.knees.step import simulated_step
+    def measure(self, demand: float, again: int) -> "KneeStep":
+        from keyheat.analysis.knee_steps import simulated_step
 
         self._bar.trying(round(demand))
         one = with_demand(self.scenario, demand, self.step_s)
@@ -217,8 +216,8 @@ class _Loaded:
     def __exit__(self, *_error: object) -> None:
         """Each run has a bar of its own."""
 
-    def measure(self, demand: float, again: int) -> "Step":
-        from keyheat.analysis.knees.step import loaded_step
+    def measure(self, demand: float, again: int) -> "KneeStep":
+        from keyheat.analysis.knee_steps import loaded_step
         from keyheat.runs.client import second_counts
         from keyheat.runs.formats import read_diagnosis
         from keyheat.runs.manifest import read_manifest

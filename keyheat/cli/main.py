@@ -14,8 +14,8 @@ from io import StringIO
 
 import click
 
-from keyheat.extras import require, sentence
 from keyheat.masking import masked, speak_plainly
+from keyheat.shipped import require, sentence
 from keyheat.terminal.console import be_quiet, err, speak_json
 from keyheat.words import DONE, INTERRUPTED, INVALID, WRONG_USE
 

@@ -153,8 +153,7 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> 
 @click.option("--show-keys", is_flag=True, help="with --host: also runs whose files hold key values")
 def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str, show_keys: bool) -> int:
     """Show all runs below FOLDER (reports/out) on a local page, also while they are going on."""
-    from keyheat.addresses import on_this_machine
-    from keyheat.hosts import Hosts
+    from keyheat.addresses import Hosts, on_this_machine
     from keyheat.pages.runs.app import Site, address_of, app_of, listening
     from keyheat.pages.runs.app import serve as answer
     from keyheat.pages.runs.found import RunSearch

@@ -14,7 +14,7 @@ from keyheat.cli.load import no_collect
 from keyheat.cli.options import a_path, in_json, some_prices
 
 if TYPE_CHECKING:
-    from keyheat.regression.exports.wanted import Wanted
+    from keyheat.regression.exports import Exports
 
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
@@ -71,7 +71,7 @@ def regress(
     """
     from keyheat.cli.suite import SessionOptions, SuiteSession, tell, tell_calibration
     from keyheat.regression.history import History
-    from keyheat.regression.suites.suite import find_suite
+    from keyheat.regression.suite import find_suite
 
     wanted = _wanted(said, github=github)
     asked = SessionOptions(**{part.name: said[part.name] for part in fields(SessionOptions)})
@@ -85,13 +85,13 @@ def regress(
         return tell(work.compared(), wanted, datetime.now(UTC), github=github)
 
 
-def _wanted(said: dict[str, Any], *, github: bool) -> "Wanted":
+def _wanted(said: dict[str, Any], *, github: bool) -> "Exports":
     """The exports that were asked for."""
-    from keyheat.regression.exports.wanted import Wanted
+    from keyheat.regression.exports import Exports
 
     step = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
     names = ("summary", "junit", "markdown", "prometheus", "otlp")
-    return Wanted(**{name: said[name] for name in names}, step_summary=Path(step) if step else None)
+    return Exports(**{name: said[name] for name in names}, step_summary=Path(step) if step else None)
 
 
 def _check(asked: Any, *, calibrate: bool, compares: bool) -> None:

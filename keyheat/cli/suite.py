@@ -13,7 +13,6 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from keyheat.analysis.summary import RunSummary, read_summary
-from keyheat.analysis.words import sentence
 from keyheat.cli.guards import Guards, agreed, on_existing, target_of
 from keyheat.cli.options import series_place
 from keyheat.cli.run import NOT_STARTED, How, make_run
@@ -24,26 +23,24 @@ from keyheat.pages.regression import NAME, write_regression
 from keyheat.pages.run.report import write_report
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, refusal, scenarios_of
 from keyheat.regression.calibration import calibrate
-from keyheat.regression.exports.github import annotations
-from keyheat.regression.exports.summary import content, write_summary
-from keyheat.regression.exports.wanted import Wanted
+from keyheat.regression.exports import Exports, content, write_summary
+from keyheat.regression.exports.markdown import annotations
 from keyheat.regression.history import History, HistoryProblem, Session
-from keyheat.regression.history.places import place_of
-from keyheat.regression.judged import Held, outcome_of, verdict_of_code
-from keyheat.regression.made import Made, run_made
-from keyheat.regression.outcome import EXIT_CODES, Outcome, RunMade
-from keyheat.regression.suites.planned import Planned, planned
-from keyheat.regression.suites.suite import Case, Suite
+from keyheat.regression.history.archive import place_of
+from keyheat.regression.outcome import EXIT_CODES, RunMade, SessionOutcome
+from keyheat.regression.suite import Suite, SuiteCase
+from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made
+from keyheat.regression.verdict import Held, outcome_of, verdict_of_code
 from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.console import answer, bars, err, in_words, print_lines, shown
 from keyheat.terminal.regression import calibration_text, regression_text
-from keyheat.words import DONE, INTERRUPTED, INVALID
+from keyheat.words import DONE, INTERRUPTED, INVALID, sentence
 
 LEAST_ALIKE: Final = 4  # runs of a case that say how much it differs by itself
 BOUND: Final = "The load generator was the limit"
-Keep = Callable[[Planned, RunSummary], tuple[str, str | None]]
+Keep = Callable[[PlannedRun, RunSummary], tuple[str, str | None]]
 """Keeps a run that was made; gives the address of its directory, and why it is not where it was asked for."""
 
 
@@ -72,7 +69,7 @@ class SuiteSession:
     prices: Path
     history: History
 
-    def compared(self) -> Outcome:
+    def compared(self) -> SessionOutcome:
         """Run the suite and hold it against its baseline.
 
         Raises `ValueError` where the baseline is none, or was measured on something else: nothing is sent.
@@ -93,7 +90,7 @@ class SuiteSession:
             self.history.end(session, verdict=outcome.verdict, findings=outcome.findings)
         return self._pinned(session, outcome)
 
-    def made_alike(self) -> tuple[Session, Made, Path]:
+    def made_alike(self) -> tuple[Session, SessionRuns, Path]:
         """A/A runs: each case twice as often as the suite says, with nothing changed; never a baseline."""
         cases = [replace(one, repetitions=max(LEAST_ALIKE, 2 * one.repetitions)) for one in self.suite.cases]
         twice = replace(self.suite, cases=tuple(cases))
@@ -110,7 +107,7 @@ class SuiteSession:
         """The suite with its scenarios as they are run, on the table that `--table` names, if it does."""
         return replace(self.suite, cases=tuple(map(self._on_table, self.suite.cases)))
 
-    def _on_table(self, case: Case) -> Case:
+    def _on_table(self, case: SuiteCase) -> SuiteCase:
         if self.guards.table is None or case.target == SIMULATED:
             return case
         if (target := target_of(case.target)) is None:  # an endpoint of our own, where there is none
@@ -143,7 +140,7 @@ class SuiteSession:
             for target in dict.fromkeys(one.case.target for one in plan)
         }
 
-    def _options(self, target: str, plan: list[Planned]) -> tuple[str, ...]:
+    def _options(self, target: str, plan: list[PlannedRun]) -> tuple[str, ...]:
         """What the process that loads is told, for all runs on one target."""
         if target == SIMULATED:
             return ()
@@ -162,7 +159,7 @@ class SuiteSession:
             raise
 
     def _keeper(self, session: Session) -> Keep:
-        def keep(one: Planned, summary: RunSummary) -> tuple[str, str | None]:
+        def keep(one: PlannedRun, summary: RunSummary) -> tuple[str, str | None]:
             place = f"{self.suite.name}/{session.id}/{one.case.name}/{one.folder.name}"
             url, problem = self._archived(one.folder, place)
             self.history.add(
@@ -189,7 +186,7 @@ class SuiteSession:
         except HistoryProblem as problem:
             return here, f"{problem}; it stays in {folder}"
 
-    def _pinned(self, session: Session, outcome: Outcome) -> Outcome:
+    def _pinned(self, session: Session, outcome: SessionOutcome) -> SessionOutcome:
         """Give a good session the name that was asked for; of another, say that it has not got it."""
         if self.asked.pin is None:
             return outcome
@@ -200,12 +197,12 @@ class SuiteSession:
         return outcome.model_copy(update={"pinned": self.asked.pin})
 
 
-def make_runs(plan: Sequence[Planned], hows: Mapping[str, How], keep: Keep) -> Made:
+def make_runs(plan: Sequence[PlannedRun], hows: Mapping[str, How], keep: Keep) -> SessionRuns:
     """Make the runs in their order, until all are made, one cannot start, or somebody stops it.
 
     `hows` says how, by target. After an interrupt, what was made is there.
     """
-    all_made = Made()
+    all_made = SessionRuns()
     with terminated_as_interrupted():
         try:
             for number, planned in enumerate(plan, start=1):
@@ -218,7 +215,7 @@ def make_runs(plan: Sequence[Planned], hows: Mapping[str, How], keep: Keep) -> M
     return all_made
 
 
-def _make(planned: Planned, how: How, keep: Keep, place: tuple[int, int], all_made: Made) -> int:
+def _make(planned: PlannedRun, how: How, keep: Keep, place: tuple[int, int], all_made: SessionRuns) -> int:
     """Make one run, keep it, and note what came of it; gives its exit code."""
     began_s = time.monotonic()
     job = Job(planned.scenario, planned.write(), planned.folder)
@@ -254,7 +251,7 @@ def _line(place: tuple[int, int], run: RunMade) -> str:
     return f"{place[0]:>{len(str(place[1]))}} of {place[1]}  {run.name}{side}: {came}"
 
 
-def _problem(planned: Planned, summary: RunSummary | None) -> str | None:
+def _problem(planned: PlannedRun, summary: RunSummary | None) -> str | None:
     """Why a run says nothing about its table; None where it does."""
     if summary is None:
         return f"It came to no diagnosis; {planned.folder} has what there is."
@@ -292,7 +289,7 @@ CALIBRATION: Final = "keyheat.calibration/1"
 SEED: Final = 1  # of the splits: the same runs give the same answer
 
 
-def tell(outcome: Outcome, wanted: Wanted, now: datetime, *, github: bool) -> int:
+def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: bool) -> int:
     """Write everything that was asked for, say the rest; gives the exit code.
 
     An export that cannot be made changes no verdict; where that is good, the exit code says that something
@@ -312,7 +309,7 @@ def tell(outcome: Outcome, wanted: Wanted, now: datetime, *, github: bool) -> in
     return outcome.exit_code
 
 
-def tell_calibration(suite: Suite, session: Session, made: Made, folder: Path) -> int:
+def tell_calibration(suite: Suite, session: Session, made: SessionRuns, folder: Path) -> int:
     """Say what a suite can tell here, by its A/A runs; gives the exit code."""
     if made.code is not None:
         err.print(f"keyheat: stopped after {len(made.runs)} runs, which are kept")
@@ -335,7 +332,7 @@ def tell_calibration(suite: Suite, session: Session, made: Made, folder: Path) -
     return INVALID if any(not run.valid for run in made.runs) else DONE
 
 
-def with_reports(outcome: Outcome, folder: Path, now: datetime) -> tuple[Outcome, list[str]]:
+def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[SessionOutcome, list[str]]:
     """The outcome with a report.html in each new run that somebody is going to look at, and what went wrong.
 
     Those are the runs of cases that failed, and runs that are invalid or broke a threshold. The others have

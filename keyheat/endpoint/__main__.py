@@ -17,12 +17,11 @@ from contextlib import suppress
 
 import click
 
-from keyheat.addresses import on_this_machine
+from keyheat.addresses import Hosts, on_this_machine
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import ClientBounds, EndpointOptions, endpoint_options
 from keyheat.endpoint.server import Housekeeping, Router, Server, build_router
 from keyheat.endpoint.service import Durations, Service, Streams
-from keyheat.hosts import Hosts
 from keyheat.words import INTERRUPTED, WRONG_USE
 
 

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
+from keyheat.addresses import Hosts, hostname_of
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.cloudwatch.protocols import CloudWatchPage
 from keyheat.endpoint.dynamodb import (
@@ -34,7 +35,6 @@ from keyheat.endpoint.http import Connection, Connections, Headers, response
 from keyheat.endpoint.options import ClientBounds
 from keyheat.endpoint.service import Handler, Service
 from keyheat.endpoint.stream_operations import STREAMS
-from keyheat.hosts import Hosts, hostname_of
 from keyheat.model.table import TableModel
 
 GUARD_LOG = logging.getLogger(__name__)

@@ -1,41 +1,81 @@
 """CloudWatch asked for every series of a table, page by page, until its answer is whole."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.checked import Mistakes
-from keyheat.evidence import waiting
-from keyheat.evidence.answers import Answers, Points
-from keyheat.evidence.clients import ClientFactory
-from keyheat.evidence.refusals import Failure, failure_of
-from keyheat.evidence.waiting import Clock, Pace, Progress, Sleep
+from keyheat.evidence.clients import ClientFactory, Failure, failure_of
+from keyheat.evidence.series import MetricAnswers, Points
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
-from keyheat.runs.metrics import QUERIES_PER_CALL, SeriesKey
+from keyheat.runs.metrics import QUERIES_PER_CALL, SeriesKey, series_keys
+from keyheat.validation import Mistakes
 from keyheat.words import Direction
+
+Clock = Callable[[], float]
+Sleep = Callable[[float], None]
+Progress = Callable[[str, float], None]
+"""Told what is waited for, and how many seconds are left at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollPace:
+    """How often to look whether the minutes are published, and for how long after the last one closed."""
+
+    poll_s: float
+    limit_s: float
+
+
+LOCAL_PACE: Final = PollPace(poll_s=1, limit_s=20)
+# AWS publishes no figure for the delay; minutes usually follow within two or three, those of an index later.
+CLOUD_PACE: Final = PollPace(poll_s=15, limit_s=600)
+
+
+def silent(_what: str, _left_s: float) -> None:
+    """A progress that tells nobody."""
+
+
+def countdown(
+    until_s: float,
+    what: str,
+    *,
+    clock: Clock,
+    sleep: Sleep,
+    progress: Progress,
+    limit_s: float | None = None,
+) -> None:
+    """Sleep until `until_s` (epoch seconds) in steps of a second, telling what is left before each.
+
+    What is left is counted to `limit_s`, where what is waited for may take longer than this sleep.
+    """
+    last_s = until_s if limit_s is None else limit_s
+    while (left_s := until_s - (now_s := clock())) > 0:
+        progress(what, last_s - now_s)
+        sleep(min(1.0, left_s))
+
 
 TRIES: Final = 5  # times in a row that an answer may fail otherwise than by throttling
 MOST_DOUBLED: Final = 3  # times that the pause is doubled while calls are throttled: up to two minutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class MetricSource:
     """Where evidence comes from and how to wait for it: clients, clock, sleep and progress."""
 
     client_factory: ClientFactory
-    pace: Pace
+    pace: PollPace
     clock: Clock
     sleep: Sleep
-    progress: Progress = field(default=waiting.silent)
+    progress: Progress = field(default=silent)
     show_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MetricAnswer:
     """What CloudWatch answered to all the queries, and what went wrong on the way.
 
     `failure` says whether it is any use to ask again; a whole answer has none.
@@ -52,7 +92,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MetricRequest:
     """The series that are asked for, and from when on: before the window, for settings."""
 
     table: str
@@ -61,12 +101,12 @@ class Request:
     window: Window
 
 
-def at_once(source: Source, table: TableFacts, window: Window) -> Answer:
+def at_once(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
     """CloudWatch's answer without waiting: where the service cannot be reached, no wait will help."""
     return _ask(source.client_factory, _request(table, window, source.clock()))
 
 
-def published(source: Source, table: TableFacts, window: Window) -> Answer:
+def published(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
     """CloudWatch's answer once the last minute is there and two polls agree, or when the wait is over."""
     end_s = window.end.timestamp()
     _count_down(source, end_s, end_s, "the last minute of the run to close")
@@ -86,12 +126,12 @@ class Polls:
     not whole, or did not come. Throttled calls are asked for at twice the pause each time.
     """
 
-    pace: Pace
+    pace: PollPace
     window: Window
     begun_s: float
-    answer: Answer = field(default_factory=lambda: Answer({}))  # the best so far
+    answer: MetricAnswer = field(default_factory=lambda: MetricAnswer({}))  # the best so far
     waits_for: str = ""
-    _last: Answer | None = None
+    _last: MetricAnswer | None = None
     _failed: int = 0  # answers in a row that are not whole
     _throttled: int = 0  # and of these, calls that were throttled
 
@@ -106,7 +146,7 @@ class Polls:
         """How long to wait before the next time."""
         return float(self.pace.poll_s * 2 ** min(self._throttled, MOST_DOUBLED))
 
-    def take(self, new: Answer, now_s: float) -> bool:
+    def take(self, new: MetricAnswer, now_s: float) -> bool:
         """Whether this answer is the last one; what there is, is in `answer` then."""
         first = self._last is None
         agreed = self._last is not None and not new.failure and new.points == self._last.points
@@ -115,7 +155,7 @@ class Polls:
         self._last = None if new.failure else new
         # Where the newest answer is cut short, an earlier one may know more.
         kept = self.answer.points if self.answer.count > new.count else new.points
-        self.answer = Answer(kept, new.problems, new.failure)
+        self.answer = MetricAnswer(kept, new.problems, new.failure)
         complete = _reaches_end(kept, self.window)
         if new.failure == "refused" or (complete and agreed):
             return True
@@ -128,7 +168,7 @@ class Polls:
         self.waits_for = self._why(new, complete)
         return False
 
-    def _why(self, new: Answer, complete: bool) -> str:
+    def _why(self, new: MetricAnswer, complete: bool) -> str:
         if new.failure == "throttled":
             return "CloudWatch to take requests again: it throttles GetMetricData"
         if new.failure:
@@ -147,17 +187,17 @@ class Polls:
         return f"CloudWatch: what it says of the run still changed {since_s:.0f} s after its end; {again}"
 
 
-def _count_down(source: Source, until_s: float, limit_s: float, what: str) -> None:
-    waiting.countdown(
+def _count_down(source: MetricSource, until_s: float, limit_s: float, what: str) -> None:
+    countdown(
         until_s, what, clock=source.clock, sleep=source.sleep, progress=source.progress, limit_s=limit_s
     )
 
 
-def _request(table: TableFacts, window: Window, now_s: float) -> Request:
+def _request(table: TableFacts, window: Window, now_s: float) -> MetricRequest:
     first, finest_period_s = metrics.asked_from(window.start, datetime.fromtimestamp(now_s, UTC))
     names = [index.name for index in table.indexes]
     keys = metrics.series_keys(names, finest_period_s=finest_period_s)
-    return Request(table.name, keys, first, window)
+    return MetricRequest(table.name, keys, first, window)
 
 
 def _reaches_end(points: Points, window: Window) -> bool:
@@ -170,9 +210,9 @@ def _reaches_end(points: Points, window: Window) -> bool:
     )
 
 
-def _ask(factory: ClientFactory, request: Request) -> Answer:
+def _ask(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
     """Every series of the window, page by page. Without an answer: no points, and the problem in words."""
-    answers, mistakes = Answers(), Mistakes()
+    answers, mistakes = MetricAnswers(), Mistakes()
     said: tuple[str, ...] = ()
     failure: Failure | None = None
     try:
@@ -184,10 +224,10 @@ def _ask(factory: ClientFactory, request: Request) -> Answer:
         said, failure = (*said, f"CloudWatch: {mistakes}"), failure or "failed"
     if answers.unfinished:
         failure = failure or "failed"
-    return Answer(answers.points, (*said, *answers.problems()), failure)
+    return MetricAnswer(answers.points, (*said, *answers.problems()), failure)
 
 
-def _pages(client: Any, request: Request) -> Iterator[Mapping[str, Any]]:
+def _pages(client: Any, request: MetricRequest) -> Iterator[Mapping[str, Any]]:
     queries: Sequence[Mapping[str, Any]] = metrics.queries(request.table, request.keys)
     for first in range(0, len(queries), QUERIES_PER_CALL):
         asked = {
@@ -206,3 +246,12 @@ def _pages(client: Any, request: Request) -> Iterator[Mapping[str, Any]]:
                 break
             seen.add(following)
             token = {"NextToken": following}
+
+
+def most_metrics(indexes: Sequence[str] = (), *, pace: PollPace = CLOUD_PACE) -> int:
+    """Metrics requested at the most for a table with these global indexes: every series, in every poll.
+
+    Polls go on until two of them agree, and end at the pace's limit; the last one may come after it.
+    """
+    polls = ceil(pace.limit_s / pace.poll_s) + 2
+    return len(series_keys(indexes)) * polls

@@ -25,7 +25,7 @@ LATE: Final = timedelta(minutes=2)  # a rule made this soon after the window's s
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ContributorsFound:
     """What Contributor Insights counted; None where it is nowhere on, or could not be asked."""
 
     contributors: tuple[Contributors, ...] | None
@@ -33,7 +33,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ContributorsRule:
     """One rule of the table, or of an index."""
 
     name: str
@@ -43,7 +43,7 @@ class Rule:
 
 
 @dataclass(slots=True, kw_only=True)
-class Reader:
+class ContributorsReader:
     """Asks DynamoDB for the rules and CloudWatch for their reports, no faster than the quota.
 
     `wanted`: whether it is worth a word that Contributor Insights is off: where nothing else names keys.
@@ -55,20 +55,20 @@ class Reader:
     show_keys: bool = False
     _missing: dict[str, None] = field(default_factory=dict)  # lines, each once
 
-    def read(self, table: TableFacts, window: Window) -> Found:
+    def read(self, table: TableFacts, window: Window) -> ContributorsFound:
         """The rules' reports over the window. What cannot be had is said in `missing`; nothing is raised."""
         rules = self._rules(table)
         found = tuple(one for rule in rules or () if (one := self._counted(rule, window)) is not None)
         if rules is not None and not rules and self.wanted:
             self._say("it is off for the table and its indexes, so no key is named")
-        return Found(found or None, tuple(self._missing))
+        return ContributorsFound(found or None, tuple(self._missing))
 
     def _say(self, what: str) -> None:
         self._missing[f"Contributor Insights: {what}"] = None
 
-    def _rules(self, table: TableFacts) -> list[Rule] | None:
+    def _rules(self, table: TableFacts) -> list[ContributorsRule] | None:
         """The rules by partition key that are there now; None where nobody could say."""
-        found: list[Rule] = []
+        found: list[ContributorsRule] = []
         try:
             client = self.client_factory("dynamodb")
             for index in (None, *(index.name for index in table.indexes)):
@@ -80,7 +80,7 @@ class Reader:
             return found or None
         return found
 
-    def _counted(self, rule: Rule, window: Window) -> Contributors | None:
+    def _counted(self, rule: ContributorsRule, window: Window) -> Contributors | None:
         if rule.made >= window.end:
             self._say(f"rule {rule.name} is newer than the window")
             return None
@@ -99,7 +99,9 @@ class Reader:
             self._say(f"rule {rule.name} counted nothing in the window")
         return _together(rule, pages, period_s, show_keys=self.show_keys)
 
-    def _report(self, client: Any, rule: Rule, start: datetime, end: datetime, period_s: int) -> Any:
+    def _report(
+        self, client: Any, rule: ContributorsRule, start: datetime, end: datetime, period_s: int
+    ) -> Any:
         self.sleep(1 / INSIGHT_REPORTS_PER_S)
         return client.get_insight_rule_report(
             RuleName=rule.name,
@@ -111,12 +113,12 @@ class Reader:
         )
 
 
-def _rules_of(index: str | None, described: Mapping[str, Any]) -> Iterator[Rule]:
+def _rules_of(index: str | None, described: Mapping[str, Any]) -> Iterator[ContributorsRule]:
     for name in described.get("ContributorInsightsRuleList", ()):
         known = RULE.fullmatch(name)
         if known is not None:
             made = datetime.fromtimestamp(int(known[2]) / 1000, UTC)
-            yield Rule(name, index, COUNTS[known[1]], made)
+            yield ContributorsRule(name, index, COUNTS[known[1]], made)
 
 
 def _days(window: Window) -> Iterator[tuple[datetime, datetime]]:
@@ -127,7 +129,7 @@ def _days(window: Window) -> Iterator[tuple[datetime, datetime]]:
         start = end
 
 
-def _together(rule: Rule, pages: list[Any], period_s: int, *, show_keys: bool) -> Contributors:
+def _together(rule: ContributorsRule, pages: list[Any], period_s: int, *, show_keys: bool) -> Contributors:
     """The pages as one report: a key's values added up, as far as each page names the key."""
     points: dict[str, list[tuple[datetime, float]]] = {}
     values: dict[str, float] = {}

@@ -11,7 +11,7 @@ from keyheat.model.limits import STREAM_RETENTION_S
 from keyheat.numbers import some
 from keyheat.runs.formats import PartitionFacts, ShardCounts, TableFacts, Window
 from keyheat.runs.manifest import Manifest
-from keyheat.runs.observed import Estimate, TooManyShards, all_shards, estimated, is_open, splits
+from keyheat.runs.partitions import Estimate, TooManyShards, all_shards, estimated, is_open, splits
 from keyheat.words import Capacity
 
 KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard can be seen

@@ -1,9 +1,4 @@
-"""A setting over time, such as provisioned throughput: published every five minutes, changed at any moment.
-
-published      4,000 | 4,000 | 2,250 |  500 |  500     an average of two values: changed within these
-changed late   4,000   4,000   4,000    500    500     five minutes, and nobody knows when, so it is
-changed early  4,000   4,000     500    500    500     read in both ways
-"""
+"""What a table may use at a moment: settings as they were published over time, and DynamoDB's own limits."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -12,6 +7,7 @@ from typing import Final
 
 from keyheat.model import limits
 from keyheat.runs.formats import Series
+from keyheat.words import READ, WRITE, Direction
 
 LARGEST: Final = 10.0**15  # a bound for values from outside, so that no sum of them overflows
 OLDEST_SETTING_S: Final = 12 * 3_600  # a setting is not carried forward for longer
@@ -105,3 +101,19 @@ def _late_and_early(
         late.append(low if rising else high)
         early.append(high if rising else low)
     return tuple(late), tuple(early)
+
+
+_CEILINGS: Final[dict[Direction, int]] = {
+    READ: limits.PARTITION_READ_UNITS_PER_S,
+    WRITE: limits.PARTITION_WRITE_UNITS_PER_S,
+}
+QUOTAS: Final[dict[Direction, int]] = {
+    READ: limits.TABLE_READ_UNITS_PER_S,
+    WRITE: limits.TABLE_WRITE_UNITS_PER_S,
+}
+"""Units per second that an account allows one table with its indexes, unless the quota was raised."""
+
+
+def partition_ceiling(direction: Direction, scale: float = 1.0) -> float:
+    """Units per second that one partition sustains, times the scale of a local table."""
+    return _CEILINGS[direction] * scale

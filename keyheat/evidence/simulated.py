@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from keyheat.evidence.answers import Points, series_of
-from keyheat.evidence.evidence import run_window
+from keyheat.evidence.collection import run_window
+from keyheat.evidence.series import Points, series_of
 from keyheat.model.minutes import Datapoint, Dimensions
 from keyheat.model.table import TableModel
 from keyheat.runfiles import SIMULATED

@@ -9,10 +9,9 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from keyheat.analysis.advising.proof import Kind, Limit, Proof, Tried, middle
-from keyheat.analysis.advising.remedies import Remedy
-from keyheat.analysis.measures.measured import Traffic
-from keyheat.analysis.words import title_of
+from keyheat.analysis.advice.proof import Kind, Limit, Proof, Tried, middle
+from keyheat.analysis.advice.remedies import Remedy
+from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, some, whole
 from keyheat.pages import comparison
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, figure, heading, held
@@ -26,6 +25,7 @@ from keyheat.pages.wording import limit_of
 from keyheat.plan.prices import Prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
+from keyheat.words import title_of
 
 BEFORE, AFTER = "before", "after"
 OTHER_DEMAND: Final = 0.1
@@ -154,7 +154,7 @@ def _rate(direction: str, units_per_s: float) -> str:
     return rate(units_per_s, UNITS[direction])
 
 
-def _traffic(one: Tried, direction: str) -> Traffic:
+def _traffic(one: Tried, direction: str) -> RunTraffic:
     return one.measured.write if direction == "write" else one.measured.read
 
 

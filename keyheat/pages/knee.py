@@ -9,10 +9,8 @@ from typing import Final
 import plotly.offline
 from markupsafe import Markup
 
-from keyheat.analysis.knees.limits import Use
-from keyheat.analysis.knees.search import Knee, Step
-from keyheat.analysis.knees.step import SHARE_MOST
-from keyheat.analysis.words import capital
+from keyheat.analysis.knee import Knee, KneeStep
+from keyheat.analysis.knee_steps import SHARE_MOST, LimitUse
 from keyheat.numbers import NOTHING, UNITS, exact_percent, measured, percent, rate, some, span, whole
 from keyheat.pages.charts.figures import PageTable
 from keyheat.pages.charts.knee import accepted_chart, throttled_chart
@@ -25,6 +23,7 @@ from keyheat.pages.wording import NAMES, limit_of
 from keyheat.plan.quotas import ON_DEMAND
 from keyheat.runfiles import SIMULATED, write_atomically
 from keyheat.scenario.scenario import Scenario
+from keyheat.words import capital
 
 KEY_SHARE: Final = 0.5
 """Part of a partition's demand from which it is one key that is its limit."""
@@ -38,7 +37,7 @@ class KneeAnswer:
     target: str
     step_s: float
     knee: Knee
-    uses: tuple[Use, ...]
+    uses: tuple[LimitUse, ...]
     scale: float = 1.0
 
     @property
@@ -47,11 +46,11 @@ class KneeAnswer:
         unit = self.scenario.load.target_unit
         return unit if unit != "requests" else "requests"
 
-    def demand(self, step: Step) -> str:
+    def demand(self, step: KneeStep) -> str:
         """A demand in words."""
         return f"{whole_or_not(step.demand_per_s)} {self.unit}/s"
 
-    def use_of(self, step: Step) -> Use | None:
+    def use_of(self, step: KneeStep) -> LimitUse | None:
         """The limit that a step was held to, at the demand that was carried."""
         return next(
             (use for use in self.uses if (use.constraint, use.resource, use.direction) == step.limit), None
@@ -105,7 +104,7 @@ def _small(text: str) -> str:
     return text[0].lower() + text[1:]
 
 
-def _above(found: KneeAnswer, step: Step) -> str:
+def _above(found: KneeAnswer, step: KneeStep) -> str:
     """What happens at the lowest demand that is not carried."""
     which = limit_of(step.constraint, step.resource)
     if step.on_burst:
@@ -145,7 +144,7 @@ def _of_partition(found: KneeAnswer) -> list[str]:
     return ["No key stands out on that partition: several of them share it, until it splits."]
 
 
-def limited_by(step: Step) -> str:
+def limited_by(step: KneeStep) -> str:
     """What a step was limited by, in few letters."""
     if step.state == "carried":
         return NOTHING
@@ -199,18 +198,18 @@ def _stats(found: KneeAnswer) -> tuple[Stat, ...]:
     return tuple(made)
 
 
-def _units(step: Step) -> str:
+def _units(step: KneeStep) -> str:
     sides = ((step.write_units_per_s, "write"), (step.read_units_per_s, "read"))
     return ", ".join(rate(units, UNITS[side]) for units, side in sides if units) or "no units"
 
 
-def _throttled(step: Step) -> str:
+def _throttled(step: KneeStep) -> str:
     if step.state == "generator":
         return "the generator was the limit"
     return f"{measured(step.throttled_per_s)} of {measured(step.attempts_per_s)} attempts/s throttled"
 
 
-def _of(use: Use) -> str:
+def _of(use: LimitUse) -> str:
     """A limit in words, with what is asked of it."""
     asked = f"{whole_or_not(use.asked_per_s)} of {whole(use.limit_per_s)} {UNITS[use.direction]}/s"
     return f"of {limit_of(use.constraint, use.resource)}: {asked}"
@@ -258,7 +257,7 @@ def steps_table(found: KneeAnswer) -> PageTable:
     return PageTable(caption="Steps", columns=columns, rows=rows, numeric=frozenset({0, 1, 2, 3, 4, 5}))
 
 
-def uses_table(uses: Sequence[Use]) -> PageTable:
+def uses_table(uses: Sequence[LimitUse]) -> PageTable:
     """The limits, the most used one first."""
     rows = tuple(
         (

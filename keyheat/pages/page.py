@@ -9,12 +9,12 @@ import orjson
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from keyheat.analysis.words import capital, glued, title_of
 from keyheat.pages import style
 from keyheat.pages.charts.figures import Chart
 from keyheat.pages.run.sheets import packed
 from keyheat.pages.run.verdict import outlook
 from keyheat.shipped import shipped
+from keyheat.words import capital, glued, title_of
 
 SCRIPTS = ("sheets.js", "page.js", "range.js")
 TEMPLATES = (

@@ -17,13 +17,21 @@ from urllib.parse import quote, unquote, urlsplit
 
 from markupsafe import Markup
 
-from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import some, span
 from keyheat.pages.page import page, said_at
 from keyheat.pages.run.hero import Stat
-from keyheat.regression.finding import Decision, Finding
-from keyheat.regression.outcome import CaseMade, Outcome, RunMade, Verdict, is_idle, worst_first
-from keyheat.regression.words import DECISIONS, SHOWN, against, changed, headline, interval, relative, value
+from keyheat.regression.outcome import (
+    CaseMade,
+    Decision,
+    GateFinding,
+    RunMade,
+    SessionOutcome,
+    Verdict,
+    is_idle,
+    worst_first,
+)
+from keyheat.regression.phrases import DECISIONS, SHOWN, against, changed, headline, interval, relative, value
 from keyheat.runfiles import write_atomically
 
 WIDTH, HEIGHT = 160, 24
@@ -54,7 +62,7 @@ class ValueStrip:
     said: str
 
 
-def interval_of(finding: Finding) -> ChangeInterval | None:
+def interval_of(finding: GateFinding) -> ChangeInterval | None:
     """The change of a gate; None where it has none."""
     change = finding.change
     if change is None:
@@ -151,14 +159,14 @@ class CaseSection:
     runs: tuple[RunLink, ...]
 
 
-def write_regression(path: Path, outcome: Outcome, generated_at: datetime) -> Path:
+def write_regression(path: Path, outcome: SessionOutcome, generated_at: datetime) -> Path:
     """Write the page, whole or not at all; gives its path. Raises `CannotWrite`."""
     text = render(outcome, path.parent, generated_at)
     write_atomically(path, lambda file: file.write(text.encode("utf-8")))
     return path
 
 
-def render(outcome: Outcome, out_dir: Path, generated_at: datetime) -> str:
+def render(outcome: SessionOutcome, out_dir: Path, generated_at: datetime) -> str:
     """The page; its links are relative to `out_dir`."""
     shown = [_shown(outcome, case, out_dir) for case in outcome.cases]
     return page(
@@ -179,7 +187,7 @@ def render(outcome: Outcome, out_dir: Path, generated_at: datetime) -> str:
     )
 
 
-def _stats(outcome: Outcome) -> Iterator[Stat]:
+def _stats(outcome: SessionOutcome) -> Iterator[Stat]:
     gates, failed = len(outcome.measured), len(outcome.failed)
     undecided = len(outcome.of("undecided"))
     if gates:
@@ -195,7 +203,7 @@ def _stats(outcome: Outcome) -> Iterator[Stat]:
         yield Stat(name="Held against", value=value, beside=outcome.baseline.how)
 
 
-def _shown(outcome: Outcome, case: CaseMade, out_dir: Path) -> CaseSection:
+def _shown(outcome: SessionOutcome, case: CaseMade, out_dir: Path) -> CaseSection:
     found = outcome.of_case(case.name)
     rows = tuple(_row(finding, case) for finding in worst_first(found) if not is_idle(finding))
     sides = (("before", case.before), ("now", case.after))
@@ -208,7 +216,7 @@ def _shown(outcome: Outcome, case: CaseMade, out_dir: Path) -> CaseSection:
     )
 
 
-def _row(finding: Finding, case: CaseMade) -> GateRow:
+def _row(finding: GateFinding, case: CaseMade) -> GateRow:
     name = finding.gate.measure
     measure = MEASURES.get(name)
     return GateRow(

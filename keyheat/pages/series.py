@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from keyheat.analysis.measures.measured import Measured, Traffic, measure
+from keyheat.analysis.run_result import RunResult, RunTraffic, measure
 from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, span, whole
 from keyheat.pages.page import page, said_at
 from keyheat.pages.run import counts
@@ -153,7 +153,7 @@ class RunColumn:
     label: str
     entry: RunEntry
     run: ReportRun | None
-    measured: Measured | None
+    measured: RunResult | None
 
     @classmethod
     def of_run(cls, run_dir: Path, prices: Prices, label: str | None = None) -> "RunColumn":
@@ -213,7 +213,7 @@ def groups_of(columns: Sequence[RunColumn]) -> tuple[MeasureGroup, ...]:
 
 
 def _rows(
-    columns: Sequence[RunColumn], measures: Sequence[tuple[str, Callable[[Measured], str]]]
+    columns: Sequence[RunColumn], measures: Sequence[tuple[str, Callable[[RunResult], str]]]
 ) -> tuple[MeasureRow, ...]:
     """One row for each measure, without those that no run has."""
     made = (
@@ -257,15 +257,15 @@ def _throughput(columns: Sequence[RunColumn]) -> tuple[MeasureRow, ...]:
     )
 
 
-def _units(traffic: Traffic, direction: str) -> str:
+def _units(traffic: RunTraffic, direction: str) -> str:
     return rate(traffic.units_per_s, UNITS[direction]) if traffic.attempts else NOTHING
 
 
-def _first_throttle(one: Measured) -> str:
+def _first_throttle(one: RunResult) -> str:
     return "no throttles" if one.throttling is None else span(one.throttling.first_s)
 
 
-def _last_throttle(one: Measured) -> str:
+def _last_throttle(one: RunResult) -> str:
     if one.throttling is None:
         return "no throttles"
     return span(one.throttling.last_s) if one.throttling.ended else f"not in {span(one.duration_s)}"

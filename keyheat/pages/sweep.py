@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from keyheat.analysis.knees.sweep import RISE_MOST, THROTTLED_MOST, Knee, Point, knee_of
+from keyheat.analysis.knee import RISE_MOST, THROTTLED_MOST, ShardKnee, SweepPoint, knee_of
 from keyheat.numbers import (
     NOTHING,
     UNITS,
@@ -38,7 +38,7 @@ WHOLE_READ, ONE_QUERY = "ReadCollection.logical", "Query.accepted"
 HEIGHT = 230
 
 
-def charts_of(runs: Runs, planned: Forecast, knee: Knee | None) -> tuple[Chart, ...]:
+def charts_of(runs: Runs, planned: Forecast, knee: ShardKnee | None) -> tuple[Chart, ...]:
     """Every chart that the runs have numbers for."""
     enough = knee.point.shards if knee and knee.point else None
     found = [_accepted(runs, planned, enough), _throttled(runs, enough), _reads(runs, enough)]
@@ -219,10 +219,10 @@ class Sweep:
         return tuple(column for _shards, column in self.runs)
 
     @property
-    def points(self) -> tuple[Point, ...]:
+    def points(self) -> tuple[SweepPoint, ...]:
         """The runs that say something about the table."""
         return tuple(
-            Point(
+            SweepPoint(
                 shards=shards,
                 accepted_per_s=write.units_per_s,
                 throttled_share=write.throttled_share,
@@ -233,10 +233,10 @@ class Sweep:
         )
 
     @property
-    def knee(self) -> Knee | None:
+    def knee(self) -> ShardKnee | None:
         return knee_of(self.points)
 
-    def run_of(self, point: Point) -> RunColumn:
+    def run_of(self, point: SweepPoint) -> RunColumn:
         """The run that a point stands for."""
         return dict(self.runs)[point.shards]
 
@@ -313,7 +313,7 @@ def sentence_of(sweep: Sweep) -> str:
     return f"{few}: {accepted}{_before(sweep, point)}."
 
 
-def _before(sweep: Sweep, point: Point) -> str:
+def _before(sweep: Sweep, point: SweepPoint) -> str:
     """What the next smaller number of shards did."""
     smaller = [one for one in sweep.points if one.shards < point.shards]
     if not smaller:
@@ -323,7 +323,7 @@ def _before(sweep: Sweep, point: Point) -> str:
     return f"; with {one.shards:,} it was {rate(one.accepted_per_s, 'WCU')} and {share}"
 
 
-def _chip(knee: Knee | None) -> str:
+def _chip(knee: ShardKnee | None) -> str:
     if knee is None:
         return "Not valid"
     return f"{knee.point.shards:,} enough" if knee.point else "Not enough"

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, get_args
 
-from keyheat.analysis.endpoint import NO_CAPACITY_MODEL, NOT_KNOWN
 from keyheat.numbers import clock, moment
 from keyheat.runs.capabilities import QUESTIONS, Capabilities
 from keyheat.runs.formats import Diagnosis, Label
-from keyheat.runs.provable import can_prove, cannot_prove
+from keyheat.runs.provability import NO_CAPACITY_MODEL, NOT_KNOWN, can_prove, cannot_prove
 from keyheat.words import Constraint, Resource, whose
 
 SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")

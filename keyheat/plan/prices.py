@@ -10,8 +10,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from keyheat.checked import Part, checked_toml
 from keyheat.shipped import shipped
+from keyheat.validation import Part, checked_toml
 
 DEFAULT = shipped("configs") / "prices.toml"
 MILLION: Final = 1_000_000

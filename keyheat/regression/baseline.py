@@ -3,23 +3,74 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from keyheat.analysis.setup import Flat, Setup, grows_by_itself, setup_of
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression import changes
-from keyheat.regression.finding import Difference
-from keyheat.regression.foreseen import foreseen
-from keyheat.regression.gates.comparable import differences
+from keyheat.model.table import TableModel
+from keyheat.regression import comparability
+from keyheat.regression.comparability import differences
 from keyheat.regression.history import History, Kept, Session
 from keyheat.regression.history.records import GOOD
-from keyheat.regression.outcome import BaselineUsed, Verdict
-from keyheat.regression.suites.suite import Suite
-from keyheat.runfiles import FileProblem
-from keyheat.runs.manifest import read_manifest
+from keyheat.regression.outcome import BaselineUsed, Difference, Verdict
+from keyheat.regression.suite import Suite
+from keyheat.runfiles import SIMULATED, FileProblem
+from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.simulator.capacity import capacity_of
+from keyheat.simulator.folder import table_facts
+
+NAMED: Final = (SIMULATED, "local", "aws")  # targets that a run calls as a suite does
+
+
+def foreseen(
+    before: RunSummary, scenario: Scenario, target: str, machine: Mapping[str, Any], *, existing: bool
+) -> RunSummary:
+    """The run `before` as it would be now: with this scenario, on this target, sent from this machine.
+
+    `existing`: the table is there already, and what it is like stays to be found out; the scenario is the one
+    that was adapted to it.
+    """
+    now = _setup(scenario, target, machine, before.started_at)
+    then = before.setup
+    said: dict[str, Any] = {"scenario": now.scenario}
+    if target in NAMED:
+        said |= {"target": target, "scale": now.scale}
+    if target != SIMULATED and now.machine is not None:
+        said |= {"machine": now.machine, "machine_says": now.machine_says}
+    if not existing:
+        said["table"] = _table(then.table, now.table, whole=target == SIMULATED)
+    return before.model_copy(update={"setup": then.model_copy(update=said)})
+
+
+def _setup(scenario: Scenario, target: str, machine: Mapping[str, Any], at: datetime) -> Setup:
+    """The setup of a run of the scenario, by the manifest that it would have."""
+    model = TableModel(capacity_of(scenario.table), now_s=0.0)
+    return setup_of(
+        Manifest.model_validate(
+            {
+                "started_at": at,
+                "target": target,
+                "scenario": scenario.model_dump(mode="json"),
+                "scale": scenario.local.scale if target in (SIMULATED, "local") else 1.0,
+                "machine": dict(machine),
+                "table": table_facts(model, scenario.table.name),
+            }
+        )
+    )
+
+
+def _table(then: Flat, now: Flat, *, whole: bool) -> Flat:
+    """The table as the scenario makes it; where a service describes it, only what both of them say."""
+    if whole:
+        return now
+    known = {name for name, value in now.items() if value is not None and then.get(name) is not None}
+    return {**then, **{name: now[name] for name in known if not grows_by_itself(name)}}
+
 
 MAY_BE: Final[tuple[Verdict, ...]] = (*GOOD, "regressed")
 """Verdicts of sessions that can be held on to when somebody asks for it: all their runs are valid."""
@@ -95,12 +146,12 @@ def differences_foreseen(
 def told(found: Sequence[Difference], baseline: Baseline, suite: Suite) -> tuple[Difference, ...]:
     """The differences, with the fields of scenarios in which they differ, where run directories are here."""
     before: dict[str, Scenario] = {}
-    for case in {one.case for one in found if one.what == changes.WHAT}:
+    for case in {one.case for one in found if one.what == comparability.WHAT}:
         for kept in baseline.kept.get(case, ())[:1]:
             if urlsplit(kept.folder_url).scheme == "file":
                 with suppress(FileProblem, ValueError):  # it is gone: digests say that there is something
                     before[case] = _scenario(kept)
-    return changes.in_fields(found, before, {case.name: case.scenario for case in suite.cases})
+    return comparability.in_fields(found, before, {case.name: case.scenario for case in suite.cases})
 
 
 def refusal(baseline: Baseline, found: Sequence[Difference]) -> str:

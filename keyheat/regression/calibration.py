@@ -15,21 +15,20 @@ from typing import Final
 from pydantic import Field
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.checked import Part
-from keyheat.regression.finding import Gate
-from keyheat.regression.gates.compared import Compared
+from keyheat.regression.gates.comparison import CaseComparison, in_words, least_spread, raised, reason, sides
 from keyheat.regression.gates.judge import judge
-from keyheat.regression.gates.known import in_words, least_spread, raised, reason, sides
 from keyheat.regression.gates.statistical import is_tested
-from keyheat.regression.statistics.detectable import (
+from keyheat.regression.intervals import (
+    LEAST_RUNS,
     POWER,
     change_of,
     effect_of,
     runs_to_find,
     smallest_detectable,
 )
-from keyheat.regression.statistics.intervals import LEAST_RUNS
-from keyheat.regression.suites.gates import statistical
+from keyheat.regression.outcome import Gate
+from keyheat.regression.suite_spec import statistical
+from keyheat.validation import Part
 
 RESAMPLES: Final = 400
 LEAST_NUMBERS: Final = 4  # two on each side
@@ -39,7 +38,7 @@ Gates = Mapping[str, Sequence[Gate]]
 Runs = Mapping[str, Sequence[RunSummary]]
 
 
-class Noise(Part):
+class MeasureNoise(Part):
     """One measure of one case: how it differs from run to run, and what that hides. Shares: 0.1 is 10 %."""
 
     case: str
@@ -68,7 +67,7 @@ class Calibration(Part):
     split_repetitions: Mapping[str, int] = Field(description="runs on each side of them, by case")
     false_alarms: int = Field(description="splits in which any gate of the suite was called worse")
     left_out: int = Field(0, description="runs that were not valid")
-    measures: tuple[Noise, ...] = ()
+    measures: tuple[MeasureNoise, ...] = ()
 
 
 def calibrate(
@@ -88,7 +87,7 @@ def calibrate(
     valid = {case: [run for run in runs.get(case, ()) if run.valid] for case in gates}
     sizes = {case: min(repetitions[case], len(of_case) // 2) for case, of_case in valid.items()}
     held = [
-        Compared.of(case, gate, valid[case], valid[case], paired=False)
+        CaseComparison.of(case, gate, valid[case], valid[case], paired=False)
         for case, of_case in gates.items()
         for gate in of_case
     ]
@@ -130,10 +129,10 @@ def _splits(runs: Runs, sizes: Mapping[str, int], rng: Random, count: int) -> It
         )
 
 
-def _noise(held: Compared, tests: int, repetitions: int, alarms: float) -> Noise:
+def _noise(held: CaseComparison, tests: int, repetitions: int, alarms: float) -> MeasureNoise:
     known, measure, least = sides(held), held.measure, held.gate.least_effect
     finite = [run for run in known.before if isfinite(run.number)]
-    row = Noise(
+    row = MeasureNoise(
         case=held.case, measure=measure.name, unit=measure.unit, runs=len(finite), least_effect=least,
         repetitions=repetitions, because=_why_not(held),
     )  # fmt: skip
@@ -163,7 +162,7 @@ def _noise(held: Compared, tests: int, repetitions: int, alarms: float) -> Noise
     )
 
 
-def _why_not(held: Compared) -> str | None:
+def _why_not(held: CaseComparison) -> str | None:
     """Why nothing can be said of the noise of a measure; None where it can."""
     known = sides(held)
     without = [run for run in known.before if run.why]

@@ -1,18 +1,65 @@
-"""What came of one `keyheat regress`: verdict, cases with their runs, findings, differences; frozen.
-
-Texts, pages and exports are made from it (`keyheat.regression.exports`, `keyheat.pages.regression`).
-"""
+"""What came of one `keyheat regress`: verdict, cases with their runs, findings, differences; frozen."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal
 
 from pydantic import Field, computed_field
 
-from keyheat.checked import Part
-from keyheat.regression.finding import Decision, Difference, Finding
-from keyheat.runs.values import Quantity, Time
+from keyheat.validation import Part, Quantity, Time
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, Constraint
+
+Decision = Literal["same", "better", "worse", "undecided", "missing"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """One thing that a suite holds on to, for one case.
+
+    `measure` is the name of one in the catalogue of measures, or `labels` (the set of constraints that were
+    seen). `least_effect` is the smallest relative change that anybody cares for (0.05: five percent); an
+    exact gate has 0.
+    """
+
+    measure: str
+    least_effect: float = 0.0
+    confidence: float = 0.99  # of the interval by which a statistical gate decides
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFinding:
+    """What a gate found for one case. `change` and its interval are relative: -0.1 is ten percent less.
+
+    `missing`: one side has no such number, which is a failure of an exact gate and never counts as the same.
+    """
+
+    case: str
+    gate: Gate
+    decision: Decision
+    before: float | str | None
+    after: float | str | None
+    because: str  # one sentence with the numbers
+    change: float | None = None
+    low: float | None = None
+    high: float | None = None
+    repetitions: tuple[int, int] = (1, 1)  # before, after
+
+    @property
+    def failed(self) -> bool:
+        """Whether this is a regression, or the lack of what would show one."""
+        return self.decision in ("worse", "missing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One thing in which the setups of baseline and candidate differ, so that they cannot be compared."""
+
+    case: str
+    what: str  # machine, table.provisioned.write, scenario, target, scale ...
+    before: str
+    after: str
+
 
 Verdict = Literal["good", "baseline", "regressed", "invalid", "refused", "interrupted", "calibrated"]
 Side = Literal["before", "after"]
@@ -83,7 +130,7 @@ class BaselineUsed(Part):
         return "which was asked for" if self.chosen else "the last good one"
 
 
-class Outcome(Part):
+class SessionOutcome(Part):
     """One regress of a suite, from its first run to its verdict."""
 
     suite: str
@@ -102,7 +149,7 @@ class Outcome(Part):
     paired: bool = Field(False, description="the baseline's own scenarios were run again beside the new ones")
     forced: bool = Field(False, description="compared although the setups differ")
     cases: tuple[CaseMade, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[GateFinding, ...] = ()
     differences: tuple[Difference, ...] = ()
     problems: tuple[str, ...] = Field((), description="what could not be kept where it was asked for")
 
@@ -122,7 +169,7 @@ class Outcome(Part):
         return tuple(run for case in self.cases for run in (*case.before, *case.after) if not run.valid)
 
     @property
-    def failed(self) -> tuple[Finding, ...]:
+    def failed(self) -> tuple[GateFinding, ...]:
         return tuple(finding for finding in self.findings if finding.failed)
 
     @property
@@ -130,24 +177,24 @@ class Outcome(Part):
         return (self.ended_at - self.started_at).total_seconds()
 
     @property
-    def measured(self) -> tuple[Finding, ...]:
+    def measured(self) -> tuple[GateFinding, ...]:
         """Findings of gates that have something to hold on to."""
         return tuple(finding for finding in self.findings if not is_idle(finding))
 
-    def of(self, decision: Decision) -> tuple[Finding, ...]:
+    def of(self, decision: Decision) -> tuple[GateFinding, ...]:
         """Those of them that were decided so."""
         return tuple(finding for finding in self.measured if finding.decision == decision)
 
-    def of_case(self, case: str) -> tuple[Finding, ...]:
+    def of_case(self, case: str) -> tuple[GateFinding, ...]:
         return tuple(finding for finding in self.findings if finding.case == case)
 
 
-def is_idle(finding: Finding) -> bool:
+def is_idle(finding: GateFinding) -> bool:
     """Whether a gate has nothing to hold on to: neither side has a number, such as read units of writes."""
     return finding.decision == "undecided" and finding.before is None and finding.after is None
 
 
-def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+def worst_first(findings: Iterable[GateFinding]) -> list[GateFinding]:
     """What failed first, then what could not be decided, idle gates last; else in the order of the suite."""
     return sorted(findings, key=lambda one: (is_idle(one), WORST_FIRST.index(one.decision)))
 

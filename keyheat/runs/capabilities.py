@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from keyheat.checked import LenientPart
+from keyheat.validation import LenientPart
 from keyheat.words import READ, WRITE, Direction
 
 Known = Literal["yes", "no", "unknown"]
@@ -68,14 +68,14 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 ABSENT: Final = "absent: no consumed capacity came back"
 
 
-class Finding(LenientPart):
+class CapabilityFinding(LenientPart):
     """One capability, and what was seen."""
 
     answer: Known
     seen: str
 
 
-UNSEEN: Final = Finding(answer="unknown", seen="not probed")
+UNSEEN: Final = CapabilityFinding(answer="unknown", seen="not probed")
 
 
 class Capabilities(LenientPart):
@@ -86,9 +86,9 @@ class Capabilities(LenientPart):
     dynamodb: bool = False  # whether it is DynamoDB in AWS
     latency_ms: float | None = None  # of a request that finds nothing
     clock_ahead_s: float | None = None  # its clock, less ours
-    findings: Mapping[str, Finding] = {}
+    findings: Mapping[str, CapabilityFinding] = {}
 
-    def of(self, name: str) -> Finding:
+    def of(self, name: str) -> CapabilityFinding:
         """What is known of one capability."""
         return self.findings.get(name, UNSEEN)
 
@@ -107,7 +107,7 @@ class Capabilities(LenientPart):
         absent = [name for name in OPERATIONS if self.of(name).seen == ABSENT]
         return frozenset(operation for name in absent for operation in OPERATIONS[name])
 
-    def wrong_units(self, side: Direction, *, indexes: bool) -> Mapping[str, Finding]:
+    def wrong_units(self, side: Direction, *, indexes: bool) -> Mapping[str, CapabilityFinding]:
         """Where the consumed capacity of writes, or of reads, was seen to be other than DynamoDB's.
 
         `indexes`: whether the table has any.

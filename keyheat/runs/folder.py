@@ -1,20 +1,21 @@
-"""A run directory as it is written: its manifest when a run begins, and every file when it ends.
+"""A run directory as it is written: its manifest first, what it says under way, files at the end."""
 
-Loads and simulations write with this, so that every later stage reads the same files.
-"""
-
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
-from typing import IO, Any, Final
+from typing import IO, Annotated, Any, Final
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import BaseModel, ConfigDict, Field
 
 from keyheat import runfiles
-from keyheat.runfiles import time_of
+from keyheat.runfiles import read_json, time_of
+from keyheat.validation import checked
 from keyheat.words import WRITES_FIRST, Direction
 
 TOP_KEYS: Final = 20
@@ -149,3 +150,52 @@ def _overall(keys: Iterable[KeyLine], total_units: float) -> list[dict[str, Any]
         }
         for key in keys
     ]
+
+
+UNDERWAY: Final = "keyheat.underway/1"
+UNDERWAY_NAME: Final = "underway.json"
+SHOWN_S: Final = 60  # the last so many seconds are in it: less than 2 KB
+
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Counts = tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]]
+
+
+class Underway(BaseModel):
+    """How far a run is. `at_s` is when it said so, in seconds since 1970, as `born_s` of its process is."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    at_s: Number
+    phase: str  # preparing, aligning, loading, collecting, analyzing, reporting
+    elapsed_s: Number = 0.0  # of load
+    duration_s: Number | None = None  # None: until somebody stops it
+    accepted: int = 0
+    throttled: int = 0
+    errors: int = 0
+    seconds: tuple[Counts, ...] = ()
+    """Accepted, throttled and failed requests of each of the last seconds, the newest last."""
+    host: str
+    pid: int
+    born_s: Number
+
+
+def write_underway(folder: Path, underway: Underway) -> None:
+    """Say how far a run is. Raises `OSError`.
+
+    It does not wait for the disk, as every other file of a run does: requests would wait with it, and be
+    measured. What a crash of the machine can cost is a sign of life.
+    """
+    temporary = folder / f".{UNDERWAY_NAME}.tmp"
+    temporary.write_bytes(orjson.dumps({"format": UNDERWAY, **underway.model_dump()}))
+    os.replace(temporary, folder / UNDERWAY_NAME)
+
+
+def read_underway(folder: Path) -> Underway:
+    """What a run directory's run says of itself. Raises `FileProblem`, also where it says nothing."""
+    path = folder / UNDERWAY_NAME
+    return checked(path, Underway, read_json(path, UNDERWAY))
+
+
+def forget_underway(folder: Path) -> None:
+    """The run has ended. Raises `OSError`."""
+    (folder / UNDERWAY_NAME).unlink(missing_ok=True)

@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from keyheat import runfiles
-from keyheat.checked import Model, Part, Rows, checked
 from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
-from keyheat.runs.values import Count, Points, Quantity, Time
+from keyheat.validation import Count, Model, Part, Points, Quantity, Rows, Time, checked
 from keyheat.words import Capacity, Constraint, Direction, Grade
 
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -225,7 +224,7 @@ class Foreseen(Part):
     enough_shards: Annotated[int, Field(ge=1)] | None = None  # where those advised leave throttles
 
 
-class Bill(Part):
+class MonthlyBill(Part):
     """Dollars a month of the table with its indexes, if the demand went on as it was."""
 
     before_dollars_per_month: Quantity
@@ -243,7 +242,7 @@ class Recommendation(Part):
     shards: Annotated[int, Field(ge=1)] | None = None
     units: Quantity | None = None
     foreseen: Foreseen | None = None  # None: the simulator does not repeat this run, or cannot show this
-    bill: Bill | None = None
+    bill: MonthlyBill | None = None
     resource: str | None = None  # whose limit it is about: "table", or the name of an index
     direction: Direction | None = None
 
@@ -289,7 +288,7 @@ class Diagnosis(Part):
 
 def read_evidence(path: Path) -> Evidence:
     """Evidence from a file. Raises `FileProblem` with every mistake and contradiction in it."""
-    from keyheat.runs.plausible import sound  # which is about these formats
+    from keyheat.runs.plausibility import sound  # which is about these formats
 
     found = _read(path, runfiles.EVIDENCE, Evidence)
     try:

@@ -19,8 +19,8 @@ import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
 from keyheat.runs import metrics
+from keyheat.runs.client import US_PER_MS
 from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
-from keyheat.runs.latency import US_PER_MS
 from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
 from keyheat.words import TABLE, Direction
 

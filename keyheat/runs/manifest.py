@@ -4,20 +4,76 @@ Only what names the table and the time is certain: a run that was killed leaves 
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
 from keyheat import runfiles
-from keyheat.checked import LenientPart, checked
 from keyheat.runfiles import MOST_SKEW_S, SIMULATED
 from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.formats import PartitionFacts, TableFacts
-from keyheat.runs.stop import Stop
-from keyheat.runs.values import Count, Quantity, Time
+from keyheat.validation import Count, LenientPart, Quantity, Time, checked
 from keyheat.words import Direction
+
+Rule = Literal["max_dollars", "max_units", "max_minutes", "throttle_share", "error_share", "p99_ms"]
+STOP_SHARES: Final = {"throttle_share": "were throttled", "error_share": "failed"}
+STOP_AMOUNTS: Final = {
+    "max_dollars": ("dollars", 4),
+    "max_units": ("units", 0),
+    "max_minutes": ("minutes", 1),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """One reason to end a run: the rule, what it allows, and what was seen when it ended the run."""
+
+    rule: Rule
+    limit: float
+    seen: float
+    at_s: float  # seconds of load
+
+    @property
+    def words(self) -> str:
+        """The reason as it is said before anything else of the run."""
+        after = f"after {self.at_s:,.0f} s"
+        if self.rule in STOP_SHARES:
+            came = f"{_percent(self.seen)} of its attempts {STOP_SHARES[self.rule]}"
+            return f"stopped by its rule {self.rule} {after}: {came}, and {_percent(self.limit)} may"
+        if self.rule == "p99_ms":
+            return (
+                f"stopped by its rule p99_ms {after}: 1 % of accepted requests took {self.seen:,.0f} ms "
+                f"or more, and {self.limit:,.0f} ms are allowed"
+            )
+        return f"stopped by its budget {after}: {self.amount}"
+
+    @property
+    def amount(self) -> str:
+        """Of a cap of the budget: how much there was of how much."""
+        unit, digits = STOP_AMOUNTS[self.rule]
+        return f"{_rounded(self.seen, digits)} of {_rounded(self.limit, digits)} {unit}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As `run.json` says it."""
+        return asdict(self)
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+def _rounded(amount: float, digits: int) -> str:
+    """An amount without zeros that say nothing, but for the cents of dollars."""
+    text = f"{amount:,.{digits}f}"
+    if digits == 0:
+        return text
+    whole, fraction = text.split(".")
+    kept = fraction.rstrip("0").ljust(2 if digits > 1 else 0, "0")
+    return f"{whole}.{kept}" if kept else whole
+
 
 Units = Annotated[float, Field(ge=0, le=1e15)]  # more than a table can consume in a year
 
@@ -38,7 +94,7 @@ class GeneratorHealth(LenientPart):
     target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # what asked and achieved are in
 
 
-class Totals(LenientPart):
+class RunTotals(LenientPart):
     """What the client counted over the whole run."""
 
     attempts: Count = 0
@@ -117,7 +173,7 @@ class Manifest(LenientPart):
     processes: int | None = None
     users: int | None = None
     generator: GeneratorHealth | None = None
-    totals: Totals | None = None
+    totals: RunTotals | None = None
     counted: Mapping[str, float] = {}
     """What the load test itself counted, by `group.what`: `reads.missing`, `tables.NAME.write_units` ..."""
     timeline: tuple[CapacityChange, ...] = ()

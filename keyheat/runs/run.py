@@ -64,7 +64,7 @@ class Run:
     def latency(self) -> "pd.DataFrame":
         """How long requests took."""
         from keyheat.runs import frames
-        from keyheat.runs.latency import read_latencies
+        from keyheat.runs.client import read_latencies
 
         return frames.latency_of(self._read(runfiles.LATENCY, read_latencies) or {})
 

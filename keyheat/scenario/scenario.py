@@ -10,8 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationError
 
-from keyheat.bounded import NotAccepted, parsed_json, parsed_toml, text_of
-from keyheat.checked import mistakes
+from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
 from keyheat.scenario.spec.keys import KeysSpec, ShardingSpec
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.part import (
@@ -27,6 +26,7 @@ from keyheat.scenario.spec.part import (
 from keyheat.scenario.spec.rules import broken_rules
 from keyheat.scenario.spec.tables import ChangeSpec, TableSpec
 from keyheat.shipped import shipped
+from keyheat.validation import mistakes
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"

@@ -16,7 +16,7 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any, Final
 
-from keyheat.bounded import MOST_KEY_PARTS, NotAccepted, parsed_toml
+from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_toml
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.words import Direction

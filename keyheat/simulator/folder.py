@@ -23,7 +23,7 @@ from keyheat.runs.folder import (
     totals_of,
     versions,
 )
-from keyheat.runs.partition_file import known_of, partitions_table
+from keyheat.runs.partitions import known_of, partitions_table
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import Heat, KeyHistory, digest_of, hottest
 from keyheat.simulator.simulate import Simulation

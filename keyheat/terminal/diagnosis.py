@@ -6,7 +6,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from keyheat.analysis.words import sentence, title_of
 from keyheat.numbers import clock, moment, percent, some, whole
 from keyheat.pages.run.record import ReportRun, read_record
 from keyheat.pages.run.verdict import (
@@ -23,10 +22,11 @@ from keyheat.pages.run.verdict import (
 from keyheat.pages.wording import NAMES, SHORT, crosses_midnight, measured
 from keyheat.runs.capabilities import QUESTIONS, Capabilities
 from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
-from keyheat.runs.provable import can_prove, cannot_prove
-from keyheat.runs.stop import Stop
+from keyheat.runs.manifest import Stop
+from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.layout import COLOURS, Paragraph
+from keyheat.words import sentence, title_of
 
 STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}
 MOST_LABELS = 20

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from keyheat.analysis.knees.limits import Use
-from keyheat.analysis.knees.search import Step
+from keyheat.analysis.knee import KneeStep
+from keyheat.analysis.knee_steps import LimitUse
 from keyheat.numbers import UNITS, measured, percent, whole
 from keyheat.pages.knee import KneeAnswer, chip_of, limited_by, notes_of, sentence_of, whole_or_not
 from keyheat.pages.wording import limit_of
@@ -65,7 +65,7 @@ def _side(found: KneeAnswer) -> tuple[str, str]:
     return f"{side}_units_per_s", UNITS[side]
 
 
-def _bar(step: Step, width: int) -> Text:
+def _bar(step: KneeStep, width: int) -> Text:
     throttled = round(width * step.throttled_share)
     if step.throttled_share and not throttled and step.state == "limited":
         throttled = 1
@@ -81,7 +81,7 @@ def _uses(found: KneeAnswer) -> list[RenderableType]:
     return [Text(f"\nBy the numbers, {found.demand(carried)} take", style="bold"), *lines]
 
 
-def _use(use: Use) -> str:
+def _use(use: LimitUse) -> str:
     unit = UNITS[use.direction]
     notable = use.key_per_s is not None and use.key_per_s >= NOTABLE * use.asked_per_s
     key = f"; its hottest key {whole_or_not(use.key_per_s or 0.0)}" if notable else ""
@@ -114,5 +114,5 @@ def knee_json(found: KneeAnswer) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: KneeStep) -> dict[str, Any]:
     return {**asdict(step), "throttled_share": step.throttled_share}

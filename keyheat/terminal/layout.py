@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
 
-from keyheat.analysis.words import glued
+from keyheat.words import glued
 
 COLOURS = {
     "partition": "red",

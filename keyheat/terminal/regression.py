@@ -10,16 +10,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from keyheat.analysis.words import capital
 from keyheat.numbers import NOTHING, measured, percent, some, span
 from keyheat.pages.wording import NAMES
-from keyheat.regression.calibration import Calibration, Noise
-from keyheat.regression.finding import Finding
+from keyheat.regression.calibration import Calibration, MeasureNoise
 from keyheat.regression.history import Kept, Pin, Session
 from keyheat.regression.history.trend import Trend
-from keyheat.regression.outcome import Outcome, Verdict, is_idle, worst_first
-from keyheat.regression.words import DECISIONS, against, decision, headline, relative, value
+from keyheat.regression.outcome import GateFinding, SessionOutcome, Verdict, is_idle, worst_first
+from keyheat.regression.phrases import DECISIONS, against, decision, headline, relative, value
 from keyheat.terminal.layout import Paragraph, Strip
+from keyheat.words import capital
 
 STYLES: Final[dict[Verdict, str]] = {
     "good": "green", "baseline": "green", "regressed": "red", "invalid": "yellow", "refused": "yellow",
@@ -31,12 +30,12 @@ INDENT: Final = "  "
 WIDEST: Final = max(len(word) for word in DECISIONS.values())
 
 
-def regression_text(outcome: Outcome, page: str | None) -> RenderableType:
+def regression_text(outcome: SessionOutcome, page: str | None) -> RenderableType:
     """The whole answer, narrow enough for 80 columns. `page` is where all of it is shown."""
     return Group(*_parts(outcome, page))
 
 
-def _parts(outcome: Outcome, page: str | None) -> Iterator[RenderableType]:
+def _parts(outcome: SessionOutcome, page: str | None) -> Iterator[RenderableType]:
     colour = STYLES[outcome.verdict]
     yield Paragraph(headline(outcome), style=f"bold {colour}")
     yield Paragraph(f"{capital(against(outcome))}.", style="bold yellow" if outcome.forced else "")
@@ -51,7 +50,7 @@ def _parts(outcome: Outcome, page: str | None) -> Iterator[RenderableType]:
         yield Text.assemble("All of it: ", (page, "bold"))
 
 
-def _gates(outcome: Outcome) -> Iterator[RenderableType]:
+def _gates(outcome: SessionOutcome) -> Iterator[RenderableType]:
     """Those that did not hold, two lines each; the others counted."""
     told = [one for one in worst_first(outcome.measured) if one.decision != "same"]
     held = len(outcome.of("same"))
@@ -67,7 +66,7 @@ def _gates(outcome: Outcome) -> Iterator[RenderableType]:
         yield Text(f"{INDENT}{some(idle, 'gate')} {'has' if idle == 1 else 'have'} nothing to measure")
 
 
-def _gate(one: Finding) -> Iterator[RenderableType]:
+def _gate(one: GateFinding) -> Iterator[RenderableType]:
     word = Text(f"{DECISIONS[one.decision]:<{WIDEST}}", style=DECIDED[one.decision])
     yield Text.assemble(INDENT, word, "  ", (f"{one.case}: {one.gate.measure}", "bold"))
     indent = INDENT + " " * (WIDEST + 2)
@@ -83,7 +82,7 @@ def _lines(heading: str, lines: Sequence[str]) -> Iterator[RenderableType]:
         yield Text(f"  - and {len(lines) - MOST} more")
 
 
-def _ending(outcome: Outcome) -> str:
+def _ending(outcome: SessionOutcome) -> str:
     runs, bad = len(outcome.runs), sum(not run.valid for run in outcome.runs)
     again = sum(len(case.before) for case in outcome.cases) if outcome.paired else 0
     beside = f" beside {some(again, 'run')} of the baseline's scenarios" if again else ""
@@ -97,7 +96,7 @@ def calibration_text(
     suite: str, found: Calibration, *, runs: int, took_s: float, session: str
 ) -> RenderableType:
     """The whole answer, narrow enough for 80 columns."""
-    by_case: dict[str, list[Noise]] = {}
+    by_case: dict[str, list[MeasureNoise]] = {}
     for one in found.measures:
         by_case.setdefault(one.case, []).append(one)
     invalid = f", {found.left_out} left out as not valid" if found.left_out else ""
@@ -130,7 +129,7 @@ def _reading(found: Calibration) -> str:
     )
 
 
-def _noise_case(case: str, rows: Sequence[Noise]) -> Iterator[RenderableType]:
+def _noise_case(case: str, rows: Sequence[MeasureNoise]) -> Iterator[RenderableType]:
     yield Text(f"\n{case}", style="bold")
     if told := [one for one in rows if one.because is None]:
         yield _noise_table(told)
@@ -139,7 +138,7 @@ def _noise_case(case: str, rows: Sequence[Noise]) -> Iterator[RenderableType]:
             yield Paragraph(f"{one.measure}: {one.because}", "  ", "    ", "dim")
 
 
-def _noise_table(rows: Sequence[Noise]) -> Table:
+def _noise_table(rows: Sequence[MeasureNoise]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("measure", no_wrap=True)
     for name in ("typical", "noise", "smallest\nchange", "runs for\n10 %", "runs for\n5 %"):
@@ -224,7 +223,7 @@ def _verdict(session: Session) -> Text:
 
 
 def session_text(
-    session: Session, runs: Sequence[Kept], findings: Sequence[Finding], pins: Sequence[Pin]
+    session: Session, runs: Sequence[Kept], findings: Sequence[GateFinding], pins: Sequence[Pin]
 ) -> RenderableType:
     """One session: when, of what, its runs with their labels, what the gates found, where the files are."""
     names = [pin.name for pin in pins if pin.session == session.id]
@@ -268,7 +267,7 @@ def _runs(runs: Sequence[Kept]) -> Table:
     return table
 
 
-def _findings(findings: Sequence[Finding]) -> Iterator[RenderableType]:
+def _findings(findings: Sequence[GateFinding]) -> Iterator[RenderableType]:
     told = [one for one in findings if not is_idle(one)]
     if told:
         held = sum(one.decision in ("same", "better") for one in told)

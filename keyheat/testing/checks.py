@@ -2,7 +2,7 @@
 
 They return nothing where it is so, and raise `CheckFailed` where it is not; `ScenarioError`, a `ValueError`,
 says every mistake in a scenario, and `TypeError` an option that there is none of. Beside its own numbers each
-takes `keyheat.testing.asked.Options`. All run on the simulator, with a seed: the same every time.
+takes `keyheat.testing.subject.CheckOptions`. All run on the simulator, with a seed: the same every time.
 """
 
 from dataclasses import replace
@@ -17,15 +17,14 @@ from keyheat.simulator.flow import Flow
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.search import WhatIfSearch, smallest_shards
 from keyheat.simulator.simulate import Simulation
-from keyheat.testing.asked import Options, Sent, Source, asked_of
-from keyheat.testing.diagnosed import diagnosed
-from keyheat.testing.failing import failed
+from keyheat.testing.failure import diagnosed, failed
+from keyheat.testing.subject import CheckedLoad, CheckOptions, Source, asked_of
 from keyheat.words import Constraint, Direction, DirectionName, whose
 
 HEADROOM_TRIES = 6
 
 
-def assert_no_hot_partition(source: Source | None = None, /, **options: Unpack[Options]) -> None:
+def assert_no_hot_partition(source: Source | None = None, /, **options: Unpack[CheckOptions]) -> None:
     """No request meets the limit of a partition, of the table or of an index."""
     __tracebackhide__ = True
     sent = asked_of(source, options)
@@ -35,7 +34,7 @@ def assert_no_hot_partition(source: Source | None = None, /, **options: Unpack[O
 
 
 def assert_no_throttles(
-    source: Source | None = None, /, *, at_most: float = 0.0, **options: Unpack[Options]
+    source: Source | None = None, /, *, at_most: float = 0.0, **options: Unpack[CheckOptions]
 ) -> None:
     """No attempt is throttled, for whatever reason; or a share of at most `at_most` of them, from 0 to 1."""
     __tracebackhide__ = True
@@ -48,7 +47,9 @@ def assert_no_throttles(
         raise failed(allowed, sent, made)
 
 
-def assert_label(source: Source | None = None, /, *, label: Constraint, **options: Unpack[Options]) -> None:
+def assert_label(
+    source: Source | None = None, /, *, label: Constraint, **options: Unpack[CheckOptions]
+) -> None:
     """The analyzer labels the run so: partition, table, max_on_demand, account, undetermined or none."""
     __tracebackhide__ = True
     labels = get_args(Constraint)
@@ -62,7 +63,7 @@ def assert_label(source: Source | None = None, /, *, label: Constraint, **option
 
 
 def assert_shards_suffice(
-    source: Source | None = None, /, *, shards: int, at_most: float = 0.001, **options: Unpack[Options]
+    source: Source | None = None, /, *, shards: int, at_most: float = 0.001, **options: Unpack[CheckOptions]
 ) -> None:
     """With so many shards of every hot key, or fewer, hardly an attempt (`at_most`) is throttled."""
     __tracebackhide__ = True
@@ -86,7 +87,7 @@ def assert_units_per_operation(
     *,
     at_most: float,
     direction: DirectionName = "write",
-    **options: Unpack[Options],
+    **options: Unpack[CheckOptions],
 ) -> None:
     """An accepted operation consumes at most so many units in the mean, those of indexes included."""
     __tracebackhide__ = True
@@ -114,7 +115,7 @@ def assert_units_per_operation(
 
 
 def assert_headroom(
-    source: Source | None = None, /, *, times: float, at_most: float = 0.0, **options: Unpack[Options]
+    source: Source | None = None, /, *, times: float, at_most: float = 0.0, **options: Unpack[CheckOptions]
 ) -> None:
     """The same demand `times` over is still not throttled, or at most a share `at_most` of it."""
     __tracebackhide__ = True
@@ -156,7 +157,7 @@ def _times(factor: float) -> Change:
     return change
 
 
-def _most_headroom(sent: Sent, times: float, at_most: float) -> str:
+def _most_headroom(sent: CheckedLoad, times: float, at_most: float) -> str:
     """How much of the demand is not throttled, halved down to a sixty-fourth of the asked factor."""
     low, high = 0.0, times
     for _ in range(HEADROOM_TRIES):
@@ -168,14 +169,14 @@ def _most_headroom(sent: Sent, times: float, at_most: float) -> str:
     return f"up to {measured(low)} times they are not" if low else "neither are they let in at far less"
 
 
-def _smallest_shards(sent: Sent, at_most: float) -> WhatIfSearch:
+def _smallest_shards(sent: CheckedLoad, at_most: float) -> WhatIfSearch:
     if not sent.ours:
         raise ValueError("shards are searched for a scenario; recorded requests have the keys that they have")
     scenario = sent.scenario.model_copy(update={"seed": sent.seed})
     return smallest_shards(scenario, share_most=at_most, burst=sent.burst, folder=sent.folder)
 
 
-def _with_shards(sent: Sent, shards: int) -> Sent:
+def _with_shards(sent: CheckedLoad, shards: int) -> CheckedLoad:
     """The load with so many shards of every hot key."""
     scenario = with_shards(sent.scenario, shards)
     return replace(

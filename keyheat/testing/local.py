@@ -8,23 +8,129 @@ import json
 import os
 import urllib.request
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final, Unpack
+from typing import Any, Final, TypedDict, Unpack
 from urllib.parse import urlsplit
 
-from keyheat.analysis.advising.rerun import scenario_of_table
-from keyheat.analysis.words import LIMITS, key_name, title_of
+import numpy as np
+
+from keyheat.analysis.advice.rerun import OPERATIONS, Demanded, scenario_of_table
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import percent, whole
-from keyheat.runs.described import table_facts
-from keyheat.simulator.flow import digest_of
-from keyheat.testing.asked import Chances, Sent
+from keyheat.runs.table_facts import table_facts
+from keyheat.simulator.flow import Flow, IndexFlow, digest_of
+from keyheat.simulator.masses import Masses
 from keyheat.testing.checks import assert_no_hot_partition, require_share
-from keyheat.testing.failing import CheckFailed, text_of
-from keyheat.testing.recorded import Row, less, requests_in, sent_steadily, throttled_in
-from keyheat.words import Constraint
+from keyheat.testing.failure import CheckFailed, text_of
+from keyheat.testing.subject import Chances, CheckedLoad
+from keyheat.words import LIMITS, Constraint, Direction, key_name, title_of
+
+
+class RecordedRow(TypedDict):
+    """What was asked of one key in one kind of request; `entry`: not asked for, but put there by writes."""
+
+    direction: Direction
+    index: str | None
+    eventual: bool
+    entry: bool
+    key: str  # the hash that places the key, in hex; empty: keys too many to tell apart
+    name: str | None
+    requests: int
+    units: float
+    refused: dict[str, int]
+
+
+Rows = Sequence[RecordedRow]
+
+
+def less(after: Rows, before: Rows) -> tuple[RecordedRow, ...]:
+    """What was asked between two moments."""
+    then = {_who(row): row for row in before}
+    return tuple(found for row in after if (found := _since(row, then.get(_who(row))))["requests"])
+
+
+def requests_in(rows: Rows) -> int:
+    """Requests of clients: the entries that writes put into indexes are none."""
+    return sum(row["requests"] for row in rows if not row["entry"])
+
+
+def throttled_in(rows: Rows) -> int:
+    """Those of them that were refused."""
+    return sum(sum(row["refused"].values()) for row in rows if not row["entry"])
+
+
+def sent_steadily(rows: Rows, requests_per_s: float, seconds: int) -> Demanded:
+    """The recorded requests in their proportions, so many a second together."""
+    flows = tuple(_flows(rows, requests_per_s / requests_in(rows)))
+    return Demanded([flows] * seconds)
+
+
+def _flows(rows: Rows, times_per_s: float) -> Iterator[Flow]:
+    """A flow for each kind of request, every recorded request being sent `times_per_s`."""
+    kinds = dict.fromkeys(
+        (row["direction"], row["index"], row["eventual"]) for row in rows if not row["entry"]
+    )
+    for side, index, eventual in kinds:
+        mine = [row for row in rows if not row["entry"] and _kind(row) == (side, index, eventual)]
+        count = requests_in(mine)
+        yield Flow(
+            operation=OPERATIONS[side],
+            direction=Direction(side),
+            requests=count * times_per_s,
+            units=_units(mine) / count,
+            keys=_masses(mine),
+            index=index,
+            eventual=eventual,
+            index_writes=tuple(_entries(rows, count)) if side == "write" else (),
+        )
+
+
+def _entries(rows: Rows, writes: int) -> Iterator[IndexFlow]:
+    for index in dict.fromkeys(row["index"] for row in rows if row["entry"]):
+        mine = [row for row in rows if row["entry"] and row["index"] == index]
+        assert index is not None, "an entry is one of an index"
+        yield IndexFlow(index=index, units=_units(mine) / writes, keys=_masses(mine))
+
+
+def _masses(rows: Rows) -> Masses:
+    """Where the units fall; those of keys too many to tell apart fall evenly."""
+    total = _units(rows)
+    named = sorted((row for row in rows if row["key"]), key=lambda row: row["key"])
+    shares = np.array([row["units"] for row in named], np.float64) / total
+    names = [row["name"] or f"the key at {row['key']}" for row in named]
+    return Masses(
+        points=np.array([int(row["key"], 16) for row in named], np.uint64),
+        shares=shares,
+        even=max(0.0, 1.0 - float(shares.sum())) if len(named) < len(rows) else 0.0,
+        name=names.__getitem__,
+    )
+
+
+def _units(rows: Rows) -> float:
+    return sum(row["units"] for row in rows)
+
+
+def _kind(row: RecordedRow) -> tuple[Direction, str | None, bool]:
+    return row["direction"], row["index"], row["eventual"]
+
+
+def _who(row: RecordedRow) -> tuple[Direction, str | None, bool, bool, str]:
+    return *_kind(row), row["entry"], row["key"]
+
+
+def _since(row: RecordedRow, before: RecordedRow | None) -> RecordedRow:
+    if before is None:
+        return row
+    refused = {reason: count - before["refused"].get(reason, 0) for reason, count in row["refused"].items()}
+    return {
+        **row,
+        "requests": row["requests"] - before["requests"],
+        "units": row["units"] - before["units"],
+        "refused": {reason: count for reason, count in refused.items() if count},
+    }
+
 
 REGION: Final = "us-east-1"
 SECONDS: Final = 60
@@ -43,7 +149,7 @@ class LocalDynamoDB:
     """A running local endpoint that records; everything is counted from `begin` on."""
 
     url: str
-    _rows: Mapping[str, tuple[Row, ...]] = field(default_factory=dict, repr=False)
+    _rows: Mapping[str, tuple[RecordedRow, ...]] = field(default_factory=dict, repr=False)
     _requests: Counter[str] = field(default_factory=Counter, repr=False)  # by then, and by us since
 
     def begin(self) -> None:
@@ -90,11 +196,11 @@ class LocalDynamoDB:
         rows: list[dict[str, Any]] = self._page(f"decisions?table={table}")
         return rows
 
-    def recorded(self, table: str) -> tuple[Row, ...]:
+    def recorded(self, table: str) -> tuple[RecordedRow, ...]:
         """What was asked of a table, by kind of request and partition key."""
         return less(self._recorded().get(table, ()), self._rows.get(table, ()))
 
-    def sent(self, requests_per_s: float, *, table: str | None = None, seconds: int = SECONDS) -> Sent:
+    def sent(self, requests_per_s: float, *, table: str | None = None, seconds: int = SECONDS) -> CheckedLoad:
         """What was asked of a table, in the same proportions, so many requests a second, for a check.
 
         The table can be left out where only one was asked for anything. Raises `ValueError`.
@@ -109,7 +215,7 @@ class LocalDynamoDB:
             raise ValueError(f"table {name} is gone, and its capacity with it: check before it is deleted")
         scenario = scenario_of_table(table_facts(self._described(name)), seconds)
         assert scenario is not None, "the endpoint says what every table's capacity is"
-        return Sent(
+        return CheckedLoad(
             scenario=scenario,
             named=f"the {requests_in(rows)} requests of this test to {name}, {requests_per_s:,g} a second",
             seed=scenario.seed,
@@ -154,7 +260,7 @@ class LocalDynamoDB:
     def _asked_in_words(self) -> str:
         return ", ".join(self._asked_tables()) or "none"
 
-    def _recorded(self) -> dict[str, tuple[Row, ...]]:
+    def _recorded(self) -> dict[str, tuple[RecordedRow, ...]]:
         return {name: tuple(rows) for name, rows in self._page("recorded").items()}
 
     def _described(self, table: str) -> dict[str, Any]:
@@ -185,7 +291,7 @@ def _past_proxies(url: str) -> str:
     return ",".join(filter(None, [others, urlsplit(url).hostname]))
 
 
-def _counted(table: str, rows: tuple[Row, ...], at_most: float, *, show_keys: bool) -> str:
+def _counted(table: str, rows: tuple[RecordedRow, ...], at_most: float, *, show_keys: bool) -> str:
     """The failure of a check of requests that were really sent."""
     reasons: Counter[str] = Counter()
     for row in rows:
@@ -210,7 +316,7 @@ def _counted(table: str, rows: tuple[Row, ...], at_most: float, *, show_keys: bo
     )
 
 
-def _key(row: Row, *, show_keys: bool) -> str:
+def _key(row: RecordedRow, *, show_keys: bool) -> str:
     name = row["name"]
     if name is None:
         return f"the one at {row['key']}, whose item is gone"

@@ -91,8 +91,7 @@ def _turn_here(endpoint: "LocalDynamoDB", patch: pytest.MonkeyPatch) -> None:
 def _written(error: BaseException, folder: Path) -> str | None:
     """Where the report of a failing check is, or why there is none; None where nothing is to be reported."""
     from keyheat.runfiles import CannotWrite, FileProblem
-    from keyheat.testing.diagnosed import write_report_of
-    from keyheat.testing.failing import CheckFailed
+    from keyheat.testing.failure import CheckFailed, write_report_of
 
     if not isinstance(error, CheckFailed) or error.sent is None or error.simulation is None:
         return None

@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.accuracy.score import MISSED, answers, is_sprinkle, judged
 from keyheat.accuracy.truth import Refused, TrueRecord, true_spans
-from keyheat.analysis.thresholds import Noise
+from keyheat.analysis.thresholds import NoiseThresholds
 from keyheat.runs.formats import Label
 from keyheat.words import Constraint
 
@@ -152,4 +152,4 @@ def test_labels_that_decide_nothing_are_not_judged() -> None:
 )
 def test_a_sprinkle_is_both_few_and_rare(throttles: int, attempts: int, sprinkle: bool) -> None:
     record = TrueRecord({START: {"table": throttles}}, attempts)
-    assert is_sprinkle(record, Noise(throttles=50, share=0.001)) is sprinkle
+    assert is_sprinkle(record, NoiseThresholds(throttles=50, share=0.001)) is sprinkle

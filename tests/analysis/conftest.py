@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
-from keyheat.evidence.evidence import Source, _gather
-from keyheat.evidence.waiting import LOCAL
+from keyheat.evidence.cloudwatch import LOCAL_PACE, MetricSource
+from keyheat.evidence.collection import _gather
 from keyheat.model.keyspace import position
 from keyheat.model.minutes import MetricSeries
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.runs.client import Records
-from keyheat.runs.described import table_facts
 from keyheat.runs.formats import Evidence, SecondCount, ThrottleCount, Window
 from keyheat.runs.manifest import Keys
+from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.words import Capacity
@@ -228,7 +228,7 @@ def _moment(second: int) -> datetime:
 def evidence_of(run: Run) -> Evidence:
     """All evidence of a run, as `collect` gathers it."""
     aws = run.aws()
-    source = Source(client_factory=aws.factory, pace=LOCAL, clock=aws.clock, sleep=aws.clock.sleep)
+    source = MetricSource(client_factory=aws.factory, pace=LOCAL_PACE, clock=aws.clock, sleep=aws.clock.sleep)
     records = Records(throttles=run.throttles, seconds=run.seconds, missing=())
     return _gather(source, table_facts(run.described), run.window, records, (), 1.0)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from keyheat import runfiles
-from keyheat.evidence import evidence
+from keyheat.evidence import collection
 
 
 def write_run(folder: Path, run: Any, **changes: Any) -> None:
@@ -51,6 +51,6 @@ def collect(run_dir: Path, aws: Any, told: list[tuple[str, float]] | None = None
     def progress(what: str, left_s: float) -> None:
         (told if told is not None else []).append((what, left_s))
 
-    return evidence.collect(
+    return collection.collect(
         run_dir, client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.sleep, progress=progress
     )

@@ -7,36 +7,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.analysis.advising.cases import Case, meeting_chance
-from keyheat.analysis.advising.demand import Demand
+from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, meeting_chance
+from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.heat import Heat, heat
-from keyheat.analysis.recommendations import recommend
+from keyheat.analysis.heat import RunHeat, heat
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.words import TITLES
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import HotKey, Recommendation
 from keyheat.runs.manifest import Keys, Manifest
+from keyheat.words import TITLES
 from tests.analysis.handwritten import consumed, diagnosed, evidence, provisioned, throttled
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
-def hot(units_per_s: float, *, moved: tuple[str, ...] = (), share: float = 0.9) -> Heat:
+def hot(units_per_s: float, *, moved: tuple[str, ...] = (), share: float = 0.9) -> RunHeat:
     key = HotKey(key="sha256:1f3a", share=share, throttles=9, units_per_s=units_per_s, direction="write")
-    return Heat("write", (key,), moved)
+    return RunHeat("write", (key,), moved)
 
 
-def case(numbers: Thresholds, **facts: Any) -> Case:
+def case(numbers: Thresholds, **facts: Any) -> AdviceCase:
     known: dict[str, Any] = {
         "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
-        "demand": Demand(2_000), "limit": None, "warm": 4_000, "heat": None,
+        "demand": MeasuredDemand(2_000), "limit": None, "warm": 4_000, "heat": None,
         "ceiling": 1_000,
     }  # fmt: skip
-    return Case(**{**known, **facts}, numbers=numbers.recommend)
+    return AdviceCase(**{**known, **facts}, numbers=numbers.recommend)
 
 
-def advised(found: Case) -> dict[str, Recommendation]:
+def advised(found: AdviceCase) -> dict[str, Recommendation]:
     return {advice.action: advice for advice in recommend(found)}
 
 
@@ -128,17 +127,19 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
     ),
     (
         "on-demand, not grown",
-        {"rule": "on-demand-not-grown", "limit": 4_000, "demand": Demand(3_900, by_client=False)}, "pre_warm",
+        {"rule": "on-demand-not-grown", "limit": 4_000,
+         "demand": MeasuredDemand(3_900, by_client=False)}, "pre_warm",
         ("At least 3,900 WCU/s", "5,715 WCU/s", "one-time charge"), ("shard",),
     ),
     (
         "at the maximum, whose demand is known from below only",
-        {"constraint": "max_on_demand", "limit": 500, "demand": Demand(372, by_client=False)},
+        {"constraint": "max_on_demand", "limit": 500, "demand": MeasuredDemand(372, by_client=False)},
         "raise_max_on_demand", ("500 WCU/s are allowed", "a setting of the table"), ("quota",),
     ),
     (
         "at the account's quota, with an index",
-        {"constraint": "account", "limit": 40_000, "demand": Demand(41_000, by_client=False, together=True)},
+        {"constraint": "account", "limit": 40_000,
+         "demand": MeasuredDemand(41_000, by_client=False, together=True)},
         "raise_account_quota",
         ("41,000 WCU/s were asked for of the table and its indexes", "with its indexes 40,000 WCU/s"), (),
     ),
@@ -170,7 +171,7 @@ def test_the_advice_fits_what_happened(
 
 def test_what_is_advised_is_more_than_the_limit_that_was_reached(numbers: Thresholds) -> None:
     """A minute's average and its few throttles show only a part of what was asked for."""
-    few = {"demand": Demand(60, by_client=False), "limit": 100}
+    few = {"demand": MeasuredDemand(60, by_client=False), "limit": 100}
     assert advised(case(numbers, constraint="table", **few))["raise_capacity"].units == 143
     assert advised(case(numbers, constraint="max_on_demand", **few))["raise_max_on_demand"].units == 143
 

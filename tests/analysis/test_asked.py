@@ -14,13 +14,13 @@ from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
-from keyheat.evidence import evidence
-from keyheat.evidence.asked import Asked, evidence_for, window_of
-from keyheat.evidence.described import facts_then
-from keyheat.evidence.waiting import silent
+from keyheat.evidence import collection
+from keyheat.evidence.cloudwatch import silent
+from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
+from keyheat.evidence.table import facts_then
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
-from keyheat.runs.plausible import sound
+from keyheat.runs.plausibility import sound
 from tests.endpoint.asking import START, with_orders
 from tests.endpoint.clients import Body, Direct, ServiceApp, service_app_at
 
@@ -98,7 +98,7 @@ class Kept:
 
 
 def collected(aws: Any, start: datetime, end: datetime, now: datetime, **more: Any) -> Evidence:
-    return evidence.collect_table(
+    return collection.collect_table(
         more.pop("table", ORDERS), Window(start=start, end=end), client_factory=aws.factory,
         clock=now.timestamp, sleep=lambda _: pytest.fail("nothing is to be waited for"),
     )  # fmt: skip
@@ -152,7 +152,7 @@ def test_every_window_is_answered_in_the_period_that_is_kept_for_it(
 
 def test_the_served_cloudwatch_of_a_table_that_nobody_loaded(service_app: ServiceApp) -> None:
     app = with_orders(service_app)
-    found = evidence.collect_table(
+    found = collection.collect_table(
         ORDERS, Window(start=START, end=START + 3 * MINUTE), client_factory=app.client, clock=app.clock,
         sleep=app.clock.advance,
     )  # fmt: skip
@@ -169,7 +169,7 @@ def test_a_table_that_was_deleted_meanwhile(service_app: ServiceApp) -> None:
     app.clock.advance(3_600)
 
     def collect(table: TableFacts) -> Evidence:
-        return evidence.collect_table(
+        return collection.collect_table(
             table, Window(start=START, end=START + 3 * MINUTE), client_factory=app.client, clock=app.clock,
             sleep=app.clock.advance,
         )  # fmt: skip
@@ -211,9 +211,9 @@ def test_throttled_calls_are_repeated_by_the_sdk(
 ) -> None:
     monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _seconds: None)
     app = with_orders(service_app)
-    client = evidence.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")("cloudwatch")
+    client = collection.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")("cloudwatch")
     client._endpoint.http_session = Busy(app.router, refusals)
-    found = evidence.collect_table(
+    found = collection.collect_table(
         ORDERS, Window(start=START, end=START + 3 * MINUTE), clock=app.clock, sleep=app.clock.advance,
         client_factory=lambda service: client if service == "cloudwatch" else app.ddb,
     )  # fmt: skip
@@ -223,7 +223,7 @@ def test_throttled_calls_are_repeated_by_the_sdk(
 
 def test_what_is_refused_half_way_is_said() -> None:
     """The first page comes, the second is refused: what came is kept, and the rest is missing."""
-    factory = evidence.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")
+    factory = collection.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")
     client = factory("cloudwatch")
     label = metrics.SeriesKey(metric=metrics.consumed("write"), statistic="Sum", period_s=60).label
     page = {
@@ -235,7 +235,7 @@ def test_what_is_refused_half_way_is_said() -> None:
     with Stubber(client) as stub:
         stub.add_response("get_metric_data", page)
         stub.add_client_error("get_metric_data", "AccessDenied", "no more", http_status_code=403)
-        found = evidence.collect_table(
+        found = collection.collect_table(
             ORDERS, Window(start=START, end=START + MINUTE), clock=lambda: START.timestamp() + 9_999,
             client_factory=lambda service: client if service == "cloudwatch" else Refusing(),
         )  # fmt: skip
@@ -287,12 +287,12 @@ TOGETHER = [
 @pytest.mark.parametrize(("options", "message"), TOGETHER)
 def test_options_that_do_not_go_together(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        evidence_for(Asked(**options), clock=NOW.timestamp, progress=silent)
+        evidence_for(EvidenceRequest(**options), clock=NOW.timestamp, progress=silent)
 
 
 def test_a_profile_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    asked = Asked(table="t", start=NOW - DAY, end=NOW - DAY + MINUTE, profile="nobody")
+    asked = EvidenceRequest(table="t", start=NOW - DAY, end=NOW - DAY + MINUTE, profile="nobody")
     with pytest.raises(ValueError, match=r"--profile: .*nobody"):
         evidence_for(asked, clock=NOW.timestamp, progress=silent)
 
@@ -364,7 +364,7 @@ OF_INDEX = "WriteThrottleEvents/Sum/60/index=by_day"
 
 
 def from_files(*files: Path, **more: Any) -> Evidence:
-    asked = Asked(table="orders", start=START, end=START + 5 * MINUTE, answers=files, **more)
+    asked = EvidenceRequest(table="orders", start=START, end=START + 5 * MINUTE, answers=files, **more)
     return evidence_for(asked, clock=lambda: START.timestamp() + 9_999, progress=silent)
 
 

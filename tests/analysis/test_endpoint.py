@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.checks import check
-from keyheat.analysis.endpoint import SAYS
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.runs.capabilities import Capabilities, Finding, not_probed
+from keyheat.runs.capabilities import Capabilities, CapabilityFinding, not_probed
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Verdict
 from keyheat.runs.manifest import Manifest
+from keyheat.runs.provability import SAYS
 from keyheat.scenario.scenario import ThresholdsSpec
 from tests.analysis.handwritten import (
     KEY_RANGE,
@@ -33,7 +33,7 @@ def endpoint(**answers: str) -> Capabilities:
     """A probed endpoint of which so much is known."""
     seen = {"throttles": SEEN, "write_units": WRONG}
     findings = {
-        name: Finding.model_validate({"answer": answer, "seen": seen.get(name, "seen")})
+        name: CapabilityFinding.model_validate({"answer": answer, "seen": seen.get(name, "seen")})
         for name, answer in answers.items()
     }
     return Capabilities(source="probed", product="calls itself a test", findings=findings)

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from keyheat import runfiles
 from keyheat.analysis.diagnosis import analyze_evidence, analyze_run
-from keyheat.evidence import evidence
+from keyheat.evidence import collection
 from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window, read_evidence, write_evidence
@@ -65,7 +65,7 @@ def test_no_call_asks_for_more_than_500_series(world: SimpleNamespace, demo: Any
         **{**vars(run), "described": {**run.described, "GlobalSecondaryIndexes": indexes}}
     )
     aws = run_with_indexes.aws()
-    found = evidence.collect_table(
+    found = collection.collect_table(
         TableFacts(name="keyheat-hotkey"), run.window,
         client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.sleep,
     )  # fmt: skip
@@ -163,9 +163,9 @@ def test_the_window_is_whole_minutes(started: str, ended: str | None, first: str
     def at(text: str | None) -> datetime | None:
         return datetime.fromisoformat(f"2026-11-20T{text}+00:00") if text else None
 
-    run = evidence.Manifest(started_at=at(started), ended_at=at(ended), table=TableFacts(name="t"))
+    run = collection.Manifest(started_at=at(started), ended_at=at(ended), table=TableFacts(name="t"))
     now_s = datetime(2026, 11, 20, 12, 5, 30, tzinfo=UTC).timestamp()
-    assert evidence.run_window(run, now_s) == Window(start=at(first), end=at(last))
+    assert collection.run_window(run, now_s) == Window(start=at(first), end=at(last))
 
 
 def test_the_cli_says_what_boto3_says(demo: Any) -> None:
@@ -180,7 +180,7 @@ def test_the_cli_says_what_boto3_says(demo: Any) -> None:
         ScanBy="TimestampAscending",
     )
     printed = json.loads(json.dumps(answer, default=datetime.isoformat))
-    found = evidence.from_cli_output([printed], table=expected.table, window=expected.window)
+    found = collection.from_cli_output([printed], table=expected.table, window=expected.window)
     assert found.series == expected.series
 
 
@@ -207,7 +207,7 @@ def test_what_the_cli_did_not_print_is_refused(message: str, content: Any) -> No
     printed = {"MetricDataResults": content} if isinstance(content, list) else content
     window = Window(start="2026-01-01T00:00:00Z", end="2026-01-01T01:00:00Z")
     with pytest.raises(ValueError, match=message):
-        evidence.from_cli_output([printed], table=TableFacts(name="t"), window=window)
+        collection.from_cli_output([printed], table=TableFacts(name="t"), window=window)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_labels_of_queries_say_which_series_they_are() -> None:
 def test_boto3_clients_are_made_without_credentials_for_the_local_endpoint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    factory: Callable[[str], Any] = evidence.boto3_clients(endpoint_url="http://127.0.0.1:9", local=True)
+    factory: Callable[[str], Any] = collection.boto3_clients(endpoint_url="http://127.0.0.1:9", local=True)
     client = factory("cloudwatch")
     assert client.meta.endpoint_url == "http://127.0.0.1:9"
     assert client.meta.region_name == "us-east-1"

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.analysis.advising.cases import Case
-from keyheat.analysis.advising.foreseen import with_outlooks
-from keyheat.analysis.advising.rerun import Rerun
+from keyheat.analysis.advice.advice import with_outlooks
+from keyheat.analysis.advice.case import AdviceCase
+from keyheat.analysis.advice.recommendations import recommend
+from keyheat.analysis.advice.rerun import Rerun
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.heat import Heat
-from keyheat.analysis.recommendations import recommend
+from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.pages.run.verdict import outlook
 from keyheat.plan.prices import load_prices
@@ -118,9 +118,9 @@ def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
 def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
     scenario = parse_scenario(HOT_KEY, "test")
     hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=1_800.0, direction="write")
-    case = Case(
+    case = AdviceCase(
         constraint="partition", resource="table", direction="write", rule="reason-key-range", demand=None,
-        limit=None, warm=4_000, heat=Heat("write", (hot,), ()), ceiling=1_000,
+        limit=None, warm=4_000, heat=RunHeat("write", (hot,), ()), ceiling=1_000,
         numbers=numbers.recommend,
     )  # fmt: skip
     rerun = Rerun(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.endpoint import SAYS
 from keyheat.analysis.rules import MEASURED, NOT_GROWN, RULES
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.formats import Evidence
+from keyheat.runs.provability import SAYS
 from tests.analysis.handwritten import (
     ON_DEMAND,
     START,

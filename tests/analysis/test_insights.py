@@ -10,7 +10,7 @@ import pytest
 from botocore.stub import ANY, Stubber
 
 from keyheat.analysis.heat import insight_heats, key_spread
-from keyheat.evidence.contributors import Found, Reader
+from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
 from keyheat.scenario.keys import digest_of
 
@@ -48,8 +48,10 @@ def read(
     *,
     wanted: bool = True,
     show_keys: bool = False,
-) -> Found:
-    reader = Reader(client_factory=aws.factory, sleep=aws.slept.append, wanted=wanted, show_keys=show_keys)
+) -> ContributorsFound:
+    reader = ContributorsReader(
+        client_factory=aws.factory, sleep=aws.slept.append, wanted=wanted, show_keys=show_keys
+    )
     return reader.read(table, window)
 
 
@@ -87,14 +89,14 @@ def reports(aws: SimpleNamespace, values: dict[str, dict[datetime, float]], **as
 
 def test_where_it_is_off_that_is_said_and_no_error(aws: SimpleNamespace) -> None:
     describes(aws)
-    assert read(aws) == Found(
+    assert read(aws) == ContributorsFound(
         None, ("Contributor Insights: it is off for the table and its indexes, so no key is named",)
     )
 
 
 def test_where_the_client_names_the_keys_nothing_is_said(aws: SimpleNamespace) -> None:
     describes(aws)
-    assert read(aws, wanted=False) == Found(None)
+    assert read(aws, wanted=False) == ContributorsFound(None)
 
 
 def test_a_rules_keys_become_digests(aws: SimpleNamespace) -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from keyheat.analysis.knees.sweep import Point, knee_of
+from keyheat.analysis.knee import SweepPoint, knee_of
 
 
-def points(*given: tuple[int, float, float]) -> list[Point]:
-    return [Point(shards=n, accepted_per_s=units, throttled_share=share) for n, units, share in given]
+def points(*given: tuple[int, float, float]) -> list[SweepPoint]:
+    return [SweepPoint(shards=n, accepted_per_s=units, throttled_share=share) for n, units, share in given]
 
 
 CURVES = {

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keyheat.analysis.knees.search import Knee, Range, State, Step, search
+from keyheat.analysis.knee import Knee, KneeStep, Range, State, search
 
 WITHIN = Range(start=100, least=1, most=10_000, precision=0.05)
 
 
-def step(demand: float, state: State, again: int = 0, resource: str = "table") -> Step:
-    found = Step(
+def step(demand: float, state: State, again: int = 0, resource: str = "table") -> KneeStep:
+    found = KneeStep(
         demand_per_s=demand, seed=1 + again, state=state, attempts_per_s=demand, throttled_per_s=0.0,
         write_units_per_s=demand, read_units_per_s=0.0,
     )  # fmt: skip
     return replace(found, constraint="partition", resource=resource) if state == "limited" else found
 
 
-def table_with_knee_at(knee: float, above: State = "limited") -> Callable[[float, int], Step]:
+def table_with_knee_at(knee: float, above: State = "limited") -> Callable[[float, int], KneeStep]:
     return lambda demand, again: step(demand, "carried" if demand <= knee else above, again)
 
 
@@ -73,7 +73,7 @@ def test_an_end_that_is_not_the_tables_is_named_as_such(state: State) -> None:
 
 
 def test_a_limit_below_the_generators_is_still_found() -> None:
-    def measure(demand: float, again: int) -> Step:
+    def measure(demand: float, again: int) -> KneeStep:
         return step(
             demand, "carried" if demand <= 500 else "limited" if demand <= 700 else "generator", again
         )
@@ -83,7 +83,7 @@ def test_a_limit_below_the_generators_is_still_found() -> None:
 
 
 def test_tries_that_disagree_widen_the_answer() -> None:
-    def wavering(demand: float, again: int) -> Step:
+    def wavering(demand: float, again: int) -> KneeStep:
         return step(demand, "limited" if demand > 500 or (again and demand > 480) else "carried", again)
 
     found = search(wavering, replace(WITHIN, precision=0.02))
@@ -95,7 +95,7 @@ def test_tries_that_disagree_widen_the_answer() -> None:
 
 
 def test_another_limit_the_second_time_does_not_confirm() -> None:
-    def measure(demand: float, again: int) -> Step:
+    def measure(demand: float, again: int) -> KneeStep:
         return step(demand, "limited" if demand > 500 else "carried", again, f"index-{again}")
 
     assert not search(measure, WITHIN).confirmed

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.knees.limits import used_by
-from keyheat.analysis.knees.search import Range, Step, search
-from keyheat.analysis.knees.step import (
+from keyheat.analysis.knee import KneeStep, Range, search
+from keyheat.analysis.knee_steps import (
     beyond_provisioned,
     loaded_step,
     seconds_for,
     simulated_step,
     step_of,
+    used_by,
 )
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.formats import Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
@@ -56,7 +56,7 @@ def test_a_simulated_knee_is_where_arithmetic_puts_it(
 ) -> None:
     scenario, lasts_s = scenario_of(name, settings), seconds_for(PRECISION)
 
-    def measure(demand: float, again: int) -> Step:
+    def measure(demand: float, again: int) -> KneeStep:
         return simulated_step(with_demand(scenario, demand, lasts_s), 1 + again, numbers)
 
     near = Range(start=arithmetic, least=arithmetic / 4, most=arithmetic * 4, precision=PRECISION)

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from keyheat.analysis.measures.measured import Measured, measure
+from keyheat.analysis.run_result import RunResult, measure
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import SECONDS_SCHEMA
 from keyheat.runs.frames import of_rows
@@ -34,7 +34,7 @@ def row(
     }  # fmt: skip
 
 
-def measured(*rows: dict[str, Any], ended_s: int | None = 10, **manifest: Any) -> Measured:
+def measured(*rows: dict[str, Any], ended_s: int | None = 10, **manifest: Any) -> RunResult:
     seconds = of_rows("seconds", pa.Table.from_pylist([*rows], schema=SECONDS_SCHEMA))
     ended = None if ended_s is None else f"2026-11-20T12:00:{ended_s:02d}Z"
     content = {"started_at": "2026-11-20T12:00:00Z", "ended_at": ended, "table": TABLE} | manifest

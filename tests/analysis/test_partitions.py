@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.analysis.diagnosis import analyze_run, diagnosed
-from keyheat.evidence import evidence
+from keyheat.evidence import collection
 from keyheat.evidence.partitions import by_estimate, words
 from keyheat.pages.run.record import ReportRun, load_run, read_record
 from keyheat.pages.run.sections import charts_of
@@ -120,10 +120,10 @@ class Others:
         return {"StreamDescription": {"Shards": shards}}
 
 
-def of_others(aws: Others, *, minutes: int = 5, later_s: float = 3_600) -> evidence.Evidence:
+def of_others(aws: Others, *, minutes: int = 5, later_s: float = 3_600) -> collection.Evidence:
     window = Window(start=NOON, end=NOON + timedelta(minutes=minutes))
     now_s = window.end.timestamp() + later_s
-    return evidence.collect_table(
+    return collection.collect_table(
         TableFacts(name="orders"), window, client_factory=aws.factory, clock=lambda: now_s,
         sleep=lambda _s: pytest.fail("nothing is to be waited for"),
     )  # fmt: skip
@@ -168,7 +168,7 @@ def test_the_times_of_a_run_are_moved_to_the_services(skew_s: float, tmp_path: P
         tmp_path, there, started_at=run.start + exactly, ended_at=run.end + exactly, clock_skew_s=skew_s
     )
     aws = run.aws()
-    found = evidence.collect(
+    found = collection.collect(
         tmp_path, client_factory=aws.factory, clock=lambda: aws.clock.now_s - skew_s, sleep=aws.clock.sleep
     )
     assert (found.window, found.series, found.seconds) == (expected.window, expected.series, run.seconds)
@@ -192,7 +192,7 @@ def test_evidence_of_a_run_whose_wall_clock_jumped_goes_by_the_clock_before_and_
     run, expected = demo("hotkey")
     write_run(tmp_path, run, generator={"bound": False, "checks": [], "clock_jump_s": 3_600.0})
     aws = run.aws()
-    found = evidence.collect(
+    found = collection.collect(
         tmp_path, client_factory=aws.factory, clock=lambda: aws.clock.now_s + 3_600, sleep=aws.clock.sleep
     )
     assert (found.window, found.series) == (expected.window, expected.series)
@@ -219,7 +219,7 @@ def test_a_split_for_heat_on_an_endpoint_of_ours_is_seen_and_explains_why_the_th
     clients = {
         "dynamodb": streamed.ddb, "dynamodbstreams": streamed.streams, "cloudwatch": streamed.app.cloudwatch
     }  # fmt: skip
-    found = evidence.collect_table(
+    found = collection.collect_table(
         TableFacts(name="orders"), Window(start=start, end=datetime.fromtimestamp(end_s, UTC)),
         client_factory=clients.__getitem__, clock=clock, sleep=clock.advance,
     )  # fmt: skip
@@ -234,7 +234,7 @@ def test_a_split_for_heat_on_an_endpoint_of_ours_is_seen_and_explains_why_the_th
     assert any("one split, at" in note for section in _sections(found) for note in section.notes)
 
 
-def _sections(found: evidence.Evidence) -> Any:
+def _sections(found: collection.Evidence) -> Any:
     run = ReportRun(diagnosis=diagnosed(found), evidence=found, alone=True)
     record = read_record(run)
     return charts_of(run, record, facts_of(run, record))

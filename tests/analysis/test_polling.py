@@ -1,15 +1,14 @@
 """How many metrics a collection asks for at the most."""
 
-from keyheat.evidence.polling import most_metrics
-from keyheat.evidence.waiting import Pace
+from keyheat.evidence.cloudwatch import PollPace, most_metrics
 from keyheat.runs.metrics import series_keys
 
 
 def test_every_series_is_asked_for_in_every_poll() -> None:
-    assert most_metrics(pace=Pace(poll_s=15, limit_s=600)) == 42 * len(series_keys())
+    assert most_metrics(pace=PollPace(poll_s=15, limit_s=600)) == 42 * len(series_keys())
 
 
 def test_an_index_is_asked_for_by_itself() -> None:
-    pace = Pace(poll_s=10, limit_s=25)
+    pace = PollPace(poll_s=10, limit_s=25)
     assert most_metrics(["one", "two"], pace=pace) == 5 * len(series_keys(["one", "two"]))
     assert most_metrics(["one"], pace=pace) > most_metrics(pace=pace)

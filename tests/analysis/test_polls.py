@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsError
 
-from keyheat.evidence.cloudwatch import Answer, Source, published
-from keyheat.evidence.refusals import failure_of
-from keyheat.evidence.waiting import CLOUD, Pace
+from keyheat.evidence.clients import failure_of
+from keyheat.evidence.cloudwatch import CLOUD_PACE, MetricAnswer, MetricSource, PollPace, published
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
 
@@ -18,7 +17,7 @@ WINDOW = Window(start=START, end=START + timedelta(minutes=2))
 MINUTES = [START, START + timedelta(minutes=1)]
 WRITES = metrics.SeriesKey(metric=metrics.consumed("write"), statistic="Sum", period_s=60)
 EVENTS = metrics.SeriesKey(metric=metrics.throttle_events("write"), statistic="Sum", period_s=60)
-PACE = Pace(poll_s=10, limit_s=600)
+PACE = PollPace(poll_s=10, limit_s=600)
 
 
 def error(code: str, status: int = 400) -> ClientError:
@@ -63,8 +62,8 @@ class Told:
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
 
-    def answer(self, pace: Pace = PACE) -> Answer:
-        source = Source(
+    def answer(self, pace: PollPace = PACE) -> MetricAnswer:
+        source = MetricSource(
             client_factory=lambda _service: self, pace=pace, clock=lambda: self.now_s, sleep=self.sleep,
             progress=lambda what, left_s: self.shown.append((what, left_s)),
         )  # fmt: skip
@@ -147,7 +146,7 @@ def test_an_answer_that_never_settles_is_taken_and_said() -> None:
 
 def test_a_service_that_never_answers_is_not_waited_for_to_the_end() -> None:
     told = Told([ConnectTimeoutError(endpoint_url="https://monitoring.eu-west-1.amazonaws.com")])
-    found = told.answer(CLOUD)
+    found = told.answer(CLOUD_PACE)
     assert len(told.asked_s) == 5
     assert (found.count, "Connect timeout" in found.problems[0]) == (0, True)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.analysis.advising.proof import HARDLY, Limit, Tried, dollars_per_month, once_dollars, proof_of
-from keyheat.analysis.measures.measured import Measured, Side, Traffic
+from keyheat.analysis.advice.proof import HARDLY, Limit, Tried, dollars_per_month, once_dollars, proof_of
+from keyheat.analysis.run_result import RunResult, RunSide, RunTraffic
 from keyheat.plan.prices import WarmPrices, load_prices
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import Manifest
@@ -23,8 +23,8 @@ INDEX: Limit = ("table", "by-day", "write")
 ATTEMPTS = 100_000
 
 
-def traffic(attempts: int = 0, throttled: int = 0, units_per_s: float = 0.0) -> Traffic:
-    return Traffic(
+def traffic(attempts: int = 0, throttled: int = 0, units_per_s: float = 0.0) -> RunTraffic:
+    return RunTraffic(
         attempts=attempts,
         accepted=attempts - throttled,
         throttled=throttled,
@@ -32,12 +32,12 @@ def traffic(attempts: int = 0, throttled: int = 0, units_per_s: float = 0.0) -> 
         units_per_s=units_per_s,
         attempts_per_s=attempts / 50,
         throttled_per_s=throttled / 50,
-        by_second=Side(**{one.name: np.zeros(50) for one in fields(Side)}),
+        by_second=RunSide(**{one.name: np.zeros(50) for one in fields(RunSide)}),
     )
 
 
-def measured(throttled: int = 0, units_per_s: float = 0.0) -> Measured:
-    return Measured(
+def measured(throttled: int = 0, units_per_s: float = 0.0) -> RunResult:
+    return RunResult(
         duration_s=50, write=traffic(ATTEMPTS, throttled, units_per_s), read=traffic(), throttling=None,
         shards=1, counted={}, on_demand_dollars=None, provisioned_dollars=None,
     )  # fmt: skip

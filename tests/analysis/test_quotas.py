@@ -7,7 +7,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from keyheat.evidence.quotas import account_quotas
+from keyheat.evidence.table import account_quotas
 from keyheat.words import Capacity
 
 ANSWER = {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis import summary
-from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.analysis.measures import MEASURES
 from keyheat.analysis.summary import (
     RunSummary,
     keep_summary,

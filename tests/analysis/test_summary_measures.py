@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from keyheat.analysis.measures.catalogue import ABSENCES, MEASURES, Absence
-from keyheat.analysis.measures.measured import traffic_of
-from keyheat.analysis.measures.taking import TAKEN, Measured, Run
+from keyheat.analysis.measurement import TAKEN, Measured, RunMeasured
+from keyheat.analysis.measures import ABSENCES, MEASURES, Absence
+from keyheat.analysis.run_result import traffic_of
 from keyheat.runfiles import SECONDS_SCHEMA
-from keyheat.runs.capabilities import Capabilities, Finding
+from keyheat.runs.capabilities import Capabilities, CapabilityFinding
 from keyheat.runs.formats import TableFacts
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
@@ -32,7 +32,7 @@ def row(second: int, *, index: str | None = None, direction: str = "write", **mo
     }  # fmt: skip
 
 
-def run_of(*rows: dict[str, Any], scenario: Scenario | Absence = "no_file", **manifest: Any) -> Run:
+def run_of(*rows: dict[str, Any], scenario: Scenario | Absence = "no_file", **manifest: Any) -> RunMeasured:
     """A load that began and ended within its first and its last second: these are not whole."""
     last = max((one["second"] for one in rows), default=START_S)
     made = Manifest(
@@ -41,7 +41,7 @@ def run_of(*rows: dict[str, Any], scenario: Scenario | Absence = "no_file", **ma
         **{"table": TableFacts(name="orders"), "target": "local", **manifest},
     )
     traffic = traffic_of(made, of_rows("seconds", pa.Table.from_pylist(list(rows), schema=SECONDS_SCHEMA)))
-    return Run(
+    return RunMeasured(
         manifest=made,
         scenario=scenario,
         traffic=traffic if rows else "not_sent",
@@ -49,7 +49,7 @@ def run_of(*rows: dict[str, Any], scenario: Scenario | Absence = "no_file", **ma
     )
 
 
-def drawn(picture: str) -> Run:
+def drawn(picture: str) -> RunMeasured:
     """A second for each sign: `.` nothing throttles, `x` something does, `_` nothing is attempted."""
     rows = [row(second, throttled=20 * (sign == "x")) for second, sign in enumerate(picture) if sign != "_"]
     return run_of(*rows)
@@ -146,7 +146,9 @@ def test_writes_are_amplified_by_the_indexes() -> None:
 
 def test_wrong_units_of_an_endpoint_are_no_measure() -> None:
     wrong = Capabilities(
-        source="probed", product="another", findings={"write_units": Finding(answer="no", seen="1 for all")}
+        source="probed",
+        product="another",
+        findings={"write_units": CapabilityFinding(answer="no", seen="1 for all")},
     )
     run = replace(drawn("......"), manifest=drawn("......").manifest.model_copy(update={"endpoint": wrong}))
     of_units = {name for name in TAKEN if "units" in name or name == "write_amplification"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.measures.setup import in_words, scenario_digest, setup_of
+from keyheat.analysis.setup import in_words, scenario_digest, setup_of
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import Machine, Manifest
 from keyheat.scenario.scenario import load_scenario

@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
+from keyheat.addresses import Hosts, hostname_of
 from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.server import KEPT, Router, build_router
 from keyheat.endpoint.service import Service
-from keyheat.hosts import Hosts, hostname_of
 from tests.endpoint.clients import FakeClock, client, taken_apart
 
 SIGNED = {"authorization": "AWS4-HMAC-SHA256 Credential=x", "x-amz-target": "DynamoDB_20120810.ListTables"}

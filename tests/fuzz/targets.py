@@ -5,11 +5,11 @@ from pathlib import Path
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.thresholds import load_thresholds
-from keyheat.evidence.asked import described_by
-from keyheat.evidence.evidence import from_cli_output
+from keyheat.evidence.collection import from_cli_output
+from keyheat.evidence.request import described_by
 from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window, read_evidence
-from keyheat.runs.plausible import sound
+from keyheat.runs.plausibility import sound
 
 NUMBERS = load_thresholds()
 WINDOW = Window(

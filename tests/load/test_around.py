@@ -26,8 +26,8 @@ from keyheat.load.transport.boto import Boto3Transport, make_client
 from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.runfiles import MOST_SKEW_S
-from keyheat.runs.described import table_facts
 from keyheat.runs.manifest import Manifest
+from keyheat.runs.table_facts import table_facts
 from tests.outside import PATIENCE_S, eventually
 
 NOON_S = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()

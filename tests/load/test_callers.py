@@ -19,8 +19,8 @@ from flask import Blueprint, Flask
 from psutil import CONN_LISTEN, Process
 
 from keyheat import runfiles
+from keyheat.addresses import Hosts
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.hosts import Hosts
 from keyheat.load.web.callers import FOREIGN, HEADER, Callers, keep_out
 from tests.load.conftest import clean_environment
 from tests.load.test_live_page import Web, finished

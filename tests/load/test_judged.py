@@ -11,7 +11,7 @@ from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.judged import Judged
 from keyheat.load.users.outcomes import Batch, Note, Part, Transaction, note_single
-from keyheat.runs.capabilities import ABSENT, Capabilities, Finding
+from keyheat.runs.capabilities import ABSENT, Capabilities, CapabilityFinding
 
 PAGE = b"<html><body>Please log in</body></html>"
 UNITS = {"TableName": "t", "CapacityUnits": 2.0}
@@ -105,7 +105,7 @@ def test_units_that_an_endpoint_never_tells_are_not_missed() -> None:
     silent = Capabilities(
         source="probed",
         product="of somebody else",
-        findings={"transaction_units": Finding(answer="no", seen=ABSENT)},
+        findings={"transaction_units": CapabilityFinding(answer="no", seen=ABSENT)},
     ).without_units
     assert silent == {"TransactWriteItems", "TransactGetItems"}
     assert Judged(Says(b"{}"), silent).send("TransactWriteItems", request("TransactWriteItems")).accepted

@@ -7,7 +7,7 @@ import pytest
 from keyheat.load.run.progress import Progress
 from keyheat.load.run.signs import Signs
 from keyheat.runfiles import FileProblem
-from keyheat.runs.underway import NAME, SHOWN_S, read_underway
+from keyheat.runs.folder import SHOWN_S, UNDERWAY_NAME, read_underway
 
 COUNTS = [12.0, 7.0, 4.0, 1.0, 9.5]  # attempts, accepted, throttled, errors, units
 
@@ -41,7 +41,7 @@ def test_it_stays_small_however_long_the_run_is(progress, tmp_path):
     for second in range(500):
         progress.second(second, [9e6] * 5)
     assert len(read_underway(tmp_path).seconds) == SHOWN_S
-    assert (tmp_path / NAME).stat().st_size < 2_500
+    assert (tmp_path / UNDERWAY_NAME).stat().st_size < 2_500
 
 
 def test_a_run_that_has_ended_says_nothing(progress, tmp_path):

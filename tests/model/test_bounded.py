@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat import bounded
-from keyheat.bounded import (
+from keyheat import bounds
+from keyheat.bounds import (
     MOST_DEPTH,
     MOST_KEY_PARTS,
     MOST_TEXT_BYTES,
@@ -86,12 +86,12 @@ values = st.recursive(
 
 @given(values, st.integers(0, 8))
 def test_the_depth_that_is_counted_is_that_of_the_content(content: object, most: int) -> None:
-    signs = bounded._outside_strings(orjson.dumps(content))
+    signs = bounds._outside_strings(orjson.dumps(content))
     if depth_of(content) <= most:
-        bounded._check_depth(signs, most)
+        bounds._check_depth(signs, most)
     else:
         with pytest.raises(NotAccepted):
-            bounded._check_depth(signs, most)
+            bounds._check_depth(signs, most)
 
 
 @given(st.text("\"'\\#[]{}=a.,\n 1", max_size=60))

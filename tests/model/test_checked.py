@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from keyheat.checked import checked
 from keyheat.runfiles import FileProblem
+from keyheat.validation import checked
 
 
 class Row(BaseModel):

@@ -12,7 +12,7 @@ from keyheat.model.behaviour import Behaviour
 from keyheat.model.keyspace import position
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
-from keyheat.runs.partition_file import known_of, partitions_table
+from keyheat.runs.partitions import known_of, partitions_table
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.simulate import simulate
 from keyheat.words import Capacity

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.advising.proof import proof_of, tried
-from keyheat.analysis.advising.remedies import Remedy
-from keyheat.analysis.knees.search import Range, Step, search
+from keyheat.analysis.advice.proof import proof_of, tried
+from keyheat.analysis.advice.remedies import Remedy
+from keyheat.analysis.knee import KneeStep, Range, search
 from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee
 from keyheat.pages.series import RunColumn
@@ -50,9 +50,9 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     }
 
 
-def step(demand: float, again: int) -> Step:
+def step(demand: float, again: int) -> KneeStep:
     throttled = max(0.0, demand - 1_100)
-    return Step(
+    return KneeStep(
         demand_per_s=demand, seed=1 + again, state="limited" if throttled else "carried",
         attempts_per_s=demand, throttled_per_s=throttled, write_units_per_s=demand - throttled,
         read_units_per_s=demand / 10, constraint="partition" if throttled else "none",

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.pages.regression import EDGE, WIDTH, interval_of, link_to, render, strip_of, write_regression
-from keyheat.regression.finding import Gate
-from keyheat.regression.outcome import Outcome
-from keyheat.regression.words import headline
+from keyheat.regression.outcome import Gate, SessionOutcome
+from keyheat.regression.phrases import headline
 from tests.pages.axe import violations
 from tests.regression.outcomes import FORCED, OUTCOMES, REGRESSED, a_case, a_finding, an_outcome
 
@@ -18,7 +17,7 @@ MIDDLE = WIDTH / 2
 QUARTER = (MIDDLE - EDGE) / 4  # of one side: a least effect
 
 
-def text_of(outcome: Outcome) -> str:
+def text_of(outcome: SessionOutcome) -> str:
     return render(outcome, Path("/runs"), AT).replace("\u00a0", " ")
 
 

@@ -3,14 +3,13 @@
 import pytest
 from rich.console import Console
 
-from keyheat.regression.finding import Gate
-from keyheat.regression.outcome import Outcome
-from keyheat.regression.words import headline, relative, value
+from keyheat.regression.outcome import Gate, SessionOutcome
+from keyheat.regression.phrases import headline, relative, value
 from keyheat.terminal.regression import regression_text
 from tests.regression.outcomes import BROKEN, FORCED, GOOD, OUTCOMES, REGRESSED, a_finding, an_outcome
 
 
-def lines_of(outcome: Outcome, page: str | None = "out/regression.html") -> list[str]:
+def lines_of(outcome: SessionOutcome, page: str | None = "out/regression.html") -> list[str]:
     console = Console(width=80, highlight=False, soft_wrap=True, no_color=True)
     with console.capture() as captured:
         console.print(regression_text(outcome, page))

@@ -12,9 +12,9 @@ import pytest
 from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
 from keyheat.pages.runs.index import Recall, Runs, content_of, render_runs, write_runs
 from keyheat.pages.runs.rows import MOST, HistoryRun, SuitePlace, rows_of, trends_of
-from keyheat.regression.finding import Finding, Gate
 from keyheat.regression.history import History
-from keyheat.runs.underway import Underway, write_underway
+from keyheat.regression.outcome import Gate, GateFinding
+from keyheat.runs.folder import Underway, write_underway
 from tests.made_runs import FIRST, started, summary, written
 
 
@@ -174,7 +174,7 @@ def history_of(path, verdicts):
                 url = f"file:///gone/{number}/{repetition}"
                 history.add(session, case="hotkey", repetition=repetition, summary=one, folder_url=url)
             gate = Gate(measure="accepted_units_per_s.write")
-            worse = Finding(
+            worse = GateFinding(
                 case="hotkey", gate=gate, decision="worse", before=1_000.0, after=800.0, because="less"
             )
             history.end(session, verdict=verdict, findings=(worse,) if verdict == "regressed" else ())

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from werkzeug.serving import make_server
 
-from keyheat.hosts import Hosts
+from keyheat.addresses import Hosts
 from keyheat.pages.run.report import write_report
 from keyheat.pages.runs.app import Site, app_of
 from keyheat.pages.runs.found import RunSearch

@@ -3,8 +3,15 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from keyheat.regression.finding import Difference, Finding, Gate
-from keyheat.regression.outcome import BaselineUsed, CaseMade, Outcome, RunMade
+from keyheat.regression.outcome import (
+    BaselineUsed,
+    CaseMade,
+    Difference,
+    Gate,
+    GateFinding,
+    RunMade,
+    SessionOutcome,
+)
 
 BEGAN = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 HOSTILE = 'a|b `c` <script>x</script> 100%\r\n::error::no & "quoted" \x07 @team #1'
@@ -35,7 +42,7 @@ def a_case(name: str = "hotkey", repetitions: int = 3, **of_runs: Any) -> CaseMa
     )
 
 
-def a_finding(decision: str = "worse", case: str = "hotkey", **more: Any) -> Finding:
+def a_finding(decision: str = "worse", case: str = "hotkey", **more: Any) -> GateFinding:
     known: dict[str, Any] = {
         "gate": Gate(measure="accepted_units_per_s.write", least_effect=0.05),
         "before": 1_002.0,
@@ -46,7 +53,7 @@ def a_finding(decision: str = "worse", case: str = "hotkey", **more: Any) -> Fin
         "repetitions": (3, 3),
         "because": "902 units/s now, 1,002 before: 10 % less, and at least 5 % matters.",
     }
-    return Finding(case=case, decision=decision, **known | more)  # type: ignore[arg-type]
+    return GateFinding(case=case, decision=decision, **known | more)  # type: ignore[arg-type]
 
 
 HELD = a_finding("same", case="sharded", after=1_003.0, change=0.001, low=-0.004, high=0.006,
@@ -60,7 +67,7 @@ LOST = a_finding("missing", gate=Gate(measure="labels"), before="table write par
 OTHER = Difference(case="hotkey", what="table.provisioned.write", before="4000", after="2000")
 
 
-def an_outcome(verdict: str = "good", **more: Any) -> Outcome:
+def an_outcome(verdict: str = "good", **more: Any) -> SessionOutcome:
     """An outcome with two cases; `more` replaces fields."""
     known: dict[str, Any] = {
         "suite": "nightly",
@@ -76,7 +83,7 @@ def an_outcome(verdict: str = "good", **more: Any) -> Outcome:
         "cases": (a_case(), a_case("sharded")),
         "findings": (HELD,),
     }
-    return Outcome(**known | more)
+    return SessionOutcome(**known | more)
 
 
 GOOD = an_outcome()

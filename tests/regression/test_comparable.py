@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.summary import Setup
-from keyheat.regression.finding import Difference, Gate
-from keyheat.regression.gates.comparable import differences, notes
+from keyheat.regression.comparability import differences, notes
+from keyheat.regression.outcome import Difference, Gate
 from tests.regression.runs import SETUP, SIMULATED, a_summary
 
 

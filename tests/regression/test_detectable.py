@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from keyheat.regression.statistics.detectable import (
+from keyheat.regression.intervals import (
     change_of,
     effect_of,
     power,
+    ratio_of,
     runs_to_find,
     runs_to_tell,
     smallest_detectable,
 )
-from keyheat.regression.statistics.intervals import ratio_of
 
 
 def drawn_power(effect: float, spread: float, runs: int, confidence: float, least: float) -> float:

@@ -5,10 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.regression.exports.github import MOST, annotations, append_step_summary, command
-from keyheat.regression.exports.markdown import markdown, plain, write_markdown
-from keyheat.regression.finding import Gate
-from keyheat.regression.outcome import Outcome
+from keyheat.regression.exports.markdown import (
+    MOST,
+    annotations,
+    append_step_summary,
+    command,
+    markdown,
+    plain,
+    write_markdown,
+)
+from keyheat.regression.outcome import Gate, SessionOutcome
 from keyheat.runfiles import CannotWrite
 from tests.regression.outcomes import (
     FORCED,
@@ -68,7 +74,7 @@ def test_errors_are_for_gates_that_failed_and_warnings_for_those_undecided() -> 
     assert "was interrupted" in annotations(INTERRUPTED)[0]
 
 
-def many(count: int) -> Outcome:
+def many(count: int) -> SessionOutcome:
     gates = [Gate(measure=f"p{number}_ms") for number in range(count)]
     return an_outcome("regressed", findings=tuple(a_finding(gate=gate) for gate in gates))
 

@@ -10,18 +10,24 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from keyheat.regression.exports import otlp
-from keyheat.regression.exports.numbers import metrics
-from keyheat.regression.exports.otlp import NotSent, check_otlp, send_otlp
-from keyheat.regression.exports.prometheus import name_of, prometheus_text, write_prometheus
-from keyheat.regression.outcome import Outcome
+from keyheat.regression.exports import metrics as exported
+from keyheat.regression.exports.metrics import (
+    NotSent,
+    check_otlp,
+    metrics,
+    name_of,
+    prometheus_text,
+    send_otlp,
+    write_prometheus,
+)
+from keyheat.regression.outcome import SessionOutcome
 from tests.outside import free_port
 from tests.regression.outcomes import GOOD, HOSTILE, HOSTILE_WORDS, INVALID, OUTCOMES, REGRESSED
 
 Sample = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def samples(outcome: Outcome) -> dict[Sample, float]:
+def samples(outcome: SessionOutcome) -> dict[Sample, float]:
     families = list(text_string_to_metric_families(prometheus_text(outcome).decode()))
     assert all(family.type == "gauge" and family.documentation for family in families)
     found = [sample for family in families for sample in family.samples]
@@ -127,7 +133,7 @@ def test_a_collector_that_does_not_take_them_is_an_error(collector: Any) -> None
 
 
 def test_a_collector_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otlp, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(exported, "PATIENCE_S", 0.2)
     with pytest.raises(NotSent, match="did not take the metrics: "):
         send_otlp(f"http://127.0.0.1:{free_port()}", GOOD)
 
@@ -152,6 +158,6 @@ def test_an_address_that_is_none_is_refused_before_anything_is_sent(url: str) ->
 
 
 def test_without_the_libraries_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otlp, "NEEDED", "opentelemetry_that_is_not_there.exporter")
+    monkeypatch.setattr(exported, "NEEDED", "opentelemetry_that_is_not_there.exporter")
     with pytest.raises(ValueError, match=r"pip install 'keyheat\[otel\]'"):
         check_otlp("http://localhost:4318")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from keyheat.regression.exports.summary import FORMAT, content, json_schema, write_summary
-from keyheat.regression.outcome import EXIT_CODES, Outcome
+from keyheat.regression.exports import FORMAT, content, json_schema, write_summary
+from keyheat.regression.outcome import EXIT_CODES, SessionOutcome
 from tests.regression.outcomes import OUTCOMES, REGRESSED, a_finding, an_outcome
 
 SCHEMA = Path(__file__).parents[2] / "configs" / "regression.schema.json"
@@ -37,7 +37,7 @@ def test_the_schema_knows_what_is_none_of_it() -> None:
 
 def test_it_can_be_read_again() -> None:
     made = {name: part for name, part in content(REGRESSED).items() if name not in ("format", "exit_code")}
-    assert Outcome.model_validate(made) == REGRESSED
+    assert SessionOutcome.model_validate(made) == REGRESSED
     assert content(REGRESSED)["format"] == FORMAT
 
 

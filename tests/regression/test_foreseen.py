@@ -7,9 +7,9 @@ import pytest
 from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.cli.run import How, make_run
 from keyheat.load.run.jobs import Job, find_scenario
-from keyheat.regression.finding import Gate
-from keyheat.regression.foreseen import foreseen
-from keyheat.regression.gates.comparable import differences
+from keyheat.regression.baseline import foreseen
+from keyheat.regression.comparability import differences
+from keyheat.regression.outcome import Gate
 from keyheat.runs.manifest import Machine
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import overridden
@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunSummary, Scenario]
 
 def on(found: RunSummary, **setup: object) -> RunSummary:
     """The run as if it had been made somewhere else."""
-    from keyheat.analysis.measures.setup import in_words
+    from keyheat.analysis.setup import in_words
 
     here = in_words(Machine.model_validate(HERE))
     known = {"machine": here, "machine_says": here, **setup}

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.finding import Finding, Gate
 from keyheat.regression.gates.judge import judge
+from keyheat.regression.outcome import Gate, GateFinding
 from tests.regression.runs import MEASURES, PARTITION, SETUP, SIMULATED, a_summary, with_measure
 
 WRITES = "accepted_units_per_s.write"
@@ -15,14 +15,14 @@ AMPLIFIED = "write_amplification"
 STEADY = [1_000.0, 1_004.0, 997.0, 1_001.0, 998.0]
 
 
-def judged(gate: Gate, before: Sequence[RunSummary], after: Sequence[RunSummary], **how: Any) -> Finding:
+def judged(gate: Gate, before: Sequence[RunSummary], after: Sequence[RunSummary], **how: Any) -> GateFinding:
     (finding,) = judge({"hotkey": [gate]}, {"hotkey": before}, {"hotkey": after}, **how)
     return finding
 
 
 def of_measure(
     name: str, before: list[float | None], after: list[float | None], least: float = 0.05, **more: Any
-) -> Finding:
+) -> GateFinding:
     gate = Gate(measure=name, least_effect=least)
     return judged(gate, with_measure(name, before, **more), with_measure(name, after, **more))
 
@@ -98,7 +98,7 @@ def test_what_an_exact_gate_lets_pass_is_said() -> None:
 # labels
 
 
-def labelled(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> Finding:
+def labelled(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> GateFinding:
     return judged(Gate(measure="labels"), before, after)
 
 

@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.measures.setup import Setup
+from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.baseline import Baseline
 from keyheat.regression.history import Kept
-from keyheat.regression.judged import Held
-from keyheat.regression.made import Made, run_made
 from keyheat.regression.outcome import BaselineUsed, Side
-from keyheat.regression.suites.planned import planned
-from keyheat.regression.suites.suite import Suite, load_suite
+from keyheat.regression.suite import Suite, load_suite
+from keyheat.regression.suite_runs import SessionRuns, planned, run_made
+from keyheat.regression.verdict import Held
 
 AT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 SUITE = """
@@ -55,9 +54,9 @@ def a_summary(accepted: float, machine: str = "this one") -> RunSummary:
     )  # fmt: skip
 
 
-def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> Made:
+def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> SessionRuns:
     """The runs of a session, by case and side."""
-    all_made = Made()
+    all_made = SessionRuns()
     paired = any("before" in sides for sides in numbers.values())
     for one in planned(suite, Path("runs"), before={} if paired else None):
         of_side = numbers.get(one.case.name, {}).get(one.side, [])

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.regression.history.records import Point
-from keyheat.regression.otava import write_otava
+from keyheat.regression.history.records import HistoryPoint
+from keyheat.regression.history.trend import write_otava
 
 BEGAN = datetime(2026, 11, 1, 2, tzinfo=UTC)
 
 
-def a_series(*medians: float) -> list[Point]:
+def a_series(*medians: float) -> list[HistoryPoint]:
     return [
-        Point(
+        HistoryPoint(
             session=number,
             started_at=BEGAN + timedelta(days=number),
             verdict="good",

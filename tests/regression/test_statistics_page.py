@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks import _pool, regression
-from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.analysis.measures import MEASURES
 from keyheat.cli.regress import regress
-from keyheat.regression.statistics import change_points
-from keyheat.regression.statistics.detectable import POWER
-from keyheat.regression.suites.suite import load_suite
+from keyheat.regression import change_points
+from keyheat.regression.intervals import POWER
+from keyheat.regression.suite import load_suite
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/regression-statistics.md").read_text(encoding="utf-8")

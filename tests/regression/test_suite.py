@@ -10,13 +10,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keyheat.analysis.measures.catalogue import MEASURES
-from keyheat.regression.finding import Gate
+from keyheat.analysis.measures import MEASURES
+from keyheat.regression import suite
 from keyheat.regression.gates.judge import judge
-from keyheat.regression.suites import suite
-from keyheat.regression.suites.gates import DEFAULT_GATES, LABELS, LEAST_EFFECTS, statistical
-from keyheat.regression.suites.spec import CaseSpec, SuiteSpec, json_schema
-from keyheat.regression.suites.suite import SUITES, Suite, SuiteError, find_suite, load_suite
+from keyheat.regression.outcome import Gate
+from keyheat.regression.suite import SUITES, Suite, SuiteError, find_suite, load_suite
+from keyheat.regression.suite_spec import (
+    DEFAULT_GATES,
+    LABELS,
+    LEAST_EFFECTS,
+    CaseSpec,
+    SuiteSpec,
+    json_schema,
+    statistical,
+)
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.calibration import Calibration, Noise, calibrate
-from keyheat.regression.finding import Gate
+from keyheat.regression.calibration import Calibration, MeasureNoise, calibrate
+from keyheat.regression.outcome import Gate
 from tests.regression.runs import a_summary
 
 WRITES, P99, FIRST = "accepted_units_per_s.write", "p99_ms", "first_throttle_s"
@@ -40,7 +40,7 @@ def calibrated(runs: list[RunSummary], repetitions: int = 5, splits: int = 100) 
     )
 
 
-def row(calibration: Calibration, measure: str) -> Noise:
+def row(calibration: Calibration, measure: str) -> MeasureNoise:
     return next(one for one in calibration.measures if one.measure == measure)
 
 

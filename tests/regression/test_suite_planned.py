@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.regression.suites.planned import planned
-from keyheat.regression.suites.suite import Case, Suite
+from keyheat.regression.suite import Suite, SuiteCase
+from keyheat.regression.suite_runs import planned
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
 from keyheat.scenario.variants import with_shards
 
 FOLDER = Path("runs")
 
 
-def case(name: str, repetitions: int, **more: object) -> Case:
+def case(name: str, repetitions: int, **more: object) -> SuiteCase:
     path = SCENARIOS / "sharded.toml"
     said = {"target": "local", "seeds": "each", "gates": (), "path": path, "scenario": load_scenario(path)}
-    return Case(name=name, repetitions=repetitions, **{**said, **more})  # type: ignore[arg-type]
+    return SuiteCase(name=name, repetitions=repetitions, **{**said, **more})  # type: ignore[arg-type]
 
 
-def suite(*cases: Case) -> Suite:
+def suite(*cases: SuiteCase) -> Suite:
     return Suite(name="mine", question="Still?", path=Path("mine.toml"), cases=cases)
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.measures.catalogue import ABSENCES, MEASURES
-from keyheat.regression.suites.gates import LABELS, LEAST_EFFECTS
-from keyheat.regression.suites.spec import CaseSpec, GateSpec, SuiteSpec
-from keyheat.regression.suites.suite import SUITES, find_suite, load_suite
+from keyheat.analysis.measures import ABSENCES, MEASURES
+from keyheat.regression.suite import SUITES, find_suite, load_suite
+from keyheat.regression.suite_spec import LABELS, LEAST_EFFECTS, CaseSpec, GateSpec, SuiteSpec
 
 PAGE = Path(__file__).parents[2] / "docs" / "suites.md"
 Verb = Callable[..., Any]

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from keyheat.checked import mistakes
-from keyheat.runs.described import mode_of, table_facts
 from keyheat.runs.formats import TableFacts
+from keyheat.runs.table_facts import mode_of, table_facts
+from keyheat.validation import mistakes
 from keyheat.words import Capacity
 
 TABLE: dict[str, Any] = {

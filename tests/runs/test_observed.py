@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.runs.observed import TooManyShards, all_shards, created_s, estimated, is_open, splits
+from keyheat.runs.partitions import TooManyShards, all_shards, created_s, estimated, is_open, splits
 from keyheat.words import Capacity
 
 NOON_MS = 1_795_176_000_000  # 2026-11-20T12:00:00Z

@@ -13,7 +13,7 @@ import keyheat
 from keyheat.scenario.scenario import ScenarioError, load_scenario
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.simulator.outcome import outcome_of
-from keyheat.testing.asked import Sent, asked_of
+from keyheat.testing.subject import CheckedLoad, asked_of
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 HOT, SHARDED, SMALL = (SCENARIOS / f"{name}.toml" for name in ("hotkey", "sharded", "too-small"))
@@ -187,7 +187,7 @@ def test_nothing_that_nobody_has_is_found_in_the_module() -> None:
 
 def test_no_check_replaces_sockets_or_asks_the_network() -> None:
     """Somebody else's tests run in this process."""
-    assert isinstance(asked_of(HOT, {}), Sent)
+    assert isinstance(asked_of(HOT, {}), CheckedLoad)
     for module in (
         keyheat,
         *(sys.modules[name] for name in sys.modules if name.startswith("keyheat.testing")),

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from keyheat.model.keyspace import key_point
-from keyheat.testing.recorded import Row, less, requests_in, sent_steadily, throttled_in
+from keyheat.testing.local import RecordedRow, less, requests_in, sent_steadily, throttled_in
 from keyheat.words import Direction
 
 HASHES = {name: f"{key_point(name.encode()):016x}" for name in ("a", "b")}
 
 
-def row(key: str, requests: int, units: float, **other: object) -> Row:
-    made: Row = {
+def row(key: str, requests: int, units: float, **other: object) -> RecordedRow:
+    made: RecordedRow = {
         "direction": "write", "index": None, "eventual": False, "entry": False,
         "key": HASHES.get(key, ""), "name": key or None, "requests": requests, "units": units, "refused": {},
     }  # fmt: skip

@@ -10,7 +10,7 @@ from keyheat.load.around.shards import StreamShards
 from keyheat.load.tables.errors import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
-from keyheat.runs.observed import estimated
+from keyheat.runs.partitions import estimated
 from keyheat.words import Capacity
 
 PATIENCE_S: Final = 5.0  # an answer that nobody needs is not waited for any longer

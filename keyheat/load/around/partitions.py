@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from keyheat.load.transport.target import Target, page_of
-from keyheat.runs.partition_file import known_of, partitions_table
+from keyheat.runs.partitions import known_of, partitions_table
 
 TOLD_WITHIN_S: Final = 30.0
 TOLD_BYTES: Final = 2**28

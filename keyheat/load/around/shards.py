@@ -10,7 +10,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.runfiles import time_of
-from keyheat.runs.observed import Shard, TooManyShards, all_shards, is_open, splits
+from keyheat.runs.partitions import Shard, TooManyShards, all_shards, is_open, splits
 
 MARGIN_S: Final = 60.0  # how far from the run the time in a shard's id may lie to be believed
 MakeClient = Callable[[], Any]

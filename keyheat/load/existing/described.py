@@ -8,7 +8,7 @@ from typing import Any
 
 from keyheat.load.users.items import COUNTER, FILLER
 from keyheat.load.users.marking import RUN_ATTRIBUTE
-from keyheat.runs.described import table_facts
+from keyheat.runs.table_facts import table_facts
 
 CAPACITY = ("provisioned", "max_on_demand", "warm")
 OURS = {

@@ -12,7 +12,7 @@ from keyheat.load.tables.removal import by_hand
 from keyheat.load.transport.target import Target, target_at
 from keyheat.plan.prices import Prices, consumed_dollars
 from keyheat.runfiles import FILES, RUN, SIMULATED, read_json
-from keyheat.runs.described import mode_of, table_facts
+from keyheat.runs.table_facts import mode_of, table_facts
 
 PART = 0.25  # of what a table has provisioned: the rest is for those whose table it is
 ON_DEMAND_UNITS_PER_S = 500.0

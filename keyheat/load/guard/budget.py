@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from keyheat.load.record.consumed import Consumed
 from keyheat.plan.bill import AROUND_S, Bill, Tariff
-from keyheat.runs.stop import Rule, Stop
+from keyheat.runs.manifest import Rule, Stop
 from keyheat.scenario.spec.part import BudgetSpec
 
 MINUTE_S: Final = 60.0

@@ -27,7 +27,7 @@ import zmq
 from gevent import monkey
 
 from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, STDERR, heard, let_go
-from keyheat.runs.underway import forget_underway
+from keyheat.runs.folder import forget_underway
 from keyheat.words import INTERRUPTED
 
 CTRL_C: Final = (signal.SIGINT, PASSED_ON)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from keyheat.load.guard.budget import MINUTE_S, Caps
 from keyheat.load.record.consumed import Consumed
-from keyheat.runs.stop import AMOUNTS, Stop
+from keyheat.runs.manifest import STOP_AMOUNTS, Stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Spending:
         """What a run has used up by now; what was known of it before is replaced."""
         dollars = self.caps.spent_dollars(consumed, elapsed_s)
         self._of[run_id] = Spent(units=consumed.units, dollars=dollars, seconds=elapsed_s)
-        if stopped is not None and stopped.rule in AMOUNTS:
+        if stopped is not None and stopped.rule in STOP_AMOUNTS:
             self._ended_by = stopped
 
     def left(self) -> Caps:

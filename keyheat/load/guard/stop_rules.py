@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.runs.stop import Stop
+from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
 
 ENOUGH_ATTEMPTS: Final = 100

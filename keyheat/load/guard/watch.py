@@ -17,7 +17,7 @@ from keyheat.load.guard.meter import Meter, Source
 from keyheat.load.guard.recent import RecentLooks
 from keyheat.load.guard.stop_rules import broken
 from keyheat.load.record.record import Record
-from keyheat.runs.stop import Stop
+from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
 
 LOOKS_S: Final = (1.0, 0.5, 0.25, 0.1)

@@ -9,7 +9,7 @@ from keyheat.load.run.options import Plan
 from keyheat.load.run.progress import Progress
 from keyheat.load.tables.errors import TableError
 from keyheat.runs.capabilities import Capabilities, not_probed
-from keyheat.runs.provable import can_prove, cannot_prove
+from keyheat.runs.provability import can_prove, cannot_prove
 
 
 def with_endpoint(plan: Plan) -> Plan:

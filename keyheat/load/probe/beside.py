@@ -9,30 +9,30 @@ from typing import Final
 from keyheat.load.probe.asked import Asked, Reply
 from keyheat.load.probe.table import ProbeTable
 from keyheat.load.transport.answer import Answer
-from keyheat.runs.capabilities import Finding
+from keyheat.runs.capabilities import CapabilityFinding
 
 LOOK_BACK_S: Final = 600
 NOTHING: Final = {"pk": {"S": "nothing"}, "sk": {"S": "-"}}
 ASKED_TIMES: Final = 7
 
 
-def services(asked: Asked) -> dict[str, Finding]:
+def services(asked: Asked) -> dict[str, CapabilityFinding]:
     """What needs no table."""
     streams = asked.call("dynamodbstreams", "list_streams", {})
     return {
         "limits": _answered(asked.send("DescribeLimits"), _quota),
-        "streams": Finding(answer="no", seen=f"not served: {streams.error}")
+        "streams": CapabilityFinding(answer="no", seen=f"not served: {streams.error}")
         if streams.error
-        else Finding(answer="yes", seen="ListStreams answers"),
+        else CapabilityFinding(answer="yes", seen="ListStreams answers"),
     }
 
 
-def of_table(asked: Asked, table: ProbeTable) -> dict[str, Finding]:
+def of_table(asked: Asked, table: ProbeTable) -> dict[str, CapabilityFinding]:
     """What a run asks of its table beside requests."""
     return dict(_of_table(asked, table))
 
 
-def _of_table(asked: Asked, table: ProbeTable) -> Iterator[tuple[str, Finding]]:
+def _of_table(asked: Asked, table: ProbeTable) -> Iterator[tuple[str, CapabilityFinding]]:
     yield "cloudwatch", _cloudwatch(asked, table.name)
     for name, member in (
         ("warm_throughput", "WarmThroughput"),
@@ -41,7 +41,7 @@ def _of_table(asked: Asked, table: ProbeTable) -> Iterator[tuple[str, Finding]]:
         there = member in table.described
         yield (
             name,
-            Finding(
+            CapabilityFinding(
                 answer="yes" if there else "no", seen=f"DescribeTable has {'' if there else 'no '}{member}"
             ),
         )
@@ -53,7 +53,7 @@ def _of_table(asked: Asked, table: ProbeTable) -> Iterator[tuple[str, Finding]]:
     yield "tags", _tags(asked, table)
 
 
-def _cloudwatch(asked: Asked, table: str) -> Finding:
+def _cloudwatch(asked: Asked, table: str) -> CapabilityFinding:
     metric = {
         "Namespace": "AWS/DynamoDB",
         "MetricName": "ConsumedWriteCapacityUnits",
@@ -70,28 +70,32 @@ def _cloudwatch(asked: Asked, table: str) -> Finding:
         },
     )
     if reply.error:
-        return Finding(answer="no", seen=f"not served: {reply.error}")
+        return CapabilityFinding(answer="no", seen=f"not served: {reply.error}")
     if any(result.get("Values") for result in reply.content.get("MetricDataResults", [])):
-        return Finding(answer="yes", seen="GetMetricData answers, with points of this table")
-    return Finding(answer="yes", seen="GetMetricData answers; whether points arrive is seen in the run")
+        return CapabilityFinding(answer="yes", seen="GetMetricData answers, with points of this table")
+    return CapabilityFinding(
+        answer="yes", seen="GetMetricData answers; whether points arrive is seen in the run"
+    )
 
 
-def _tags(asked: Asked, table: ProbeTable) -> Finding:
+def _tags(asked: Asked, table: ProbeTable) -> CapabilityFinding:
     if not table.tagged:
-        return Finding(answer="no", seen="CreateTable refused tags")
+        return CapabilityFinding(answer="no", seen="CreateTable refused tags")
     answer = asked.send("ListTagsOfResource", ResourceArn=table.arn)
     if not answer.accepted:
         return _answered(answer)
     kept = any(tag.get("Key") == "keyheat" for tag in answer.content().get("Tags", []))
-    return Finding(
+    return CapabilityFinding(
         answer="yes" if kept else "no", seen="those of CreateTable are listed" if kept else "none was kept"
     )
 
 
-def _answered(answer: Answer, words: Callable[[Answer], str] = lambda _answer: "it answers") -> Finding:
+def _answered(
+    answer: Answer, words: Callable[[Answer], str] = lambda _answer: "it answers"
+) -> CapabilityFinding:
     if answer.accepted:
-        return Finding(answer="yes", seen=words(answer))
-    return Finding(answer="no", seen=f"not served: {answer.error_code}")
+        return CapabilityFinding(answer="yes", seen=words(answer))
+    return CapabilityFinding(answer="no", seen=f"not served: {answer.error_code}")
 
 
 def _quota(answer: Answer) -> str:

@@ -4,10 +4,10 @@ from http.client import HTTPException
 from typing import Final
 
 from keyheat.load.transport.target import Target, health
-from keyheat.runs.capabilities import QUESTIONS, Capabilities, Finding
+from keyheat.runs.capabilities import QUESTIONS, Capabilities, CapabilityFinding
 
-DOCUMENTED: Final = Finding(answer="yes", seen="as AWS documents it")
-OURS: Final = Finding(answer="yes", seen="as its own tests hold it to")
+DOCUMENTED: Final = CapabilityFinding(answer="yes", seen="as AWS documents it")
+OURS: Final = CapabilityFinding(answer="yes", seen="as its own tests hold it to")
 
 
 def known(target: Target) -> Capabilities | None:

@@ -11,7 +11,7 @@ from keyheat.load.probe.table import NoTable, own_table
 from keyheat.load.probe.throttling import Bounds, throttling
 from keyheat.load.probe.units import consumed
 from keyheat.load.transport.target import Target
-from keyheat.runs.capabilities import QUESTIONS, Capabilities, Finding
+from keyheat.runs.capabilities import QUESTIONS, Capabilities, CapabilityFinding
 
 BOUNDS: Final = Bounds()
 
@@ -40,7 +40,7 @@ def probe(
             findings |= throttling(endpoint, table.name, latency_s, bounds)
             findings |= beside.of_table(endpoint, table)
     except NoTable as refused:
-        unseen = Finding(answer="unknown", seen=f"the probe's table could not be made: {refused}")
+        unseen = CapabilityFinding(answer="unknown", seen=f"the probe's table could not be made: {refused}")
         findings = dict.fromkeys(QUESTIONS, unseen) | findings
     return Capabilities(
         source="probed",

@@ -14,7 +14,7 @@ from keyheat.load.probe.asked import Asked
 from keyheat.load.probe.units import item
 from keyheat.load.transport.answer import Answer
 from keyheat.model.limits import WRITE_UNIT_BYTES
-from keyheat.runs.capabilities import Finding
+from keyheat.runs.capabilities import CapabilityFinding
 
 ENOUGH_UNITS: Final = 6_000
 MOST_UNITS: Final = 100  # of one request
@@ -30,13 +30,13 @@ class Bounds:
     least_units: int = 20  # of one request
 
 
-NO_ANSWER: Final = Finding(answer="unknown", seen="nothing was refused")
-KEY_RANGE: Final = Finding(
+NO_ANSWER: Final = CapabilityFinding(answer="unknown", seen="nothing was refused")
+KEY_RANGE: Final = CapabilityFinding(
     answer="unknown", seen="not probed: it would take 1,000 write units a second on one key"
 )
 
 
-def throttling(asked: Asked, table: str, latency_s: float, bounds: Bounds) -> dict[str, Finding]:
+def throttling(asked: Asked, table: str, latency_s: float, bounds: Bounds) -> dict[str, CapabilityFinding]:
     """Whether it throttles, and says why."""
     units = _units_each(latency_s, bounds)
     began_s, taken, last = asked.clock(), 0, None
@@ -62,25 +62,25 @@ def _put(asked: Asked, table: str, number: int, units: int) -> Answer:
     )
 
 
-def _said(last: Answer | None, taken: int, elapsed_s: float) -> dict[str, Finding]:
+def _said(last: Answer | None, taken: int, elapsed_s: float) -> dict[str, CapabilityFinding]:
     went = f"{taken:,} write units in {elapsed_s:.1f} s on a table of 1 per second"
     if last is None or (not last.accepted and not last.throttled):
         why = "no request was sent" if last is None else f"the burst ended with {last.error_code}"
-        found = {"throttles": Finding(answer="unknown", seen=why), "reasons": NO_ANSWER}
+        found = {"throttles": CapabilityFinding(answer="unknown", seen=why), "reasons": NO_ANSWER}
     elif last.throttled:
         seen = f"{last.error_code} after {went}"
-        found = {"throttles": Finding(answer="yes", seen=seen), "reasons": _reasons(last)}
+        found = {"throttles": CapabilityFinding(answer="yes", seen=seen), "reasons": _reasons(last)}
     elif taken >= ENOUGH_UNITS:
-        found = {"throttles": Finding(answer="no", seen=f"it took {went}"), "reasons": NO_ANSWER}
+        found = {"throttles": CapabilityFinding(answer="no", seen=f"it took {went}"), "reasons": NO_ANSWER}
     else:
         seen = f"only {went} were sent, which a burst may cover"
-        found = {"throttles": Finding(answer="unknown", seen=seen), "reasons": NO_ANSWER}
+        found = {"throttles": CapabilityFinding(answer="unknown", seen=seen), "reasons": NO_ANSWER}
     return found | {"key_range": KEY_RANGE}
 
 
-def _reasons(refused: Answer) -> Finding:
+def _reasons(refused: Answer) -> CapabilityFinding:
     reasons = refused.reasons
     if not reasons or reasons[0].reason is None:
-        return Finding(answer="no", seen=f"{refused.error_code} came without ThrottlingReasons")
+        return CapabilityFinding(answer="no", seen=f"{refused.error_code} came without ThrottlingReasons")
     where = "with the resource's ARN" if reasons[0].resource else "without the resource's ARN"
-    return Finding(answer="yes", seen=f"{reasons[0].reason}, {where}")
+    return CapabilityFinding(answer="yes", seen=f"{reasons[0].reason}, {where}")

@@ -9,7 +9,7 @@ from keyheat.load.probe.asked import Asked
 from keyheat.load.probe.table import INDEX
 from keyheat.load.transport.answer import Answer
 from keyheat.model.units import item_bytes, read_units, write_units
-from keyheat.runs.capabilities import ABSENT, WHOSE_UNITS, Finding
+from keyheat.runs.capabilities import ABSENT, WHOSE_UNITS, CapabilityFinding
 
 SIZES_BYTES: Final = (100, 1_500, 5_000)
 MIDDLE, LARGE = SIZES_BYTES[1:]
@@ -36,7 +36,7 @@ def item(pk: str, sk: str, size_bytes: int, *, group: str | None = None) -> Item
     return made | {"fill": {"S": "x" * (size_bytes - item_bytes(made | {"fill": {"S": ""}}))}}
 
 
-def consumed(asked: Asked, table: str) -> dict[str, Finding]:
+def consumed(asked: Asked, table: str) -> dict[str, CapabilityFinding]:
     """A finding for each operation whose consumed capacity was looked at."""
     checks: defaultdict[str, list[Check]] = defaultdict(list)
     for check in _checks(asked, table):
@@ -116,23 +116,25 @@ def _units(said: Any, part: Sequence[str]) -> float | None:
     return float(found) if isinstance(found, int | float) else None
 
 
-def finding(checks: Sequence[Check]) -> Finding:
+def finding(checks: Sequence[Check]) -> CapabilityFinding:
     """What the checks of one operation come to: right, absent, constant, or wrong."""
     if any(check.throttled for check in checks):
-        return Finding(answer="unknown", seen="throttled before its units were seen")
+        return CapabilityFinding(answer="unknown", seen="throttled before its units were seen")
     if refusal := next((check.refused for check in checks if check.refused), None):
-        return Finding(answer="unknown", seen=f"not served: {refusal}")
+        return CapabilityFinding(answer="unknown", seen=f"not served: {refusal}")
     came = {check.came for check in checks}
     if came == {None}:
-        return Finding(answer="no", seen=ABSENT)
+        return CapabilityFinding(answer="no", seen=ABSENT)
     wrong = [check for check in checks if check.came != check.expected]
     units = _listed([f"{check.expected:g}" for check in checks])
     if not wrong:
-        return Finding(answer="yes", seen=f"right: {units} units")
+        return CapabilityFinding(answer="yes", seen=f"right: {units} units")
     if len(came) == 1 and len({check.expected for check in checks}) > 1:
-        return Finding(answer="no", seen=f"constant: always {came.pop():g}, where {units} were expected")
+        return CapabilityFinding(
+            answer="no", seen=f"constant: always {came.pop():g}, where {units} were expected"
+        )
     said = [f"{check.what}: {check.expected:g} expected, {_came(check)}" for check in wrong]
-    return Finding(answer="no", seen=f"wrong: {'; '.join(said)}")
+    return CapabilityFinding(answer="no", seen=f"wrong: {'; '.join(said)}")
 
 
 def _listed(words: Sequence[str]) -> str:

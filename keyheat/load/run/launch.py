@@ -15,9 +15,9 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Final, Self
 
-from keyheat.extras import require
 from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, heard, let_go
 from keyheat.scenario.scenario import Scenario
+from keyheat.shipped import require
 from keyheat.words import INTERRUPTED
 
 ENCODING: Final = "utf-8"  # of what a child writes, whatever the terminal that we write to takes

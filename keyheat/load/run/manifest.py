@@ -7,8 +7,8 @@ from keyheat.load.record.machine import machine
 from keyheat.load.run.options import Plan
 from keyheat.load.transport.target import Target, scale_at
 from keyheat.runfiles import time_of
-from keyheat.runs.described import table_facts
 from keyheat.runs.folder import versions
+from keyheat.runs.table_facts import table_facts
 
 
 def manifest_of(

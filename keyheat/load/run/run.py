@@ -34,7 +34,7 @@ from keyheat.load.run.workers import Gatherer
 from keyheat.load.tables.errors import Refused
 from keyheat.load.transport.target import Target
 from keyheat.runfiles import CannotWrite, FileProblem
-from keyheat.runs.stop import Stop
+from keyheat.runs.manifest import Stop
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long

@@ -11,7 +11,7 @@ from time import time
 import psutil
 
 from keyheat.load.record.seconds import ACCEPTED, ERRORS, THROTTLED
-from keyheat.runs.underway import SHOWN_S, Underway, forget_underway, write_underway
+from keyheat.runs.folder import SHOWN_S, Underway, forget_underway, write_underway
 
 COUNTED = (ACCEPTED, THROTTLED, ERRORS)
 

@@ -20,7 +20,7 @@ from keyheat.load.tables.waiting import all_active
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import IndexCapacity, TableCapacity
-from keyheat.runs.described import table_facts
+from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, asked, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, requests_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyheat.plan.prices import HOUR_S, Prices, provisioned_dollars
-from keyheat.runs.described import mode_of
+from keyheat.runs.table_facts import mode_of
 
 DAY_H = 24
 

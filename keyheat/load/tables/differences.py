@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keyheat.load.tables.creation import creation
-from keyheat.runs.described import mode_of
+from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.spec.tables import TableSpec
 
 Part = Mapping[str, Any]

@@ -17,7 +17,7 @@ from keyheat.load.tables.tags import EXPIRES, OWNER, RUN, expiry_of, tags_of
 from keyheat.load.tables.waiting import Patience, described, until_gone
 from keyheat.model.limits import LIST_TAGS_PER_S
 from keyheat.plan.prices import Prices
-from keyheat.runs.described import mode_of
+from keyheat.runs.table_facts import mode_of
 
 PACE_S = 2 / LIST_TAGS_PER_S
 """Seconds from one table to the next: half of what an account may ask, in which others ask, too."""

@@ -2,7 +2,7 @@
 
 import sys
 
-from keyheat.extras import require
+from keyheat.shipped import require
 
 if "locust" not in sys.modules:  # which a rehearsal's stand-in may be, where nothing is sent
     require("load")

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 
 from flask import Request, Response, request
 
-from keyheat.addresses import on_this_machine
-from keyheat.hosts import Hosts
+from keyheat.addresses import Hosts, on_this_machine
 from keyheat.load.run.options import Plan
 
 HEADER: Final = "X-Keyheat-Token"

@@ -13,7 +13,7 @@ import gevent
 import orjson
 from flask import Blueprint, Response, request, send_file, send_from_directory
 
-from keyheat.hosts import SANDBOX
+from keyheat.addresses import SANDBOX
 from keyheat.load.record.verdict import Verdict
 from keyheat.load.run.arrived import PIECES_ARRIVE_S, short_name
 from keyheat.load.run.run import Run

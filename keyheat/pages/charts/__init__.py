@@ -1,5 +1,5 @@
 """Charts of a run: each a figure, and the numbers that it shows."""
 
-from keyheat.extras import require
+from keyheat.shipped import require
 
 require("report")

@@ -3,7 +3,6 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from keyheat.analysis.words import key_name
 from keyheat.numbers import UNITS, measured, rate, some
 from keyheat.pages.charts.figures import (
     Chart,
@@ -22,7 +21,7 @@ from keyheat.pages.run.sheets import Floats, Sheet, joined_up
 from keyheat.pages.style import LIGHT
 from keyheat.pages.wording import saying
 from keyheat.runs.manifest import KeyWindow
-from keyheat.words import Direction
+from keyheat.words import Direction, key_name
 
 ROWS = 12
 MOST_ROWS = 360  # of the table below it

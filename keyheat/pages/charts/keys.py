@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from keyheat.analysis.words import key_name
 from keyheat.numbers import UNITS, measured, percent, rate, some, whole
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, safe, shortened
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
-from keyheat.words import Direction, whose
+from keyheat.words import Direction, key_name, whose
 
 SHOWN = "key_shown"
 """The one column with values of keys, where the run recorded them."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from keyheat.analysis.knees.search import Knee, Step
+from keyheat.analysis.knee import Knee, KneeStep
 from keyheat.numbers import measured, percent
 from keyheat.pages.charts.figures import Chart, Swatch, amounts, compact, figure, heading
 from keyheat.pages.style import LIGHT
@@ -54,9 +54,9 @@ def throttled_chart(knee: Knee, unit: str) -> Chart:
     )
 
 
-def _once_each(knee: Knee) -> list[Step]:
+def _once_each(knee: Knee) -> list[KneeStep]:
     """Of each demand the step that says most: one that is not carried before one that is."""
-    found: dict[float, Step] = {}
+    found: dict[float, KneeStep] = {}
     for step in knee.in_order:
         known = found.get(step.demand_per_s)
         if known is None or known.throttled_share < step.throttled_share:
@@ -64,7 +64,7 @@ def _once_each(knee: Knee) -> list[Step]:
     return list(found.values())
 
 
-def _figure(knee: Knee, steps: Sequence[Step], unit: str, counted: str) -> go.Figure:
+def _figure(knee: Knee, steps: Sequence[KneeStep], unit: str, counted: str) -> go.Figure:
     """An empty chart with the demand from left to right, in equal ratios, and the knee as a band."""
     made = figure(height=HEIGHT)
     demands = [step.demand_per_s for step in steps]
@@ -111,7 +111,7 @@ def _band(knee: Knee) -> tuple[Swatch, ...]:
 
 
 def _line(
-    steps: Sequence[Step], values: Sequence[float], role: str, name: str, said: Sequence[str]
+    steps: Sequence[KneeStep], values: Sequence[float], role: str, name: str, said: Sequence[str]
 ) -> go.Scatter:
     """Points of steps that were not carried are hollow."""
     return go.Scatter(

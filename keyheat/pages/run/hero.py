@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from keyheat.analysis.words import sentence
 from keyheat.model import limits
 from keyheat.numbers import UNITS, moment, percent, rate, some, span, whole
 from keyheat.pages.run.record import ReportRun
@@ -20,6 +19,7 @@ from keyheat.pages.run.verdict import (
 from keyheat.pages.wording import NAMES, SHORT
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import Verdict
+from keyheat.words import sentence
 
 PLACES = {"local": "local table", SIMULATED: "simulated"}
 """Targets in words; any other one is its own name."""

@@ -15,13 +15,12 @@ from hdrh.histogram import HdrHistogram
 
 from keyheat import runfiles
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.timeline import Timeline, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.runfiles import FILES, FileProblem
 from keyheat.runs.capabilities import Capabilities
-from keyheat.runs.client import moved, seconds_summed, throttles_counted
+from keyheat.runs.client import US_PER_MS, moved, read_latencies, seconds_summed, throttles_counted
 from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
-from keyheat.runs.latency import US_PER_MS, read_latencies
-from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, Totals, read_keys, read_manifest
+from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.words import Direction, Resource
 
 SERVICE = frozenset({"accepted", "throttled", "error"})
@@ -123,7 +122,7 @@ class ReportRun:
     alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
 
     @cached_property
-    def arranged(self) -> Timeline | None:
+    def arranged(self) -> EvidenceTimeline | None:
         """The evidence by resource and direction, as the analyzer looks at it."""
         return timeline(self.evidence) if self.evidence is not None else None
 
@@ -159,9 +158,9 @@ class ReportRun:
         return (self.manifest.generator if self.manifest else None) or GeneratorHealth()
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> RunTotals:
         """What the client counted; zeros where that was not recorded."""
-        return (self.manifest.totals if self.manifest else None) or Totals()
+        return (self.manifest.totals if self.manifest else None) or RunTotals()
 
 
 def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:

@@ -14,7 +14,6 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
-from keyheat.analysis.words import capital
 from keyheat.numbers import UNITS
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
@@ -28,7 +27,7 @@ from keyheat.pages.run.verdict import facts_of
 from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import write_atomically
 from keyheat.runs.formats import Diagnosis
-from keyheat.words import READ, WRITE
+from keyheat.words import READ, WRITE, capital
 
 
 def whole_of(charts: Sequence[Chart], record: SecondsRecord) -> tuple[float, float]:

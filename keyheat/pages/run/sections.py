@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keyheat.analysis.words import capital
-from keyheat.evidence.facts import partition_ceiling
 from keyheat.evidence.partitions import words
+from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import percent
 from keyheat.pages.charts.capacity import marked, minute_chart, rate_table, said_of, second_chart
 from keyheat.pages.charts.figures import Chart, PageTable
@@ -28,7 +27,7 @@ from keyheat.pages.run.timeline import (
 from keyheat.pages.run.verdict import Facts, about, numbers
 from keyheat.pages.wording import endpoint_facts
 from keyheat.runs.formats import Diagnosis
-from keyheat.words import READ, WRITE, Direction, Resource
+from keyheat.words import READ, WRITE, Direction, Resource, capital
 
 FINDING_COLUMNS = ("analyzer", "finding", "about", "sure", "because", "numbers")
 MOST_RESOURCES = 42  # a table and twenty indexes, reads and writes

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from keyheat.analysis.timeline import Cells, Track
+from keyheat.analysis.timeline import Cells, EvidenceTrack
 from keyheat.evidence.settings import Steps
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
@@ -107,7 +107,7 @@ def maximum(run: ReportRun, resource: Resource) -> Steps:
     return track.maximum if track else Steps((), (), _described(run, resource, "max_on_demand"))
 
 
-def _track(run: ReportRun, resource: Resource) -> Track | None:
+def _track(run: ReportRun, resource: Resource) -> EvidenceTrack | None:
     return run.arranged.track(resource.index, resource.direction) if run.arranged else None
 
 
@@ -234,7 +234,9 @@ def published_resources(run: ReportRun) -> list[Resource]:
     return sorted(set(found), key=lambda resource: (resource.index or "", resource.direction != "write"))
 
 
-def _published_throttles(track: Track, start_s: int, end_s: int, step_s: int) -> dict[Constraint, Floats]:
+def _published_throttles(
+    track: EvidenceTrack, start_s: int, end_s: int, step_s: int
+) -> dict[Constraint, Floats]:
     """Throttle events by the cause that a metric names; the rest are undetermined."""
     by_cause = {
         constraint: np.nan_to_num(_placed(cells, start_s, end_s, step_s))

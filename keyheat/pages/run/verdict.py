@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from keyheat.analysis.endpoint import SAYS
-from keyheat.analysis.measures.measured import LEAST_WHOLE_S, whole_seconds
-from keyheat.evidence.facts import partition_ceiling
+from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
+from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import UNITS, measured, moment, percent, rate, some, whole
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.pages.wording import labels_of
 from keyheat.runs.formats import Finding, HotKey, Label, Recommendation, Verdict
+from keyheat.runs.provability import SAYS
 from keyheat.words import WRITE, Grade, Resource, whose
 
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other

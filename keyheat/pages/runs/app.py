@@ -18,7 +18,7 @@ from markupsafe import escape
 from werkzeug.exceptions import HTTPException
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from keyheat.hosts import SANDBOX, Hosts
+from keyheat.addresses import SANDBOX, Hosts
 from keyheat.pages.run.report import FileKind
 from keyheat.pages.runs.index import render_runs
 from keyheat.pages.runs.look import Look, Pages, files_of, has_key_values

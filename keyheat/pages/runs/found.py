@@ -16,9 +16,8 @@ import psutil
 from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.pages.run.report import REPORT
 from keyheat.runfiles import DIAGNOSIS, FILES, RUN, SUMMARY, FileProblem, parsed_json
-from keyheat.runs import underway
+from keyheat.runs.folder import UNDERWAY_NAME, Underway, read_underway
 from keyheat.runs.manifest import Manifest, read_manifest
-from keyheat.runs.underway import Underway, read_underway
 
 DEPTH: Final = 6  # folders below the one that is searched
 MARKS: Final = (FILES[RUN], FILES[DIAGNOSIS])
@@ -26,7 +25,7 @@ WATCHED: Final = (
     *MARKS,
     FILES[SUMMARY],
     REPORT,
-    underway.NAME,
+    UNDERWAY_NAME,
 )  # what is read, or linked to, changes with one of these
 SILENT_S: Final = 60.0  # after which a process on another machine counts as gone
 BORN_WITHIN_S: Final = 2.0  # the system's own clock steps, and its times of birth with it
@@ -132,7 +131,7 @@ def _made_s(stamp: Stamp) -> float:
 
 def _found(folder: Path, names: set[str], now_s: float) -> FoundRun:
     """Read what there is. Raises `FileProblem`."""
-    signs = read_underway(folder) if underway.NAME in names else None
+    signs = read_underway(folder) if UNDERWAY_NAME in names else None
     alive = signs if signs is not None and is_alive(signs, now_s) else None
     report = REPORT in names
     if FILES[DIAGNOSIS] in names:

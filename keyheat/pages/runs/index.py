@@ -13,7 +13,7 @@ from urllib.parse import quote
 import orjson
 from markupsafe import Markup
 
-from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import some
 from keyheat.pages.page import page, said_at
 from keyheat.pages.run.hero import PLACES

@@ -28,7 +28,7 @@ from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
 from keyheat.pages.runs.index import NOTHING, Memory, Recall, Runs, content_of, place_of
 from keyheat.pages.runs.rows import RunRow, rows_of, trends_of
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, FileProblem
-from keyheat.runs.underway import Underway, read_underway
+from keyheat.runs.folder import Underway, read_underway
 from keyheat.terminal.progress import PHASES
 
 LEAST_S: Final = 1.0

@@ -16,13 +16,13 @@ from urllib.parse import unquote, urlsplit
 
 import orjson
 
-from keyheat.analysis.measures.catalogue import MEASURES, Measure
-from keyheat.analysis.measures.setup import Setup, target_of
+from keyheat.analysis.measures import MEASURES, Measure
+from keyheat.analysis.setup import Setup, target_of
 from keyheat.analysis.summary import RunSummary
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.runs.found import FoundRun, State
 from keyheat.pages.wording import NAMES, SHORT
-from keyheat.regression.statistics.change_points import change_points
+from keyheat.regression.change_points import change_points
 from keyheat.runfiles import SIMULATED
 
 KEY_DIGITS: Final = 12

@@ -12,9 +12,8 @@ from typing import Final
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from keyheat.regression.finding import Finding
-from keyheat.regression.outcome import CaseMade, Outcome
-from keyheat.regression.words import against, changed, value
+from keyheat.regression.outcome import CaseMade, GateFinding, SessionOutcome
+from keyheat.regression.phrases import against, changed, value
 from keyheat.runfiles import write_atomically
 
 RUNS: Final = "runs are valid"  # the test of a case beside those of its gates
@@ -22,13 +21,13 @@ SETUP: Final = "setup is that of the baseline"
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_junit(path: Path, outcome: Outcome) -> None:
+def write_junit(path: Path, outcome: SessionOutcome) -> None:
     """Write the XML file, whole or not at all. Raises `CannotWrite`."""
     xml = junit(outcome)
     write_atomically(path, lambda file: xml.write(file))
 
 
-def junit(outcome: Outcome) -> JUnitXml:
+def junit(outcome: SessionOutcome) -> JUnitXml:
     """The whole document."""
     xml = JUnitXml(_clean(outcome.suite))
     for suite in _suites(outcome):
@@ -40,7 +39,7 @@ def junit(outcome: Outcome) -> JUnitXml:
     return xml
 
 
-def _suites(outcome: Outcome) -> Iterator[TestSuite]:
+def _suites(outcome: SessionOutcome) -> Iterator[TestSuite]:
     if outcome.differences:
         yield _setup(outcome)
     for case in outcome.cases:
@@ -52,7 +51,7 @@ def _suites(outcome: Outcome) -> Iterator[TestSuite]:
         yield suite
 
 
-def _properties(outcome: Outcome, case: CaseMade) -> Iterator[tuple[str, str]]:
+def _properties(outcome: SessionOutcome, case: CaseMade) -> Iterator[tuple[str, str]]:
     yield "session", outcome.session
     yield "baseline", against(outcome)
     yield "scenario", case.scenario
@@ -61,7 +60,7 @@ def _properties(outcome: Outcome, case: CaseMade) -> Iterator[tuple[str, str]]:
         yield f"run {run.repetition}", run.url
 
 
-def _setup(outcome: Outcome) -> TestSuite:
+def _setup(outcome: SessionOutcome) -> TestSuite:
     """What differs, as one test: an error where it forbids the comparison."""
     suite, test = TestSuite(_clean(f"{outcome.suite}.setup")), TestCase(SETUP, _clean(outcome.suite))
     lines = [f"{one.case}: {one.what} was {one.before}, is {one.after}" for one in outcome.differences]
@@ -73,7 +72,7 @@ def _setup(outcome: Outcome) -> TestSuite:
     return suite
 
 
-def _runs(outcome: Outcome, case: CaseMade) -> TestCase:
+def _runs(outcome: SessionOutcome, case: CaseMade) -> TestCase:
     """Whether the runs of a case say anything, and hold the thresholds of their scenario."""
     test = TestCase(RUNS, _clean(f"{outcome.suite}.{case.name}"), round(case.took_s, 3))
     runs = (*case.before, *case.after) if outcome.paired else case.after
@@ -88,7 +87,7 @@ def _runs(outcome: Outcome, case: CaseMade) -> TestCase:
     return test
 
 
-def _gate(outcome: Outcome, finding: Finding) -> TestCase:
+def _gate(outcome: SessionOutcome, finding: GateFinding) -> TestCase:
     measure = finding.gate.measure
     test = TestCase(measure, _clean(f"{outcome.suite}.{finding.case}"))
     before, after = value(finding.before, measure), value(finding.after, measure)

@@ -1,37 +1,32 @@
-"""The outcome as Markdown, for a comment on a pull request and for the summary of a CI step.
-
-The first line is a comment that no reader sees: by it a program finds the comment that it made before, and
-replaces it.
-"""
+"""The outcome as Markdown for a pull request, and in GitHub Actions: annotations, a step's summary."""
 
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from keyheat.numbers import some, span
-from keyheat.regression.finding import Finding
-from keyheat.regression.outcome import Outcome, worst_first
-from keyheat.regression.words import against, changed, decision, headline, value
-from keyheat.runfiles import write_atomically
+from keyheat.regression.outcome import GateFinding, SessionOutcome, worst_first
+from keyheat.regression.phrases import against, changed, decision, headline, value
+from keyheat.runfiles import CannotWrite, write_atomically
 
 MOST_ROWS: Final = 100  # GitHub takes 65,536 characters in a comment
 MOST_LINES: Final = 20
 _MEANT: Final = re.compile(r"([\\`*_{}\[\]<>|~#&@$])")  # something else to Markdown, HTML or GitHub
 
 
-def write_markdown(path: Path, outcome: Outcome) -> None:
+def write_markdown(path: Path, outcome: SessionOutcome) -> None:
     """Write the file, whole or not at all. Raises `CannotWrite`."""
     body = markdown(outcome).encode()
     write_atomically(path, lambda file: file.write(body))
 
 
-def markdown(outcome: Outcome) -> str:
+def markdown(outcome: SessionOutcome) -> str:
     """The whole text."""
     return "\n".join(_parts(outcome)) + "\n"
 
 
-def _parts(outcome: Outcome) -> Iterator[str]:
+def _parts(outcome: SessionOutcome) -> Iterator[str]:
     yield f"<!-- keyheat regress {re.sub('[^A-Za-z0-9_.-]', '-', outcome.suite)} -->"
     yield f"### Keyheat: {plain(headline(outcome))}\n"
     if outcome.forced:
@@ -59,7 +54,7 @@ def _listed(lines: Sequence[str]) -> Iterator[str]:
         yield ""
 
 
-def _table(findings: Sequence[Finding]) -> Iterator[str]:
+def _table(findings: Sequence[GateFinding]) -> Iterator[str]:
     yield "| | case | measure | before | now | change |"
     yield "|---|---|---|---:|---:|---:|"
     for one in findings[:MOST_ROWS]:
@@ -79,3 +74,70 @@ def plain(text: str) -> str:
 
 def _code(text: str) -> str:
     return text.replace("`", "'")
+
+
+MOST: Final = 10  # of a kind, in a step
+Level = Literal["error", "warning", "notice"]
+Note = tuple[str, str]  # title, message
+
+
+def annotations(outcome: SessionOutcome) -> tuple[str, ...]:
+    """The lines to print: errors for gates that failed, warnings for those that are undecided."""
+    errors = [*_invalid(outcome), *_broken(outcome), *(_note(finding) for finding in outcome.failed)]
+    warnings = [_note(finding) for finding in outcome.of("undecided")]
+    if outcome.forced:
+        warnings.insert(0, ("compared by force", "the setups of the two sessions differ"))
+    if outcome.exit_code and not errors:
+        said = (headline(outcome), *outcome.because, *outcome.problems)
+        errors = [(f"keyheat regress {outcome.suite}", " ".join(said))]
+    lines = [*_lines("error", errors, outcome.suite_path), *_lines("warning", warnings, outcome.suite_path)]
+    if not outcome.exit_code:
+        lines.append(command("notice", f"keyheat regress {outcome.suite}", headline(outcome)))
+    return tuple(lines)
+
+
+def append_step_summary(path: Path, outcome: SessionOutcome) -> None:
+    """Add the outcome to the step's summary, which other steps' commands write to as well.
+
+    Raises `CannotWrite`.
+    """
+    body = markdown(outcome).encode()
+    try:
+        with path.open("ab") as file:
+            file.write(body)
+    except OSError as error:
+        raise CannotWrite(f"cannot write the step's summary {path}: {error.strerror or error}") from error
+
+
+def command(level: Level, title: str, message: str, file: str | None = None) -> str:
+    """One annotation."""
+    where = f",file={_property(file)}" if file else ""
+    return f"::{level} title={_property(title)}{where}::{_data(message)}"
+
+
+def _lines(level: Level, notes: Sequence[Note], file: str) -> Iterator[str]:
+    shown = notes if len(notes) <= MOST else notes[: MOST - 1]
+    yield from (command(level, title, message, file) for title, message in shown)
+    if len(shown) < len(notes):
+        rest = [title for title, _ in notes[len(shown) :]]
+        yield command(level, f"{len(rest)} more", "\n".join(rest), file)
+
+
+def _note(finding: GateFinding) -> Note:
+    return f"{finding.case}: {finding.gate.measure} {finding.decision}", finding.because
+
+
+def _invalid(outcome: SessionOutcome) -> list[Note]:
+    return [(f"{run.name} is not valid", run.problem or "it says nothing") for run in outcome.invalid]
+
+
+def _broken(outcome: SessionOutcome) -> list[Note]:
+    return [(f"{run.name}: a threshold is broken", line) for run in outcome.runs for line in run.broken]
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,31 +1,22 @@
-"""Gates on what has no noise: the same scenario and seed give the same number, so that any change counts.
+"""Gates without noise: the same scenario and seed give the same numbers and labels; any change counts."""
 
-Repetitions with seeds of their own may give numbers of their own, and a number of one seed says nothing about
-that of another. So:
-
-- where both sides ran the same seeds, each seed is compared with itself; seeds of one side only are left out;
-- where they share none, the number has to be the same in all runs of a side, over several seeds: then it
-  does not depend on the seed;
-- else, and where one seed gave two numbers on one side, the measure is not exact here, and that is said.
-"""
-
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import isclose, isfinite
 
+from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import percent, some
-from keyheat.regression.finding import Decision, Finding
-from keyheat.regression.gates.compared import Compared
-from keyheat.regression.gates.known import Known, in_words, sides
+from keyheat.regression.gates.comparison import CaseComparison, KnownValue, in_words, sides
 from keyheat.regression.gates.statistical import without
-from keyheat.regression.words import value
+from keyheat.regression.outcome import Decision, GateFinding
+from keyheat.regression.phrases import value
 
 SAME = 1e-9  # relative: sums of floats in another order
-BySeed = Mapping[int | None, Sequence[Known]]
-Pair = tuple[Known, Known]
+BySeed = Mapping[int | None, Sequence[KnownValue]]
+Pair = tuple[KnownValue, KnownValue]
 
 
-def exact(compared: Compared) -> Finding:
+def exact(compared: CaseComparison) -> GateFinding:
     """Better, worse or the same; `missing` where one side has no number, undecided where it is not exact."""
     known = sides(compared)
     if not known.before or not known.after:
@@ -47,14 +38,14 @@ def exact(compared: Compared) -> Finding:
     return _not_exact(compared, why, known.before, known.after)
 
 
-def _by_seed(runs: Sequence[Known]) -> BySeed:
-    by_seed: dict[int | None, list[Known]] = defaultdict(list)
+def _by_seed(runs: Sequence[KnownValue]) -> BySeed:
+    by_seed: dict[int | None, list[KnownValue]] = defaultdict(list)
     for run in runs:
         by_seed[run.seed].append(run)
     return by_seed
 
 
-def _decided(compared: Compared, pairs: Sequence[Pair], how: str) -> Finding:
+def _decided(compared: CaseComparison, pairs: Sequence[Pair], how: str) -> GateFinding:
     """By the pair that changed most for the worse; where none did, by the one that changed most."""
     order: Sequence[Decision] = ("worse", "better", "same")
     decision = min((_decision(compared, *pair) for pair in pairs), key=order.index)
@@ -69,7 +60,7 @@ def _decided(compared: Compared, pairs: Sequence[Pair], how: str) -> Finding:
     )
 
 
-def _decision(compared: Compared, before: Known, after: Known) -> Decision:
+def _decision(compared: CaseComparison, before: KnownValue, after: KnownValue) -> Decision:
     if _alike((before, after)) or _apart((before, after)) <= compared.gate.least_effect * abs(before.number):
         return "same"
     if compared.measure.better == "same":
@@ -81,7 +72,7 @@ def _apart(pair: Pair) -> float:
     return 0.0 if _alike(pair) else abs(pair[1].number - pair[0].number)
 
 
-def _change(compared: Compared, before: Known, after: Known) -> str:
+def _change(compared: CaseComparison, before: KnownValue, after: KnownValue) -> str:
     first, last = (value(_shown(run), compared.gate.measure) for run in (before, after))
     if _alike((before, after)):
         return f"{last} as before"
@@ -93,7 +84,9 @@ def _change(compared: Compared, before: Known, after: Known) -> str:
     return f"{words}, and changes up to {percent(least)} do not count" if least else words
 
 
-def _not_exact(compared: Compared, why: str, before: Sequence[Known], after: Sequence[Known]) -> Finding:
+def _not_exact(
+    compared: CaseComparison, why: str, before: Sequence[KnownValue], after: Sequence[KnownValue]
+) -> GateFinding:
     order = sorted((*before, *after), key=lambda run: run.number)
     lowest, highest = (value(_shown(run), compared.gate.measure) for run in (order[0], order[-1]))
     return compared.finding(
@@ -105,9 +98,88 @@ def _not_exact(compared: Compared, why: str, before: Sequence[Known], after: Seq
     )
 
 
-def _shown(run: Known) -> float | str:
+def _shown(run: KnownValue) -> float | str:
     return in_words(run.why) if run.why else run.number
 
 
-def _alike(runs: Sequence[Known]) -> bool:
+def _alike(runs: Sequence[KnownValue]) -> bool:
     return all(isclose(run.number, runs[0].number, rel_tol=SAME) for run in runs)
+
+
+WORST_FIRST: Sequence[Decision] = ("worse", "undecided", "better", "same")
+Said = tuple[Decision, str]
+
+
+def labelled(compared: CaseComparison) -> GateFinding:
+    """Worse with a new label or another verdict, better where one is gone or the verdict is none now."""
+    seeds = _common_seeds(compared) if compared.simulated else ()
+    said = [one for pair in _runs_by_seed(compared, seeds) for one in _label_changes(*pair)]
+    if not seeds:
+        said = _label_changes(compared.before, compared.after)
+    found: set[Decision] = {decision for decision, _ in said}
+    decision: Decision = min(found, key=WORST_FIRST.index, default="same")
+    words = "; ".join(dict.fromkeys(words for one, words in said if one == decision))
+    return compared.finding(
+        decision,
+        words[:1].upper() + words[1:] or "The same labels and verdict as before",
+        before=_labels_seen(compared.before),
+        after=_labels_seen(compared.after),
+    )
+
+
+def _common_seeds(compared: CaseComparison) -> Sequence[int]:
+    before, after = ({run.seed for run in side} for side in (compared.before, compared.after))
+    return sorted(seed for seed in before & after if seed is not None)
+
+
+def _runs_by_seed(
+    compared: CaseComparison, seeds: Sequence[int]
+) -> list[tuple[Sequence[RunSummary], Sequence[RunSummary]]]:
+    return [
+        (
+            [run for run in compared.before if run.seed == seed],
+            [run for run in compared.after if run.seed == seed],
+        )
+        for seed in seeds
+    ]
+
+
+def _label_changes(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> list[Said]:
+    """Each label that one side has and the other has not, and the verdict where it is another."""
+    counts = [Counter(label for run in side for label in run.labels) for side in (before, after)]
+    said = [
+        one
+        for label in sorted({*counts[0], *counts[1]})
+        if (one := _label_change(label, (counts[0][label], len(before)), (counts[1][label], len(after))))
+    ]
+    return [*said, *_verdict_change(before, after)]
+
+
+def _label_change(label: str, before: tuple[int, int], after: tuple[int, int]) -> Said | None:
+    had, has = (2 * count > of for count, of in (before, after))
+    if had == has:
+        return None
+    if has and not before[0]:
+        return "worse", f"{label} is new, in {after[0]} of {some(after[1], 'run')}"
+    if had and not after[0]:
+        return "better", f"{label} is gone, after {before[0]} of {some(before[1], 'run')}"
+    return (
+        "undecided",
+        f"{label} comes and goes: {before[0]} of {before[1]} before, {after[0]} of {after[1]} now",
+    )
+
+
+def _verdict_change(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> list[Said]:
+    first, last = (Counter(run.constraint for run in side).most_common(1)[0] for side in (before, after))
+    if first[0] == last[0]:
+        return []
+    words = f"the verdict was {first[0]} and is {last[0]} now"
+    if 2 * first[1] <= len(before) or 2 * last[1] <= len(after):
+        return [("undecided", f"{words}, in some runs only")]
+    return [("better" if last[0] == "none" else "worse", words)]
+
+
+def _labels_seen(runs: Sequence[RunSummary]) -> str:
+    """The labels that most runs have, else `none`."""
+    counts = Counter(label for run in runs for label in run.labels)
+    return ", ".join(sorted(label for label, count in counts.items() if 2 * count > len(runs))) or "none"

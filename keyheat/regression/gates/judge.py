@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
-from keyheat.analysis.measures.catalogue import MEASURES
+from keyheat.analysis.measures import MEASURES
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.finding import Finding, Gate
-from keyheat.regression.gates.compared import Compared
-from keyheat.regression.gates.exact import exact
-from keyheat.regression.gates.labels import labelled
+from keyheat.regression.gates.comparison import CaseComparison
+from keyheat.regression.gates.exact import exact, labelled
 from keyheat.regression.gates.statistical import is_tested, statistical
-from keyheat.regression.suites.gates import LABELS
+from keyheat.regression.outcome import Gate, GateFinding
+from keyheat.regression.suite_spec import LABELS
 
 Runs = Mapping[str, Sequence[RunSummary]]
 
 
 def judge(
     gates_by_case: Mapping[str, Sequence[Gate]], before: Runs, after: Runs, *, paired: bool = False
-) -> tuple[Finding, ...]:
+) -> tuple[GateFinding, ...]:
     """A finding for each gate of each case, in their order.
 
     `paired`: the runs of a case were made one pair after the other, before and after at the same place of
@@ -25,7 +24,7 @@ def judge(
     """
     _check(gates_by_case)
     held = [
-        Compared.of(case, gate, before.get(case, ()), after.get(case, ()), paired=paired)
+        CaseComparison.of(case, gate, before.get(case, ()), after.get(case, ()), paired=paired)
         for case, of_case in gates_by_case.items()
         for gate in of_case
     ]
@@ -33,7 +32,7 @@ def judge(
     return tuple(_finding(compared, tests, paired) for compared in held)
 
 
-def _finding(compared: Compared, tests: int, paired: bool) -> Finding:
+def _finding(compared: CaseComparison, tests: int, paired: bool) -> GateFinding:
     if (lacking := compared.missing()) is not None:
         return lacking
     if compared.gate.measure == LABELS:

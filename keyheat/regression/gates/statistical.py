@@ -25,10 +25,10 @@ from urllib.parse import urlsplit
 
 from keyheat.addresses import on_this_machine
 from keyheat.numbers import percent, some
-from keyheat.regression.finding import Decision, Finding
-from keyheat.regression.gates.compared import Compared
-from keyheat.regression.gates.known import (
-    Known,
+from keyheat.regression import suite_spec as suite_gates
+from keyheat.regression.gates.comparison import (
+    CaseComparison,
+    KnownValue,
     Sides,
     in_words,
     least_spread,
@@ -37,17 +37,16 @@ from keyheat.regression.gates.known import (
     shown,
     sides,
 )
-from keyheat.regression.statistics.detectable import effect_of, runs_to_tell
-from keyheat.regression.statistics.intervals import LEAST_RUNS, Ratio, ratio_of
-from keyheat.regression.suites import gates as suite_gates
-from keyheat.regression.words import relative, value
+from keyheat.regression.intervals import LEAST_RUNS, Ratio, effect_of, ratio_of, runs_to_tell
+from keyheat.regression.outcome import Decision, GateFinding
+from keyheat.regression.phrases import relative, value
 
 LOCAL, MILLISECONDS = "local", "ms"
 OF_THE_MACHINE = "on a local endpoint that may be the machine: --paired runs the baseline again beside it"
 LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at all
 
 
-def is_tested(compared: Compared, *, paired: bool = False) -> bool:
+def is_tested(compared: CaseComparison, *, paired: bool = False) -> bool:
     """Whether this is a gate that an interval decides: several numbers, and nothing but numbers."""
     if not suite_gates.statistical(compared.gate):
         return False
@@ -57,7 +56,7 @@ def is_tested(compared: Compared, *, paired: bool = False) -> bool:
     return _all_numbers(known) and min(len(known.before), len(known.after)) >= LEAST_RUNS
 
 
-def statistical(compared: Compared, *, tests: int, paired: bool = False) -> Finding:
+def statistical(compared: CaseComparison, *, tests: int, paired: bool = False) -> GateFinding:
     """What several runs on each side say, as one of so many `tests` of the suite."""
     known = sides(compared, paired=paired)
     if not known.before or not known.after:
@@ -98,7 +97,7 @@ def decided(ratio: Ratio, *, better: str, least: float) -> Decision:
     return "same" if low >= -least and high <= least else "undecided"
 
 
-def without(compared: Compared, known: Sides) -> Finding:
+def without(compared: CaseComparison, known: Sides) -> GateFinding:
     """The finding where one side, or both, say nothing of the measure."""
     name = compared.gate.measure
     if not known.before and not known.after:
@@ -117,7 +116,7 @@ def _all_numbers(known: Sides) -> bool:
     return all(isfinite(run.number) for run in (*known.before, *known.after))
 
 
-def _ratio(compared: Compared, known: Sides, level: float, paired: bool) -> Ratio:
+def _ratio(compared: CaseComparison, known: Sides, level: float, paired: bool) -> Ratio:
     first, last = (raised(compared.measure, side) for side in (known.before, known.after))
     unsure = max(least_spread(compared.measure, side) for side in (first, last))
     if not paired:
@@ -129,14 +128,14 @@ def _ratio(compared: Compared, known: Sides, level: float, paired: bool) -> Rati
     return min(both, key=lambda ratio: ratio.high / ratio.low if ratio.low else inf)
 
 
-def _is_the_machines(compared: Compared) -> bool:
+def _is_the_machines(compared: CaseComparison) -> bool:
     """Whether it is a service time of an endpoint on this machine."""
     targets = {run.setup.target for run in (*compared.before, *compared.after)}
     local = any(target == LOCAL or on_this_machine(urlsplit(target).hostname or "") for target in targets)
     return local and compared.measure.unit == MILLISECONDS
 
 
-def _by_kind(compared: Compared, known: Sides) -> tuple[Decision, str]:
+def _by_kind(compared: CaseComparison, known: Sides) -> tuple[Decision, str]:
     """Decided by whether runs have a number at all: only where all runs of a side are of a kind."""
     before, after = ({_kind(run) for run in side} for side in (known.before, known.after))
     words = f"{_kinds(compared, known.before)} before, {_kinds(compared, known.after)} now"
@@ -150,12 +149,12 @@ def _by_kind(compared: Compared, known: Sides) -> tuple[Decision, str]:
     return ("better" if (last > first) == (compared.measure.better == "higher") else "worse"), words
 
 
-def _kind(run: Known) -> float:
+def _kind(run: KnownValue) -> float:
     """Below all numbers, a number, or above all."""
     return 0.0 if isfinite(run.number) else run.number
 
 
-def _kinds(compared: Compared, side: Sequence[Known]) -> str:
+def _kinds(compared: CaseComparison, side: Sequence[KnownValue]) -> str:
     """A side in words: no throttles in 2 of 5 runs, else 12 s."""
     lacking = [run for run in side if run.why]
     if not lacking:
@@ -165,7 +164,7 @@ def _kinds(compared: Compared, side: Sequence[Known]) -> str:
     return f"{in_words(lacking[0].why)} in {len(lacking)} of {some(len(side), 'run')}{numbers}"
 
 
-def _value(compared: Compared, side: Sequence[Known]) -> str:
+def _value(compared: CaseComparison, side: Sequence[KnownValue]) -> str:
     return value(shown(side), compared.gate.measure)
 
 
@@ -173,7 +172,7 @@ def _in_words(ratio: Ratio) -> str:
     return f"{relative(ratio.ratio - 1)} ({relative(ratio.low - 1)} to {relative(ratio.high - 1)})"
 
 
-def _why(compared: Compared, decision: Decision, ratio: Ratio, level: float, known: Sides) -> str:
+def _why(compared: CaseComparison, decision: Decision, ratio: Ratio, level: float, known: Sides) -> str:
     """What of it counts, or what would have to be done to tell."""
     least = compared.gate.least_effect
     if decision == "same":

@@ -7,22 +7,84 @@ leaves may be deleted.
 
 import os
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import IO, Final
+from typing import IO, Any, Final
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
 
 import orjson
 from pydantic import ValidationError
 
 from keyheat import runfiles
-from keyheat.bounded import NotAccepted, parsed_json
-from keyheat.checked import Part
+from keyheat.bounds import NotAccepted, parsed_json
 from keyheat.masking import masked
-from keyheat.regression.history.places import Place, beside, place_of, said
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.runfiles import read_json
+from keyheat.validation import Part
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivePlace:
+    """A directory of a file system."""
+
+    fs: Any
+    path: str
+
+    def of(self, name: str) -> str:
+        """The path of a file in it."""
+        return f"{self.path.rstrip('/')}/{name}"
+
+    def make_room(self, name: str) -> str:
+        """The path of a file in it, whose folder is made."""
+        path = self.of(name)
+        self.fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+        return path
+
+    @property
+    def local(self) -> Path | None:
+        """The directory on this machine; None where it is another file system."""
+        return Path(self.path) if "file" in self.fs.protocol else None
+
+
+def place_of(url: str) -> ArchivePlace:
+    """The place that a URL, or a path of this machine, names. Raises `HistoryProblem`."""
+    import fsspec
+
+    parts = urlsplit(url)
+    if parts.scheme in ("", "file"):  # fsspec leaves %20 in a file's URL as it is
+        path = Path(unquote(parts.path) if parts.scheme else url).absolute()
+        return ArchivePlace(fsspec.filesystem("file"), path.as_posix())
+    try:
+        fs, path_there = fsspec.url_to_fs(url)
+    except ImportError as error:
+        raise HistoryProblem(f"{parts.scheme}:// needs a package that is not installed: {error}") from error
+    return ArchivePlace(fs, path_there)
+
+
+@contextmanager
+def beside(place: ArchivePlace) -> Iterator[ArchivePlace]:
+    """A new place in the same folder, which is gone afterwards."""
+    parent, _slash, name = place.path.rstrip("/").rpartition("/")
+    part = ArchivePlace(place.fs, f"{parent}/.{name}.{uuid4().hex[:8]}.part")
+    try:
+        yield part
+    finally:
+        if place.fs.exists(part.path):
+            place.fs.rm(part.path, recursive=True)
+
+
+@contextmanager
+def said(doing: str, url: str) -> Iterator[None]:
+    """Whatever a file system raises, and each raises its own, as one `HistoryProblem` with the address."""
+    try:
+        yield
+    except Exception as error:
+        raise HistoryProblem(f"{doing} {masked(url)}: {masked(str(error))}") from error
+
 
 FORMAT: Final = "keyheat.archive/1"
 NAME: Final = "archive.json"
@@ -30,7 +92,7 @@ RUN: Final = runfiles.FILES[runfiles.RUN]
 CHUNK_BYTES: Final = 1 << 20
 
 
-class Entry(Part):
+class ArchiveEntry(Part):
     """One file of an archive; `name` is its path in the run directory."""
 
     name: str
@@ -42,7 +104,7 @@ class Listing(Part):
     """All that an archive holds."""
 
     run_id: str
-    files: tuple[Entry, ...]
+    files: tuple[ArchiveEntry, ...]
 
 
 def archive(folder: Path, url: str) -> str:
@@ -104,7 +166,7 @@ def remove(url: str, run_id: str) -> None:
         place.fs.rm(place.path, recursive=True)
 
 
-def listing_at(place: Place) -> Listing | None:
+def listing_at(place: ArchivePlace) -> Listing | None:
     """What an archive says that it holds; None where there is no whole one. Raises `HistoryProblem`."""
     try:
         raw = parsed_json(place.fs.cat_file(place.of(NAME)))
@@ -139,12 +201,12 @@ def _is_unfinished(path: Path) -> bool:
     return path.suffix == ".tmp" or any(part.startswith(".") for part in path.parts)
 
 
-def _entry(path: Path, name: str) -> Entry:
+def _entry(path: Path, name: str) -> ArchiveEntry:
     with path.open("rb") as file:
         return _copied(file, None, name)
 
 
-def _copied(source: IO[bytes], target: IO[bytes] | None, name: str) -> Entry:
+def _copied(source: IO[bytes], target: IO[bytes] | None, name: str) -> ArchiveEntry:
     """What was read, after it went to `target`."""
     digest, size = sha256(), 0
     while chunk := source.read(CHUNK_BYTES):
@@ -152,10 +214,10 @@ def _copied(source: IO[bytes], target: IO[bytes] | None, name: str) -> Entry:
         size += len(chunk)
         if target is not None:
             target.write(chunk)
-    return Entry(name=name, bytes=size, sha256=digest.hexdigest())
+    return ArchiveEntry(name=name, bytes=size, sha256=digest.hexdigest())
 
 
-def _send(folder: Path, listing: Listing, place: Place, there: Listing | None) -> None:
+def _send(folder: Path, listing: Listing, place: ArchivePlace, there: Listing | None) -> None:
     """Send all files beside the place, then move them there, and the listing last."""
     with beside(place) as part:
         sent = tuple(_sent(folder, one.name, part) for one in listing.files)
@@ -170,7 +232,7 @@ def _send(folder: Path, listing: Listing, place: Place, there: Listing | None) -
                 place.fs.rm_file(place.of(name))
 
 
-def _sent(folder: Path, name: str, part: Place) -> Entry:
+def _sent(folder: Path, name: str, part: ArchivePlace) -> ArchiveEntry:
     with (folder / name).open("rb") as source, part.fs.open(part.make_room(name), "wb") as target:
         entry = _copied(source, target, name)
     if (size := part.fs.info(part.of(name))["size"]) != entry.bytes:
@@ -178,7 +240,7 @@ def _sent(folder: Path, name: str, part: Place) -> Entry:
     return entry
 
 
-def _receive(place: Place, entry: Entry, path: Path) -> None:
+def _receive(place: ArchivePlace, entry: ArchiveEntry, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with place.fs.open(place.of(entry.name), "rb") as source, path.open("wb") as target:
         received = _copied(source, target, entry.name)
@@ -188,7 +250,7 @@ def _receive(place: Place, entry: Entry, path: Path) -> None:
         raise HistoryProblem(f"{entry.name} is not the file that was archived: its digest is another")
 
 
-def _is_whole(place: Place, listing: Listing) -> bool:
+def _is_whole(place: ArchivePlace, listing: Listing) -> bool:
     """Whether every file is there in its full size; its digest would cost as much as sending it again."""
     with suppress(FileNotFoundError):
         return all(place.fs.info(place.of(one.name))["size"] == one.bytes for one in listing.files)
@@ -202,7 +264,7 @@ def _has(folder: Path, listing: Listing) -> bool:
     return False
 
 
-def _run_id_at(place: Place) -> str | None:
+def _run_id_at(place: ArchivePlace) -> str | None:
     """The run that is at a place, whole or not; None where there is none."""
     try:
         raw = parsed_json(place.fs.cat_file(place.of(RUN)))
@@ -212,7 +274,7 @@ def _run_id_at(place: Place) -> str | None:
     return run_id if isinstance(run_id, str) else None
 
 
-def _names(entries: Sequence[Entry]) -> list[str]:
+def _names(entries: Sequence[ArchiveEntry]) -> list[str]:
     return [one.name for one in entries]
 
 

@@ -15,15 +15,19 @@ from typing import Final, Self
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.masking import masked
-from keyheat.regression.finding import Finding
-from keyheat.regression.history.makers import Maker
-from keyheat.regression.history.opening import opened
+from keyheat.regression.history.file import opened, seal_of, whole
 from keyheat.regression.history.problem import HistoryProblem, damaged, in_words
-from keyheat.regression.history.reading import Reading, Ref, id_of
-from keyheat.regression.history.records import GOOD, Pruned, Session, Side, check_pin
-from keyheat.regression.history.rows import SESSION, check_whole, findings_text, time_text
-from keyheat.regression.history.seals import seal_of, whole
-from keyheat.regression.outcome import Verdict
+from keyheat.regression.history.reading import (
+    SESSION,
+    HistoryReading,
+    Ref,
+    check_whole,
+    findings_text,
+    id_of,
+    time_text,
+)
+from keyheat.regression.history.records import GOOD, Maker, Pruned, Session, Side, check_pin
+from keyheat.regression.outcome import GateFinding, Verdict
 
 DEFAULT: Final = Path("reports/history.sqlite")
 VARIABLE: Final = "KEYHEAT_HISTORY"
@@ -51,7 +55,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class History(Reading):
+class History(HistoryReading):
     """All sessions of all suites. A context manager, of one thread and one process."""
 
     def __init__(
@@ -135,7 +139,7 @@ class History(Reading):
                     "measures", "session = ? AND case_name = ? AND repetition = ?", number, case, repetition
                 )
 
-    def end(self, session: Ref, *, verdict: Verdict, findings: Sequence[Finding] = ()) -> None:
+    def end(self, session: Ref, *, verdict: Verdict, findings: Sequence[GateFinding] = ()) -> None:
         """What came of a session. Raises `HistoryProblem` where it is over, or good without a valid run."""
         number = id_of(session)
         with self._writing():

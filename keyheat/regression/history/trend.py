@@ -1,16 +1,23 @@
-"""How the measures of a suite went from session to session, and where they moved to another level."""
+"""How the measures of a suite went from session to session, where they moved; also for Apache Otava."""
 
-from collections.abc import Iterator
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from keyheat.analysis.measures.catalogue import MEASURES, Measure
+import orjson
+
+from keyheat.analysis.measures import MEASURES, Better, Measure
 from keyheat.regression.history.problem import HistoryProblem
-from keyheat.regression.history.reading import Reading
-from keyheat.regression.history.records import Point
+from keyheat.regression.history.reading import HistoryReading
+from keyheat.regression.history.records import HistoryPoint
+from keyheat.runfiles import write_atomically
 
 if TYPE_CHECKING:
-    from keyheat.regression.statistics.change_points import ChangePoint
+    from keyheat.regression.change_points import ChangePoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +27,7 @@ class Trend:
     suite: str
     case: str
     measure: Measure
-    points: tuple[Point, ...]
+    points: tuple[HistoryPoint, ...]
     changes: "tuple[ChangePoint, ...]"
     regressed: tuple[int, ...]  # sessions in which a gate found it worse than the baseline
 
@@ -40,7 +47,7 @@ class Trend:
 
 
 def trends_of(
-    history: Reading, suite: str, last: int, case: str | None = None, measure: str | None = None
+    history: HistoryReading, suite: str, last: int, case: str | None = None, measure: str | None = None
 ) -> tuple[Trend, ...]:
     """The trends of a suite over its `last` sessions, of all its cases and measures or of those named.
 
@@ -72,7 +79,7 @@ def _ordered(there: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
     yield from sorted(known, key=lambda one: (one[0], order.index(one[1])))
 
 
-def _worse(history: Reading, suite: str, last: int) -> dict[tuple[str, str], tuple[int, ...]]:
+def _worse(history: HistoryReading, suite: str, last: int) -> dict[tuple[str, str], tuple[int, ...]]:
     """Sessions in which a gate failed, by case and measure."""
     found: dict[tuple[str, str], tuple[int, ...]] = {}
     for session in reversed(history.sessions(suite, last)):
@@ -84,9 +91,9 @@ def _worse(history: Reading, suite: str, last: int) -> dict[tuple[str, str], tup
 
 
 def _trend(
-    history: Reading, suite: str, case: str, measure: str, last: int, regressed: tuple[int, ...]
+    history: HistoryReading, suite: str, case: str, measure: str, last: int, regressed: tuple[int, ...]
 ) -> Trend:
-    from keyheat.regression.statistics.change_points import change_points
+    from keyheat.regression.change_points import change_points
 
     points = history.series(suite, case, measure)[-last:]
     return Trend(
@@ -97,3 +104,62 @@ def _trend(
         changes=change_points([point.median for point in points]),
         regressed=regressed,
     )
+
+
+CONFIG: Final = "otava.yaml"
+DIRECTIONS: Final[Mapping[Better, int]] = {"higher": 1, "lower": -1, "same": 0}
+COLUMNS: Final = ("time", "session", "label")
+
+Series = Mapping[tuple[str, str], Sequence[HistoryPoint]]
+"""Points by case and measure, the oldest first."""
+
+
+def write_otava(folder: Path, suite: str, series: Series) -> tuple[Path, ...]:
+    """Write a suite's series for Otava, and give the files, the configuration first.
+
+    A series without points is left out. Raises `CannotWrite`, KeyError for a measure that there is not, and
+    ValueError where two names come to the same file.
+    """
+    tests: dict[str, Any] = {}
+    written = []
+    for (case, measure), points in series.items():
+        if not points:
+            continue
+        name = ".".join(map(_plain, (suite, case, measure)))
+        if name in tests:
+            raise ValueError(f"two cases come to the same file, {name}.csv: rename one of them")
+        tests[name] = _test(name, measure)
+        written.append(_write(folder / f"{name}.csv", _rows(measure, points)))
+    config = {"tests": tests, "test_groups": {_plain(suite): list(tests)}}
+    body = orjson.dumps(config, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return (_write(folder / CONFIG, body), *written)
+
+
+def _test(name: str, measure: str) -> dict[str, Any]:
+    return {
+        "type": "csv",
+        "file": f"{name}.csv",
+        "time_column": "time",
+        "attributes": list(COLUMNS[1:]),
+        "metrics": {measure: {"column": measure, "direction": DIRECTIONS[MEASURES[measure].better]}},
+    }
+
+
+def _rows(measure: str, points: Sequence[HistoryPoint]) -> bytes:
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow([*COLUMNS, measure])
+    for point in points:
+        moment = point.started_at.isoformat(timespec="seconds")
+        rows.writerow([moment, point.session, point.label or "", f"{point.median:.12g}"])
+    return text.getvalue().encode()
+
+
+def _write(path: Path, body: bytes) -> Path:
+    write_atomically(path, lambda file: file.write(body))
+    return path
+
+
+def _plain(name: str) -> str:
+    """A name as a part of a file's."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name)

@@ -6,7 +6,7 @@ from keyheat.load.guard.budget import Caps
 from keyheat.load.guard.spending import Spending
 from keyheat.load.record.consumed import Consumed
 from keyheat.plan.bill import Tariff
-from keyheat.runs.stop import Rule, Stop
+from keyheat.runs.manifest import Rule, Stop
 
 CAPS = Caps(
     units=500, dollars=2.0, seconds=600.0, tariff=Tariff(per_hour=0.5, per_write_unit=0, per_read_unit=0)

@@ -8,7 +8,7 @@ from keyheat.load.guard.recent import KEPT, RecentLooks
 from keyheat.load.guard.stop_rules import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, Recent, broken
 from keyheat.load.record.latency import Latency, percentile_of
 from keyheat.load.record.record import Attempt, Record
-from keyheat.runs.stop import Stop
+from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
 
 RULES = AbortSpec(throttle_share=0.5, error_share=0.1, p99_ms=100.0)

@@ -18,7 +18,7 @@ from keyheat.load.tables.prepare import RunTables, look_at_tables, prepare_table
 from keyheat.load.tables.removal import identity_of
 from keyheat.load.tables.tags import as_text
 from keyheat.load.transport.target import target_at
-from keyheat.runs.described import table_facts
+from keyheat.runs.table_facts import table_facts
 from keyheat.words import Capacity
 from tests.load.tables.conftest import ELSEWHERE, Account, ours, spec_of
 

@@ -7,13 +7,13 @@ from sqlite3 import connect
 
 import pytest
 
-from keyheat.regression.finding import Finding, Gate
 from keyheat.regression.history import History, HistoryProblem
-from keyheat.regression.history.seals import seal_of, with_digests
+from keyheat.regression.history.file import seal_of, with_digests
+from keyheat.regression.outcome import Gate, GateFinding
 from tests.regression.runs import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
-FOUND = Finding(
+FOUND = GateFinding(
     case="hotkey",
     gate=Gate(measure="p99_ms", least_effect=0.05),
     decision="worse",

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.regression.history import Damaged, History, HistoryProblem
-from keyheat.regression.history.holders import _pids
-from keyheat.regression.history.schema import APPLICATION_ID, VERSION, migrate
+from keyheat.regression.history.file import APPLICATION_ID, VERSION, migrate
+from keyheat.regression.history.problem import _pids
 from tests.regression.runs import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.regression.history import History, HistoryProblem, Maker
-from keyheat.regression.history.opening import opened
+from keyheat.regression.history.file import opened
 from tests.regression.runs import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.regression.finding import Finding, Gate
 from keyheat.regression.history import History
 from keyheat.regression.history.archive import archive
+from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.runfiles import RUN, write_json
 from tests.regression.runs import a_summary
 
@@ -64,8 +64,8 @@ def kept(run: Run, tmp_path: Path) -> Path:
     return path
 
 
-def worse() -> Finding:
-    return Finding(
+def worse() -> GateFinding:
+    return GateFinding(
         case="hotkey", gate=Gate(measure="p99_ms"), decision="worse", before=10.05, after=14.05,
         because="Its median rose from 10 to 14 ms.",
     )  # fmt: skip

@@ -1,0 +1,184 @@
+"""Whether a fix fixed it: runs of a scenario as it was, held against runs with the recommendation taken.
+
+    as it was   throttles by the limit     else nothing is shown
+    fixed       hardly a throttle          fixed
+                by the same limit          not fixed
+                by another limit only      moved
+
+A fixed one that consumes more than is provisioned lives on what was saved: once that is spent it is throttled
+by that capacity, and so it is taken to be.
+
+Both sides are sent the same demand with the same seeds, one after the other by turns, so that neither has the
+quieter machine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final, Literal
+
+from keyheat.analysis.knee_steps import beyond_provisioned
+from keyheat.analysis.run_result import RunResult, measure
+from keyheat.plan.charges import pre_warming, provisioned_month
+from keyheat.plan.prices import MONTH_S, Prices, consumed_dollars
+from keyheat.plan.quotas import given_to
+from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
+from keyheat.runs.client import second_counts
+from keyheat.runs.formats import Diagnosis, read_diagnosis
+from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.run import read_seconds
+from keyheat.scenario.scenario import Scenario
+from keyheat.words import Constraint, Direction
+
+Kind = Literal["fixed", "not_fixed", "moved", "not_shown", "invalid"]
+Limit = tuple[Constraint, str, Direction]
+
+HARDLY: Final = 0.001
+"""A throttle share that an application with retries does not notice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One run of either side, in numbers."""
+
+    folder: Path
+    diagnosis: Diagnosis
+    manifest: Manifest
+    measured: RunResult
+    dollars_per_month: float | None
+    on_burst: tuple[str, Direction, str] | None = None  # who consumes more than is provisioned, in words
+
+    @property
+    def valid(self) -> bool:
+        """Whether it says something about its table."""
+        return self.diagnosis.verdict.valid
+
+    @property
+    def attempts(self) -> int:
+        return self.measured.attempts
+
+    @property
+    def throttles(self) -> int:
+        """Attempts that were throttled."""
+        return self.measured.throttled
+
+    @property
+    def throttled_share(self) -> float:
+        return self.measured.throttled_share or 0.0
+
+    @property
+    def throttles_notably(self) -> bool:
+        """Whether there are more throttles than an application notices."""
+        return self.diagnosis.verdict.constraint != "none" and self.throttled_share > HARDLY
+
+    @property
+    def limits(self) -> dict[Limit, int]:
+        """Throttles by the limit that refused them, the most first."""
+        found: dict[Limit, int] = {}
+        for label in self.diagnosis.labels:
+            limit = label.constraint, label.resource, label.direction
+            found[limit] = found.get(limit, 0) + label.throttles
+        return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+    def notably_by(self, limit: Limit) -> bool:
+        """Whether a limit alone refused more than an application notices."""
+        return bool(self.attempts) and self.limits.get(limit, 0) / self.attempts > HARDLY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What came of it. `limit` is the one that was to be fixed, `now` the one that throttles afterwards."""
+
+    kind: Kind
+    limit: Limit
+    before: tuple[Tried, ...]
+    after: tuple[Tried, ...]
+    now: Limit | None = None
+    on_burst: str | None = None  # nothing throttles yet, and why it will
+    invalid: tuple[Path, ...] = ()
+
+
+def tried(folder: Path, scenario: Scenario, prices: Prices) -> Tried:
+    """A run directory with a diagnosis. Raises `FileProblem`."""
+    manifest = read_manifest(folder)
+    numbers = measure(manifest, read_seconds(folder, manifest.rows_ahead_s), prices)
+    return Tried(
+        folder=folder,
+        diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
+        manifest=manifest,
+        measured=numbers,
+        dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, prices),
+        on_burst=None if _changes(scenario) else _on_burst(folder, manifest),
+    )
+
+
+def _changes(scenario: Scenario) -> bool:
+    """Whether its capacity changes on the way."""
+    return scenario.table.scaled or bool(scenario.timeline)
+
+
+def _on_burst(folder: Path, manifest: Manifest) -> tuple[str, Direction, str] | None:
+    seconds = second_counts(folder / FILES[SECONDS], manifest.rows_ahead_s)
+    return beyond_provisioned(seconds, manifest.table, manifest.scale)
+
+
+def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, prices: Prices) -> float | None:
+    """A month of the table with its indexes, if the load went on: by what is provisioned, else by what was
+    consumed. None where capacity changes on the way."""
+    if _changes(scenario):
+        return None
+    reserved = provisioned_month(scenario.table, prices)
+    if reserved is not None:
+        return reserved
+    write_per_s, read_per_s = numbers.write.units_per_s, numbers.read.units_per_s
+    if write_per_s is None or read_per_s is None:  # it was too short
+        return None
+    return consumed_dollars(
+        prices.on_demand, write_units=write_per_s / scale * MONTH_S, read_units=read_per_s / scale * MONTH_S
+    )
+
+
+def once_dollars(scenario: Scenario, prices: Prices) -> float | None:
+    """What pre-warming is paid once; None where it is not done, or has no price."""
+    lines = list(pre_warming([one for one in given_to(scenario) if one.table == scenario.table.name], prices))
+    if not lines or any(line.each_dollars is None for line in lines):
+        return None
+    return sum(line.quantity * (line.each_dollars or 0.0) for line in lines)
+
+
+def proof_of(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> Proof:
+    """Hold both sides against each other; every repetition has to say the same of a fix."""
+    kind, now = _judged(limit, before, after)
+    on_burst = None
+    if kind == "fixed" and (beyond := [one.on_burst for one in after if one.on_burst]):
+        resource, direction, on_burst = beyond[0]
+        now = ("table", resource, direction)
+        kind = "not_fixed" if now == limit else "moved"
+    return Proof(
+        kind=kind,
+        limit=limit,
+        before=tuple(before),
+        after=tuple(after),
+        now=now,
+        on_burst=on_burst,
+        invalid=tuple(one.folder for one in (*before, *after) if not one.valid),
+    )
+
+
+def _judged(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> tuple[Kind, Limit | None]:
+    if not before or not after or not all(one.valid for one in (*before, *after)):
+        return "invalid", None
+    if not all(one.notably_by(limit) for one in before):
+        return "not_shown", None
+    throttling = [one for one in after if one.throttles_notably]
+    if not throttling:
+        return "fixed", None
+    if any(one.notably_by(limit) for one in throttling):
+        return "not_fixed", limit
+    return "moved", next(iter(throttling[0].limits))
+
+
+def middle(values: Sequence[float]) -> float:
+    """The median of the repetitions."""
+    return float(median(values))

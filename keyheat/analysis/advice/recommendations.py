@@ -1,0 +1,330 @@
+"""What to do about each constraint: a mitigation that helps now, a cure that lasts, with measured numbers.
+
+Shards, for writes to one hot key:
+
+    shards = ceil(margin × writes/s of the key × ceil(item KB) / 1,000)
+
+writes/s × ceil(item KB) is what the key asks for in write units/s; 1,000 is what a partition sustains.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-sharding.html
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from keyheat.analysis.advice.case import AdviceCase, meeting_chance
+from keyheat.analysis.rules import NOT_GROWN
+from keyheat.evidence.settings import QUOTAS
+from keyheat.numbers import percent, some, units, whole
+from keyheat.runs.formats import HotKey, Recommendation
+from keyheat.words import Constraint, key_name
+
+SCALED_DOWN: Final = "table-scaled-down"
+SCALED_LATE: Final = "auto-scaling-late"
+
+
+def table(case: AdviceCase) -> Iterator[Recommendation]:
+    """The provisioned throughput is used up: more of it now, and what adapts it for good."""
+    yield _raise_capacity(case)
+    if case.scaled or case.rule in (SCALED_DOWN, SCALED_LATE):
+        yield _raise_minimum(case)
+    else:
+        yield _auto_scaling(case)
+    with_it = "" if case.resource == "table" else " The table and its indexes switch together."
+    yield Recommendation(
+        action="on_demand",
+        kind="cure",
+        why=f"Where demand cannot be foreseen, paying per request needs no capacity to plan.{with_it}",
+        expected=f"Only the account's quota ({_quota(case)} by default) limits the table then, and one "
+        f"partition is still held to {case.sustained}.",
+    )
+
+
+def _raise_capacity(case: AdviceCase) -> Recommendation:
+    has = "what is provisioned is not known"
+    if case.limit is not None:
+        has = f"{units(case.limit, case.direction)} were provisioned for {case.whose}"
+    own = ""
+    if case.resource != "table":
+        own = " It is the index's capacity that is lacking; raising the table's would change nothing."
+    target = case.with_headroom
+    room = f"Of {units(target, case.direction)} that demand uses {_share(case)}. " if target else ""
+    return Recommendation(
+        action="raise_capacity",
+        kind="mitigation",
+        units=target,
+        why=f"{case.asked}, and {has}.{own}",
+        expected=f"{room}UpdateTable takes effect within minutes.",
+    )
+
+
+def _auto_scaling(case: AdviceCase) -> Recommendation:
+    return Recommendation(
+        action="auto_scaling",
+        kind="cure",
+        units=case.with_headroom,
+        why=f"A fixed {case.direction} capacity of {case.whose} fits one demand only.",
+        expected=f"Target tracking at {_share(case)}{_of_at_least(case, ' with a maximum')} follows slow "
+        "changes; steep ones still throttle, because it reacts after minutes.",
+    )
+
+
+def _raise_minimum(case: AdviceCase) -> Recommendation:
+    """Auto scaling is on, or somebody scales: what is lacking is room before it reacts."""
+    why = "Auto scaling reacts after minutes, which is too late for steep changes."
+    when = "ahead of the peak, by a schedule if it is known, leaves room; a lower target always leaves some"
+    if case.rule == SCALED_LATE:
+        why = "The capacity was raised only after the load was there: auto scaling takes minutes."
+    elif case.rule == SCALED_DOWN:
+        why = "The capacity was lowered below what the load takes."
+        when = "as long as such a load may come leaves room for it, whoever lowers the capacity"
+    return Recommendation(
+        action="raise_minimum",
+        kind="cure",
+        units=case.with_headroom,
+        why=why,
+        expected=f"A minimum{_of_at_least(case, '')} {when}.",
+    )
+
+
+def _share(case: AdviceCase) -> str:
+    return percent(case.numbers.target_utilisation)
+
+
+def _of_at_least(case: AdviceCase, what: str) -> str:
+    target = case.with_headroom
+    return f"{what} of at least {units(target, case.direction)}" if target else ""
+
+
+def maximum(case: AdviceCase) -> Iterator[Recommendation]:
+    """The maximum of an on-demand table or index is reached."""
+    yield _slow_down(case, "the maximum that its owner set")
+    allowed = (
+        "the maximum is not known"
+        if case.limit is None
+        else f"{units(case.limit, case.direction)} are allowed"
+    )
+    yield Recommendation(
+        action="raise_max_on_demand",
+        kind="cure",
+        units=case.with_headroom,
+        why=f"{case.asked}, and {allowed}: a setting of {case.whose} that bounds its bill.",
+        expected="More requests are admitted, up to the new maximum, and paid for.",
+    )
+
+
+def account(case: AdviceCase) -> Iterator[Recommendation]:
+    """The account's quota for one table with its indexes is reached."""
+    yield _slow_down(case, "the account's quota for one table with its indexes, in this region")
+    quota = _quota(case) if case.limit is None else units(case.limit, case.direction)
+    yield Recommendation(
+        action="raise_account_quota",
+        kind="cure",
+        units=case.with_headroom,
+        why=f"{case.asked}, and the account allows one table with its indexes {quota}.",
+        expected="Service Quotas raises the throughput of one table on request; nothing that is set on the "
+        "table helps beyond it.",
+    )
+
+
+def _quota(case: AdviceCase) -> str:
+    return units(QUOTAS[case.direction], case.direction)
+
+
+def _slow_down(case: AdviceCase, what: str) -> Recommendation:
+    return Recommendation(
+        action="back_off",
+        kind="mitigation",
+        why=f"The {case.direction}s of {case.whose} reach {what}.",
+        expected="Waiting spreads a short peak over time; demand that stays above the limit piles up.",
+    )
+
+
+LATE_SPLIT = "until DynamoDB splits it."
+SPLIT: Final = ("key-range-split", "key-range-split-seen")
+
+
+def recommend(case: AdviceCase) -> tuple[Recommendation, ...]:
+    """Mitigations first, then cures. Never more capacity of the table for a key range's limit."""
+    return tuple(_ADVICE[case.constraint](case))
+
+
+def _partition(case: AdviceCase) -> Iterator[Recommendation]:
+    if case.rule == NOT_GROWN:
+        yield from _not_grown(case)
+        return
+    if case.rule not in SPLIT:  # then it is over by itself
+        yield _wait_for_the_key(case)
+    if case.resource != "table":
+        yield _reshape_index(case)
+    elif case.direction == "read":
+        yield from _relieve_reads(case)
+    elif case.hottest is not None:
+        yield _shard(case, case.hottest)
+    elif _too_few_partitions(case):
+        yield _pre_warm(case)
+    else:
+        yield _raise_cardinality(case)
+
+
+def _too_few_partitions(case: AdviceCase) -> bool:
+    """Whether the keys are known to be even and all partitions together sustain less than was asked for."""
+    even = case.heat is not None and bool(case.heat.hottest)
+    if not even or case.demand is None or case.partitions is None:
+        return False
+    return case.demand.units_per_s > case.partitions * case.ceiling
+
+
+def _wait_for_the_key(case: AdviceCase) -> Recommendation:
+    return Recommendation(
+        action="back_off",
+        kind="mitigation",
+        why=f"One partition of {case.whose} sustains {case.sustained}, however much {case.whose} has in all: "
+        "more capacity would change nothing.",
+        expected="A short peak is ridden out, because each request waits until its partition has room; "
+        "demand that stays above that has to be spread.",
+    )
+
+
+def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
+    """Suffixes on the hot key; where the heat moves from key to key, on every one of them."""
+    moves = case.heat is not None and case.heat.moves
+    story = "The heat moves from key to key, as with a date" if moves else "One key takes the heat"
+    per_s, count = key.units_per_s, max(2, case.shards(key.units_per_s))
+    return Recommendation(
+        action="shard_date_key" if moves else "shard_writes",
+        kind="cure",
+        shards=count,
+        why=f"{story}: {_named(key)} asks for {units(per_s, 'write')}, and a partition "
+        f"sustains {whole(case.ceiling)}, so it takes {_formula(case, per_s, 'shards')}.",
+        expected=f"Each of {count:,} keys then takes {units(per_s / count, 'write')}, and reading the whole "
+        f"collection costs {count:,} queries. {_meeting(case, count)}",
+    )
+
+
+def _named(key: HotKey) -> str:
+    return key_name(key.key, None) if key.shown is None else f"“{key.shown}”"
+
+
+def _formula(case: AdviceCase, per_s: float, of_what: str) -> str:
+    least = case.shards(per_s)
+    found = f"ceil({case.numbers.shard_margin:g} × {whole(per_s)} / {whole(case.ceiling)})"
+    return f"{found} = {least:,} {of_what}" if least > 1 else f"{found} = 1, so 2 {of_what}"
+
+
+def _meeting(case: AdviceCase, count: int) -> str:
+    if case.partitions is None:
+        return f"Shards may share a partition {LATE_SPLIT}"
+    chance = percent(meeting_chance(count, case.partitions))
+    return (
+        f"With about {some(case.partitions, 'partition')}, shards share a partition with a chance of "
+        f"{chance} {LATE_SPLIT}"
+    )
+
+
+def _raise_cardinality(case: AdviceCase) -> Recommendation:
+    known = "no single key stands out" if case.heat and case.heat.hottest else "the hot keys are not known"
+    return Recommendation(
+        action="raise_cardinality",
+        kind="cure",
+        why=f"A key range of {case.whose} is at its ceiling of {case.sustained}, and {known}.",
+        expected="With more distinct values, evenly used, the load reaches every partition. Contributor "
+        "Insights in throttled-keys mode names the keys that are hot today.",
+    )
+
+
+def _relieve_reads(case: AdviceCase) -> Iterator[Recommendation]:
+    key = case.hottest
+    who = "A few keys take the reads"
+    if key is not None:
+        who = f"Key {_named(key)} is asked for {units(key.units_per_s, 'read')}"
+    yield Recommendation(
+        action="read_eventually_consistent",
+        kind="mitigation",
+        why=f"{who}, and strongly consistent reads take twice their units from the {case.sustained} "
+        "of a partition.",
+        expected="Reads that were strongly consistent take half the units.",
+    )
+    yield Recommendation(
+        action="cache_reads",
+        kind="cure",
+        why=f"{who}, and popular items are read over and over.",
+        expected="A cache in front (DAX, or one in the client) answers repeated reads: the table sees about "
+        "one read of each item per time to live.",
+    )
+    if key is not None and key.units_per_s > case.ceiling:
+        yield _replicate(case, key, who)
+
+
+def _replicate(case: AdviceCase, key: HotKey, who: str) -> Recommendation:
+    copies = max(2, case.shards(key.units_per_s))
+    return Recommendation(
+        action="replicate_reads",
+        kind="cure",
+        shards=copies,
+        why=f"{who}, and a partition sustains {whole(case.ceiling)}, so it takes "
+        f"{_formula(case, key.units_per_s, 'copies')}.",
+        expected=f"Each copy takes {units(key.units_per_s / copies, 'read')}, and every write to the item is "
+        f"paid {copies:,} times.",
+    )
+
+
+def _reshape_index(case: AdviceCase) -> Recommendation:
+    count = None
+    if case.demand is not None and case.direction == "write":
+        count = max(2, case.shards(case.demand.units_per_s))
+    return Recommendation(
+        action="change_index_key",
+        kind="cure",
+        shards=count,
+        why=f"{case.asked}, and one key range of {case.whose} is at its ceiling of {case.sustained}.",
+        expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on the index's partition key "
+        "spreads the entries, and a query then asks for each prefix. The table's key may stay as it is; an "
+        "index that nobody queries can be dropped.",
+    )
+
+
+def _not_grown(case: AdviceCase) -> Iterator[Recommendation]:
+    warm = units(case.warm, case.direction) if case.warm else "a demand that is not known"
+    yield Recommendation(
+        action="ramp",
+        kind="mitigation",
+        why=f"{case.asked}, and {case.whose} absorbs {warm} at once and grows with its peaks.",
+        expected="Demand that at most doubles every 30 minutes is followed without throttling.",
+    )
+    yield _pre_warm(case)
+
+
+def _pre_warm(case: AdviceCase) -> Recommendation:
+    target = case.with_headroom
+    more = units(target, case.direction) if target else "more units"
+    return Recommendation(
+        action="pre_warm",
+        kind="cure",
+        units=target,
+        why=f"{case.asked}, and no key stands out: what is lacking is partitions.",
+        expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time charge.",
+    )
+
+
+def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
+    yield Recommendation(
+        action="collect_evidence",
+        kind="mitigation",
+        why=f"What throttled {case.whose} cannot be told from this evidence.",
+        expected="A client with an AWS SDK of August 2025 or later keeps ThrottlingReasons, and `keyheat "
+        "collect` asks CloudWatch for the cause-specific metrics and for what is provisioned.",
+    )
+
+
+def _nothing(_case: AdviceCase) -> Iterator[Recommendation]:
+    return iter(())
+
+
+_ADVICE: Final[dict[Constraint, Callable[[AdviceCase], Iterator[Recommendation]]]] = {
+    "partition": _partition,
+    "table": table,
+    "max_on_demand": maximum,
+    "account": account,
+    "undetermined": _undetermined,
+    "none": _nothing,
+}

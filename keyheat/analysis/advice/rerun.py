@@ -1,0 +1,234 @@
+"""A run that the simulator can repeat: by its scenario, else by the demand that the evidence shows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from keyheat.analysis.advice.case import refused
+from keyheat.analysis.checks import throttle_share
+from keyheat.analysis.heat import RunHeat
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.plan.prices import Prices
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Evidence, IndexFacts, Label, TableFacts
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.simulator.alterations import Altered, Change
+from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow, Traffic
+from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
+from keyheat.simulator.outcome import SimulationOutcome, outcome_of
+from keyheat.simulator.simulate import simulate
+from keyheat.simulator.traffic import traffic_of
+from keyheat.words import READ, WRITE, Capacity, Direction
+
+OPERATIONS: dict[Direction, str] = {READ: "Query", WRITE: "PutItem"}
+
+
+@dataclass(frozen=True, slots=True)
+class Demanded:
+    """A load that was seen, second by second. What becomes of it changes nothing about it."""
+
+    seconds: Sequence[Sequence[Flow]]
+
+    def second(self, at_s: float) -> Sequence[Flow]:
+        number = int(at_s)
+        return self.seconds[number] if number < len(self.seconds) else ()
+
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
+        return None
+
+
+def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Demanded:
+    """What was asked of the table and its indexes in so many seconds from `first_s` on."""
+    kinds = [
+        (track, _keys(track, heats), _entries(arranged, track))
+        for track in arranged.tracks
+        if track.index is None or track.direction == "read"
+    ]
+    return Demanded(
+        [
+            [flow for kind in kinds if (flow := _flow(*kind, second)) is not None]
+            for second in range(first_s, first_s + seconds)
+        ]
+    )
+
+
+def _flow(track: EvidenceTrack, keys: Masses, entries: tuple[IndexFlow, ...], second: int) -> Flow | None:
+    requests, units = _asked(track, second)
+    if not requests:
+        return None
+    return Flow(
+        operation=OPERATIONS[track.direction],
+        direction=track.direction,
+        requests=requests,
+        units=units,
+        keys=keys,
+        index=track.index,
+        index_writes=entries,
+    )
+
+
+def _asked(track: EvidenceTrack, second: int) -> tuple[float, float]:
+    """Requests within a second, and the units of each."""
+    row = (track.seconds or {}).get(second)
+    if track.seconds:
+        if row is None:
+            return 0.0, 1.0
+        accepted = max(0, row.attempts - row.throttled)
+        return float(row.attempts), row.consumed / accepted if accepted and row.consumed else 1.0
+    cell = track.cell_of(second)
+    units = (track.consumed or {}).get(cell, 0.0) + refused(track, cell)
+    return units / track.step_s, 1.0
+
+
+def _keys(track: EvidenceTrack, heats: Sequence[RunHeat]) -> Masses:
+    """The hottest keys with their shares of the table's requests; index keys are not known."""
+    heat = next((one for one in heats if one.direction == track.direction), None)
+    shares = {key.key: key.share for key in heat.hottest if key.share > 0} if heat else {}
+    if track.index is not None or not shares:
+        return even_masses()
+    named = sum(shares.values())
+    return masses_of_shares(shares, even=max(0.0, 1.0 - named), within="random")
+
+
+def _entries(arranged: EvidenceTimeline, track: EvidenceTrack) -> tuple[IndexFlow, ...]:
+    """What the table's writes put into each index: its units for each of theirs, over all that is known."""
+    own = sum((track.consumed or {}).values())
+    if track.index is not None or track.direction != "write" or not own:
+        return ()
+    found = []
+    for index in arranged.indexes(WRITE):
+        units = sum((index.consumed or {}).values()) / own
+        if index.index is not None and units > 0:
+            found.append(IndexFlow(index=index.index, units=units, keys=even_masses()))
+    return tuple(found)
+
+
+MOST_S: Final = 3_600
+"""Seconds of a run that are simulated: the simulator plays so many in a few, and waits are short."""
+BEFORE_S: Final = 300
+"""Seconds before the throttles from which evidence is repeated: as long as burst is saved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerun:
+    """A run that can be repeated on the simulator, and what share of its attempts was throttled, measured."""
+
+    scenario: Scenario
+    traffic: Callable[[], Traffic]  # one for each simulation, since they remember what was answered
+    measured: float | None
+    prices: Prices
+
+    def simulated(self) -> SimulationOutcome:
+        """The run once more, its first minutes if it is long."""
+        duration_s = min(self.scenario.load.duration_s, MOST_S)
+        load = self.scenario.load.model_copy(update={"duration_s": duration_s})
+        scenario = self.scenario.model_copy(update={"load": load})
+        return outcome_of(simulate(scenario, traffic=self.traffic()))
+
+    def altered(self, change: Change) -> "Rerun":
+        """The same run with its requests sent in another way."""
+        return replace(self, traffic=lambda: Altered(self.traffic(), change))
+
+    def of(self, scenario: Scenario) -> "Rerun":
+        """The same requests, sent to the table of another scenario."""
+        return replace(self, scenario=scenario)
+
+
+def rerun_of(
+    evidence: Evidence,
+    arranged: EvidenceTimeline,
+    heaviest: Label,
+    *,
+    client: ClientFiles | None,
+    scenario: Scenario | None,
+    heats: Sequence[RunHeat],
+    prices: Prices,
+) -> Rerun | None:
+    """The run by its scenario; without one whose load test the simulator knows, the time around the heaviest
+    label by what was asked for then.
+
+    None where neither can be repeated: a trace that is elsewhere, a table whose capacity is not known.
+    """
+    if scenario is not None and scenario.load.arrivals == "trace":
+        return None
+    if scenario is not None and _is_known(scenario):
+        return Rerun(
+            scenario=scenario,
+            traffic=lambda: traffic_of(scenario, seed=scenario.seed),
+            measured=throttle_share(evidence, client),
+            prices=prices,
+        )
+    first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
+    seconds = min(int(evidence.window.end.timestamp()) - first_s, MOST_S)
+    made = scenario_of_table(evidence.table, seconds, scale=evidence.scale)
+    if made is None:
+        return None
+    load = demanded(arranged, heats, first_s, seconds)
+    measured = _measured(arranged, range(first_s, first_s + seconds))
+    return Rerun(scenario=made, traffic=lambda: load, measured=measured, prices=prices)
+
+
+def _is_known(scenario: Scenario) -> bool:
+    """Whether the simulator knows what its load test sends: not one of somebody's own."""
+    try:
+        traffic_of(scenario, seed=scenario.seed)
+    except ScenarioError:
+        return False
+    return True
+
+
+def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
+    """A table that was described, as a scenario; None where its capacity is not known."""
+    if table.billing_mode is None:
+        return None
+    capacities = [table.provisioned, *(index.provisioned for index in table.indexes)]
+    if table.billing_mode == "PROVISIONED" and None in capacities:
+        return None
+    raw = {
+        "format": "keyheat.scenario/1",
+        "name": "evidence",
+        "question": "What if the demand that was seen met this table?",
+        "loadtest": "evidence",
+        "table": {"name": table.name, "billing_mode": table.billing_mode, **_capacities(table)},
+        "keys": {"kind": "uniform"},
+        "load": {"duration_s": seconds},
+        "local": {"scale": scale},
+    }
+    raw["table"]["indexes"] = [  # type: ignore[index]
+        {"name": index.name, "partition_key": f"of_{number}", **_capacities(index)}
+        for number, index in enumerate(table.indexes)
+    ]
+    try:
+        return scenario_from_dict(raw, "evidence")
+    except ScenarioError:
+        return None
+
+
+def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
+    pairs = {"provisioned": facts.provisioned, "max_on_demand": facts.max_on_demand, "warm": facts.warm}
+    return {name: _whole(pair) for name, pair in pairs.items() if pair is not None}
+
+
+def _whole(pair: Capacity) -> dict[str, int]:
+    """Units as a table is given them: whole ones, one at least."""
+    sides = {"read": pair.read, "write": pair.write}
+    return {side: max(1, round(rate)) for side, rate in sides.items() if rate is not None}
+
+
+def _measured(arranged: EvidenceTimeline, seconds: range) -> float | None:
+    """Throttles per attempt in a stretch of time: the client's, else events among CloudWatch's units."""
+    attempts = throttled = 0.0
+    for track in arranged.tracks:
+        if track.seconds:
+            rows = [row for second, row in track.seconds.items() if second in seconds and track.index is None]
+            attempts += sum(row.attempts for row in rows)
+            throttled += sum(row.throttled for row in rows)
+        else:
+            cells = {track.cell_of(second) for second in seconds}
+            throttles = sum(refused(track, cell) for cell in cells)
+            own = track.index is None or track.direction == "read"
+            attempts += throttles + (
+                sum((track.consumed or {}).get(cell, 0.0) for cell in cells) if own else 0
+            )
+            throttled += throttles
+    return throttled / attempts if attempts else None

@@ -1,1 +1,0 @@
-"""How much a table carries, or how many shards are enough."""

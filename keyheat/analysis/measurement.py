@@ -1,0 +1,267 @@
+"""How each measure of a run is taken, from the files of the run directory.
+
+    attempts/s   |  ________________       rates are means over the whole seconds of the load, see
+                 | |  whole seconds |      `run_result`
+                 |_|________________|_
+    throttles/s  |    x xx  x   xx          first_throttle_s: from the first second with an attempt
+                 |    |          |..........| ten seconds of load without a throttle: it has recovered
+                 +--->|<-------->|          recovery_s: from the first throttle to the end of the last one
+
+Every function here gives a number, or an `Absence`. That nothing throttled in a second without a row proves
+no recovery.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import orjson
+from hdrh.histogram import HdrHistogram
+
+from keyheat import runfiles
+from keyheat.analysis.measures import Absence
+from keyheat.analysis.run_result import Numbers, RunTraffic, throttled_seconds, traffic_of
+from keyheat.runfiles import FileProblem
+from keyheat.runs.client import US_PER_MS, accepted_latencies
+from keyheat.runs.manifest import Manifest
+from keyheat.runs.run import read_seconds
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.simulator.search import smallest_shards
+from keyheat.words import READ, WRITE, Direction
+
+Measured = float | Absence
+
+QUIET_S: Final = 10  # seconds of load without a throttle that are a recovery; width of the knee's window
+STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
+CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
+KEYS_MOST: Final = 200_000
+"""Keys of a load whose shards are searched for: a million of them take the simulator many seconds."""
+SAME: Final = 1e-9  # relative difference of two numbers that are the same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMeasured:
+    """What measures are taken from, or why it is not there."""
+
+    manifest: Manifest
+    scenario: Scenario | Absence
+    traffic: Mapping[Direction, RunTraffic] | Absence
+    accepted: HdrHistogram | Absence  # service times of accepted requests, microseconds
+
+    @property
+    def indexes(self) -> bool:
+        return bool(self.manifest.table.indexes)
+
+    def counts_wrongly(self, side: Direction) -> bool:
+        """Whether the endpoint was seen to count other units than DynamoDB."""
+        endpoint = self.manifest.endpoint
+        return endpoint is not None and bool(endpoint.wrong_units(side, indexes=self.indexes))
+
+
+def measures_of(folder: Path, manifest: Manifest) -> tuple[dict[str, float], dict[str, Absence]]:
+    """Every measure in the catalogue, by name: those that the run has, and why it lacks the others."""
+    run = RunMeasured(
+        manifest=manifest,
+        scenario=_scenario(manifest),
+        traffic=_traffic(folder, manifest),
+        accepted=_accepted(folder / runfiles.FILES[runfiles.LATENCY], manifest),
+    )
+    taken = {name: take(run) for name, take in TAKEN.items()}
+    return (
+        {name: round(value, 9) for name, value in taken.items() if not isinstance(value, str)},
+        {name: value for name, value in taken.items() if isinstance(value, str)},
+    )
+
+
+def _counted(run: RunMeasured, side: Direction) -> RunTraffic | Absence:
+    """One side of the load, where the units that its endpoint counts are DynamoDB's."""
+    if isinstance(run.traffic, str):
+        return run.traffic
+    return "wrong_units" if run.counts_wrongly(side) else run.traffic[side]
+
+
+def exact_units(run: RunMeasured, side: Direction) -> Measured:
+    """Units for each accepted operation, if each second of the run gives the same.
+
+    Of a simulated run it is the mean over the run, for nothing in it is left to chance.
+    """
+    one = _counted(run, side)
+    if isinstance(one, str):
+        return one
+    if not one.accepted:
+        return "none_accepted"
+    each = one.by_second
+    return _exactly(each.units, each.accepted, simulated=run.manifest.simulated)
+
+
+def mean_units(run: RunMeasured, side: Direction) -> Measured:
+    """Units for each accepted operation, of the table and its indexes, over the whole run."""
+    one = _counted(run, side)
+    if isinstance(one, str):
+        return one
+    return one.units / one.accepted if one.accepted else "none_accepted"
+
+
+def write_amplification(run: RunMeasured) -> Measured:
+    """Write units of the table and its indexes over those of the table; 1 without indexes."""
+    one = _counted(run, WRITE)
+    if isinstance(one, str):
+        return one
+    each = one.by_second
+    if not each.own_units.any():
+        return "none_accepted"
+    return _exactly(each.units, each.own_units, simulated=run.manifest.simulated)
+
+
+def _exactly(of: Numbers, per: Numbers, *, simulated: bool) -> Measured:
+    """One amount over another, if it is the same in every second that has any."""
+    mean = float(of.sum() / per.sum())
+    if simulated or np.allclose(of, per * mean, rtol=SAME, atol=SAME):
+        return mean
+    return "varies"
+
+
+def shards_needed(run: RunMeasured) -> Measured:
+    """The smallest number of shards of every hot key with which the simulator hardly throttles (0.1 %).
+
+    By the scenario alone, on a table that has saved up nothing. A load that stays the same is simulated for a
+    minute; one that changes, whole, if that is at most ten minutes. One of over 200,000 keys is not.
+    """
+    if isinstance(run.scenario, str):
+        return run.scenario
+    load = run.scenario.load
+    if run.scenario.dynamic_sharding is not None or load.arrivals == "trace":
+        return "not_simulated"
+    changes = load.shape is not None or bool(run.scenario.timeline) or run.scenario.table.scaled
+    if changes and load.duration_s > CHANGING_MOST_S:
+        return "too_long"
+    if run.scenario.keys.keys > KEYS_MOST:
+        return "too_large"
+    seconds = load.duration_s if changes else min(load.duration_s, STEADY_S)
+    shorter = run.scenario.model_copy(update={"load": load.model_copy(update={"duration_s": seconds})})
+    raw = shorter.model_dump(mode="json") | {"name": "a", "question": "a", "expects": None}
+    return _smallest_shards(orjson.dumps(raw, option=orjson.OPT_SORT_KEYS))
+
+
+@lru_cache(maxsize=256)  # repetitions of one scenario need the same
+def _smallest_shards(scenario: bytes) -> Measured:
+    try:
+        found = smallest_shards(scenario_from_dict(orjson.loads(scenario), "run.json")).answer
+    except ScenarioError:  # a load test that the simulator does not know
+        return "not_simulated"
+    return "no_number" if found is None else float(found.value)
+
+
+def accepted_units_per_s(run: RunMeasured, side: Direction) -> Measured:
+    """Units of the table and its indexes per second, over the whole seconds of the load."""
+    one = _counted(run, side)
+    if isinstance(one, str):
+        return one
+    if not one.attempts:
+        return "not_sent"
+    return "too_short" if one.units_per_s is None else one.units_per_s
+
+
+def knee_units_per_s(run: RunMeasured) -> Measured:
+    """The most units per second in any ten whole seconds on end before the first throttle.
+
+    Of the direction that throttled most. Where nothing throttled the knee was not reached.
+    """
+    if isinstance(run.traffic, str):
+        return run.traffic
+    traffic, throttled = run.traffic, throttled_seconds(run.traffic)
+    if not len(throttled):
+        return "no_throttles"
+    worst: Direction = max(traffic, key=lambda side: traffic[side].throttled)
+    if run.counts_wrongly(worst):
+        return "wrong_units"
+    each = traffic[worst].by_second
+    before = each.units[: throttled[0]][each.whole[: throttled[0]]]
+    if len(before) < QUIET_S:
+        return "throttled_at_once"
+    return float(np.convolve(before, np.ones(QUIET_S), mode="valid").max() / QUIET_S)
+
+
+def throttle_share(run: RunMeasured) -> Measured:
+    """Throttled attempts over all attempts, of both directions, over the whole run."""
+    if isinstance(run.traffic, str):
+        return run.traffic
+    attempts = sum(one.attempts for one in run.traffic.values())
+    return sum(one.throttled for one in run.traffic.values()) / attempts if attempts else "not_sent"
+
+
+def percentile_ms(run: RunMeasured, percentile: float) -> Measured:
+    """A percentile of the service time of all accepted requests together, milliseconds."""
+    if not isinstance(run.accepted, HdrHistogram):
+        return run.accepted
+    return float(run.accepted.get_value_at_percentile(percentile)) / US_PER_MS
+
+
+def first_throttle_s(run: RunMeasured) -> Measured:
+    """Seconds from the first second with an attempt to the first with a throttle."""
+    if isinstance(run.traffic, str):
+        return run.traffic
+    throttled = throttled_seconds(run.traffic)
+    return float(throttled[0]) if len(throttled) else "no_throttles"
+
+
+def recovery_s(run: RunMeasured) -> Measured:
+    """Seconds from the first throttle to the end of the last one before ten seconds of load without any."""
+    if isinstance(run.traffic, str):
+        return run.traffic
+    throttled = throttled_seconds(run.traffic)
+    if not len(throttled):
+        return "no_throttles"
+    attempts = sum(one.by_second.attempts for one in run.traffic.values())
+    loaded = np.cumsum(attempts > 0)  # seconds with attempts so far
+    nexts = np.append(throttled[1:], len(loaded))
+    quiet = loaded[nexts - 1] - loaded[throttled]
+    ended = throttled[quiet >= QUIET_S]
+    return float(ended[0] + 1 - throttled[0]) if len(ended) else "not_recovered"
+
+
+TAKEN: Final[dict[str, Callable[[RunMeasured], Measured]]] = {
+    "units_per_operation.write": partial(exact_units, side=WRITE),
+    "units_per_operation.read": partial(exact_units, side=READ),
+    "write_amplification": write_amplification,
+    "shards_needed": shards_needed,
+    "mean_units_per_operation.write": partial(mean_units, side=WRITE),
+    "mean_units_per_operation.read": partial(mean_units, side=READ),
+    "accepted_units_per_s.write": partial(accepted_units_per_s, side=WRITE),
+    "accepted_units_per_s.read": partial(accepted_units_per_s, side=READ),
+    "knee_units_per_s": knee_units_per_s,
+    "throttle_share": throttle_share,
+    "p50_ms": partial(percentile_ms, percentile=50),
+    "p99_ms": partial(percentile_ms, percentile=99),
+    "first_throttle_s": first_throttle_s,
+    "recovery_s": recovery_s,
+}
+
+
+def _scenario(manifest: Manifest) -> Scenario | Absence:
+    if manifest.scenario is None:
+        return "no_file"
+    try:
+        return scenario_from_dict(dict(manifest.scenario), "run.json")
+    except ScenarioError:
+        return "no_file"
+
+
+def _traffic(folder: Path, manifest: Manifest) -> dict[Direction, RunTraffic] | Absence:
+    try:
+        traffic = traffic_of(manifest, read_seconds(folder, manifest.rows_ahead_s))
+    except FileProblem:
+        return "no_file"
+    return traffic if any(one.attempts for one in traffic.values()) else "not_sent"
+
+
+def _accepted(path: Path, manifest: Manifest) -> HdrHistogram | Absence:
+    if manifest.simulated:
+        return "not_simulated"
+    try:
+        return accepted_latencies(path) or "none_accepted"
+    except FileProblem:
+        return "no_file"

@@ -1,0 +1,128 @@
+"""What of a run can be compared with another: each measure once, with its unit and which way is better.
+
+Exact measures have no noise: the same scenario and code give the same number. Statistical ones differ from
+run to run, and are compared over several repetitions. `measurement` says how each is taken.
+
+A run that lacks a measure says why, with one of `ABSENCES`. Some of these say more than "unknown": a table
+that never throttled beats every number of seconds before the first throttle.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Better = Literal["higher", "lower", "same"]
+Kind = Literal["exact", "statistical"]
+Absence = Literal[
+    "no_throttles",
+    "not_recovered",
+    "throttled_at_once",
+    "no_number",
+    "not_sent",
+    "none_accepted",
+    "varies",
+    "too_short",
+    "too_long",
+    "too_large",
+    "not_simulated",
+    "wrong_units",
+    "no_file",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One number about a run; `floor` is the smallest value that a ratio of it means something above."""
+
+    name: str
+    unit: str
+    kind: Kind
+    better: Better
+    says: str
+    floor: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lacking:
+    """Why a run has no such number. `than_any`: how such a run stands beside one that has a number."""
+
+    says: str
+    than_any: Literal["better", "worse"] | None = None  # None: the two cannot be compared
+
+
+ABSENCES: Final[dict[Absence, Lacking]] = {
+    "no_throttles": Lacking(says="nothing was throttled", than_any="better"),
+    "not_recovered": Lacking(says="it still throttled when the load ended", than_any="worse"),
+    "throttled_at_once": Lacking(says="it throttled before ten seconds were over", than_any="worse"),
+    "no_number": Lacking(says="no number of shards is enough", than_any="worse"),
+    "not_sent": Lacking(says="nothing of this direction was sent"),
+    "none_accepted": Lacking(says="nothing of this direction was accepted"),
+    "varies": Lacking(says="it differs from second to second, so it is not exact"),
+    "too_short": Lacking(says="the load lasted less than three whole seconds"),
+    "too_long": Lacking(says="the load changes over more than ten minutes"),
+    "too_large": Lacking(says="so many keys are not simulated for each run: ask keyheat whatif"),
+    "not_simulated": Lacking(says="the simulator cannot tell it"),
+    "wrong_units": Lacking(says="the endpoint does not count units as DynamoDB does"),
+    "no_file": Lacking(says="the run's file about it is missing or damaged"),
+}
+
+MEASURES: Final = {
+    measure.name: measure
+    for measure in (
+        Measure(
+            name="units_per_operation.write", unit="units", kind="exact", better="lower",
+            says="write units that an accepted operation consumes, indexes included",
+        ),
+        Measure(
+            name="units_per_operation.read", unit="units", kind="exact", better="lower",
+            says="read units that an accepted operation consumes",
+        ),
+        Measure(
+            name="write_amplification", unit="x", kind="exact", better="lower",
+            says="write units of the table and its indexes for each write unit of the table",
+        ),
+        Measure(
+            name="shards_needed", unit="shards", kind="exact", better="lower",
+            says="shards that the simulator needs for this demand without throttles",
+        ),
+        Measure(
+            name="mean_units_per_operation.write", unit="units", kind="statistical", better="lower",
+            floor=0.01, says="the same units in the mean, where operations differ",
+        ),
+        Measure(
+            name="mean_units_per_operation.read", unit="units", kind="statistical", better="lower",
+            floor=0.01, says="the same units in the mean, where operations differ",
+        ),
+        Measure(
+            name="accepted_units_per_s.write", unit="units/s", kind="statistical", better="higher", floor=1.0,
+            says="write units per second that the table accepted while it was loaded",
+        ),
+        Measure(
+            name="accepted_units_per_s.read", unit="units/s", kind="statistical", better="higher", floor=1.0,
+            says="read units per second that the table accepted while it was loaded",
+        ),
+        Measure(
+            name="knee_units_per_s", unit="units/s", kind="statistical", better="higher", floor=1.0,
+            says="the most units per second that were accepted in any ten seconds before throttles began",
+        ),
+        Measure(
+            name="throttle_share", unit="share", kind="statistical", better="lower", floor=0.002,
+            says="attempts that were throttled, of all",
+        ),
+        Measure(
+            name="p50_ms", unit="ms", kind="statistical", better="lower", floor=0.1,
+            says="median service time of accepted requests",
+        ),
+        Measure(
+            name="p99_ms", unit="ms", kind="statistical", better="lower", floor=0.5,
+            says="99th percentile of the service time of accepted requests",
+        ),
+        Measure(
+            name="first_throttle_s", unit="s", kind="statistical", better="higher", floor=1.0,
+            says="seconds of load before the first throttle",
+        ),
+        Measure(
+            name="recovery_s", unit="s", kind="statistical", better="lower", floor=1.0,
+            says="seconds from the first throttle until there was none for ten seconds",
+        ),
+    )
+}  # fmt: skip

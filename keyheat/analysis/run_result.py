@@ -1,0 +1,236 @@
+"""What one run came to: admitted, throttled, and what it cost. Whoever shows such a number has it from here.
+
+    attempts/s   |  ________________      A load begins and ends within a second: rates are means over the
+                 | |  whole seconds |     whole seconds of the load. A second without a row is one in which
+                 |_|________________|_    the client got no answer: nothing was accepted, and time has passed.
+
+A simulated load begins on a whole second, so that its burst is in the mean. Nothing here judges;
+`keyheat.analysis.knee` does, and the labels are the diagnosis's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyheat.plan.prices import Prices, consumed_dollars, per_million, provisioned_dollars
+from keyheat.runs.formats import IndexFacts, TableFacts
+from keyheat.runs.manifest import Manifest
+from keyheat.words import TABLE, WRITE, WRITES_FIRST, Direction
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Numbers = NDArray[np.float64]
+
+LEAST_WHOLE_S: Final = 3
+STILL_S = 2.0  # a throttle this close to the end of a run: the throttling had not ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTraffic:
+    """One direction of a run: attempts on the table, units of the table and its indexes.
+
+    `by_second` has them second by second, from the first second with an attempt of either direction to the
+    last. Rates are None where the load lasted less than three whole seconds.
+    """
+
+    attempts: int
+    accepted: int
+    throttled: int
+    units: float
+    units_per_s: float | None
+    attempts_per_s: float | None
+    throttled_per_s: float | None
+    by_second: "RunSide"
+
+    @property
+    def throttled_share(self) -> float | None:
+        """Throttled attempts over all attempts; None where none was made."""
+        return self.throttled / self.attempts if self.attempts else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSide:
+    """One direction second by second."""
+
+    attempts: Numbers
+    accepted: Numbers
+    throttled: Numbers  # attempts that were, whoever refused them
+    own_units: Numbers  # of the table
+    units: Numbers  # of the table and its indexes
+    whole: NDArray[np.bool_]  # seconds in which the load went on from beginning to end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunThrottling:
+    """When throttling began and ended, in seconds of the run; not `ended`: it went on to the run's end."""
+
+    first_s: float
+    last_s: float
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """One run in numbers. None is unknown, never zero."""
+
+    duration_s: float
+    write: RunTraffic
+    read: RunTraffic
+    throttling: RunThrottling | None  # None: no throttles
+    shards: int | None
+    counted: Mapping[str, float]
+    on_demand_dollars: float | None  # for a million accepted writes, by their units
+    provisioned_dollars: float | None  # for a million accepted writes, by what was provisioned meanwhile
+
+    @property
+    def attempts(self) -> int:
+        return self.write.attempts + self.read.attempts
+
+    @property
+    def throttled(self) -> int:
+        """Attempts that were throttled."""
+        return self.write.throttled + self.read.throttled
+
+    @property
+    def throttled_share(self) -> float | None:
+        """Throttled attempts over all attempts, of both directions; None where none was made."""
+        return self.throttled / self.attempts if self.attempts else None
+
+    @property
+    def units_per_read(self) -> float | None:
+        """Read units of one checked, or simulated, read of a whole collection."""
+        checked = self.ratio("reads.units", "reads.checked")
+        return checked or self.ratio("simulated.read_units", "simulated.reads")
+
+    @property
+    def units_per_order(self) -> float | None:
+        """All units spent for one order."""
+        return self.ratio("orders.units", "orders.placed")
+
+    def ratio(self, name: str, by: str) -> float | None:
+        """One counted number over another; None where either was not counted."""
+        if name not in self.counted or not self.counted.get(by):
+            return None
+        return self.counted[name] / self.counted[by]
+
+
+def measure(manifest: Manifest, seconds: "pd.DataFrame", prices: Prices) -> RunResult:
+    """The numbers of a run from its manifest and its frame of seconds."""
+    started_s = manifest.started_at.timestamp()
+    last_s = seconds["second"].max().timestamp() + 1 if len(seconds) else started_s
+    ended_s = manifest.ended_at.timestamp() if manifest.ended_at else last_s
+    duration_s = max(1.0, ended_s - started_s)
+    traffic = traffic_of(manifest, seconds)
+    write, read = traffic[Direction.WRITE], traffic[Direction.READ]
+    beside = sum(units for name, units in manifest.counted.items() if _written_beside(name))
+    on_demand = consumed_dollars(prices.on_demand, write_units=write.units + beside)
+    endpoint, indexes = manifest.endpoint, bool(manifest.table.indexes)
+    counted = endpoint is None or not endpoint.wrong_units(WRITE, indexes=indexes)
+    paid_per_s = _provisioned(manifest.table, WRITE) * manifest.scale  # of what a rehearsal admits
+    reserved = provisioned_dollars(prices.provisioned, duration_s, write_per_s=paid_per_s)
+    return RunResult(
+        duration_s=duration_s,
+        write=write,
+        read=read,
+        throttling=_throttling(seconds, started_s, ended_s),
+        shards=_shards(manifest),
+        counted=manifest.counted,
+        on_demand_dollars=per_million(on_demand, write.accepted) if counted else None,
+        provisioned_dollars=per_million(reserved, write.accepted) if reserved else None,
+    )
+
+
+def traffic_of(manifest: Manifest, seconds: "pd.DataFrame") -> dict[Direction, RunTraffic]:
+    """Both directions of a run, from its frame of seconds."""
+    attempted = seconds.loc[seconds["attempts"] > 0, "second"]
+    epoch_s = attempted.astype("int64")
+    span = _seconds(epoch_s.min(), epoch_s.max() + 1) if len(epoch_s) else _seconds(0, 0)
+    whole = _seconds(*whole_seconds(manifest, epoch_s.max() if len(epoch_s) else None))
+    return {side: _traffic(seconds[seconds["direction"] == side], span, whole) for side in WRITES_FIRST}
+
+
+def whole_seconds(manifest: Manifest, last: int | None) -> tuple[int, int]:
+    """The first second that lies in the load from beginning to end, and the one after the last such.
+
+    They are epoch seconds by the clock of the frames; `last` is the last with an attempt.
+    """
+    ahead_s = manifest.rows_ahead_s - manifest.clock_skew_s  # rows are moved by whole seconds
+    first = ceil(round(manifest.started_at.timestamp() + ahead_s, 3))
+    if manifest.ended_at is not None:
+        return first, floor(round(manifest.ended_at.timestamp() + ahead_s, 3))
+    return first, first if last is None else last  # it was killed, within the last second that is known
+
+
+def _seconds(first: int, after: int) -> "pd.DatetimeIndex":
+    """The seconds from one epoch second up to another, as a frame's `second` has them."""
+    import pandas as pd
+
+    return pd.DatetimeIndex(np.arange(first, after).astype("datetime64[s]"), tz="UTC")
+
+
+def _traffic(rows: "pd.DataFrame", span: "pd.DatetimeIndex", whole: "pd.DatetimeIndex") -> RunTraffic:
+    own = rows[rows["resource"] == TABLE]
+    counts = own.groupby("second")[["attempts", "accepted", "throttled", "consumed_units"]].sum()
+    units = rows.groupby("second")["consumed_units"].sum()
+
+    def at(moments: "pd.DatetimeIndex", column: "pd.Series[float]") -> Numbers:
+        return np.asarray(column.reindex(moments, fill_value=0), np.float64)
+
+    def rate(column: "pd.Series[float]") -> float | None:
+        return float(at(whole, column).mean()) if len(whole) >= LEAST_WHOLE_S else None
+
+    return RunTraffic(
+        attempts=int(own["attempts"].sum()),
+        accepted=int(own["accepted"].sum()),
+        throttled=int(own["throttled"].sum()),
+        units=float(rows["consumed_units"].sum()),
+        units_per_s=rate(units),
+        attempts_per_s=rate(counts["attempts"]),
+        throttled_per_s=rate(counts["throttled"]),
+        by_second=RunSide(
+            attempts=at(span, counts["attempts"]),
+            accepted=at(span, counts["accepted"]),
+            throttled=at(span, counts["throttled"]),
+            own_units=at(span, counts["consumed_units"]),
+            units=at(span, units),
+            whole=span.isin(whole),
+        ),
+    )
+
+
+def _written_beside(name: str) -> bool:
+    """Whether a counted number is the write units of a table beside the judged one."""
+    return name.startswith("tables.") and name.endswith(".write_units")
+
+
+def throttled_seconds(traffic: Mapping[Direction, RunTraffic]) -> NDArray[np.int64]:
+    """The seconds with a throttle, counted from the first second of the load."""
+    return np.flatnonzero(sum(one.by_second.throttled for one in traffic.values()))
+
+
+def _throttling(seconds: "pd.DataFrame", started_s: float, ended_s: float) -> RunThrottling | None:
+    throttled = seconds.loc[seconds["throttled"] > 0, "second"]
+    if throttled.empty:
+        return None
+    first, last = throttled.min().timestamp(), throttled.max().timestamp() + 1
+    return RunThrottling(
+        first_s=max(0.0, first - started_s), last_s=last - started_s, ended=last < ended_s - STILL_S
+    )
+
+
+def _provisioned(table: TableFacts, direction: Direction) -> float:
+    """Units per second that are paid for: the table's and its indexes'; 0 where nothing is provisioned."""
+    owners: tuple[TableFacts | IndexFacts, ...] = (table, *table.indexes)
+    return sum(owner.provisioned.of(direction) or 0.0 for owner in owners if owner.provisioned)
+
+
+def _shards(manifest: Manifest) -> int | None:
+    keys = (manifest.scenario or {}).get("keys")
+    shards = keys.get("shards") if isinstance(keys, Mapping) else None
+    return shards if isinstance(shards, int) else None

@@ -1,0 +1,149 @@
+"""Answers of GetMetricData, from boto3 or as the AWS CLI prints them, put together into series.
+
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+from typing import Any, Final
+
+from keyheat.runs import metrics
+from keyheat.runs.formats import Series, Window
+from keyheat.runs.metrics import SeriesKey, carried_s
+from keyheat.validation import Mistakes
+
+Points = dict[SeriesKey, dict[datetime, float]]
+COMPLETE: Final = "Complete"
+UNFINISHED: Final = ("PartialData", "InternalError")
+"""How whole a series is where it is worth to ask again, which it is not where it is `Forbidden`.
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html"""
+
+
+@dataclass(slots=True)
+class MetricAnswers:
+    """What the pages of an answer say, put together: points by series, and how whole each series is."""
+
+    points: Points = field(default_factory=dict)
+    statuses: dict[SeriesKey, str] = field(default_factory=dict)
+    messages: dict[str, None] = field(default_factory=dict)  # of the answer as a whole, each once
+
+    def add_page(self, page: object, mistakes: Mistakes, where: str = "") -> None:
+        """Take one page; what is wrong with it goes to `mistakes`, with its place below `where`."""
+        results = page.get("MetricDataResults") if isinstance(page, Mapping) else None
+        if not isinstance(page, Mapping) or not isinstance(results, Sequence) or isinstance(results, str):
+            message = "no list of MetricDataResults: `aws cloudwatch get-metric-data` did not print this"
+            mistakes.add(message, where)
+            return
+        for number, result in enumerate(results):
+            self._add(result, mistakes, f"{where}.MetricDataResults[{number}]")
+        messages = page.get("Messages")
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, Mapping):
+                self.messages[f"CloudWatch: {message.get('Code')}: {message.get('Value')}"[:500]] = None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether some of it may be answered better when it is asked for again."""
+        return bool(self.messages) or any(status in UNFINISHED for status in self.statuses.values())
+
+    def problems(self) -> tuple[str, ...]:
+        """What CloudWatch says that it could not answer, or not to the end."""
+        partial = "was not answered to the end: follow NextToken"
+        said = {
+            f"CloudWatch: {key.label} {partial}" if status == "PartialData" else
+            f"CloudWatch: {status} for {key.label}"
+            for key, status in self.statuses.items()
+            if status != COMPLETE
+        }  # fmt: skip
+        return (*sorted(said), *self.messages)
+
+    def _add(self, result: Any, mistakes: Mistakes, where: str) -> None:
+        """Add one part of a series; one that was asked for and has no points is kept as such."""
+        if not isinstance(result, Mapping):
+            mistakes.add("is no result", where)
+            return
+        missing = [name for name in ("Label", "Timestamps", "Values") if name not in result]
+        if missing:
+            mistakes.add(f"{missing[0]!r} is missing", where)
+            return
+        key = SeriesKey.of_label(str(result["Label"]))
+        if key is None:
+            label = str(result["Label"])[:255]
+            mistakes.add(f"label {label!r} is none that `keyheat queries` makes", where)
+            return
+        self._status(key, str(result.get("StatusCode", COMPLETE))[:80])
+        times, values = result["Timestamps"], result["Values"]
+        if not isinstance(times, list) or not isinstance(values, list):
+            mistakes.add("Timestamps and Values are lists", where)
+        elif len(times) != len(values):
+            mistakes.add(f"{len(times)} timestamps for {len(values)} values", where)
+        else:
+            _add_points(self.points.setdefault(key, {}), times, values, mistakes, where)
+
+    def _status(self, key: SeriesKey, status: str) -> None:
+        """A series is as whole as its wholest part: the parts before the last one are PartialData."""
+        if self.statuses.get(key) != COMPLETE:
+            self.statuses[key] = status
+
+
+def _add_points(
+    found: dict[datetime, float], times: list[Any], values: list[Any], mistakes: Mistakes, where: str
+) -> None:
+    for place, (at, value) in enumerate(zip(times, values, strict=True)):
+        try:
+            moment, number = _moment(at), _quantity(value)
+        except (ValueError, OverflowError, OSError) as error:
+            mistakes.add(str(error)[:255], f"{where}.Values[{place}]")
+            continue
+        if found.setdefault(moment, number) != number:
+            message = f"{number:g}, where {found[moment]:g} was said for {moment:%FT%TZ}"
+            mistakes.add(message, f"{where}.Values[{place}]")
+
+
+def _moment(at: Any) -> datetime:
+    """A time as boto3 gives it, as text, or as the epoch seconds that older AWS CLIs print."""
+    if isinstance(at, int | float) and not isinstance(at, bool):
+        return datetime.fromtimestamp(at, UTC)
+    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
+    if not isinstance(moment, datetime):
+        raise ValueError(f"{at!r} is no timestamp")
+    if moment.tzinfo is None:
+        raise ValueError(f"timestamp {at} has no zone")
+    return moment.astimezone(UTC)
+
+
+def _quantity(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} is no quantity")
+    number = float(value)
+    if not isfinite(number) or number < 0:
+        raise ValueError(f"{number} is no quantity")
+    return number
+
+
+def series_of(points: Points, window: Window) -> tuple[Series, ...]:
+    """Points in order, of the periods in the window; a setting keeps the one that it is carried on from."""
+    return tuple(
+        Series(
+            metric=key.metric,
+            statistic=key.statistic,
+            period_s=key.period_s,
+            index=key.index,
+            operation=key.operation,
+            points=tuple(_within(key, sorted(found.items()), window)),
+        )
+        for key, found in points.items()
+    )
+
+
+def _within(
+    key: SeriesKey, ordered: list[tuple[datetime, float]], window: Window
+) -> list[tuple[datetime, float]]:
+    period = timedelta(seconds=key.period_s)
+    if key.metric not in metrics.SETTINGS:
+        return [point for point in ordered if window.start - period < point[0] < window.end]
+    earliest = window.start - timedelta(seconds=carried_s(key.period_s))
+    before = [point for point in ordered if earliest <= point[0] < window.start]
+    return [*before[-1:], *(point for point in ordered if window.start <= point[0] < window.end)]

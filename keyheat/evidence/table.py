@@ -1,0 +1,142 @@
+"""What is known of a table and its account, from what DescribeTable and DescribeLimits answer now."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from keyheat.evidence.clients import ClientFactory
+from keyheat.masking import masked
+from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
+from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts, Window
+from keyheat.runs.table_facts import account_facts, table_facts
+
+Part = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What is known of a table; `reached` is whether the service answered at all, be it with a refusal."""
+
+    table: TableFacts
+    account: AccountFacts | None
+    missing: tuple[str, ...] = ()
+    reached: bool = True
+    answer: Part | None = None  # DescribeTable's, where it was asked
+
+
+def describe(factory: ClientFactory, known: TableFacts, window: Window) -> Described:
+    """The table as the run found it, else as it is now, and its quotas. What cannot be had is `missing`."""
+    facts, missing, answer = known, list[str](), None
+    try:
+        client = factory("dynamodb")
+        if known.billing_mode is None:
+            facts, missing, answer = _asked(client, known, window)
+    except BotoCoreError as error:
+        return Described(known, None, (f"facts about the table: {error}",), reached=False)
+    try:
+        account = account_facts(client.describe_limits())
+    except (BotoCoreError, ClientError) as error:
+        return Described(facts, None, (*missing, f"the account's quotas: {error}"), answer=answer)
+    return Described(facts, account, tuple(missing), answer=answer)
+
+
+def facts_then(described: Part, window: Window, known: TableFacts) -> tuple[TableFacts, list[str]]:
+    """Facts from the `Table` member of DescribeTable, as far as they held during the window.
+
+    What changed after the window began is left out, and said. `known` adds indexes that were named.
+    """
+    facts = table_facts(described)
+    then: dict[str, Any] = {}
+    missing = []
+    if (created := _time(described.get("CreationDateTime"))) and created >= window.end:
+        missing.append(f"facts about the table: this one was created at {created:%FT%TZ}, after the window")
+        return with_indexes(
+            TableFacts(name=facts.name), (i.name for i in (*facts.indexes, *known.indexes))
+        ), missing
+    switched = _time(_part(described, "BillingModeSummary").get("LastUpdateToPayPerRequestDateTime"))
+    if switched and switched > window.start:
+        missing.append(f"the billing mode: it was changed at {switched:%FT%TZ}")
+        then["billing_mode"] = None
+    if (changed := _changed(described)) and changed > window.start:
+        missing.append(f"what was provisioned, but for CloudWatch: it was changed at {changed:%FT%TZ}")
+        then["provisioned"] = None
+    then["indexes"] = tuple(
+        index.model_copy(update={"provisioned": None})
+        if (changed := _changed(part)) and changed > window.start
+        else index
+        for index, part in zip(facts.indexes, described.get("GlobalSecondaryIndexes", ()), strict=True)
+    )
+    return with_indexes(facts.model_copy(update=then), (index.name for index in known.indexes)), missing
+
+
+def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:
+    """The table with indexes that something else speaks of; of these no more is known than the name."""
+    there = {index.name for index in table.indexes}
+    new = tuple(IndexFacts(name=name) for name in dict.fromkeys(names) if name not in there)
+    return table.model_copy(update={"indexes": (*table.indexes, *new)}) if new else table
+
+
+def _asked(client: Any, known: TableFacts, window: Window) -> tuple[TableFacts, list[str], Part | None]:
+    try:
+        answer = client.describe_table(TableName=known.name)["Table"]
+        return *facts_then(answer, window, known), answer
+    except ClientError as error:
+        missing = [f"facts about the table: {error}"]
+    if not known.indexes:
+        missing.append("its indexes: none was named with --index, so none was asked for")
+    return known, missing, None
+
+
+def _changed(part: Part) -> datetime | None:
+    """When provisioned throughput was last changed."""
+    pair = _part(part, "ProvisionedThroughput")
+    times = [_time(pair.get(name)) for name in ("LastIncreaseDateTime", "LastDecreaseDateTime")]
+    return max((time for time in times if time is not None), default=None)
+
+
+def _part(described: Part, name: str) -> Part:
+    return described.get(name) or {}
+
+
+def _time(value: Any) -> datetime | None:
+    """A time as boto3 gives it, or as the AWS CLI prints it: as text, or as epoch seconds."""
+    if value is None:
+        return None
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC)
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+REFUSED = ("AccessDenied", "AccessDeniedException")
+UNSERVED = ("UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented", "501", "404")
+
+
+def account_quotas(client_factory: ClientFactory) -> Quotas:
+    """The quotas of the account and region that the clients are of; unknown, with why, where nobody says."""
+    try:
+        return quotas_of(client_factory("dynamodb").describe_limits())
+    except ClientError as error:
+        return unknown_quotas(_why(error))
+    except BotoCoreError as error:
+        return unknown_quotas(masked(str(error)))
+
+
+def _why(error: ClientError) -> str:
+    code = error.response.get("Error", {}).get("Code", "")
+    if code in REFUSED:
+        return "the identity may not call dynamodb:DescribeLimits"
+    if code in UNSERVED:
+        return "the target does not know DescribeLimits"
+    return masked(str(error)).strip()
+
+
+def region_of(client_factory: ClientFactory) -> str | None:
+    """The region that the clients are of; None where none is configured."""
+    try:
+        return str(client_factory("dynamodb").meta.region_name)
+    except BotoCoreError:
+        return None

@@ -1,0 +1,149 @@
+"""Whether baseline and candidate measured the same thing, else in what they differ, field by field."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from keyheat.analysis.setup import grows_by_itself, sent_of
+from keyheat.analysis.summary import RunSummary, Setup
+from keyheat.regression.outcome import Difference, Gate
+from keyheat.regression.suite_spec import statistical
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import changes_of
+
+Runs = Mapping[str, Sequence[RunSummary]]
+Words = Callable[[Setup], str]
+UNKNOWN, ABSENT, SIMULATED = "not known", "none", "simulated"
+DIGITS = 12  # of a digest: enough to tell two apart
+OWN = "keyheat"  # any other version of it is worth a note
+
+
+def _machine(setup: Setup) -> str:
+    if setup.machine is None:
+        return UNKNOWN
+    digest = setup.machine[:DIGITS]
+    return f"{setup.machine_says} ({digest})" if setup.machine_says else digest
+
+
+EVERY_GATE: Sequence[tuple[str, Words]] = (
+    ("scenario", lambda setup: (setup.scenario or UNKNOWN)[:DIGITS]),
+    ("target", lambda setup: setup.target),
+    ("scale", lambda setup: f"{setup.scale:g}"),
+)
+NOISY_GATES: Sequence[tuple[str, Words]] = (
+    ("machine", _machine),
+    ("region", lambda setup: setup.region or UNKNOWN),
+    ("transport", lambda setup: setup.transport or UNKNOWN),
+    ("processes", lambda setup: UNKNOWN if setup.processes is None else str(setup.processes)),
+)
+
+
+def differences(
+    before: Runs, after: Runs, gates_by_case: Mapping[str, Sequence[Gate]] | None = None
+) -> tuple[Difference, ...]:
+    """What forbids comparing the runs of a case, in the order of the cases; none: they can be compared.
+
+    With the gates, only what forbids one of them; without, as if each case had statistical ones. A case of
+    one side only has nothing to differ from.
+    """
+    return tuple(
+        Difference(case=case, what=what, before=first, after=last)
+        for case, runs in after.items()
+        if runs and before.get(case)
+        for what, first, last in _of_case(
+            before[case], runs, None if gates_by_case is None else gates_by_case.get(case, ())
+        )
+    )
+
+
+def notes(before: Runs, after: Runs) -> tuple[Difference, ...]:
+    """What differs and forbids nothing, but may be why something changed: versions."""
+    return tuple(
+        Difference(case=case, what=f"versions.{name}", before=first, after=last)
+        for case, runs in after.items()
+        if runs and before.get(case)
+        for name in sorted({name for run in (*before[case], *runs) for name in run.setup.versions})
+        for first, last in (_both(before[case], runs, _version(name)),)
+        if first != last
+    )
+
+
+def _of_case(
+    before: Sequence[RunSummary], after: Sequence[RunSummary], gates: Sequence[Gate] | None
+) -> list[tuple[str, str, str]]:
+    """What differs, and both sides of it in words."""
+    if gates is not None and not gates:
+        return []
+    looked = [*EVERY_GATE, *((f"table.{name}", _table(name)) for name in _names(before, after))]
+    if (gates is None or any(map(statistical, gates))) and not _simulated((*before, *after)):
+        looked += NOISY_GATES
+    both = [(what, *_both(before, after, words)) for what, words in looked]
+    return [(what, first, last) for what, first, last in both if first != last]
+
+
+def _simulated(runs: Sequence[RunSummary]) -> bool:
+    return all(run.setup.target == SIMULATED for run in runs)
+
+
+def _names(*sides: Sequence[RunSummary]) -> list[str]:
+    tables = [run.setup.table for runs in sides for run in runs]
+    was_there = any("name" in table for table in tables)
+    names = {name for table in tables for name in table}
+    return sorted(name for name in names if not (was_there and grows_by_itself(name)))
+
+
+def _both(before: Sequence[RunSummary], after: Sequence[RunSummary], words: Words) -> tuple[str, str]:
+    """A part of the setup in words, before and after; all of them where the runs of a side differ."""
+    first, last = (" and ".join(sorted({words(run.setup) for run in side})) for side in (before, after))
+    return first, last
+
+
+def _table(name: str) -> Words:
+    return lambda setup: _said(setup.table.get(name), name in setup.table)
+
+
+def _said(value: str | float | bool | None, there: bool) -> str:
+    match value:
+        case None:
+            return UNKNOWN if there else ABSENT
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return value
+    return f"{value:,.12g}"
+
+
+def _version(name: str) -> Words:
+    def words(setup: Setup) -> str:
+        version = setup.versions.get(name) or UNKNOWN
+        return version if name == OWN else version.split(".")[0]
+
+    return words
+
+
+WHAT: Final = "scenario"
+MOST: Final = 10
+
+
+def in_fields(
+    differences: Sequence[Difference], before: Mapping[str, Scenario], after: Mapping[str, Scenario]
+) -> tuple[Difference, ...]:
+    """The differences, those between scenarios told by their fields where both are known, by case."""
+    return tuple(
+        told
+        for one in differences
+        for told in (
+            list(_fields(one, before[one.case], after[one.case]))
+            if one.what == WHAT and one.case in before and one.case in after
+            else []
+        )
+        or [one]
+    )
+
+
+def _fields(one: Difference, before: Scenario, after: Scenario) -> Iterator[Difference]:
+    changes = changes_of(*(sent_of(scenario.model_dump(mode="json")) for scenario in (before, after)))
+    for change in changes[:MOST]:
+        yield replace(one, what=f"{WHAT} {change.path}", before=change.before, after=change.after)
+    if len(changes) > MOST:
+        yield replace(one, what=f"{WHAT}: {len(changes) - MOST} fields more", before="…", after="…")

@@ -1,0 +1,112 @@
+"""A regress in words and numbers, the same in a terminal, on a page, in a comment and for machines."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from keyheat.analysis.measures import MEASURES
+from keyheat.numbers import NOTHING, measured, some
+from keyheat.regression.outcome import Decision, GateFinding, SessionOutcome, Verdict, is_idle
+
+MOST_TIMES: Final = 1_000  # beyond, nobody cares how many
+SINGLE: Final = {"units": "unit", "shards": "shard"}
+SHOWN: Final[Mapping[Verdict, str]] = {
+    "good": "As good as it was",
+    "baseline": "New baseline",
+    "regressed": "Regressed",
+    "invalid": "Not valid",
+    "refused": "Refused",
+    "interrupted": "Interrupted",
+    "calibrated": "Calibrated",
+}
+DECISIONS: Final[Mapping[Decision, str]] = {
+    "same": "as good",
+    "better": "better",
+    "worse": "worse",
+    "undecided": "cannot be told",
+    "missing": "missing",
+}
+
+
+def headline(outcome: SessionOutcome) -> str:
+    """The result in one sentence: `nightly regressed: 2 of 12 gates failed.`"""
+    gates, failed = len(outcome.measured), len(outcome.failed)
+    of_gates = f"{failed} of {some(gates, 'gate')} failed"
+    match outcome.verdict:
+        case "good":
+            return f"{outcome.suite} is as good as it was: {_held(gates, len(outcome.of('undecided')))}."
+        case "baseline":
+            return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
+        case "regressed":
+            return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
+        case "invalid" if outcome.invalid:
+            bad = f"{len(outcome.invalid)} of {some(_made(outcome), 'run')} say nothing about their tables"
+            return f"{outcome.suite} says too little: {bad}{f'; {of_gates}' if failed else ''}."
+        case "invalid":
+            return f"{outcome.suite} cannot be compared with its baseline."
+        case "refused":
+            return f"{outcome.suite} was refused after {some(_made(outcome), 'run')}."
+        case "calibrated":
+            return f"{outcome.suite} was run {some(_made(outcome), 'time')} with nothing changed."
+        case "interrupted":
+            return f"{outcome.suite} was interrupted: {some(_made(outcome), 'run')} kept, nothing decided."
+
+
+def _held(gates: int, undecided: int) -> str:
+    if undecided:
+        return f"{gates - undecided} of {some(gates, 'gate')} held, {undecided} cannot be told"
+    return "its one gate held" if gates == 1 else f"all {gates:,} gates held"
+
+
+def decision(finding: GateFinding) -> str:
+    """What a gate found, in a word or two."""
+    return "nothing to measure" if is_idle(finding) else DECISIONS[finding.decision]
+
+
+def _made(outcome: SessionOutcome) -> int:
+    return sum(len(case.before if outcome.paired else ()) + len(case.after) for case in outcome.cases)
+
+
+def against(outcome: SessionOutcome) -> str:
+    """What it was held against, and whether that was forced."""
+    if outcome.baseline is None:
+        return "held against nothing"
+    how = ", whose scenarios were run again beside the new ones" if outcome.paired else ""
+    forced = "; FORCED: the setups differ" if outcome.forced else ""
+    return f"held against {outcome.baseline.said}{how}{forced}"
+
+
+def value(of: float | str | None, measure: str) -> str:
+    """A value of a measure with its unit: 1,800 units/s, 1 shard, 2.5 %; a dash where there is none."""
+    if of is None:
+        return NOTHING
+    if isinstance(of, str):
+        return of or "none"
+    unit = MEASURES[measure].unit if measure in MEASURES else ""
+    if unit == "share":
+        return f"{measured(of * 100)} %"
+    said = measured(of)
+    return f"{said} {SINGLE.get(unit, unit) if said == '1' else unit}".rstrip()
+
+
+def relative(change: float | None) -> str:
+    """A relative change with its sign: +12 %, -0.5 %, 0 %; many times as `x 12`."""
+    if change is None:
+        return NOTHING
+    if change > MOST_TIMES:
+        return f"over x {MOST_TIMES:,}"
+    if change > 10:
+        return f"x {measured(1 + change)}"
+    return f"{'+' if change > 0 else ''}{measured(change * 100)} %" if abs(change) >= 5e-5 else "0 %"
+
+
+def interval(finding: GateFinding) -> str:
+    """The interval of a change: -12 % to -8 %; nothing where it has none."""
+    if finding.low is None or finding.high is None:
+        return ""
+    return f"{relative(finding.low)} to {relative(finding.high)}"
+
+
+def changed(finding: GateFinding) -> str:
+    """The change and its interval: -10 % (-12 % to -8 %)."""
+    within = interval(finding)
+    return f"{relative(finding.change)} ({within})" if within else relative(finding.change)

@@ -1,1 +1,0 @@
-"""What can be told from a few noisy numbers: intervals, the smallest change that shows, points of change."""

@@ -1,0 +1,204 @@
+"""Partitions of a table: how many, as far as is told from outside, and what each served, as a file."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final
+
+import pyarrow as pa
+
+from keyheat.model import limits
+from keyheat.model.partition_log import NOTHING, Born, Counts
+from keyheat.runfiles import PARTITIONS_SCHEMA
+from keyheat.words import Capacity
+
+Shard = Mapping[str, Any]
+"""One shard, as DescribeStream describes it."""
+
+MOST_PAGES: Final = 100
+"""Pages of DescribeStream that are read at most, a hundred shards each: more take longer than they tell."""
+_ID: Final = re.compile(r"shardId-(\d{20})-")
+_MS: Final = (1_300_000_000_000, 7_300_000_000_000)  # 2011 to 2201: what can be a time in a shard's id
+
+
+class TooManyShards(Exception):
+    """A stream has more shards than are read; the text says how many were seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """At least so many partitions, and why."""
+
+    count: int
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A partition split: the shard that it had, and when, where the ids of the new shards say so."""
+
+    shard_id: str
+    at_s: float | None
+
+
+def estimated(warm: Capacity, provisioned: Capacity, scale: float = 1.0) -> Estimate | None:
+    """The least number of partitions that serve so much; None where neither is known.
+
+    `scale` multiplies every limit of a local table, and with it what one partition serves.
+    """
+    found = [
+        Estimate(count, f"{name} is {_said(pair, scale)}")
+        for name, pair in (("its warm throughput", warm), ("what is provisioned", provisioned))
+        if (count := _needed(pair, scale))
+    ]
+    return max(found, key=lambda one: one.count, default=None)
+
+
+def _needed(pair: Capacity, scale: float) -> int:
+    """Partitions that serve a pair of rates; 0 where neither is known."""
+    reads = ceil((pair.read or 0) / (limits.PARTITION_READ_UNITS_PER_S * scale) - 1e-9)
+    writes = ceil((pair.write or 0) / (limits.PARTITION_WRITE_UNITS_PER_S * scale) - 1e-9)
+    return max(reads, writes)
+
+
+def _said(pair: Capacity, scale: float) -> str:
+    sides = (("reads", pair.read, limits.PARTITION_READ_UNITS_PER_S),
+             ("writes", pair.write, limits.PARTITION_WRITE_UNITS_PER_S))  # fmt: skip
+    known = [(name, rate, ceiling * scale) for name, rate, ceiling in sides if rate]
+    rates = " and ".join(f"{rate:,.0f} {name}/s" for name, rate, _ in known)
+    ceilings = " and ".join(f"{ceiling:,.0f} {name}/s" for name, _, ceiling in known)
+    return f"{rates}, and one partition serves {ceilings}"
+
+
+def all_shards(client: Any, arn: str, *, pages: int = MOST_PAGES) -> tuple[Shard, ...]:
+    """Every shard of a stream that is still kept, open or closed: page by page, with a client that is given.
+
+    Raises `TooManyShards`, and what the client raises.
+    """
+    shards: dict[str, Shard] = {}
+    start: dict[str, str] = {}
+    for _ in range(pages):
+        told = client.describe_stream(StreamArn=arn, **start)["StreamDescription"]
+        shards.update((shard["ShardId"], shard) for shard in told["Shards"])
+        last = told.get("LastEvaluatedShardId")
+        if last is None:
+            return tuple(shards.values())
+        start = {"ExclusiveStartShardId": last}
+    raise TooManyShards(f"the stream has more than the {len(shards):,} shards that were looked at")
+
+
+def is_open(shard: Shard) -> bool:
+    """Whether the shard still takes records: there is one such shard for each partition."""
+    return shard.get("SequenceNumberRange", {}).get("EndingSequenceNumber") is None
+
+
+def splits(shards: Iterable[Shard], *, but: Collection[str] = ()) -> tuple[Split, ...]:
+    """Every split that the shards show, in order of time; `but` are shards that were closed before.
+
+    One child is a roll-over, and no split.
+    """
+    known = {shard["ShardId"]: shard for shard in shards}
+    children = Counter(shard.get("ParentShardId") for shard in known.values())
+    born: dict[str, float | None] = {}
+    for name, shard in known.items():
+        if parent := shard.get("ParentShardId"):
+            born.setdefault(parent, created_s(name))
+    found = [
+        Split(parent, at_s)
+        for parent, at_s in born.items()
+        if children[parent] > 1 and parent not in but and not (parent in known and is_open(known[parent]))
+    ]
+    return tuple(sorted(found, key=lambda split: (split.at_s is None, split.at_s or 0.0, split.shard_id)))
+
+
+def created_s(shard_id: str) -> float | None:
+    """When a shard was made, in the service's time: its id has it in milliseconds, which is not documented.
+
+    None where an id looks otherwise, as it may one day.
+    """
+    found = _ID.match(shard_id)
+    if found is None or not _MS[0] <= int(found[1]) <= _MS[1]:
+        return None
+    return int(found[1]) / 1000
+
+
+MOST_ROWS: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownPartition:
+    """The partitions of the table (`index` is None) or of an index, as the model's record has them."""
+
+    index: str | None
+    step_s: int
+    born: Sequence[Born]
+    rows: Sequence[tuple[int, int, Counts]]  # second in which a step begins, number, counts
+
+    @classmethod
+    def of_plain(cls, index: str | None, said: Mapping[str, Any]) -> "KnownPartition":
+        """One of `TableModel.partition_record`; else raises `KeyError`, `TypeError` or `ValueError`."""
+        return cls(
+            index=index,
+            step_s=int(said["step_s"]),
+            born=tuple(Born(*one) for one in said["born"]),
+            rows=tuple((int(row[0]), int(row[1]), _counts(row[2:])) for row in said["rows"]),
+        )
+
+
+def known_of(said: Iterable[Mapping[str, Any]]) -> tuple[KnownPartition, ...]:
+    """What a model said, read again. Raises `KeyError`, `TypeError` or `ValueError` where it is not."""
+    return tuple(KnownPartition.of_plain(one["index"], one) for one in said)
+
+
+def partitions_table(
+    resources: Sequence[KnownPartition], start_s: float, end_s: float, *, most: int = MOST_ROWS
+) -> pa.Table:
+    """The rows from `start_s` to `end_s`, epoch seconds; at most `most` and one for each partition."""
+    step_s = max((one.step_s for one in resources), default=1)
+    while True:
+        cells = [(one, _cells(one, step_s, start_s, end_s)) for one in resources]
+        if sum(len(found) for _, found in cells) <= most or step_s > end_s - start_s:
+            break
+        step_s *= 2
+    rows = [row for one, found in cells for row in _rows(one, found, step_s, int(start_s))]
+    columns = zip(*rows, strict=True) if rows else [()] * len(PARTITIONS_SCHEMA)
+    arrays = [
+        pa.array(column, pa.int64() if pa.types.is_timestamp(field.type) else field.type).cast(field.type)
+        for field, column in zip(PARTITIONS_SCHEMA, columns, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=PARTITIONS_SCHEMA)
+
+
+def _cells(one: KnownPartition, step_s: int, start_s: float, end_s: float) -> dict[tuple[int, int], Counts]:
+    """Counts by partition and beginning of the step, in order."""
+    merged: dict[tuple[int, int], Counts] = {}
+    for second, number, counts in one.rows:
+        if second + one.step_s > start_s and second < end_s:
+            place = (number, second // step_s * step_s)
+            a, b, c, d = merged.get(place, NOTHING)
+            merged[place] = (a + counts[0], b + counts[1], c + counts[2], d + counts[3])
+    return dict(sorted(merged.items()))
+
+
+def _rows(
+    one: KnownPartition, cells: Mapping[tuple[int, int], Counts], step_s: int, start_s: int
+) -> Iterator[tuple[Any, ...]]:
+    """Rows as the schema has them; refusals, which are means where they were simulated, as whole numbers."""
+    there = {(number, max(start_s, int(born.since_s)) // step_s * step_s): NOTHING
+             for number, born in enumerate(one.born)}  # fmt: skip
+    refused = [(0.0, 0.0)] * len(one.born)
+    for (number, second), counts in sorted({**there, **cells}.items()):
+        born, (reads, writes) = one.born[number], refused[number]
+        refused[number] = (reads + counts[2], writes + counts[3])
+        yield (
+            second, step_s, one.index, number, born.parent, int(born.since_s), born.from_share,
+            counts[0], counts[1],
+            round(refused[number][0]) - round(reads), round(refused[number][1]) - round(writes),
+        )  # fmt: skip
+
+
+def _counts(values: Sequence[float]) -> Counts:
+    a, b, c, d = map(float, values)
+    return a, b, c, d

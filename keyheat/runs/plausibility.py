@@ -1,0 +1,266 @@
+"""Evidence from outside held against itself: what cannot be true is said, all of it at once.
+
+That each field has the right type is known by then. What `collect` writes passes; a file that somebody wrote
+by hand, or damaged, is stopped here, before it is labelled.
+"""
+
+from collections.abc import Hashable, Sequence
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from keyheat.model import limits
+from keyheat.numbers import span
+from keyheat.runfiles import MOST_ROWS, SHORTER
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, SecondCount, Series, TableFacts, ThrottleCount, Window
+from keyheat.validation import Mistakes
+
+MOST: Final = 1e15  # more units, or throttles, than any table has in a day
+NEARLY: Final = 0.85  # how much alike two names are, one of which is a typing mistake for the other
+MOST_SERIES: Final = 10_000
+
+Floats = npt.NDArray[np.float64]
+Points = tuple[tuple[datetime, float], ...]
+
+
+def sound_series(
+    found: Sequence[Series], window: Window, known: set[str], mistakes: Mistakes
+) -> tuple[Series, ...]:
+    """The series with their points in order and each once; what is wrong with them goes to `mistakes`."""
+    if len(found) > MOST_SERIES:
+        mistakes.add(f"{len(found):,} series; at most {MOST_SERIES:,} are read", ".series")
+        return ()
+    places: dict[Hashable, int] = {}
+    good = []
+    for place, series in enumerate(found):
+        where = f".series[{place}]"
+        key = (series.metric, series.statistic, series.index, series.operation)
+        if (earlier := places.setdefault(key, place)) != place:
+            mistakes.add(f"the same series as $.series[{earlier}]: put their points together", where)
+        _check_kind(series, known, where, mistakes)
+        good.append(series.model_copy(update={"points": _points(series, window, where, mistakes)}))
+    return tuple(good)
+
+
+def _check_kind(series: Series, known: set[str], where: str, mistakes: Mistakes) -> None:
+    """What a series is of, and in which terms."""
+    if series.period_s % limits.MINUTE_S or series.period_s > metrics.LONGEST_PERIOD_S:
+        message = f"a period is a multiple of 60 s, a day at most, got {series.period_s}"
+        mistakes.add(message, f"{where}.period_s")
+    if series.index is not None and series.operation is not None:
+        mistakes.add("a series is of an index or of an operation, not of both", where)
+    if series.index is not None and known and series.index not in known:
+        has = ", ".join(sorted(known)[:10])
+        mistakes.add(f"the table has no index {series.index[:255]!r}; it has {has[:500]}", f"{where}.index")
+    read = metrics.READ.get(series.metric)
+    if read is None:
+        meant = _meant(series.metric)
+        if meant is not None:
+            mistakes.add(f"no metric {series.metric!r}; is it {meant}?", f"{where}.metric")
+        return
+    if series.statistic not in read and series.metric != metrics.LATENCY:
+        wanted = " or ".join(sorted(read))
+        mistakes.add(
+            f"{series.metric} is read as {wanted}, got {series.statistic[:80]!r}", f"{where}.statistic"
+        )
+    unit = "Milliseconds" if series.metric == metrics.LATENCY else "Count"
+    if series.unit is not None and {series.unit, "Count"} != {unit, "Count"}:
+        mistakes.add(f"{series.metric} is in {unit}, got {series.unit[:80]!r}", f"{where}.unit")
+
+
+@lru_cache(maxsize=1_000)
+def _meant(name: str) -> str | None:
+    """The metric that a name is nearly the name of. Other metrics of AWS are let be, and not looked at."""
+    if name in metrics.NOT_READ or len(name) > 80:
+        return None
+    return next(iter(get_close_matches(name, metrics.READ, n=1, cutoff=NEARLY)), None)
+
+
+def _points(series: Series, window: Window, where: str, mistakes: Mistakes) -> Points:
+    """The points in order, each once: whole minutes, within the window, a period or more apart."""
+    number = len(series.points)
+    at = np.fromiter((moment.timestamp() for moment, _ in series.points), np.float64, number)
+    values = np.fromiter((value for _, value in series.points), np.float64, number)
+
+    def complain(wrong: Any, message: str) -> None:
+        for place in np.flatnonzero(wrong).tolist():
+            mistakes.add(
+                message.format(at=_shown(at[place]), value=values[place]), f"{where}.points[{place}]"
+            )
+
+    first_s, end_s = window.start.timestamp(), window.end.timestamp()
+    early_s = metrics.carried_s(series.period_s) if series.metric in metrics.SETTINGS else series.period_s - 1
+    complain(at % limits.MINUTE_S != 0, "{at} is no whole minute")
+    complain((at < first_s - early_s) | (at >= end_s), "{at} is outside the window")
+    complain(values > MOST, "{value:g} is more than any table has")
+    return _in_order(series, at, values, where, mistakes)
+
+
+def _in_order(series: Series, at: Floats, values: Floats, where: str, mistakes: Mistakes) -> Points:
+    order = np.argsort(at, kind="stable")
+    apart_s = np.diff(at[order])
+    again = apart_s == 0
+    unequal = again & (np.diff(values[order]) != 0)
+    close = ~again & (apart_s < series.period_s)
+    for wrong in np.flatnonzero(unequal | close).tolist():
+        before, place = int(order[wrong]), int(order[wrong + 1])
+        if unequal[wrong]:
+            message = f"{values[place]:g}, where points[{before}] says {values[before]:g} for the same time"
+        else:
+            message = f"{apart_s[wrong]:g} s after points[{before}], in a series of {series.period_s} s"
+        mistakes.add(message, f"{where}.points[{place}]")
+    kept = order if not len(order) else order[np.concatenate(([True], ~again))]
+    if len(kept) == len(at) and bool(np.all(np.diff(kept) > 0)):
+        return series.points
+    return tuple(series.points[place] for place in kept.tolist())
+
+
+def _shown(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%FT%TZ")
+
+
+KEPT: Final = timedelta(days=455)
+"""How long CloudWatch keeps anything:
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html"""
+CLOCKS: Final = timedelta(minutes=10)  # how far the clocks of machines that sent the load may lie apart
+MOST_INDEXES: Final = 1_000  # of a table; DynamoDB's quota is 20, and can be raised
+EARLIEST_YEAR: Final = 2012  # the year in which DynamoDB began
+LATEST_YEAR: Final = 2200
+
+Row = TypeVar("Row", ThrottleCount, SecondCount)
+
+
+def sound(evidence: Evidence) -> Evidence:
+    """The evidence with points in order and each once. Raises `ValueError` with all that cannot be true."""
+    mistakes = Mistakes()
+    _check_window(evidence.window, mistakes)
+    _check_size(evidence, mistakes)
+    _check_table(evidence.table, mistakes)
+    if mistakes:  # what does not lie within such a window says nothing about what is wrong
+        raise ValueError(str(mistakes))
+    known = {index.name for index in evidence.table.indexes}
+    series = sound_series(evidence.series, evidence.window, known, mistakes)
+    throttles = _rows("throttles", evidence.throttles, evidence.window, known, mistakes)
+    seconds = _once(_rows("seconds", evidence.seconds, evidence.window, known, mistakes), mistakes)
+    _check_counts(throttles, seconds, mistakes)
+    for place, rule in enumerate(evidence.contributors or ()):
+        check_index(rule.index, known, f".contributors[{place}].index", mistakes)
+    if mistakes:
+        raise ValueError(str(mistakes))
+    return evidence.model_copy(update={"series": series, "seconds": seconds})
+
+
+def within(rows: tuple[Row, ...] | None, window: Window) -> tuple[Row, ...] | None:
+    """The rows of the client that `sound` takes for a window."""
+    if rows is None:
+        return None
+    first, end = window.start - CLOCKS, window.end + CLOCKS
+    return tuple(row for row in rows if first <= row.second < end)
+
+
+def check_index(index: str | None, known: set[str], place: str, mistakes: Mistakes) -> None:
+    """An index that is spoken of is one of the table, where the table says which it has."""
+    if index is not None and known and index not in known:
+        has = ", ".join(sorted(known)[:10])
+        mistakes.add(f"the table has no index {index[:255]!r}; it has {has[:500]}", place)
+
+
+def _check_window(window: Window, mistakes: Mistakes) -> None:
+    if not EARLIEST_YEAR <= window.start.year <= window.end.year <= LATEST_YEAR:
+        mistakes.add(f"the window lies outside the years {EARLIEST_YEAR} to {LATEST_YEAR}", ".window")
+    elif window.end - window.start > KEPT:
+        length = span((window.end - window.start).total_seconds())
+        mistakes.add(
+            f"the window is {length} long; CloudWatch keeps {KEPT.days} days: take a shorter one", ".window"
+        )
+
+
+def _check_size(evidence: Evidence, mistakes: Mistakes) -> None:
+    """What is written can be read again."""
+    rows = sum(len(series.points) for series in evidence.series)
+    rows += len(evidence.throttles or ()) + len(evidence.seconds or ())
+    if rows > MOST_ROWS:
+        mistakes.add(f"{rows:,} rows are too many: {SHORTER}", "")
+    spoken_of = (
+        evidence.series,
+        evidence.throttles or (),
+        evidence.seconds or (),
+        evidence.contributors or (),
+    )
+    names = {one.index for part in spoken_of for one in part if one.index is not None}
+    names |= {index.name for index in evidence.table.indexes}
+    if len(names) > MOST_INDEXES:
+        mistakes.add(f"{len(names):,} indexes are too many: at most {MOST_INDEXES:,} are read", "")
+
+
+def _check_table(table: TableFacts, mistakes: Mistakes) -> None:
+    seen: set[str] = set()
+    for place, index in enumerate(table.indexes):
+        if index.name in seen:
+            mistakes.add(f"index {index.name[:255]!r} is there twice", f".table.indexes[{place}]")
+        seen.add(index.name)
+    if table.billing_mode != "PROVISIONED":
+        return
+    owners = [("", table.provisioned)]
+    owners += [(f".indexes[{place}]", index.provisioned) for place, index in enumerate(table.indexes)]
+    for owner, pair in owners:
+        for side in ("read", "write"):
+            units = getattr(pair, side) if pair else None
+            if units is not None and units < 1:
+                message = f"a provisioned table has 1 unit/s or more, got {units:g}; leave out the unknown"
+                mistakes.add(message, f".table{owner}.provisioned.{side}")
+
+
+def _rows(
+    name: str, rows: Sequence[Row] | None, window: Window, known: set[str], mistakes: Mistakes
+) -> Sequence[Row] | None:
+    """Rows of the client: within the window, on whole seconds, of an index that is there."""
+    first, last = window.start - CLOCKS, window.end + CLOCKS
+    for place, row in enumerate(rows or ()):
+        where = f".{name}[{place}]"
+        if not first <= row.second < last:
+            mistakes.add(f"{row.second:%FT%TZ} is outside the window by more than 10 min", f"{where}.second")
+        if row.second.microsecond:
+            mistakes.add("is no whole second: add up what happened in each", f"{where}.second")
+        check_index(row.index, known, f"{where}.index", mistakes)
+        if isinstance(row, SecondCount):
+            if row.throttled > row.attempts:
+                mistakes.add(f"{row.throttled:,} throttled of {row.attempts:,} attempts", where)
+            if max(row.attempts, row.consumed) > MOST:
+                mistakes.add("is more than a table can do in a second", where)
+        elif row.count > MOST:
+            mistakes.add("is more than a table can do in a second", f"{where}.count")
+    return rows
+
+
+def _once(rows: Sequence[SecondCount] | None, mistakes: Mistakes) -> tuple[SecondCount, ...] | None:
+    """One row for each second, resource and direction; the same row twice counts once."""
+    if rows is None:
+        return None
+    found: dict[Hashable, tuple[int, SecondCount]] = {}
+    for place, row in enumerate(rows):
+        earlier, other = found.setdefault((row.second, row.index, row.direction), (place, row))
+        if other != row:
+            mistakes.add(f"says something else of its second than $.seconds[{earlier}]", f".seconds[{place}]")
+    return tuple(row for _, row in found.values())
+
+
+def _check_counts(
+    throttles: Sequence[ThrottleCount] | None, seconds: Sequence[SecondCount] | None, mistakes: Mistakes
+) -> None:
+    """Throttles of a direction in which the seconds have attempts, and none of them throttled."""
+    for direction in ("read", "write"):
+        attempts = sum(row.attempts for row in seconds or () if row.direction == direction)
+        refused = sum(row.throttled for row in seconds or () if row.direction == direction)
+        counted = sum(row.count for row in throttles or () if row.direction == direction)
+        if attempts and counted and not refused:
+            mistakes.add(
+                f"{counted:,} throttled {direction}s, where $.seconds has {attempts:,} attempts and none "
+                "throttled: leave out the one that is wrong",
+                ".throttles",
+            )

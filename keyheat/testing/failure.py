@@ -1,0 +1,167 @@
+"""What a check says that does not hold: the verdict first, then why, which key, what to do, and how sure."""
+
+import textwrap
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.evidence.simulated import evidence_of
+from keyheat.masking import plain
+from keyheat.numbers import UNITS, percent, rate, whole
+from keyheat.pages.run.record import ReportRun
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import HotKey, Recommendation, write_diagnosis, write_evidence
+from keyheat.runs.manifest import Keys, Manifest
+from keyheat.simulator.folder import keys_of, manifest_of, throttles_table, write_run
+from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.simulate import Simulation
+from keyheat.testing.subject import CheckedLoad
+from keyheat.words import Direction, Grade, key_name, title_of, whose
+
+NOTE = "checked with nothing saved up: the table serves what it could serve for ever"
+
+
+def diagnosed(sent: CheckedLoad, simulation: Simulation) -> ReportRun:
+    """Everything that a report of the simulated run would be made from, with its diagnosis."""
+    keys = Keys.model_validate(keys_of(simulation, show_keys=sent.show_keys))
+    manifest = Manifest.model_validate(manifest_of(simulation, notes=_notes(sent)))
+    evidence = evidence_of(simulation)
+    diagnosis = diagnose(
+        evidence,
+        client=ClientFiles(manifest=manifest, keys=keys),
+        thresholds=load_thresholds(),
+        scenario=sent.scenario if sent.ours else None,
+    )
+    return ReportRun(
+        diagnosis=diagnosis,
+        evidence=evidence,
+        manifest=manifest,
+        seconds=simulation.client.seconds_table(),
+        throttles=throttles_table(simulation),
+        keys=keys,
+    )
+
+
+def write_report_of(
+    sent: CheckedLoad, simulation: Simulation, folder: Path, now: datetime | None = None
+) -> Path:
+    """Write the run directory of a simulated check, and give its report. Raises `CannotWrite`."""
+    from keyheat.analysis.summary import keep_summary
+    from keyheat.pages.run.report import write_report
+
+    run = diagnosed(sent, simulation)
+    assert run.evidence is not None, "a simulated run has evidence"
+    write_run(simulation, folder, show_keys=sent.show_keys, notes=_notes(sent))
+    write_evidence(folder / FILES[EVIDENCE], run.evidence)
+    write_diagnosis(folder / FILES[DIAGNOSIS], run.diagnosis)
+    keep_summary(folder)
+    return write_report(folder, now or datetime.now(UTC))
+
+
+def _notes(sent: CheckedLoad) -> tuple[str, ...]:
+    return () if sent.burst else (NOTE,)
+
+
+WIDTH = 100
+MOST_ADVICE = 2
+SURE: Final[dict[Grade, str]] = {
+    "reason": "by the reason of each refusal",
+    "cause_metric": "by metrics that name the cause",
+    "inferred": "inferred from rates",
+    "none": "with nothing to go by",
+}
+Rows = Sequence[tuple[str, str]]
+
+
+class CheckFailed(AssertionError):
+    """A check that does not hold; the text says why. `sent` and `simulation` are what its report is made of.
+
+    They are None where requests that were really sent were counted.
+    """
+
+    def __init__(
+        self, said: str, *, sent: CheckedLoad | None = None, simulation: Simulation | None = None
+    ) -> None:
+        self.sent = sent
+        self.simulation = simulation
+        super().__init__(plain(said))
+
+
+CheckFailed.__module__ = "keyheat"  # where a test finds it, and what pytest shows
+
+
+def failed(
+    check: str, sent: CheckedLoad, simulation: Simulation, *, because: str | None = None
+) -> CheckFailed:
+    """The failure of a check on a simulated load: its diagnosis in a few lines.
+
+    `because` says what does not hold where that is not the throttling itself.
+    """
+    __tracebackhide__ = True
+    head, rows = _verdict(sent, simulation)
+    if because is not None:
+        head, rows = because, [("simulated", head), *rows]
+    said = text_of(head, [("check", check), ("of", _of(sent, simulation)), *rows])
+    return CheckFailed(said, sent=sent, simulation=simulation)
+
+
+def text_of(head: str, rows: Rows) -> str:
+    """A sentence, and lines below it with a word before each."""
+    lines = ["\n".join(textwrap.wrap(head, WIDTH)), ""]
+    for word, said in rows:
+        wide = " " * 14
+        lines += textwrap.wrap(said, WIDTH, initial_indent=f"  {word:<12}", subsequent_indent=wide)
+    return "\n".join(lines)
+
+
+def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
+    """The verdict in a sentence, and what goes with it."""
+    from keyheat.pages.run.record import read_record
+    from keyheat.pages.run.verdict import facts_of, sureness, verdict_sentence
+
+    run = diagnosed(sent, simulation)
+    verdict = run.diagnosis.verdict
+    sentence = verdict_sentence(verdict, facts_of(run, read_record(run)), generator_bound=False)
+    rows = [("throttled", _throttled(simulation))]
+    if verdict.constraint == "none":
+        return f"none: {sentence}", rows
+    hot = [key for key in run.diagnosis.hot_keys if key.direction == verdict.direction]
+    if hot and verdict.constraint == "partition" and verdict.resource == "table":
+        rows.append(("hottest key", _key(max(hot, key=lambda key: key.units_per_s))))
+    lasting = sorted(run.diagnosis.recommendations, key=lambda one: one.kind != "cure")
+    rows += [("what to do", _advice(one)) for one in lasting[:MOST_ADVICE]]
+    rows.append(("how sure", f"{sureness(verdict)}, {SURE[verdict.grade]}, on the simulator"))
+    return f"{verdict.constraint}: {sentence}", rows
+
+
+def _of(sent: CheckedLoad, simulation: Simulation) -> str:
+    saved = "with what the table has saved up" if sent.burst else "nothing saved up (burst=True counts that)"
+    seconds = simulation.ended_s - simulation.started_s
+    return f"{sent.named}, {seconds:g} s simulated, seed {simulation.seed}, {saved}"
+
+
+def _throttled(simulation: Simulation) -> str:
+    outcome = outcome_of(simulation)
+    sides = [
+        f"{percent(outcome.share(side))} of {whole(outcome.attempts[side])} {side.value}s"
+        for side in (Direction.WRITE, Direction.READ)
+        if outcome.attempts[side]
+    ]
+    where = [f"{whole(left.events)} x {left.cause.value} on {whose(left.index)}" for left in outcome.left]
+    return "; ".join([", ".join(sides) or "nothing was sent", *where])
+
+
+def _key(key: HotKey) -> str:
+    unit = UNITS[key.direction or "write"]
+    name = key_name(key.key, key.shown)
+    return f"{name}, {percent(key.share)} of the units, {rate(key.units_per_s, unit)} asked for"
+
+
+def _advice(advice: Recommendation) -> str:
+    from keyheat.pages.run.verdict import outlook
+
+    return f"{title_of(advice.action)}. {advice.why} {advice.expected} {outlook(advice)}".strip()

@@ -1,0 +1,197 @@
+"""Content from outside held against its model: every mistake at once, each with the place where it stands."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from reprlib import Repr
+from types import MappingProxyType
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from keyheat.bounds import NotAccepted, parsed_toml, text_of
+from keyheat.runfiles import FileProblem
+
+MOST_SHOWN: Final = 20
+LONGEST_INPUT: Final = 80
+NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
+ROWS_AT_ONCE: Final = 1_000
+MORE: Final = "and_more"  # the type of an error that stands for `count` others
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Part(BaseModel):
+    """A part of a file that is read strictly: frozen, and a field that nobody knows is a mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LenientPart(BaseModel):
+    """A part of a file that a later version may say more in: frozen, and what is not known is let be."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+_BRIEFLY: Final = Repr()  # whatever the input is, a short text soon
+_BRIEFLY.maxlevel, _BRIEFLY.maxlist, _BRIEFLY.maxdict, _BRIEFLY.maxtuple = 3, 10, 10, 10
+_BRIEFLY.maxstring = _BRIEFLY.maxlong = _BRIEFLY.maxother = LONGEST_INPUT * 2
+
+
+@dataclass(slots=True)
+class Mistakes:
+    """Mistakes as they are found: the first twenty in words, the others counted."""
+
+    lines: list[str] = field(default_factory=list)
+    more: int = 0
+
+    def add(self, message: str, place: str) -> None:
+        """Note one, as `message @ $.path`; `place` is the path from its first dot on."""
+        if len(self.lines) < MOST_SHOWN:
+            self.lines.append(f"{message} @ ${place}")
+        else:
+            self.more += 1
+
+    def __bool__(self) -> bool:
+        return bool(self.lines)
+
+    def __str__(self) -> str:
+        return listed(self.lines, self.more)
+
+
+def checked(path: Path, model: type[Model], content: object) -> Model:
+    """The content of a file as its model. Raises `FileProblem` with every mistake in it."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise FileProblem(f"{path}: {listed(mistakes(error), _more(error))}") from error
+
+
+def checked_toml(path: Path, model: type[Model]) -> Model:
+    """A TOML file as its model. Raises `FileProblem` with every mistake in it."""
+    try:
+        raw = parsed_toml(text_of(path))
+    except NotAccepted as error:
+        raise FileProblem(f"{path} is {error}") from error
+    except FileNotFoundError as error:
+        raise FileProblem(f"{path} is missing") from error
+    except OSError as error:
+        raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
+    return checked(path, model, raw)
+
+
+def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> list[str]:
+    """The mistakes that pydantic found, each as `message @ $.path[2].field`.
+
+    `patterns` says in words what a regular expression accepts.
+    """
+    return [
+        f"{_message(item, patterns)} @ ${path_of(item['loc'])}"
+        for item in error.errors()
+        if item["type"] != MORE
+    ]
+
+
+def listed(lines: list[str], more: int = 0) -> str:
+    """Mistakes below their number, the first twenty of them; `more` were found and not put into words."""
+    shown, number = lines[:MOST_SHOWN], len(lines) + more
+    if number > len(shown):
+        shown.append(f"and {number - len(shown):,} more")
+    return "\n  ".join([f"{number:,} error{'s' if number > 1 else ''}", *shown])
+
+
+def _in_parts(rows: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Check a long list part by part: a million mistakes in it take no more memory than a thousand."""
+    if not isinstance(rows, list | tuple) or len(rows) <= ROWS_AT_ONCE:
+        return check(rows)
+    good: list[Any] = []
+    wrong: list[InitErrorDetails] = []
+    number = 0
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        try:
+            good += check(rows[first : first + ROWS_AT_ONCE])
+        except ValidationError as error:
+            number += error.error_count()
+            if len(wrong) < MOST_SHOWN:
+                wrong += _moved(error, first)
+    if not number:
+        return tuple(good)
+    wrong = wrong[:MOST_SHOWN]
+    rest = PydanticCustomError(MORE, "and more", {"count": number - len(wrong)})
+    raise ValidationError.from_exception_data("rows", [*wrong, InitErrorDetails(type=rest, input=None)])
+
+
+Rows: Final = WrapValidator(_in_parts)
+"""Beside the type of a tuple that may be long: `Annotated[tuple[Row, ...], Rows]`."""
+
+
+def _moved(error: ValidationError, by: int) -> list[InitErrorDetails]:
+    """The errors of a part of a list, with their places in the whole of it."""
+    return [
+        InitErrorDetails(
+            type=PydanticCustomError(item["type"], "{said}", {"said": item["msg"]}),
+            loc=(int(item["loc"][0]) + by, *item["loc"][1:]),
+            input=item["input"],
+        )
+        for item in error.errors()[:MOST_SHOWN]
+    ]
+
+
+def _more(error: ValidationError) -> int:
+    return sum(item["ctx"]["count"] for item in error.errors() if item["type"] == MORE)
+
+
+def path_of(location: Iterable[int | str]) -> str:
+    """A place within parsed JSON or TOML: `.path[2].field`; `<part>` only tells kinds apart."""
+    named = (part for part in location if not str(part).startswith("<"))
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in named)
+
+
+def _message(item: Any, patterns: Mapping[str, str]) -> str:
+    if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return "unknown field"
+    if item["type"] == "missing":
+        return "missing"
+    message = str(item["msg"])
+    if item["type"] == "string_pattern_mismatch" and item["ctx"]["pattern"] in patterns:
+        message = f"should be {patterns[item['ctx']['pattern']]}"
+    said = _BRIEFLY.repr(item["input"])
+    return message if len(said) > LONGEST_INPUT else f"{message}, got {said}"
+
+
+@lru_cache(maxsize=1 << 16)  # series of one window name the same minutes again and again
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _in_utc(value: Any) -> Any:
+    if isinstance(value, str):
+        value = _moment(value)
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError("a time needs its zone, such as 2026-11-20T12:00:00Z")
+        try:
+            return value.astimezone(UTC)
+        except OverflowError:
+            raise ValueError("a time in UTC has a year from 1 to 9999") from None
+    raise ValueError("a time is text such as 2026-11-20T12:00:00Z")
+
+
+Time = Annotated[
+    datetime, BeforeValidator(_in_utc), PlainSerializer(lambda t: t.isoformat().replace("+00:00", "Z"))
+]
+Quantity = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Points = Annotated[tuple[tuple[Time, Quantity], ...], Rows]
