@@ -25,6 +25,8 @@ from keyheat.runs.formats import read_evidence
 from keyheat.scenario.keys import digest_of
 from tests.endpoint.clients import FakeClock, ServiceApp
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[1] / "docs" / "contributor-insights.md").read_text(encoding="utf-8")
 COMMANDS = [
     line

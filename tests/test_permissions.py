@@ -21,6 +21,8 @@ from moto.iam.access_control import IAMPolicy, PermissionResult
 from tests.outside import PATIENCE_S
 from tests.recording import ACCOUNT, Call, Recording, recording
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[1]
 IAM = ROOT / "configs" / "iam"
 SERVICES = {

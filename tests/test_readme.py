@@ -33,6 +33,8 @@ from tests.outside import (
 )
 from tests.rehearsal import SCENARIOS, a_tenth
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(sys.executable).parent
 

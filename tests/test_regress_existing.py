@@ -21,6 +21,8 @@ from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.spec.tables import TableSpec
 from tests.conftest import Said
 
+pytestmark = pytest.mark.opens
+
 Verb = Callable[..., Said]
 ORDERS = {
     "name": "orders",

@@ -13,6 +13,8 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import load_scenario
 
+pytestmark = pytest.mark.opens
+
 SHORT = """
 format = "keyheat.scenario/1"
 name = "short"

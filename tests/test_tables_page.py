@@ -16,6 +16,8 @@ from moto import mock_aws
 from keyheat.cli import tidying
 from keyheat.load.tables.orphans import Search
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[1] / "docs" / "tables.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 LOOK, SWEEP, AS_JSON = (line.split()[1:] for block in BLOCKS for line in block.splitlines())
@@ -167,6 +169,7 @@ def test_who_asks_and_where_is_needed(verb: Verb, monkeypatch: pytest.MonkeyPatc
     assert "no AWS credentials found" in said.line
 
 
+@pytest.mark.opens
 def test_an_endpoint_that_is_not_there(verb: Verb) -> None:
     said = verb("sweep-orphans", "--target", "http://127.0.0.1:1")
     assert said.code == 3

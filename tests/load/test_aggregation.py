@@ -31,6 +31,8 @@ from keyheat.model.units import item_bytes
 from keyheat.scenario.scenario import Scenario, parse_scenario
 from keyheat.scenario.spec.tables import CapacityPair
 
+pytestmark = pytest.mark.opens
+
 SCENARIO = """
 format = "keyheat.scenario/1"
 name = "orders"

@@ -164,6 +164,7 @@ class Late(BaseHTTPRequestHandler):
         """A test says nothing."""
 
 
+@pytest.mark.opens
 def test_such_a_clock_is_named_before_anything_starts_and_its_refusals_are_no_throttles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

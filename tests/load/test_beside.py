@@ -15,6 +15,8 @@ from keyheat.load.record.record import Record
 from keyheat.scenario.scenario import Scenario, load_scenario
 from tests.outside import PATIENCE_S, eventually
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[2]
 ECHO = "tests.load.beside_echo"
 

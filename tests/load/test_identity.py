@@ -21,6 +21,8 @@ import pytest
 from keyheat.load.transport.signer import Keys
 from keyheat.load.transport.target import TargetError, credentials_for, target_at
 
+pytestmark = pytest.mark.opens
+
 TARGET = target_at("https://dynamodb.eu-west-1.amazonaws.com")
 SOON = timedelta(minutes=5)  # botocore renews what ends within ten minutes before it is used again
 START_URL = "https://people.example/start"

@@ -218,6 +218,7 @@ def test_refusals_with_nonsense_in_them_have_a_name() -> None:
         assert Answer(400, orjson.dumps({"__type": code}), 0.0).error_code == "HTTP400"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["not_an_answer", "no_units"])
 def test_an_sdk_would_not_send_it_again(kind: str) -> None:
     answer = Answer(200, b"{}", 0.001, failure=kind)

@@ -22,6 +22,7 @@ raise RuntimeError(f"the file of {arn} is not there: größer →")
 """
 
 
+@pytest.mark.opens
 def test_one_that_cannot_be_imported_is_said_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,6 +66,7 @@ def test_one_that_breaks_before_its_files_is_heard(
     assert "run.json is missing" in said.err
 
 
+@pytest.mark.opens
 def test_what_a_load_test_prints_is_passed_on() -> None:
     script = """
 import sys

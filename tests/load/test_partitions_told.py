@@ -10,6 +10,8 @@ import pytest
 from keyheat.load.around.partitions import NotTold, partitions_of
 from keyheat.load.transport.target import Target, target_at
 
+pytestmark = pytest.mark.opens
+
 
 class Odd(BaseHTTPRequestHandler):
     """A server that answers by the name of the table: with its status, or with that text."""

@@ -18,6 +18,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from keyheat.load.pace.retries import Call, SdkRetries, given_up
 from keyheat.load.transport.answer import Answer
 
+pytestmark = pytest.mark.opens
+
 KEYS = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
 Reply = tuple[int, bytes, dict[str, str]]
 

@@ -15,6 +15,8 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict
 
+pytestmark = pytest.mark.opens
+
 Locust = Callable[..., "tuple[int, str, str]"]
 UPDATE_S = 0.3
 TABLE = {

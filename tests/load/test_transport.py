@@ -23,6 +23,8 @@ from keyheat.model.limits import BATCH_GET_BYTES
 from tests.load.scripted import HANG, HANG_UP, answered, flooding, serving
 from tests.outside import eventually, free_port
 
+pytestmark = pytest.mark.opens
+
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/t"
 CAPACITY = orjson.dumps({"ConsumedCapacity": {"TableName": "t", "CapacityUnits": 2.0}})
 

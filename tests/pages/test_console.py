@@ -201,6 +201,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_every_answer_comes_in_plain_signs(tmp_path: Path, answer: str) -> None:
     words, expected = ANSWERS[answer]

@@ -20,6 +20,8 @@ from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import SCENARIOS, Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.spec.tables import CapacityPair, TableSpec
 
+pytestmark = pytest.mark.opens
+
 THEIRS = {
     "name": "theirs",
     "partition_key": "customer",

@@ -73,6 +73,7 @@ def test_what_is_described_is_what_was_made(kind: str) -> None:
     assert list(unloadable(described(spec))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPECS)
 def test_an_endpoint_that_others_wrote_is_understood(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

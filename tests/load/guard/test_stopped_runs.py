@@ -11,6 +11,8 @@ from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from tests.outside import free_port
 
+pytestmark = pytest.mark.opens
+
 CAP = 9_000.0
 Verb = Callable[..., Any]
 

@@ -43,6 +43,7 @@ def noted(plan: Plan, target: Target) -> dict[str, object]:
     return manifest_of(plan, target, DESCRIBED, run_id="1", started_s=time.time(), processes=1, users=1)
 
 
+@pytest.mark.opens
 def test_a_foreign_endpoint_is_probed_and_the_lists_are_said(
     foreign: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,6 +57,7 @@ def test_a_foreign_endpoint_is_probed_and_the_lists_are_said(
     assert noted(plan, target_at(foreign))["endpoint"] == plan.endpoint.to_json()
 
 
+@pytest.mark.opens
 def test_our_endpoint_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     with EndpointProcess.start() as process:
         plan = with_endpoint(plan_for(process.url))
@@ -67,12 +69,14 @@ def test_our_endpoint_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot prove" not in capsys.readouterr().err
 
 
+@pytest.mark.opens
 def test_an_endpoint_that_the_run_starts_is_not_looked_at() -> None:
     plan = with_endpoint(plan_for(None))
     assert plan.endpoint is None
     assert "endpoint" not in noted(plan, target_at(NOWHERE))
 
 
+@pytest.mark.opens
 def test_the_probe_can_be_left_out() -> None:
     """Nobody listens there, and nobody is asked."""
     plan = with_endpoint(plan_for(NOWHERE, no_probe=True))
@@ -80,6 +84,7 @@ def test_the_probe_can_be_left_out() -> None:
     assert (plan.endpoint.source, plan.endpoint.findings) == ("not probed", {})
 
 
+@pytest.mark.opens
 def test_an_endpoint_that_does_not_answer_is_said_before_anything_starts() -> None:
     with pytest.raises(TableError, match=r"127\.0\.0\.1:1 does not answer"):
         with_endpoint(plan_for(NOWHERE))

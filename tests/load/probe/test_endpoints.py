@@ -38,6 +38,7 @@ def column(name: str) -> dict[str, str]:
     return {name: by_words[words].split()[0].strip(",:") for name, words in QUESTIONS.items()}
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize(
     ("name", "start"),
     [("moto", moto), ("dynalite", dynalite), ("dynoxide", dynoxide), ("`keyheat local`", ours)],

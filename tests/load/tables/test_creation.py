@@ -63,6 +63,8 @@ def test_every_parameter_is_in_the_services_own_model(kind: str) -> None:
     assert mistake(SPECS[kind]) is None
 
 
+@pytest.mark.slow
+@pytest.mark.slow
 def test_the_tables_of_every_scenario_would_be_made() -> None:
     for path in SCENARIOS:
         scenario = load_scenario(path)
@@ -71,6 +73,7 @@ def test_the_tables_of_every_scenario_would_be_made() -> None:
             assert mistake(spec) is None, path.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPECS)
 def test_a_table_that_was_made_does_not_differ(account: Account, kind: str) -> None:
     assert create(account.ddb, SPECS[kind], TAGS)
@@ -90,6 +93,7 @@ def test_a_table_that_was_made_does_not_differ(account: Account, kind: str) -> N
 INDEXED = SPECS["with indexes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("there", "wanted", "clauses"),
     [

@@ -136,6 +136,7 @@ def test_a_table_is_not_deleted_under_a_run_that_shares_it() -> None:
     assert third.met() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lasts_s", "gone_s"), [(HOUR_S, HOUR_S + LEASE_S), (0.0, LEASE_S)])
 def test_a_run_that_was_killed_blocks_its_table_no_longer_than_it_said(lasts_s: float, gone_s: float) -> None:
     account = ours()

@@ -83,6 +83,7 @@ def tag(key: str, value: str) -> Callable[[Account], object]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -147,6 +148,7 @@ def test_a_table_that_is_being_changed_is_not_deleted() -> None:
     assert why == "its status is UPDATING"
 
 
+@pytest.mark.slow
 def test_a_table_is_looked_at_again_before_it_is_deleted(account: Account) -> None:
     """Between the search and somebody's yes another run may have begun to use it."""
     leave_behind(account)
@@ -236,6 +238,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     end_all(children)
 
 
+@pytest.mark.opens
 def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> None:
     with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
         child = begin(endpoint)
@@ -250,6 +253,7 @@ def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> Non
         assert client.list_tables()["TableNames"] == []
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP])
 def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(
     begin: Begin, how: signal.Signals
@@ -263,6 +267,7 @@ def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(
         assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
 
 
+@pytest.mark.opens
 def test_two_interrupts_at_once_while_its_table_is_made_name_it(begin: Begin) -> None:
     with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
         child = begin(endpoint)
@@ -275,6 +280,7 @@ def test_two_interrupts_at_once_while_its_table_is_made_name_it(begin: Begin) ->
             assert "keyheat sweep-orphans does it" in err
 
 
+@pytest.mark.opens
 def test_a_closed_terminal_leaves_no_table(tmp_path: Path) -> None:
     with (
         EndpointProcess.start(more=("--create-s", "4")) as endpoint,

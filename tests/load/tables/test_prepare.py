@@ -85,6 +85,8 @@ def denied(operation: str) -> Callable[..., Any]:
     return refuse
 
 
+@pytest.mark.slow
+@pytest.mark.slow
 def test_a_table_says_whose_it_is_and_until_when(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "ann")
     began_s = account.now_s()
@@ -135,6 +137,7 @@ def test_a_table_that_was_there_before_is_never_deleted(account: Account) -> Non
     assert account.tags("made")["keyheat"] == "run-1"
 
 
+@pytest.mark.slow
 def test_a_table_of_an_earlier_run_does_not_expire_under_a_later_one() -> None:
     account = ours()
     earlier(account, expires_h=1)
@@ -168,6 +171,7 @@ def test_a_table_that_is_not_the_runs_any_more_is_left_alone(account: Account, c
     assert "aws dynamodb delete-table" in heard.last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_table_that_somebody_made_in_its_place_is_said_to_be_another_one(
     account: Account, keep: bool
@@ -346,6 +350,8 @@ def test_somebody_elses_table_is_refused(account: Account) -> None:
     assert "keyheat" not in account.tags("made"), "it does not become ours"
 
 
+@pytest.mark.slow
+@pytest.mark.slow
 def test_everything_that_is_in_the_way_is_said_at_once(account: Account) -> None:
     account.ddb.untag_resource(ResourceArn=earlier(account, name="foreign"), TagKeys=["keyheat"])
     earlier(account, name="protected")
@@ -390,6 +396,7 @@ def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> Non
     look_at_tables(here, [spec_of(name="made"), spec_of(name="own")], Allowed(local=True))
 
 
+@pytest.mark.opens
 def test_a_target_that_is_not_there_is_said() -> None:
     with pytest.raises(TableError, match=r"http://127\.0\.0\.1:1"):
         look_at_tables(target_at("http://127.0.0.1:1"), [spec_of()], Allowed(local=True))
