@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.existing.cleaning import Cleaner
-from keyheat.load.existing.leftovers import Leftovers, cost_in_words, usual_pace
+from keyheat.load.tables.cleaning import Cleaner, Leftovers, cost_in_words, usual_pace
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices

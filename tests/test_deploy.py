@@ -30,7 +30,7 @@ PARSE = """
 import json, sys
 from locust import events
 from locust.argument_parser import get_parser
-from keyheat.load.run.flags import add_options
+from keyheat.load.run.arguments import add_options
 events.init_command_line_parser.add_listener(add_options)
 print(json.dumps(vars(get_parser(default_config_files=[]).parse_args(sys.argv[1:])), default=str))
 """

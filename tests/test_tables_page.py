@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from keyheat.cli import tidying
-from keyheat.load.tables.orphans import Search
+from keyheat.load.tables.orphans import OrphanSearch
 
 pytestmark = pytest.mark.slow
 
@@ -121,14 +121,14 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_done(
 ) -> None:
     for name in ("denied", "over"):
         make(ddb, name)
-    judge = Search.judge
+    judge = OrphanSearch.judge
 
-    def judged(search: Search, name: str) -> Any:
+    def judged(search: OrphanSearch, name: str) -> Any:
         if name == "denied":
             raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "ListTagsOfResource")
         return judge(search, name)
 
-    monkeypatch.setattr(Search, "judge", judged)
+    monkeypatch.setattr(OrphanSearch, "judge", judged)
     said = verb(*SWEEP)
     assert (said.code, names(ddb)) == (3, ["denied"])
     assert said.line == (

@@ -10,7 +10,7 @@ import pytest
 
 from keyheat.cli.main import main
 from keyheat.load.run import launch
-from keyheat.load.run.launch import Launched, Progress
+from keyheat.load.run.launch import Launched, LaunchProgress
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run
 from keyheat.runfiles import FILES, RUN
@@ -76,7 +76,7 @@ print("[1]")
 sys.stderr.buffer.write(b"caf\\xe9 on stderr")
 sys.exit(5)
 """
-    seen: list[Progress] = []
+    seen: list[LaunchProgress] = []
     ended = launch.launch([sys.executable, "-c", script], seen.append)
     assert (ended.code, ended.run_id) == (5, None)
     assert ended.said == "caf\ufffd on stderr"

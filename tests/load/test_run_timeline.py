@@ -10,7 +10,7 @@ import pytest
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.run.timeline import TableTimeline
-from keyheat.load.tables.prepare import prepare_table
+from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.pace.schedule import DROPPED_AFTER_S, Schedule, even, exponential
+from keyheat.load.schedule import DROPPED_AFTER_S, Schedule, even, exponential
 from keyheat.scenario import shape
 from keyheat.scenario.shape import LoadShape
 

@@ -6,9 +6,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from keyheat.load.existing.described import reactions, table_of, unloadable
-from keyheat.load.existing.needs import lacking, not_spared
-from keyheat.load.tables.creation import creation
+from keyheat.load.tables.control import creation
+from keyheat.load.tables.existing import lacking, not_spared, reactions, table_of, unloadable
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import service_app_at

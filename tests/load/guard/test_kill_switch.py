@@ -19,8 +19,8 @@ import zmq
 from gevent.event import Event
 
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
-from keyheat.load.guard.running import MASTER_SILENT_S, watch_master
 from keyheat.load.guard.signals import PASSED_ON
+from keyheat.load.guard.watch import MASTER_SILENT_S, watch_master
 from keyheat.words import INTERRUPTED
 from tests.outside import PATIENCE_S
 

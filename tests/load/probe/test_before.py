@@ -10,12 +10,11 @@ import pytest
 
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.guard.before import planned_bill, undertaking
-from keyheat.load.probe.before import with_endpoint
-from keyheat.load.probe.known import known
-from keyheat.load.run.manifest import manifest_of
-from keyheat.load.run.options import Plan, check_options
-from keyheat.load.tables.errors import TableError
+from keyheat.load.probe.probe import known
+from keyheat.load.run.plan import LoadPlan, check_options
+from keyheat.load.run.preflight import planned_bill, undertaking, with_endpoint
+from keyheat.load.run.testbed import manifest_of
+from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, target_at
 from keyheat.runs.capabilities import QUESTIONS
 from keyheat.runs.manifest import read_manifest
@@ -33,13 +32,13 @@ def foreign() -> Iterator[str]:
         yield url
 
 
-def plan_for(url: str | None, **said: object) -> Plan:
+def plan_for(url: str | None, **said: object) -> LoadPlan:
     return check_options(
         options(target=url, **said), locustfiles=["loadtests/hotkey.py"], needs_sort_key=True
     )
 
 
-def noted(plan: Plan, target: Target) -> dict[str, object]:
+def noted(plan: LoadPlan, target: Target) -> dict[str, object]:
     return manifest_of(plan, target, DESCRIBED, run_id="1", started_s=time.time(), processes=1, users=1)
 
 

@@ -10,11 +10,9 @@ import pytest
 from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
-from keyheat.load.tables.creating import create, mistake
-from keyheat.load.tables.creation import creation
-from keyheat.load.tables.differences import differences
-from keyheat.load.tables.errors import TableError
-from keyheat.load.tables.tags import as_text, expiry_of, tags_for
+from keyheat.load.tables.checking import differences
+from keyheat.load.tables.control import create, creation, mistake
+from keyheat.load.tables.ownership import TableError, as_text, expiry_of, tags_for
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.spec.tables import TableSpec
 from tests.load.tables.conftest import Account, spec_of

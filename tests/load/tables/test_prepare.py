@@ -11,12 +11,11 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.checking import Allowed
-from keyheat.load.tables.creating import create
-from keyheat.load.tables.errors import Refused, TableError
-from keyheat.load.tables.held_tables import LEASE_S
-from keyheat.load.tables.prepare import RunTables, look_at_tables, prepare_table
+from keyheat.load.tables.control import create
+from keyheat.load.tables.hold import LEASE_S
+from keyheat.load.tables.lifecycle import RunTables, look_at_tables, prepare_table
+from keyheat.load.tables.ownership import TableError, TableRefused, as_text
 from keyheat.load.tables.removal import identity_of
-from keyheat.load.tables.tags import as_text
 from keyheat.load.transport.target import target_at
 from keyheat.runs.table_facts import table_facts
 from keyheat.words import Capacity
@@ -326,7 +325,7 @@ def test_a_table_that_somebody_made_a_moment_before_is_not_ours() -> None:
         return account.ddb.create_table(**request)
 
     tables.connect = lambda _target: without(account.ddb, create_table=create_table)
-    with pytest.raises(Refused, match="--allow-table made"):
+    with pytest.raises(TableRefused, match="--allow-table made"):
         tables.prepare(spec_of())
     tables.leave()
     assert (account.names(), heard.lines) == (["made"], [])
@@ -343,7 +342,7 @@ def test_somebody_elses_table_is_refused(account: Account) -> None:
     look(account, "made")
     account.ddb.untag_resource(ResourceArn=arn, TagKeys=["keyheat"])
     for refused in (lambda: look(account, "made"), lambda: run_of(account, "run-2").prepare(spec_of())):
-        with pytest.raises(Refused, match=r"not created by a run of ours.*--allow-table made"):
+        with pytest.raises(TableRefused, match=r"not created by a run of ours.*--allow-table made"):
             refused()
     allowed = Allowed(local=False, foreign={"made"})
     run_of(account, "run-2", allowed=allowed).prepare(spec_of())
@@ -357,7 +356,7 @@ def test_everything_that_is_in_the_way_is_said_at_once(account: Account) -> None
     earlier(account, name="protected")
     account.recover("protected")
     earlier(account, name="other", provisioned={"read": 50, "write": 7})
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(TableRefused) as refused:
         look(account, "foreign", "protected", "other", "new")
     assert len(refused.value.errors) == 3
     assert "--allow-table foreign" in refused.value.errors[0]
