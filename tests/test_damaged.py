@@ -93,7 +93,6 @@ def said_to_be_missing(stage: str, folder: Path, said: Any) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize(
     ("stage_name", "file"), [(stage, file) for stage, files in USED.items() for file in files]

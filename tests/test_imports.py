@@ -94,7 +94,6 @@ def test_a_load_test_imports_what_sends_and_what_it_sends() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_an_analyzer_imports_what_it_asks_and_nothing_that_shows_or_sends() -> None:
     """They are loaded by their path: nothing imports them by name."""
     found = sorted((ROOT / "analyzers").rglob("*.py"))

@@ -100,7 +100,6 @@ def test_a_page_has_a_row_for_it_that_says_the_label(page: str, number: str, nam
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_a_design_has_its_label_on_the_endpoint(name: str) -> None:
     scenario, (label, resource) = tenth_of(name), ASKED[name]

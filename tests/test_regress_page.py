@@ -53,7 +53,6 @@ def small_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.usefixtures("small_suites")
 def test_the_commands_of_the_page_run(verb: Verb) -> None:
     said = {}

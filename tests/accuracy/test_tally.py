@@ -114,7 +114,6 @@ def test_rules_are_counted_one_by_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_the_interval_of_a_share() -> None:
     low, high = Share(8, 10).interval  # the textbook's example of Wilson's score
     assert (round(low, 3), round(high, 3)) == (0.490, 0.943)

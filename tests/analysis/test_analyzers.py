@@ -186,7 +186,6 @@ def test_nothing_else_of_a_diagnosis_changes(tmp_path: Path, numbers: Thresholds
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_findings_stand_in_terminal_file_and_page_and_obey_nobody(
     verb: Callable[..., Any], sample: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -30,7 +30,6 @@ def run_dir(tmp_path: Path, demo: Any) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_collected_run_holds_everything(run_dir: Path, demo: Any) -> None:
     run, expected = demo("hotkey")
     told: list[tuple[str, float]] = []

@@ -62,7 +62,6 @@ def test_reads_are_rounded_up_one_by_one(orders: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("requests", "message"),
     [

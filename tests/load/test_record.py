@@ -98,7 +98,6 @@ def cut_in_pieces(log: list[Any]) -> Record:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @given(logs, logs, logs)
 def test_merging_is_associative(a: list[Any], b: list[Any], c: list[Any]) -> None:
     left = merged(merged(record_of(a), record_of(b)), record_of(c))
@@ -112,7 +111,6 @@ def test_two_records_merged_are_the_record_of_both(a: list[Any], b: list[Any]) -
     assert view(merged(record_of(a), record_of(b))) == view(record_of(a + b))
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @given(logs)
 def test_a_record_sent_in_pieces_is_the_record(log: list[Any]) -> None:

@@ -47,7 +47,6 @@ def test_random_arrivals_are_a_poisson_process_of_the_shapes_rate() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @given(
     seed=st.integers(0, 1_000),
     costs=st.lists(st.integers(1, 40), min_size=1, max_size=4),

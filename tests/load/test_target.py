@@ -105,7 +105,6 @@ def test_a_local_target_needs_no_credentials() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "signs_with"),
     [
@@ -179,7 +178,6 @@ def test_a_url_that_would_give_something_away_is_refused(url: str, why: str) -> 
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("host", ["dynamodb.eu-west-1.amazonaws.com", "dynamodb.eu-west-1.api.aws"])
 def test_in_aws_each_service_has_an_address_of_its_own(host: str) -> None:

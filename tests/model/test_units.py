@@ -101,7 +101,6 @@ def test_a_read_costs_what_it_evaluates(
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @given(sizes=st.lists(st.integers(0, limits.MAX_ITEM_BYTES), min_size=1, max_size=20))
 def test_a_query_never_costs_more_than_its_items_one_by_one(sizes: list[int]) -> None:
     together = read_units(sum(sizes), consistent=True)

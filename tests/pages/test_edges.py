@@ -131,7 +131,6 @@ def test_an_unknown_reason_is_kept_and_undetermined(generated_at):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_long_run_with_many_labels_stays_small(tmp_path, generated_at):
     case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)
     run = load_run(make_run(case, tmp_path / "run", seconds=10_000))

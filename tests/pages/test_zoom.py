@@ -74,7 +74,6 @@ def drag(page, chart, first, last):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_drag_zooms_every_chart_and_the_whole_run_comes_back(page):
     whole = page.evaluate(RANGES)
     drag(page, "chart-seconds-0", 0.5, 0.52)

@@ -35,7 +35,6 @@ def frames_of(run: Any) -> dict[str, pd.DataFrame]:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_the_page_answers_a_hot_key_question_in_ten_lines(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -315,7 +315,6 @@ UNLEARNT = {
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize(("body", "says"), UNLEARNT.values(), ids=UNLEARNT)
 def test_what_cannot_be_learnt_is_said_and_never_guessed(tmp_path: Path, body: str, says: list[str]) -> None:
     (tmp_path / "mine.py").write_text(HEAD + body)

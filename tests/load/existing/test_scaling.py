@@ -40,7 +40,6 @@ def scaling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_bounds_and_targets_are_found(scaling: Any) -> None:
     for resource, dimension in (("table/theirs", WRITE), ("table/theirs/index/by-day", READ)):
         named = {"ServiceNamespace": "dynamodb", "ResourceId": resource, "ScalableDimension": dimension}
@@ -65,7 +64,6 @@ def test_bounds_and_targets_are_found(scaling: Any) -> None:
     assert found.to_json()["known"] is True
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_a_table_without_it_is_known_to_have_none(scaling: Any) -> None:
     assert auto_scaling_of(target_at(AWS), TABLE) == AutoScaling()

@@ -62,7 +62,6 @@ def test_every_parameter_is_in_the_services_own_model(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_the_tables_of_every_scenario_would_be_made() -> None:
     for path in SCENARIOS:
         scenario = load_scenario(path)

@@ -85,7 +85,6 @@ def denied(operation: str) -> Callable[..., Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_table_says_whose_it_is_and_until_when(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "ann")
     began_s = account.now_s()
@@ -349,7 +348,6 @@ def test_somebody_elses_table_is_refused(account: Account) -> None:
     assert "keyheat" not in account.tags("made"), "it does not become ours"
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_everything_that_is_in_the_way_is_said_at_once(account: Account) -> None:
     account.ddb.untag_resource(ResourceArn=earlier(account, name="foreign"), TagKeys=["keyheat"])
