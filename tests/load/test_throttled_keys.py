@@ -180,14 +180,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from keyheat.load.guard.budget import Caps
 from keyheat.load.guard.budget import Spending
-from keyheat.load.run.plan import Plan
-from keyheat.load.run.progress import Progress
-from keyheat.load.run.run import Run
+from keyheat.load.run.plan import LoadPlan
+from keyheat.load.run.progress import RunProgress
+from keyheat.load.run.run import LoadRun
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import load_scenario
 
 path, url, out = sys.argv[1:]
-plan = Plan(
+plan = LoadPlan(
     scenario=load_scenario(Path(path)), scenario_path=Path(path), target=target_at(url), out=Path(out),
     transport="signed", retries="off", show_keys=False, progress=False, report=True, throttled_keys=True,
 )
@@ -195,8 +195,8 @@ plan = Plan(
 def broken(*_anything):
     raise RuntimeError("no load today")
 
-Run._begin_load = broken
-run = Run(plan=plan, progress=Progress(False), users=1, duration_s=1.0, spending=Spending(Caps()))
+LoadRun._begin_load = broken
+run = LoadRun(plan=plan, progress=RunProgress(False), users=1, duration_s=1.0, spending=Spending(Caps()))
 run.begin(SimpleNamespace(runner=None, user_classes=[]), distributed=False)
 """
 
