@@ -67,7 +67,7 @@ def test_a_small_budget_holds_from_the_first_request(
     assert found.stopped_by is not None
     assert (found.stopped_by.rule, found.stopped_by.limit) == ("max_units", 500.0)
     consumed = read_json(run / "run.json", RUN)["totals"]["consumed_units"]["write"]
-    assert (500.0 if processes == 1 else 400.0) <= consumed <= 500.0
+    assert 400.0 <= consumed <= 500.0  # less where the watch looks before the last unit is gone
     assert found.stopped_by.seen == consumed
 
 
