@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from keyheat.runfiles import SECONDS_SCHEMA
+from keyheat.parquet import SECONDS_SCHEMA
 
 ATTEMPTS, ACCEPTED, THROTTLED, ERRORS, CONSUMED = range(5)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from keyheat.runfiles import THROTTLES_SCHEMA
+from keyheat.parquet import THROTTLES_SCHEMA
 
 NUMBERS = {"at": "q", "key": "Q", "units": "d", "late_us": "q", "service_us": "q"}
 WORDS = ("index", "direction", "reason", "operation")
