@@ -20,7 +20,7 @@ SOURCES = (
     "keyheat", "analyzers", "loadtests", "configs", "reports", "pyproject.toml", "setup.py", "README.md",
     "LICENSE",
 )  # fmt: skip
-MOST_MB = {"": 360, "all": 600}
+MOST_MB = {"": 120, "all": 600}
 """What an install may take: without extras, and with all of them."""
 A_TEST = """
 import keyheat, pytest

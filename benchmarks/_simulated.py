@@ -14,6 +14,7 @@ from keyheat.runs.formats import TableFacts
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import simulate
 
 SIZES: Final = {"kind": "lognormal", "median": 900, "sigma": 0.8}
@@ -67,7 +68,7 @@ def summary(raw: Mapping[str, Any], seed: int) -> RunSummary:
     run = RunMeasured(
         manifest=manifest,
         scenario="not_simulated",
-        traffic=traffic_of(manifest, of_rows("seconds", simulation.client.seconds_table())),
+        traffic=traffic_of(manifest, of_rows("seconds", seconds_table(simulation))),
         accepted="not_simulated",
     )
     taken = {name: take(run) for name, take in TAKEN_HERE.items()}

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks._table import Row, show
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.pages.run.report import write_report
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run
@@ -50,7 +50,7 @@ def day(folder: Path) -> Path:
     case = replace(HOT_KEY, demand_per_s=400, ceiling_per_s=340, hot_share=0.9, burst_again_s=3_600)
     run_dir = make_run(case, folder / "run", seconds=DAY_S)
     path = run_dir / runfiles.FILES[runfiles.SECONDS]
-    seconds = runfiles.read_table(path, runfiles.SECONDS)
+    seconds = parquet.read_table(path, runfiles.SECONDS)
     rng = np.random.default_rng(1)
     more = [seconds]
     for index in ("by-country", "by-day"):
@@ -61,7 +61,7 @@ def day(folder: Path) -> Path:
         for name, column in columns.items():
             own = own.set_column(own.schema.get_field_index(name), name, column)
         more.append(own)
-    runfiles.write_table(path, runfiles.SECONDS, pa.concat_tables(more))
+    parquet.write_table(path, runfiles.SECONDS, pa.concat_tables(more))
     return run_dir
 
 

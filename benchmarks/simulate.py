@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks._table import Row, show
 from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import simulate
 
 ROOT = Path(__file__).parents[1]
@@ -35,9 +36,7 @@ def child() -> None:
     simulation = simulate(scenario_from_dict(raw, raw["name"]))
     took_s, took_cpu_s = perf_counter() - began_s, process_time() - began_cpu_s
     (throttled,) = (
-        sum(
-            row["throttled"] for row in simulation.client.seconds_table().to_pylist() if row["index"] is None
-        ),
+        sum(row["throttled"] for row in seconds_table(simulation).to_pylist() if row["index"] is None),
     )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1_024)
     done = {

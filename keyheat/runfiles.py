@@ -22,8 +22,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import orjson
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from keyheat import bounds
 
@@ -40,6 +38,8 @@ SUMMARY = "keyheat.summary/1"
 
 SIMULATED = "simulated"
 """The target of a run that was simulated, as its manifest says it."""
+US_PER_MS = 1_000
+"""Latencies are kept in microseconds, and shown in milliseconds."""
 MOST_SKEW_S = 86_400.0
 """How far the service's clock may be from that of a run: at more than a day one of the two is wrong."""
 
@@ -48,50 +48,6 @@ FILES = {
     KEYS: "keys.json", PARTITIONS: "partitions.parquet",
     EVIDENCE: "evidence.json", DIAGNOSIS: "diagnosis.json", SUMMARY: "summary.json",
 }  # fmt: skip
-
-SECONDS_SCHEMA = pa.schema(
-    [
-        ("second", pa.timestamp("s", tz="UTC")),
-        ("index", pa.string()),  # null: the table itself
-        ("direction", pa.string()),  # read | write
-        ("operation", pa.string()),  # PutItem ...; null on index rows
-        ("attempts", pa.int64()),
-        ("accepted", pa.int64()),
-        ("throttled", pa.int64()),
-        ("errors", pa.int64()),  # failed for another reason than a throttle
-        ("consumed_units", pa.float64()),
-    ]
-)
-THROTTLES_SCHEMA = pa.schema(
-    [
-        ("at", pa.timestamp("us", tz="UTC")),  # when the attempt was sent
-        ("index", pa.string()),
-        ("direction", pa.string()),
-        ("reason", pa.string()),  # DynamoDB's own word, null where it gave none
-        ("operation", pa.string()),
-        ("key", pa.string()),  # sha256:... digest of the partition key; null where many keys are meant
-        ("units", pa.float64()),  # what the attempt would have consumed, as the client estimates it
-        ("late_us", pa.int64()),  # actual start minus intended start; null where nobody measured
-        ("service_us", pa.int64()),
-        ("count", pa.int64()),  # attempts that the row stands for: 1, but for those of a simulated run
-    ]
-)
-PARTITIONS_SCHEMA = pa.schema(
-    [
-        ("at", pa.timestamp("s", tz="UTC")),  # when the step begins
-        ("seconds", pa.int64()),  # how long it is: the same in every row
-        ("index", pa.string()),  # null: the table itself
-        ("partition", pa.int64()),  # in the order in which they came to be; of a split, the lower half first
-        ("parent", pa.int64()),  # the partition that it was split from; null: there from the beginning
-        ("since", pa.timestamp("s", tz="UTC")),  # when it came to be
-        ("from_share", pa.float64()),  # where its hashes begin, from 0 up to 1
-        ("read_units", pa.float64()),  # as the partition counts: eventual reads take a third less
-        ("write_units", pa.float64()),
-        ("throttled_reads", pa.int64()),  # refused by this partition; what the table refuses is nobody's
-        ("throttled_writes", pa.int64()),
-    ]
-)
-SCHEMAS = {SECONDS: SECONDS_SCHEMA, THROTTLES: THROTTLES_SCHEMA, PARTITIONS: PARTITIONS_SCHEMA}
 
 
 MOST_BYTES = 1 << 30
@@ -150,7 +106,7 @@ def read_json(path: Path, format_name: str) -> dict[str, Any]:
     """Read a JSON file of the stated format. Raises `FileProblem` with what would be accepted."""
     content = parsed_json(path)
     fields = content if isinstance(content, dict) else {}
-    _check_format(path, fields.get("format"), format_name)
+    check_format(path, fields.get("format"), format_name)
     return fields
 
 
@@ -159,7 +115,7 @@ def parsed_json(path: Path) -> object:
 
     Nothing that is too long is parsed: a row of a list takes five times its bytes in memory.
     """
-    body = _bytes_of(path)
+    body = bytes_of(path)
     if (rows := body.count(b"[") + body.count(b"{")) > MOST_ROWS + OTHER_BRACKETS:
         raise FileProblem(f"{path} has some {rows:,} rows; at most {MOST_ROWS:,} are read: {SHORTER}")
     try:
@@ -171,39 +127,13 @@ def parsed_json(path: Path) -> object:
 def read_text(path: Path) -> str:
     """The text of a file. Raises `FileProblem`."""
     try:
-        return _bytes_of(path).decode("utf-8")
+        return bytes_of(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path} is not text: {error}") from error
 
 
-def write_table(path: Path, format_name: str, table: pa.Table) -> None:
-    """Write a Parquet file whose schema carries its format. Raises `CannotWrite`."""
-    table = table.cast(SCHEMAS[format_name]).replace_schema_metadata({"format": format_name})
-    write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
-
-
-def read_table(path: Path, format_name: str) -> pa.Table:
-    """Read a Parquet file of the stated format. Raises `FileProblem`."""
-    try:
-        # Without threads: one that still reads when the interpreter ends aborts the process, now and then
-        # (https://github.com/apache/arrow/issues/34314).
-        table = pq.read_table(pa.BufferReader(_bytes_of(path)), use_threads=False, pre_buffer=False)
-    except pa.ArrowException as error:
-        raise FileProblem(
-            f"{path} is not a whole Parquet file ({error}); make it again or restore it"
-        ) from error
-    found = (table.schema.metadata or {}).get(b"format", b"").decode()
-    if (found, format_name) == (THROTTLES_1, THROTTLES):
-        table = table.append_column("count", pa.repeat(pa.scalar(1, pa.int64()), len(table)))
-    else:
-        _check_format(path, found, format_name)
-    try:
-        return table.cast(SCHEMAS[format_name])  # Parquet has no seconds: they come back as milliseconds
-    except (pa.ArrowException, ValueError) as error:
-        raise FileProblem(f"{path} says {format_name} but its columns are {table.schema.names}") from error
-
-
-def _bytes_of(path: Path) -> bytes:
+def bytes_of(path: Path) -> bytes:
+    """The content of a file, if it is not too long to be read. Raises `FileProblem`."""
     try:
         if (size := path.stat().st_size) > MOST_BYTES:
             raise FileProblem(f"{path} has {size:,} bytes; at most {MOST_BYTES:,} are read: {SHORTER}")
@@ -222,7 +152,8 @@ def runs_below(folder: Path) -> str:
     return f"; there are runs below it, such as {first.parent}" if first else ""
 
 
-def _check_format(path: Path, found: object, wanted: str) -> None:
+def check_format(path: Path, found: object, wanted: str) -> None:
+    """Raise `FileProblem` where a file states another format than the one that is read."""
     if found != wanted:
         stated = f"format {found!r}" if found else "no format"
         raise FileProblem(f"{path} states {stated}; this version reads {wanted!r}")

@@ -1,6 +1,6 @@
 """What Keyheat ships beside its code to read and copy, and what is installed only for those who need it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -16,18 +16,23 @@ def shipped(name: str) -> Path:
     return installed if installed.is_dir() else ROOT / name
 
 
+RUN_FILES: Final = ("pyarrow", "pandas", "hdrh")
+"""What reads and writes the files of a run: the extras `load` and `report` bring it both."""
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "load": ("locust", "gevent", "geventhttpclient", "msgpack", "zmq"),
-    "report": ("plotly", "jinja2", "markupsafe", "flask", "werkzeug"),
+    "report": ("plotly", "jinja2", "markupsafe", "flask", "werkzeug", *RUN_FILES),
     "regress": ("scipy", "junitparser", "prometheus_client", "fsspec"),
     "otel": ("opentelemetry",),
 }
 """Extra -> the modules that only those import who use it; the first is what it is for."""
 
 
-def require(extra: str) -> None:
-    """Go on only where an extra is installed. Raises `ModuleNotFoundError`, which says how it is."""
-    for module in MODULES[extra]:
+def require(extra: str, modules: Sequence[str] = ()) -> None:
+    """Go on only where an extra is installed, or these modules of it.
+
+    Raises `ModuleNotFoundError`, which says how it is.
+    """
+    for module in modules or MODULES[extra]:
         if find_spec(module) is None:
             raise ModuleNotFoundError(_said(module, extra), name=module)
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GROUND = {
-    "addresses", "answer_size", "bounds", "claims", "masking", "numbers", "runfiles", "shipped",
+    "addresses", "answer_size", "bounds", "claims", "masking", "numbers", "parquet", "runfiles", "shipped",
     "validation", "words",
 }  # fmt: skip
 """Modules of `keyheat` itself: what every room stands on."""
@@ -135,6 +135,38 @@ def test_what_sends_a_load_does_without_pandas() -> None:
     """It takes half a second and 60 MB in every worker, and a record is columns of numbers already."""
     program = "import keyheat.load.run.session, sys; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
+
+
+BASE = {
+    "plan": "main(['plan', 'hotkey'])",
+    "whatif": "main(['whatif', 'hotkey', 'shards', '-q'])",
+    "queries": "main(['queries', '--table', 'orders'])",
+    "loadtests": "main(['loadtests'])",
+    "evidence": "main(['analyze', '--evidence', EVIDENCE])",
+    "a check that fails": "keyheat.assert_no_hot_partition('hotkey')",
+    "a check of a label": "keyheat.assert_label('too-small', label='table')",
+    "the endpoint": "import keyheat.endpoint.server",
+    "sharding": "import keyheat.sharding",
+}
+"""What is asked of an install without extras."""
+HEAVY = ("pyarrow", "pandas", "hdrh", "plotly", "locust", "scipy")
+
+
+@pytest.mark.parametrize("what", BASE)
+def test_the_base_does_without_the_libraries_of_extras(what: str) -> None:
+    """pyarrow alone is larger than all that the base brings."""
+    program = (
+        "import sys, contextlib, keyheat\n"
+        "from keyheat.cli.main import main\n"
+        "EVIDENCE = 'tests/fuzz/corpus/minutes.json'\n"
+        f"with contextlib.suppress(keyheat.CheckFailed): {BASE[what]}\n"
+        f"found = set({HEAVY!r}) & sys.modules.keys()\n"
+        "assert not found, found"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_checker_sees_nested_imports() -> None:

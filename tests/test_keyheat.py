@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from botocore.validate import ParamValidator
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.cli import load
 from keyheat.endpoint.process import EndpointProcess
@@ -59,13 +59,13 @@ def move_to_january(run: Path, **fields: Any) -> None:
     """The run as if it had been long ago: nothing of it is waited for."""
     long_ago = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     for format_name, column in ((runfiles.SECONDS, "second"), (runfiles.THROTTLES, "at")):
-        table = runfiles.read_table(run / runfiles.FILES[format_name], format_name)
+        table = parquet.read_table(run / runfiles.FILES[format_name], format_name)
         times = table[column].to_pylist()
         first = min(times)
         moved = pa.array([long_ago + (time - first) for time in times], table[column].type)
         place = table.column_names.index(column)
         changed = table.set_column(place, column, moved)
-        runfiles.write_table(run / runfiles.FILES[format_name], format_name, changed)
+        parquet.write_table(run / runfiles.FILES[format_name], format_name, changed)
     change(run, started_at="2026-01-02T03:04:00Z", ended_at="2026-01-02T03:05:00Z", **fields)
 
 

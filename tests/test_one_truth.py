@@ -31,9 +31,9 @@ from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import load_prices
 from keyheat.regression.history import Kept
 from keyheat.runfiles import FILES, RUN, SECONDS
-from keyheat.runs.client import second_counts
 from keyheat.runs.formats import write_diagnosis
 from keyheat.runs.manifest import read_manifest
+from keyheat.runs.records import second_counts
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.terminal import diagnosis as terminal
 from keyheat.terminal.regression import _runs as suite_rows

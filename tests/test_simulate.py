@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.limits import MINUTE_S
 from keyheat.runs.formats import read_diagnosis, read_evidence, write_evidence
@@ -94,8 +94,8 @@ def test_totals_add_up_over_the_files(tmp_path: Path) -> None:
     made = simulate(load_scenario(SCENARIOS / "country-index.toml"))
     write_run(made, tmp_path)
     totals = runfiles.read_json(tmp_path / "run.json", runfiles.RUN)["totals"]
-    seconds = runfiles.read_table(tmp_path / "seconds.parquet", runfiles.SECONDS)
-    throttles = runfiles.read_table(tmp_path / "throttles.parquet", runfiles.THROTTLES)
+    seconds = parquet.read_table(tmp_path / "seconds.parquet", runfiles.SECONDS)
+    throttles = parquet.read_table(tmp_path / "throttles.parquet", runfiles.THROTTLES)
     assert totals["attempts"] == totals["accepted"] + totals["throttled"]
     assert totals["throttled"] == pc.sum(throttles["count"]).as_py() == sum(totals["by_reason"].values())
     assert list(totals["by_reason"]) == ["IndexWriteKeyRangeThroughputExceeded"]

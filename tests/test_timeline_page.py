@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ def test_the_page_tells_what_happens(verb: Callable[..., Any], tmp_path: Path) -
     asked = f"auto scaling asks for {event['to']:,} WCU/s: {event['because']} |"
     assert f"| {event['at_s']:,.0f} | {asked}" in PAGE
     assert f"| {event['in_force_s']:,.0f} | {event['to']:,} WCU/s are in force" in PAGE
-    throttled = runfiles.read_table(tmp_path / "seconds.parquet", runfiles.SECONDS)
+    throttled = parquet.read_table(tmp_path / "seconds.parquet", runfiles.SECONDS)
     seconds = [row["second"] for row in throttled.to_pylist() if row["throttled"]]
     assert (seconds[-1] - seconds[0]).total_seconds() + 1 == 172  # three minutes long
     for name, value in event.items():

@@ -95,6 +95,8 @@ def test_local(dynamodb_local):
     assert dynamodb_local.requests()["PutItem"] == 1
 """
 
+NO_PYARROW = "this needs pyarrow, which is not installed: pip install 'keyheat[report]'"
+
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -351,6 +353,28 @@ def test_a_verb_says_which_extra_it_needs(base: Program, tmp_path: Path, words: 
     )
     assert list(tmp_path.iterdir()) == [], "nothing was started"
     assert base("keyheat", words.split()[0], "--help").returncode == 0
+
+
+@pytest.mark.parametrize("words", ["analyze", "collect --run"])
+def test_the_files_of_a_run_need_an_extra(base: Program, tmp_path: Path, words: str) -> None:
+    """Evidence alone needs none; a run has Parquet files, whose library is larger than all of the base."""
+    done = base("keyheat", *words.split(), tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"keyheat: {NO_PYARROW}\n")
+    done = base("python", "-c", f"import keyheat; keyheat.load_run({str(tmp_path)!r})")
+    assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: {NO_PYARROW}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_evidence_is_labelled_by_the_base(base: Program) -> None:
+    done = base("keyheat", "analyze", "--evidence", ROOT / "tests" / "fuzz" / "corpus" / "minutes.json")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_a_report_of_a_failing_check_needs_an_extra(base: Program, tmp_path: Path) -> None:
+    done = base("pytest", "-p", "no:cacheprovider", "--keyheat-report", tmp_path / "reports")
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "--keyheat-report: this needs plotly, which is not installed" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from keyheat.runs.formats import (
 )
 from keyheat.runs.run import Run, place_of
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.shipped import RUN_FILES, require
 from keyheat.words import sentence
 
 
@@ -35,6 +36,7 @@ def analyze_run(
     `problems`. Without `evidence.json` the client's records alone are the evidence. Raises `FileProblem`
     where neither it nor the manifest can be read, or where the labelling numbers are wrong.
     """
+    require("report", RUN_FILES)
     client = read_client_files(run_dir)
     missing: tuple[str, ...] = ()
     try:
@@ -62,8 +64,10 @@ def analyze_run(
 def load_run(path: "Path | str") -> Run:
     """A run directory, or an evidence file alone, as pandas frames. Raises `FileProblem`.
 
-    One that was not diagnosed yet is diagnosed now; nothing is written.
+    One that was not diagnosed yet is diagnosed now; nothing is written. Raises `ModuleNotFoundError`, which
+    says what to install, where only the base of Keyheat is.
     """
+    require("report", RUN_FILES)
     folder, file = place_of(Path(path))
     if folder is None:
         assert file is not None, "one of the two is there"

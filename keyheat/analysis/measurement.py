@@ -24,8 +24,8 @@ from hdrh.histogram import HdrHistogram
 from keyheat import runfiles
 from keyheat.analysis.measures import Absence
 from keyheat.analysis.run_result import Numbers, RunTraffic, throttled_seconds, traffic_of
-from keyheat.runfiles import FileProblem
-from keyheat.runs.client import US_PER_MS, accepted_latencies
+from keyheat.runfiles import US_PER_MS, FileProblem
+from keyheat.runs.latencies import accepted_latencies
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict

@@ -218,9 +218,9 @@ class _Loaded:
 
     def measure(self, demand: float, again: int) -> "KneeStep":
         from keyheat.analysis.knee_steps import loaded_step
-        from keyheat.runs.client import second_counts
         from keyheat.runs.formats import read_diagnosis
         from keyheat.runs.manifest import read_manifest
+        from keyheat.runs.records import second_counts
 
         self.number += 1
         name = f"step-{self.number}"

@@ -12,6 +12,7 @@ from keyheat.evidence.table import facts_then, with_indexes
 from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.formats import Evidence, TableFacts, Window
 from keyheat.runs.plausibility import KEPT, sound
+from keyheat.shipped import RUN_FILES, require
 
 SOON = timedelta(minutes=1)  # a window may end with the minute that is going on
 
@@ -45,6 +46,7 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
     """
     _check_together(asked)
     if asked.folder is not None:
+        require("report", RUN_FILES)
         if asked.answers:
             return collection.collect_from_cli(asked.folder, _pages(asked), now_s=clock())
         return collection.collect(

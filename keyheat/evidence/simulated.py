@@ -4,21 +4,22 @@ The same series under the same names and periods as `collect` asks for. Of what 
 such as latencies, the series stay empty.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from keyheat.evidence.collection import run_window
 from keyheat.evidence.series import Points, series_of
 from keyheat.model.minutes import Datapoint, Dimensions
 from keyheat.model.table import TableModel
 from keyheat.runfiles import SIMULATED
-from keyheat.runs.client import seconds_summed, throttles_counted
 from keyheat.runs.formats import AccountFacts, Evidence, SecondCount, TableFacts, ThrottleCount
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.metrics import series_keys
-from keyheat.simulator.folder import table_facts, throttles_table
-from keyheat.simulator.simulate import Simulation
+from keyheat.simulator.folder import table_facts
+from keyheat.simulator.simulate import ClientRecord, Simulation
+from keyheat.words import Direction
 
 _INDEX, _OPERATION = "GlobalSecondaryIndexName", "Operation"
 _STATISTICS: Final[Mapping[str, Callable[[Datapoint], float]]] = {
@@ -42,17 +43,61 @@ def evidence_of(simulation: Simulation) -> Evidence:
     window = run_window(run, simulation.ended_s)
     points = _points(simulation.model, table, window.start.timestamp(), window.end.timestamp())
     account = simulation.model.capacity.account
-    throttles = throttles_counted(throttles_table(simulation))
-    seconds = seconds_summed(simulation.client.seconds_table())
     return Evidence(
         table=table,
         account=AccountFacts(table_read=account.read, table_write=account.write),
         window=window,
         series=series_of(points, window),
-        throttles=tuple(ThrottleCount(**row) for row in throttles.to_pylist()),
-        seconds=tuple(SecondCount(consumed=row.pop("consumed_units"), **row) for row in seconds.to_pylist()),
+        throttles=_throttles(simulation.client),
+        seconds=_seconds(simulation.client),
         scale=simulation.scenario.local.scale,
     )
+
+
+def _throttles(client: ClientRecord) -> tuple[ThrottleCount, ...]:
+    """Throttled attempts per second, resource, direction and reason, in order."""
+    counts: Counter[tuple[int, str | None, str, str | None]] = Counter()
+    for second, index, side, reason, _operation, _key, _units, count in client.throttles.rows():
+        counts[second, index, side, reason] += count
+    return tuple(
+        ThrottleCount(
+            second=datetime.fromtimestamp(second, UTC), index=index, direction=Direction(side),
+            reason=reason, count=counts[second, index, side, reason],
+        )
+        for second, index, side, reason in sorted(counts, key=_nulls_last)
+    )  # fmt: skip
+
+
+def _seconds(client: ClientRecord) -> tuple[SecondCount, ...]:
+    """Attempts, throttles and consumed units per second, resource and direction, in order."""
+    sums: defaultdict[tuple[int, str | None, str], list[float]] = defaultdict(lambda: [0, 0, 0.0])
+    for (
+        second,
+        index,
+        side,
+        _operation,
+        attempts,
+        _accepted,
+        throttled,
+        _errors,
+        units,
+    ) in client.seconds.rows():
+        found = sums[second, index, side]
+        found[:] = found[0] + attempts, found[1] + throttled, found[2] + units
+    return tuple(
+        SecondCount(
+            second=datetime.fromtimestamp(second, UTC), index=index, direction=Direction(side),
+            attempts=int(attempts), throttled=int(throttled), consumed=units,
+        )
+        for (second, index, side), (attempts, throttled, units) in sorted(
+            sums.items(), key=lambda item: _nulls_last(item[0])
+        )
+    )  # fmt: skip
+
+
+def _nulls_last(row: tuple[Any, ...]) -> list[tuple[bool, Any]]:
+    """What rows are put in order by, as those of a file are: what is not stated comes last."""
+    return [(value is None, value) for value in row]
 
 
 def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) -> Points:

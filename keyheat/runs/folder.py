@@ -1,22 +1,24 @@
 """A run directory as it is written: its manifest first, what it says under way, files at the end."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
-from typing import IO, Annotated, Any, Final
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 
 import orjson
-import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyheat import runfiles
 from keyheat.runfiles import read_json, time_of
 from keyheat.validation import checked
 from keyheat.words import WRITES_FIRST, Direction
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 TOP_KEYS: Final = 20
 COUNTS: Final = ("attempts", "accepted", "throttled", "errors")
@@ -49,11 +51,11 @@ class HotKeys:
 class RunFiles:
     """What the files of a run hold, beside its manifest."""
 
-    seconds: pa.Table
-    throttles: pa.Table
+    seconds: "pa.Table"
+    throttles: "pa.Table"
     keys: Sequence[HotKeys]
     write_latencies: Callable[[IO[bytes]], object]
-    partitions: pa.Table | None = None  # None: nobody knows, or they are written already
+    partitions: "pa.Table | None" = None  # None: nobody knows, or they are written already
 
 
 @dataclass(slots=True)
@@ -73,12 +75,14 @@ class RunFolder:
 
     def end(self, files: RunFiles, more: Mapping[str, Any]) -> None:
         """Write every file, and last the manifest, with `more`, that says so. Raises `FileProblem`."""
-        runfiles.write_table(self._file(runfiles.SECONDS), runfiles.SECONDS, files.seconds)
-        runfiles.write_table(self._file(runfiles.THROTTLES), runfiles.THROTTLES, files.throttles)
+        from keyheat.parquet import write_table  # here, since the base has no pyarrow, and writes no run
+
+        write_table(self._file(runfiles.SECONDS), runfiles.SECONDS, files.seconds)
+        write_table(self._file(runfiles.THROTTLES), runfiles.THROTTLES, files.throttles)
         runfiles.write_atomically(self._file(runfiles.LATENCY), files.write_latencies)
         runfiles.write_json(self._file(runfiles.KEYS), runfiles.KEYS, keys_json(files.keys))
         if files.partitions is not None:
-            runfiles.write_table(self._file(runfiles.PARTITIONS), runfiles.PARTITIONS, files.partitions)
+            write_table(self._file(runfiles.PARTITIONS), runfiles.PARTITIONS, files.partitions)
         self._write_manifest(more)
 
     def _file(self, format_name: str) -> Path:
@@ -101,22 +105,39 @@ def _version(name: str) -> str:
         return "unknown (run from a checkout)"
 
 
-def totals_of(seconds: pa.Table, throttles: pa.Table, errors_by_kind: Mapping[str, int]) -> dict[str, Any]:
+def totals_of(
+    seconds: "pa.Table", throttles: "pa.Table", errors_by_kind: Mapping[str, int]
+) -> dict[str, Any]:
     """The run in numbers, for `run.json`. Rows of an index repeat the requests of the table."""
+    import pyarrow.compute as pc
+
     own = seconds.filter(pc.is_null(seconds["index"]))
-    units = _sums(seconds, "direction", "consumed_units")
-    by_reason = sorted((reason or "unstated", count) for reason, count in _sums(throttles, "reason", "count"))
+    return totals_json(
+        {name: pc.sum(own[name]).as_py() or 0 for name in COUNTS},
+        _sums(seconds, "direction", "consumed_units"),
+        _sums(throttles, "reason", "count"),
+        errors_by_kind,
+    )
+
+
+def totals_json(
+    counts: Mapping[str, int],
+    units: Mapping[str, float],
+    by_reason: Mapping[str | None, int],
+    errors_by_kind: Mapping[str, int] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """The totals of `run.json`: requests to the table, units by direction, throttles by their reason."""
     return {
-        **{name: pc.sum(own[name]).as_py() or 0 for name in COUNTS},
-        "consumed_units": {side.value: 0.0 for side in WRITES_FIRST} | dict(units),
-        "by_reason": dict(by_reason),
+        **{name: counts[name] for name in COUNTS},
+        "consumed_units": {side.value: units.get(side, 0.0) for side in WRITES_FIRST},
+        "by_reason": dict(sorted((reason or "unstated", count) for reason, count in by_reason.items())),
         "errors_by_kind": dict(errors_by_kind),
     }
 
 
-def _sums(table: pa.Table, by: str, column: str) -> Iterator[tuple[Any, Any]]:
+def _sums(table: "pa.Table", by: str, column: str) -> dict[Any, Any]:
     summed = table.group_by(by, use_threads=False).aggregate([(column, "sum")])
-    return ((row[by], row[f"{column}_sum"]) for row in summed.to_pylist())
+    return {row[by]: row[f"{column}_sum"] for row in summed.to_pylist()}
 
 
 def keys_json(found: Sequence[HotKeys]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ import pandas as pd
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
+from keyheat.runfiles import US_PER_MS
 from keyheat.runs import metrics
-from keyheat.runs.client import US_PER_MS
 from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
 from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
 from keyheat.words import TABLE, Direction

@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Final
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Final
 
 from keyheat.model import limits
 from keyheat.model.partition_log import NOTHING, Born, Counts
-from keyheat.runfiles import PARTITIONS_SCHEMA
 from keyheat.words import Capacity
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Shard = Mapping[str, Any]
 """One shard, as DescribeStream describes it."""
@@ -154,8 +154,12 @@ def known_of(said: Iterable[Mapping[str, Any]]) -> tuple[KnownPartition, ...]:
 
 def partitions_table(
     resources: Sequence[KnownPartition], start_s: float, end_s: float, *, most: int = MOST_ROWS
-) -> pa.Table:
+) -> "pa.Table":
     """The rows from `start_s` to `end_s`, epoch seconds; at most `most` and one for each partition."""
+    import pyarrow as pa
+
+    from keyheat.parquet import PARTITIONS_SCHEMA
+
     step_s = max((one.step_s for one in resources), default=1)
     while True:
         cells = [(one, _cells(one, step_s, start_s, end_s)) for one in resources]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from keyheat import runfiles
 from keyheat.runfiles import FILES, FileProblem
-from keyheat.runs.client import ClientFiles, moved
+from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.manifest import Manifest, read_keys, read_manifest
 
@@ -64,7 +64,7 @@ class Run:
     def latency(self) -> "pd.DataFrame":
         """How long requests took."""
         from keyheat.runs import frames
-        from keyheat.runs.client import read_latencies
+        from keyheat.runs.latencies import read_latencies
 
         return frames.latency_of(self._read(runfiles.LATENCY, read_latencies) or {})
 
@@ -103,9 +103,11 @@ def read_seconds(folder: Path, ahead_s: int) -> "pd.DataFrame":
 
 
 def _rows(path: Path, format_name: str, ahead_s: int) -> "pd.DataFrame":
+    from keyheat.parquet import read_table
     from keyheat.runs import frames
+    from keyheat.runs.records import moved
 
-    return frames.of_rows(path.stem, moved(runfiles.read_table(path, format_name), ahead_s))
+    return frames.of_rows(path.stem, moved(read_table(path, format_name), ahead_s))
 
 
 def place_of(path: Path) -> tuple[Path | None, Path | None]:

@@ -4,16 +4,13 @@ A CSV or Parquet file with the columns `time` (seconds from the start, or ISO da
 `size_bytes` and, for a table with one, `sort_key`. It is read in small batches: its length costs no memory.
 """
 
+import csv
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from keyheat.model.limits import MAX_ITEM_BYTES
 
@@ -25,7 +22,7 @@ OPERATIONS = {
 NAMES = {**OPERATIONS, **{name: name for name in OPERATIONS.values()}}
 LONGEST_KEY_BYTES, LONGEST_SORT_KEY_BYTES = 2_048, 1_024
 LATEST_START_S = 7 * 86_400.0
-CSV_BLOCK_BYTES, PARQUET_ROWS = 1 << 16, 1_000
+PARQUET_ROWS = 1_000
 MOST_SHOWN = 20
 
 
@@ -157,32 +154,47 @@ def check_trace(path: Path, *, has_sort_key: bool, least: Least) -> list[str]:
 
 def _values(path: Path) -> Iterator[dict[str, Any]]:
     """The rows as the file has them. Raises `TraceError` where it is no such file."""
+    readers = {".csv": _of_csv, ".parquet": _of_parquet}
+    if path.suffix not in readers:
+        raise TraceError(["a trace is a .csv or a .parquet file"])
     try:
-        for batch in _batches(path):
-            yield from batch.to_pylist()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError) as error:
-        lines = str(error).splitlines() or ["it cannot be read"]
-        raise TraceError([lines[0]]) from error
+        yield from readers[path.suffix](path)
     except OSError as error:
         raise TraceError([error.strerror or str(error).splitlines()[0]]) from error
 
 
-def _batches(path: Path) -> Iterator[pa.RecordBatch]:
-    if path.suffix == ".parquet":
+def _of_csv(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file)
+        try:
+            names = next(lines, None)
+            if names is None:
+                raise TraceError(["Empty CSV file"])
+            places = {name: names.index(name) for name in _columns(names)}
+            for cells in lines:
+                if len(cells) == len(names):
+                    yield {name: cells[place] for name, place in places.items()}
+                elif cells:  # an empty line is no row
+                    raise TraceError(
+                        [f"line {lines.line_num}: Expected {len(names)} columns, got {len(cells)}"]
+                    )
+        except UnicodeDecodeError as error:
+            raise TraceError([f"after line {lines.line_num}: not UTF8: {error.reason}"]) from error
+        except csv.Error as error:
+            raise TraceError([f"line {lines.line_num}: {error}"]) from error
+
+
+def _of_parquet(path: Path) -> Iterator[dict[str, Any]]:
+    import pyarrow as pa  # here, since a CSV file needs none
+    import pyarrow.parquet
+
+    try:
         with pa.parquet.ParquetFile(path) as file:
-            yield from file.iter_batches(PARQUET_ROWS, columns=_columns(file.schema_arrow.names))
-        return
-    if path.suffix != ".csv":
-        raise TraceError(["a trace is a .csv or a .parquet file"])
-    names = (*COLUMNS, SORT_KEY)
-    with pa.csv.open_csv(
-        path,
-        read_options=pa.csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK_BYTES),
-        convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-    ) as reader:
-        wanted = _columns(reader.schema.names)
-        for batch in reader:
-            yield batch.select(wanted)
+            for batch in file.iter_batches(PARQUET_ROWS, columns=_columns(file.schema_arrow.names)):
+                yield from batch.to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError) as error:
+        lines = str(error).splitlines() or ["it cannot be read"]
+        raise TraceError([lines[0]]) from error
 
 
 def _columns(there: list[str]) -> list[str]:

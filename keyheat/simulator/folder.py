@@ -3,34 +3,33 @@
 Nothing is said that was not simulated: there are no latencies, and no generator that could be the limit.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
-import pyarrow as pa
 
 from keyheat.model.table import TableModel
-from keyheat.runfiles import LATENCY, SIMULATED, THROTTLES_SCHEMA, time_of
+from keyheat.runfiles import LATENCY, SIMULATED, time_of
 from keyheat.runs.folder import (
+    COUNTS,
     TOP_KEYS,
     HotKeys,
     KeyLine,
     RunFiles,
     RunFolder,
     keys_json,
-    totals_of,
+    totals_json,
     versions,
 )
-from keyheat.runs.partitions import known_of, partitions_table
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import Heat, KeyHistory, digest_of, hottest
-from keyheat.simulator.simulate import Simulation
+from keyheat.simulator.simulate import ClientRecord, Simulation
 from keyheat.words import WRITES_FIRST, Capacity, Direction
 
 NO_GENERATOR: Final = "simulated on a virtual clock: no generator that could have been the limit"
-US_PER_S: Final = 1_000_000
 
 
 def write_run(
@@ -45,12 +44,14 @@ def write_run(
 
     The same simulation gives the same files, bit by bit. `notes`: what of the load was not simulated.
     """
+    from keyheat.simulator.rows import partition_rows, seconds_table, throttles_table  # they need pyarrow
+
     files = RunFiles(
-        seconds=simulation.client.seconds_table(),
+        seconds=seconds_table(simulation),
         throttles=throttles_table(simulation),
         keys=_hot_keys(simulation, show=show_keys),
         write_latencies=lambda file: file.write(f"#[{LATENCY}]\n".encode()),
-        partitions=_partitions(simulation),
+        partitions=partition_rows(simulation),
     )
     RunFolder(folder, manifest_of(simulation, scenario_path, notes)).end(files, {})
 
@@ -78,33 +79,21 @@ def manifest_of(
         "status": "finished",
         "ended_at": time_of(simulation.ended_s),
         "generator": {"bound": False, "checks": [NO_GENERATOR], "missing": list(notes)},
-        "totals": totals_of(simulation.client.seconds_table(), throttles_table(simulation), {}),
+        "totals": _totals(simulation.client),
         "counted": _counted(simulation),
         "timeline": [event.to_json() for event in simulation.log],
     }
 
 
-def throttles_table(simulation: Simulation) -> pa.Table:
-    """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
-    rows = simulation.client.throttles
-    names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
-    columns = {name: rows.column(number) for number, name in enumerate(names)}
-    columns["at"] = [second * US_PER_S for second in columns["at"]]
-    return pa.table(
-        [
-            pa.array(columns[field.name], field.type)
-            if field.name in columns
-            else pa.nulls(len(rows), field.type)
-            for field in THROTTLES_SCHEMA
-        ],
-        schema=THROTTLES_SCHEMA,
-    )
-
-
-def _partitions(simulation: Simulation) -> pa.Table:
-    """What each partition of the scenario's own table served and refused."""
-    model = simulation.models[simulation.scenario.table.name]
-    return partitions_table(known_of(model.partition_record()), simulation.started_s, simulation.ended_s)
+def _totals(client: ClientRecord) -> dict[str, Any]:
+    counts, units, reasons = Counter[str](), Counter[str](), Counter[str | None]()
+    for _second, index, side, _operation, *numbers, consumed in client.seconds.rows():
+        units[side] += consumed
+        if index is None:
+            counts.update(dict(zip(COUNTS, numbers, strict=True)))
+    for _second, _index, _side, reason, _operation, _key, _units, count in client.throttles.rows():
+        reasons[reason] += count
+    return totals_json(counts, units, reasons)
 
 
 def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any]:

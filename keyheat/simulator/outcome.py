@@ -5,14 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.meter import LaneMeter
 from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.simulate import Simulation, simulate
+from keyheat.simulator.simulate import ClientRecord, Simulation, simulate
 from keyheat.words import Direction
 
 STEADY: Final = replace(
@@ -60,8 +57,7 @@ class SimulationOutcome:
 def outcome_of(simulation: Simulation) -> SimulationOutcome:
     """The numbers of a simulated run, of the scenario's own table."""
     seconds = simulation.ended_s - simulation.started_s
-    requests = simulation.client.seconds_table()
-    requests = requests.filter(pc.is_valid(requests["operation"]))
+    attempts, throttled = _requests(simulation.client)
     model = simulation.model
     meters = [
         meter
@@ -71,8 +67,8 @@ def outcome_of(simulation: Simulation) -> SimulationOutcome:
     return SimulationOutcome(
         seed=simulation.seed,
         seconds=seconds,
-        attempts=_summed(requests, "attempts"),
-        throttled=_summed(requests, "throttled"),
+        attempts=attempts,
+        throttled=throttled,
         accepted_per_s={(m.index, m.direction): _consumed(m) / seconds for m in meters},
         left=tuple(sorted((left for meter in meters for left in _left(meter)), key=lambda one: -one.events)),
     )
@@ -85,11 +81,14 @@ def simulated_share(
     return outcome_of(simulate(scenario, seed=seed, folder=folder, behaviour=behaviour)).share()
 
 
-def _summed(requests: pa.Table, column: str) -> dict[Direction, int]:
-    return {
-        side: pc.sum(requests.filter(pc.equal(requests["direction"], side.value))[column]).as_py() or 0
-        for side in Direction
-    }
+def _requests(client: ClientRecord) -> tuple[dict[Direction, int], dict[Direction, int]]:
+    """Attempts, and how many of them were throttled, by direction; rows of an index repeat the table's."""
+    attempts, throttled = dict.fromkeys(Direction, 0), dict.fromkeys(Direction, 0)
+    for _second, _index, side, operation, made, _accepted, refused, *_others in client.seconds.rows():
+        if operation is not None:
+            attempts[Direction(side)] += made
+            throttled[Direction(side)] += refused
+    return attempts, throttled
 
 
 def _consumed(meter: LaneMeter) -> float:

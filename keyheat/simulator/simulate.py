@@ -4,18 +4,16 @@ It is small however many requests a second has, and says of them what the record
 """
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal
 from keyheat.model.table import TableModel
-from keyheat.runfiles import SECONDS_SCHEMA
 from keyheat.scenario.changes import TimelineEvent
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
@@ -54,6 +52,10 @@ class Rows:
         """The values of one column."""
         values = self.columns[number].tolist()
         return [self.words[value] for value in values] if self.kinds[number] == "w" else values
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Row after row."""
+        return zip(*(self.column(number) for number in range(len(self.kinds))), strict=True)
 
     def _number(self, word: str | None) -> int:
         number = self._numbers.get(word)
@@ -99,14 +101,6 @@ class ClientRecord:
         """The run is over: windows that are still open are closed."""
         for history in self.keys.values():
             history.close()
-
-    def seconds_table(self) -> pa.Table:
-        """The rows as they stand in `seconds.parquet`."""
-        columns = [self.seconds.column(number) for number in range(len(SECONDS_SCHEMA))]
-        return pa.table(
-            [pa.array(values, kind.type) for values, kind in zip(columns, SECONDS_SCHEMA, strict=True)],
-            schema=SECONDS_SCHEMA,
-        )
 
     def _beside(self, table: str, answer: FlowAnswer) -> None:
         counts = {

@@ -16,7 +16,7 @@ from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import HotKey, Recommendation, write_diagnosis, write_evidence
 from keyheat.runs.manifest import Keys, Manifest
-from keyheat.simulator.folder import keys_of, manifest_of, throttles_table, write_run
+from keyheat.simulator.folder import keys_of, manifest_of, write_run
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import Simulation
 from keyheat.testing.subject import CheckedLoad
@@ -40,8 +40,6 @@ def diagnosed(sent: CheckedLoad, simulation: Simulation) -> ReportRun:
         diagnosis=diagnosis,
         evidence=evidence,
         manifest=manifest,
-        seconds=simulation.client.seconds_table(),
-        throttles=throttles_table(simulation),
         keys=keys,
     )
 

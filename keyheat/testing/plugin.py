@@ -32,6 +32,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A report needs libraries that the checks do without: said at once, and not at the first failure."""
+    if config.getoption(REPORTS) is not None:
+        from keyheat.shipped import require
+
+        try:
+            require("report")
+        except ModuleNotFoundError as error:
+            raise pytest.UsageError(f"{REPORTS}: {error}") from error
+
+
 @pytest.fixture(scope="session")
 def _keyheat_endpoint() -> "Iterator[LocalDynamoDB]":
     """The process that tests of one function share, one for each worker of pytest-xdist."""

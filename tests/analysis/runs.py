@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.evidence import collection
 
 
@@ -32,8 +32,8 @@ def write_run(folder: Path, run: Any, **changes: Any) -> None:
         }
         for s in run.seconds
     ]  # fmt: skip
-    table = pa.Table.from_pylist(seconds, schema=runfiles.SECONDS_SCHEMA)
-    runfiles.write_table(folder / "seconds.parquet", runfiles.SECONDS, table)
+    table = pa.Table.from_pylist(seconds, schema=parquet.SECONDS_SCHEMA)
+    parquet.write_table(folder / "seconds.parquet", runfiles.SECONDS, table)
     rows = [
         {
             "at": row.second + timedelta(microseconds=n * 10), "index": row.index, "direction": row.direction,
@@ -43,8 +43,8 @@ def write_run(folder: Path, run: Any, **changes: Any) -> None:
         for row in run.throttles
         for n in range(row.count)
     ]  # fmt: skip
-    table = pa.Table.from_pylist(rows, schema=runfiles.THROTTLES_SCHEMA)
-    runfiles.write_table(folder / "throttles.parquet", runfiles.THROTTLES, table)
+    table = pa.Table.from_pylist(rows, schema=parquet.THROTTLES_SCHEMA)
+    parquet.write_table(folder / "throttles.parquet", runfiles.THROTTLES, table)
 
 
 def collect(run_dir: Path, aws: Any, told: list[tuple[str, float]] | None = None) -> Any:

@@ -20,6 +20,7 @@ from keyheat.scenario.scenario import Scenario, parse_scenario
 from keyheat.simulator.alterations import Altered, divided, eventually_consistent, in_shards
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import masses_of_shares
+from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Direction
@@ -45,7 +46,7 @@ TOO_SMALL = HOT_KEY.replace("write = 4000", "write = 40").replace('"hot_key"\nsh
 def evidence_of(made: Simulation, **table: Any) -> Evidence:
     """What the client of a simulated run saw, and what the table is."""
     capacity = made.scenario.table
-    rows = made.client.seconds_table().to_pylist()
+    rows = seconds_table(made).to_pylist()
     seconds = [
         {
             "second": row["second"], "direction": row["direction"], "consumed": row["consumed_units"],

@@ -8,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 
 from keyheat.load.record.rows import Latency, write_log
 from keyheat.runfiles import FileProblem, write_atomically
-from keyheat.runs.client import accepted_p99_ms, read_latencies
+from keyheat.runs.latencies import accepted_p99_ms, read_latencies
 
 
 def written(path: Path, **durations_us: list[int]) -> Path:

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from keyheat.analysis.run_result import RunResult, measure
+from keyheat.parquet import SECONDS_SCHEMA
 from keyheat.plan.prices import load_prices
-from keyheat.runfiles import SECONDS_SCHEMA
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 

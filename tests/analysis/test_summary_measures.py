@@ -12,7 +12,7 @@ from hdrh.histogram import HdrHistogram
 from keyheat.analysis.measurement import TAKEN, Measured, RunMeasured
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence
 from keyheat.analysis.run_result import traffic_of
-from keyheat.runfiles import SECONDS_SCHEMA
+from keyheat.parquet import SECONDS_SCHEMA
 from keyheat.runs.capabilities import Capabilities, CapabilityFinding
 from keyheat.runs.formats import TableFacts
 from keyheat.runs.frames import of_rows

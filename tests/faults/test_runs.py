@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
@@ -101,7 +101,7 @@ def check_whole(folder: Path) -> dict[str, Any]:
     }  # fmt: skip
     run = runfiles.read_json(folder / "run.json", runfiles.RUN)
     assert run["status"] == "finished"
-    seconds = runfiles.read_table(folder / "seconds.parquet", runfiles.SECONDS)
+    seconds = parquet.read_table(folder / "seconds.parquet", runfiles.SECONDS)
     for name in ("attempts", "accepted", "throttled", "errors"):
         assert pc.sum(seconds[name]).as_py() == run["totals"][name]
     totals: dict[str, Any] = run["totals"]

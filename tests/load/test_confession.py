@@ -24,8 +24,8 @@ import pytest
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runfiles import FileProblem
-from keyheat.runs.client import read_latencies
 from keyheat.runs.formats import read_diagnosis
+from keyheat.runs.latencies import read_latencies
 from tests.outside import PATIENCE_S
 
 Start = Callable[..., "subprocess.Popen[str]"]

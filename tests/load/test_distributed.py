@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs.formats import read_diagnosis
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, check_verdict, eventually, free_port
@@ -69,9 +69,9 @@ def test_the_master_has_all_that_the_workers_sent(
     assert totals["errors"] == 0
     assert (run["status"], run["processes"], run["users"]) == ("finished", 2, 10)
     assert (run["generator"]["missing"], against_workers(run)) == ([], [])
-    throttles = runfiles.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
+    throttles = parquet.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
     assert throttles.num_rows == totals["throttled"]
-    seconds = runfiles.read_table(folder / "seconds.parquet", runfiles.SECONDS)
+    seconds = parquet.read_table(folder / "seconds.parquet", runfiles.SECONDS)
     requests = seconds.filter(pc.is_null(seconds["index"]))
     assert pc.sum(requests["attempts"]).as_py() == totals["attempts"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyheat import runfiles
-from keyheat.runs.client import read_latencies
+from keyheat.runs.latencies import read_latencies
 
 Locust = Callable[..., "tuple[int, str, str]"]
 SCENARIO = """

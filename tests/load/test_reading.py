@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.runs.formats import read_diagnosis
 from tests.outside import PATIENCE_S
 
@@ -167,7 +167,7 @@ def test_reads_go_to_the_table_and_to_its_copies(
     counts = counted(tmp_path / "run")
     assert wrong(counts) == (0, 0, 0)
     assert counts["reads.required"] > 20
-    seconds = runfiles.read_table(tmp_path / "run" / "seconds.parquet", runfiles.SECONDS).to_pylist()
+    seconds = parquet.read_table(tmp_path / "run" / "seconds.parquet", runfiles.SECONDS).to_pylist()
     consumed = {
         name: sum(
             row["consumed_units"] for row in seconds if row["index"] == name and row["direction"] == "read"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.endpoint.process import EndpointProcess
 from tests.outside import free_port
 
@@ -72,7 +72,7 @@ def test_every_row_is_sent_once_with_its_size(
     assert run["totals"]["attempts"] + dropped == len(LINES)
     assert run["totals"]["accepted"] == sum(row["accepted"] for row in decided(endpoint.url)) > 0
     assert dropped < 40  # none, unless the machine stands still for a second
-    seconds = runfiles.read_table(tmp_path / "run" / "seconds.parquet", runfiles.SECONDS)
+    seconds = parquet.read_table(tmp_path / "run" / "seconds.parquet", runfiles.SECONDS)
     operations = set(seconds["operation"].to_pylist())
     assert operations == {"PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query"}
     writes = sum(row["consumed"] for row in decided(endpoint.url) if row["direction"] == "write")

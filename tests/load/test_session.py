@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
@@ -49,12 +49,12 @@ def check_whole(folder: Path) -> dict[str, Any]:
     assert files_in(folder) >= CLIENT_FILES
     assert not [name for name in files_in(folder) if name.endswith(".tmp")]
     totals: dict[str, Any] = run_of(folder)["totals"]
-    seconds = runfiles.read_table(folder / "seconds.parquet", runfiles.SECONDS)
+    seconds = parquet.read_table(folder / "seconds.parquet", runfiles.SECONDS)
     requests = seconds.filter(pc.is_null(seconds["index"]))
     for count in ("attempts", "accepted", "throttled", "errors"):
         assert pc.sum(requests[count]).as_py() == totals[count], count
     assert totals["attempts"] == totals["accepted"] + totals["throttled"] + totals["errors"]
-    throttles = runfiles.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
+    throttles = parquet.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
     assert throttles.num_rows == totals["throttled"] == sum(totals["by_reason"].values())
     assert (folder / "latency.hdr").read_text().startswith(f"#[{runfiles.LATENCY}]\n")
     keys = runfiles.read_json(folder / "keys.json", runfiles.KEYS)
@@ -83,7 +83,7 @@ def test_the_record_is_what_the_endpoint_decided(
     assert set(totals["by_reason"]) == (
         {"TableWriteKeyRangeThroughputExceeded"} if totals["throttled"] else set()
     )
-    partitions = runfiles.read_table(folder / "partitions.parquet", runfiles.PARTITIONS)
+    partitions = parquet.read_table(folder / "partitions.parquet", runfiles.PARTITIONS)
     assert (pc.sum(partitions["throttled_writes"]).as_py() or 0) == totals["throttled"]
     assert pc.sum(partitions["write_units"]).as_py() == totals["consumed_units"]["write"]
     hottest = runfiles.read_json(folder / "keys.json", runfiles.KEYS)["overall"]["write"][0]

@@ -6,7 +6,7 @@ from random import Random
 import pyarrow.compute as pc
 import pytest
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.model import partition_log
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.keyspace import position
@@ -138,5 +138,5 @@ def test_a_simulated_run_counts_as_its_meters_do():
 def test_what_is_written_is_read_again(tmp_path):
     model, _ = loaded(3)
     table, path = table_of(model, 3), tmp_path / "partitions.parquet"
-    runfiles.write_table(path, runfiles.PARTITIONS, table)
-    assert runfiles.read_table(path, runfiles.PARTITIONS).equals(table)
+    parquet.write_table(path, runfiles.PARTITIONS, table)
+    assert parquet.read_table(path, runfiles.PARTITIONS).equals(table)

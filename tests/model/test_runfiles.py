@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat import runfiles
-from keyheat.runfiles import FileProblem, read_json, read_table, write_atomically, write_json, write_table
+from keyheat import parquet, runfiles
+from keyheat.parquet import read_table, write_table
+from keyheat.runfiles import FileProblem, read_json, write_atomically, write_json
 
 ROW = {
     "second": [1_800_000_000], "index": [None], "direction": ["write"], "operation": ["PutItem"],
@@ -22,7 +23,7 @@ ROW = {
 
 
 def seconds() -> pa.Table:
-    return pa.table(ROW).cast(runfiles.SECONDS_SCHEMA)
+    return pa.table(ROW).cast(parquet.SECONDS_SCHEMA)
 
 
 def test_every_format_has_a_file_of_its_own() -> None:
@@ -104,7 +105,7 @@ def test_a_table_of_another_format_is_explained(tmp_path: Path) -> None:
 
 def test_each_row_of_the_first_throttles_file_is_one_attempt(tmp_path: Path) -> None:
     path, row = tmp_path / "throttles.parquet", {"direction": "write", "units": 2.0}
-    now = pa.Table.from_pylist([{**row, "count": 1}, {**row, "count": 1}], schema=runfiles.THROTTLES_SCHEMA)
+    now = pa.Table.from_pylist([{**row, "count": 1}, {**row, "count": 1}], schema=parquet.THROTTLES_SCHEMA)
     first = now.drop_columns(["count"]).replace_schema_metadata({"format": runfiles.THROTTLES_1})
     write_atomically(path, lambda file: pq.write_table(first, file))
     assert read_table(path, runfiles.THROTTLES).equals(now.replace_schema_metadata(None))

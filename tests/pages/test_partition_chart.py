@@ -10,7 +10,7 @@ import pytest
 from keyheat.pages.charts.partitions import leaves, partition_chart, read_ones, resources_of
 from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import render
-from keyheat.runfiles import PARTITIONS_SCHEMA
+from keyheat.parquet import PARTITIONS_SCHEMA
 from keyheat.words import Resource
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

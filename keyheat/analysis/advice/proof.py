@@ -24,9 +24,9 @@ from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import MONTH_S, Prices, consumed_dollars
 from keyheat.plan.quotas import given_to
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
-from keyheat.runs.client import second_counts
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.records import second_counts
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import Constraint, Direction

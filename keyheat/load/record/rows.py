@@ -19,7 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
-from keyheat.runfiles import LATENCY, SECONDS_SCHEMA, THROTTLES_SCHEMA
+from keyheat.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
+from keyheat.runfiles import LATENCY
 
 ATTEMPTS, ACCEPTED, THROTTLED, ERRORS, CONSUMED = range(5)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import gevent
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.claims import Claim
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import SteadyClock, align
@@ -137,9 +137,7 @@ class Testbed:
         except NotTold as problem:
             self.progress.say(f"partitions.parquet is not written: {problem}")
             return
-        runfiles.write_table(
-            self.folder.path / runfiles.FILES[runfiles.PARTITIONS], runfiles.PARTITIONS, said
-        )
+        parquet.write_table(self.folder.path / runfiles.FILES[runfiles.PARTITIONS], runfiles.PARTITIONS, said)
 
     def leave(self) -> None:
         """Leave everything as it was found, and the endpoint stopped."""

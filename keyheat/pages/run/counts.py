@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import pyarrow.compute as pc
-
 from keyheat.analysis.checks import WRONG
 from keyheat.numbers import NOTHING, clock, measured, percent, some, whole
 from keyheat.pages.charts.figures import PageTable, shortened
@@ -269,16 +267,18 @@ def reason_table(record: SecondsRecord) -> PageTable | None:
     """Every reason with its count, share, first and last second; None without throttle records."""
     if record.throttles is None:
         return None
-    by = ["reason", "index", "direction"]
-    grouped = record.throttles.group_by(by, use_threads=False).aggregate(
-        [("count", "sum"), ("second", "min"), ("second", "max")]
-    )
-    total = pc.sum(grouped["count_sum"]).as_py() or 0
-    rows = sorted(
-        grouped.to_pylist(), key=lambda row: (-row["count_sum"], str(row["reason"]), str(row["index"]))
-    )
-    seconds = [row[second] for row in rows for second in ("second_min", "second_max")]
-    say = saying(min(seconds), max(seconds)) if seconds else clock
+    found: dict[tuple[str | None, str | None, str], list[tuple[int, int]]] = {}
+    throttles = record.throttles
+    for second, count, *key in zip(
+        *(throttles[name].tolist() for name in ("second", "count", "reason", "index", "direction")),
+        strict=True,
+    ):
+        found.setdefault((key[0], key[1], key[2]), []).append((second, count))
+    counts = {key: sum(count for _second, count in rows) for key, rows in found.items()}
+    total = sum(counts.values())
+    ordered = sorted(found.items(), key=lambda item: (-counts[item[0]], str(item[0][0]), str(item[0][1])))
+    seconds = throttles["second"]
+    say = saying(int(seconds.min()), int(seconds.max())) if len(seconds) else clock
     return PageTable(
         caption="Throttles by the reason that DynamoDB gave",
         columns=(
@@ -293,16 +293,16 @@ def reason_table(record: SecondsRecord) -> PageTable | None:
         ),
         rows=tuple(
             (
-                shortened(row["reason"] or NO_REASON, 80),
-                shortened(row["index"] or "table", 80),
-                row["direction"],
-                NAMES[constraint_of(row["reason"]) or "undetermined"].lower(),
-                whole(row["count_sum"]),
-                percent(row["count_sum"] / total),
-                say(row["second_min"]),
-                say(row["second_max"]),
+                shortened(reason or NO_REASON, 80),
+                shortened(index or "table", 80),
+                direction,
+                NAMES[constraint_of(reason) or "undetermined"].lower(),
+                whole(counts[reason, index, direction]),
+                percent(counts[reason, index, direction] / total),
+                say(min(rows)[0]),
+                say(max(rows)[0]),
             )
-            for row in rows
+            for (reason, index, direction), rows in ordered
         ),
         numeric=frozenset({4, 5}),
     )

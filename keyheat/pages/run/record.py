@@ -1,27 +1,28 @@
 """A run directory read for its page: which files are there, what the client saw by second, latencies."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-from hdrh.histogram import HdrHistogram
 
 from keyheat import runfiles
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
-from keyheat.runfiles import FILES, FileProblem
+from keyheat.runfiles import FILES, US_PER_MS, FileProblem
 from keyheat.runs.capabilities import Capabilities
-from keyheat.runs.client import US_PER_MS, moved, read_latencies, seconds_summed, throttles_counted
 from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.words import Direction, Resource
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from hdrh.histogram import HdrHistogram
 
 SERVICE = frozenset({"accepted", "throttled", "error"})
 """What the service time of one attempt is kept by; the other tags are durations of another kind."""
@@ -31,6 +32,8 @@ IN_WORDS = {
     "backoff": "back-off",
     "logical": "as a whole",
 }
+WORDS = frozenset({"index", "direction", "reason"})
+"""Columns of words, in the rows of what the client saw."""
 TABLE_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 POINTS_PER_NINE = 20
 
@@ -64,6 +67,8 @@ class OperationLatency:
 
 def read_latency(path: Path) -> tuple[OperationLatency, ...]:
     """Every operation and outcome of the file that has requests. Raises `FileProblem`."""
+    from keyheat.runs.latencies import read_latencies
+
     found = sorted(read_latencies(path).items())
     return tuple(_latency(tag, histogram) for tag, histogram in found if histogram.get_total_count())
 
@@ -75,7 +80,7 @@ def percentile_grid(count: int) -> list[float]:
     return [0.0] + [100 * (1 - 10 ** (-step / POINTS_PER_NINE)) for step in range(1, steps + 1)]
 
 
-def _latency(tag: str, histogram: HdrHistogram) -> OperationLatency:
+def _latency(tag: str, histogram: "HdrHistogram") -> OperationLatency:
     operation, _, outcome = tag.partition(".")
     grid = percentile_grid(histogram.get_total_count())
     at = histogram.get_percentile_to_value_dict([*grid, *TABLE_PERCENTILES])
@@ -90,7 +95,7 @@ def _latency(tag: str, histogram: HdrHistogram) -> OperationLatency:
     )
 
 
-def _slowest(histogram: HdrHistogram) -> tuple[float, float]:
+def _slowest(histogram: "HdrHistogram") -> tuple[float, float]:
     """The end of the curve: the one slowest request."""
     return 100 * (1 - 1 / max(histogram.get_total_count(), 10)), histogram.get_max_value() / US_PER_MS
 
@@ -113,11 +118,11 @@ class ReportRun:
     diagnosis: Diagnosis
     evidence: Evidence | None = None
     manifest: Manifest | None = None
-    seconds: pa.Table | None = None
-    throttles: pa.Table | None = None
+    seconds: "pa.Table | None" = None
+    throttles: "pa.Table | None" = None
     latency: tuple[OperationLatency, ...] | None = None
     keys: Keys | None = None
-    partitions: pa.Table | None = None  # rows of `partitions.parquet`, in the service's time
+    partitions: "pa.Table | None" = None  # rows of `partitions.parquet`, in the service's time
     missing: tuple[MissingFile, ...] = ()
     alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
 
@@ -191,9 +196,12 @@ def load_run(run_dir: Path) -> ReportRun:
     manifest = optional(runfiles.RUN, lambda path: read_manifest(path.parent))
     ahead_s = manifest.rows_ahead_s if manifest else 0
 
-    def rows(format_name: str) -> pa.Table | None:
+    def rows(format_name: str) -> "pa.Table | None":
         """Rows of the client, in the service's time."""
-        return optional(format_name, lambda path: moved(runfiles.read_table(path, format_name), ahead_s))
+        from keyheat.parquet import read_table
+        from keyheat.runs.records import moved
+
+        return optional(format_name, lambda path: moved(read_table(path, format_name), ahead_s))
 
     return ReportRun(
         diagnosis=diagnosis,
@@ -210,9 +218,11 @@ def load_run(run_dir: Path) -> ReportRun:
     )
 
 
-def read_partitions(path: Path) -> pa.Table:
+def read_partitions(path: Path) -> "pa.Table":
     """The rows of `partitions.parquet`. Raises `FileProblem`."""
-    return runfiles.read_table(path, runfiles.PARTITIONS)
+    from keyheat.parquet import read_table
+
+    return read_table(path, runfiles.PARTITIONS)
 
 
 def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
@@ -226,7 +236,8 @@ def _said(name: str, diagnosis: Diagnosis) -> bool:
     return any(line.startswith(name) for line in diagnosis.coverage.missing)
 
 
-Ints = npt.NDArray[np.int64]
+Rows = Mapping[str, npt.NDArray[Any]]
+"""Rows side by side: an array for each column, words and None in one of objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -234,27 +245,27 @@ class SecondsRecord:
     """`seconds` (second, index, direction, attempts, throttled, consumed) and `throttles` (second, index,
     direction, reason, count), each summed up; seconds are epoch seconds. Either is None where unknown."""
 
-    seconds: pa.Table | None
-    throttles: pa.Table | None
+    seconds: Rows | None
+    throttles: Rows | None
 
     def range(self) -> tuple[int, int] | None:
         """The first second and the one after the last."""
-        known = [t["second"].to_numpy() for t in (self.seconds, self.throttles) if t is not None and len(t)]
+        known = [rows["second"] for rows in self._known() if len(rows["second"])]
         if not known:
             return None
         return int(min(c.min() for c in known)), int(max(c.max() for c in known)) + 1
 
     def resources(self) -> list[Resource]:
         """Every resource that was asked for anything."""
-        tables = [table for table in (self.seconds, self.throttles) if table is not None]
         pairs = {
-            (row["index"], row["direction"])
-            for table in tables
-            for row in table.group_by(["index", "direction"]).aggregate([]).to_pylist()
+            pair for rows in self._known() for pair in zip(rows["index"], rows["direction"], strict=True)
         }
         return [
             Resource(*pair) for pair in sorted(pairs, key=lambda pair: (pair[0] or "", pair[1] != "write"))
         ]
+
+    def _known(self) -> list[Rows]:
+        return [rows for rows in (self.seconds, self.throttles) if rows is not None]
 
 
 def read_record(run: ReportRun) -> SecondsRecord:
@@ -262,55 +273,70 @@ def read_record(run: ReportRun) -> SecondsRecord:
     return SecondsRecord(seconds=_seconds(run), throttles=_throttles(run))
 
 
-def rows_of(table: pa.Table, resource: Resource) -> pa.Table:
+def rows_of(rows: Rows, resource: Resource) -> Rows:
     """The rows of one resource."""
-    index = pc.is_null(table["index"]) if resource.index is None else pc.equal(table["index"], resource.index)
-    return table.filter(pc.and_(pc.fill_null(index, False), pc.equal(table["direction"], resource.direction)))
+    mine = (rows["index"] == resource.index) & (rows["direction"] == resource.direction)
+    return {name: column[mine] for name, column in rows.items()}
 
 
-def _seconds(run: ReportRun) -> pa.Table | None:
+def _seconds(run: ReportRun) -> Rows | None:
     if run.seconds is not None:
-        summed = _with_epoch(seconds_summed(run.seconds))
-        return summed.rename_columns([name.removesuffix("_units") for name in summed.column_names])
-    return _seconds_of(run.evidence) if run.evidence else None
+        from keyheat.runs.records import seconds_summed
 
-
-def _seconds_of(evidence: Evidence) -> pa.Table | None:
-    if evidence.seconds is None:
+        return _columns(seconds_summed(run.seconds))
+    if run.evidence is None or run.evidence.seconds is None:
         return None
-    rows = evidence.seconds
-    columns = {
-        "second": pa.array([int(row.second.timestamp()) for row in rows], pa.int64()),
-        "index": pa.array([row.index for row in rows], pa.string()),
-        "direction": pa.array([row.direction for row in rows], pa.string()),
-        "attempts": pa.array([row.attempts for row in rows], pa.int64()),
-        "throttled": pa.array([row.throttled for row in rows], pa.int64()),
-        "consumed": pa.array([row.consumed for row in rows], pa.float64()),
-    }
-    return _summed(pa.table(columns), ["second", "index", "direction"], ["attempts", "throttled", "consumed"])
+    return _summed(
+        ("second", "index", "direction"),
+        ("attempts", "throttled", "consumed"),
+        (
+            ((int(row.second.timestamp()), row.index, row.direction.value),
+             (row.attempts, row.throttled, row.consumed))
+            for row in run.evidence.seconds
+        ),
+    )  # fmt: skip
 
 
-def _throttles(run: ReportRun) -> pa.Table | None:
+def _throttles(run: ReportRun) -> Rows | None:
     if run.throttles is not None:
-        return _with_epoch(throttles_counted(run.throttles))
+        from keyheat.runs.records import throttles_counted
+
+        return _columns(throttles_counted(run.throttles))
     if run.evidence is None or run.evidence.throttles is None:
         return None
-    rows = run.evidence.throttles
-    columns = {
-        "second": pa.array([int(row.second.timestamp()) for row in rows], pa.int64()),
-        "index": pa.array([row.index for row in rows], pa.string()),
-        "direction": pa.array([row.direction for row in rows], pa.string()),
-        "reason": pa.array([row.reason for row in rows], pa.string()),
-        "count": pa.array([row.count for row in rows], pa.int64()),
+    return _summed(
+        ("second", "index", "direction", "reason"),
+        ("count",),
+        (
+            ((int(row.second.timestamp()), row.index, row.direction.value, row.reason), (row.count,))
+            for row in run.evidence.throttles
+        ),
+    )
+
+
+def _columns(table: "pa.Table") -> Rows:
+    """A table as arrays, its seconds as epoch seconds."""
+    return {
+        name.removesuffix("_units"): np.array(column.to_pylist(), dtype=object)
+        if name in WORDS
+        else column.to_numpy().astype("datetime64[s]").astype(np.int64)
+        if name == "second"
+        else column.to_numpy()
+        for name, column in zip(table.column_names, table.columns, strict=True)
     }
-    return _summed(pa.table(columns), ["second", "index", "direction", "reason"], ["count"])
 
 
-def _with_epoch(table: pa.Table) -> pa.Table:
-    """Seconds as epoch seconds."""
-    return table.set_column(0, "second", table["second"].cast(pa.int64()))
-
-
-def _summed(table: pa.Table, by: list[str], amounts: list[str]) -> pa.Table:
-    grouped = table.group_by(by, use_threads=False).aggregate([(name, "sum") for name in amounts])
-    return grouped.select([*by, *(f"{name}_sum" for name in amounts)]).rename_columns([*by, *amounts])
+def _summed(
+    by: Sequence[str], amounts: Sequence[str], rows: Iterable[tuple[tuple[Any, ...], tuple[float, ...]]]
+) -> Rows:
+    """Rows of a key and its amounts, one for each key."""
+    sums: dict[tuple[Any, ...], tuple[float, ...]] = {}
+    for key, found in rows:
+        before = sums.get(key)
+        sums[key] = tuple(map(add, before, found)) if before else found
+    names = (*by, *amounts)
+    columns = list(zip(*((*key, *found) for key, found in sums.items()), strict=True)) or [()] * len(names)
+    return {
+        name: np.array(column, dtype=object if name in WORDS else float if name == "consumed" else np.int64)
+        for name, column in zip(names, columns, strict=True)
+    }

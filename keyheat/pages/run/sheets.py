@@ -20,11 +20,13 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import floor, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Floats = npt.NDArray[np.float64]
 
@@ -100,8 +102,10 @@ class Sheet:
         }
         return replace(self, columns=joined, step_s=self.step_s * each)
 
-    def table(self) -> pa.Table:
+    def table(self) -> "pa.Table":
         """The sheet as a table: first when each step begins, where it has steps."""
+        import pyarrow as pa
+
         columns: dict[str, pa.Array] = {}
         if self.step_s is not None:
             columns["from_utc"] = _moments(self.start_s + np.arange(self.rows) * self.step_s)
@@ -115,7 +119,9 @@ class Sheet:
         return pa.table(columns)
 
 
-def _moments(epoch_s: npt.NDArray[Any]) -> pa.Array:
+def _moments(epoch_s: npt.NDArray[Any]) -> "pa.Array":
+    import pyarrow as pa
+
     rounded = np.round(epoch_s * MICROSECONDS).astype(np.int64)
     return pa.array(rounded).cast(pa.timestamp("us", tz="UTC"))
 

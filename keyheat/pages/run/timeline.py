@@ -152,11 +152,9 @@ def _client_timeline(
         if table is None:
             return None
         mine = rows_of(table, resource)
-        if not len(mine):  # throttles alone speak of it
+        if not len(mine["second"]):  # throttles alone speak of it
             return None
-        return mean_rates(
-            mine["second"].to_numpy(), mine[column].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s
-        )
+        return mean_rates(mine["second"], mine[column], start_s=start_s, end_s=end_s, width_s=step_s)
 
     timeline = RateTimeline(
         resource=resource,
@@ -178,13 +176,14 @@ def _client_throttles(
     labels = labels_of(run.diagnosis, resource)
     if record.throttles is not None:
         mine = rows_of(record.throttles, resource)
-        reasons, counts = mine["reason"].to_pylist(), mine["count"].to_numpy()
+        reasons, counts = mine["reason"].tolist(), mine["count"]
     elif record.seconds is not None:
         mine = rows_of(record.seconds, resource)
-        reasons, counts = [None] * len(mine), mine["throttled"].to_numpy()
+        counts = mine["throttled"]
+        reasons = [None] * len(counts)
     else:
         return {}
-    second = mine["second"].to_numpy()
+    second = mine["second"]
     said = {reason: metrics.constraint_of(reason) for reason in set(reasons)}
     found = np.array(
         [said[r] or labelled_at(labels, s) for r, s in zip(reasons, second.tolist(), strict=True)],

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
-from keyheat import runfiles
+from keyheat import parquet, runfiles
 from keyheat.analysis.rules import RULES
 from keyheat.pages.samples.cases import SampleCase
 from keyheat.runs import formats
@@ -165,11 +165,11 @@ def make_run(
     refused = _refused(case, sent, hot, seconds, rng, throttle_factor)
     run_dir.mkdir(parents=True, exist_ok=True)
     runfiles.write_json(run_dir / "run.json", runfiles.RUN, _manifest(case, sent, refused, seconds))
-    runfiles.write_table(run_dir / "seconds.parquet", runfiles.SECONDS, _seconds(sent, refused))
-    runfiles.write_table(run_dir / "throttles.parquet", runfiles.THROTTLES, _throttles(case, refused, rng))
+    parquet.write_table(run_dir / "seconds.parquet", runfiles.SECONDS, _seconds(sent, refused))
+    parquet.write_table(run_dir / "throttles.parquet", runfiles.THROTTLES, _throttles(case, refused, rng))
     runfiles.write_json(run_dir / "keys.json", runfiles.KEYS, _keys(case, sent, hot, refused))
     partitions = _partitions(case, sent, hot, refused)
-    runfiles.write_table(run_dir / "partitions.parquet", runfiles.PARTITIONS, partitions)
+    parquet.write_table(run_dir / "partitions.parquet", runfiles.PARTITIONS, partitions)
     _write_latency(run_dir / "latency.hdr", int(sent.sum() - refused.sum()), int(refused.sum()), rng)
     formats.write_evidence(run_dir / "evidence.json", evidence_of(case, sent, refused, seconds))
     formats.write_diagnosis(run_dir / "diagnosis.json", diagnosis_of(case, sent, hot, refused, seconds))
@@ -341,9 +341,9 @@ def _partitions(case: SampleCase, sent: Ints, hot: Ints, refused: Ints) -> pa.Ta
                          max(0.0, round(float(units), 1)), 0, lost))  # fmt: skip
     arrays = [
         pa.array(column, pa.int64() if pa.types.is_timestamp(field.type) else field.type).cast(field.type)
-        for field, column in zip(runfiles.PARTITIONS_SCHEMA, zip(*rows, strict=True), strict=True)
+        for field, column in zip(parquet.PARTITIONS_SCHEMA, zip(*rows, strict=True), strict=True)
     ]
-    return pa.Table.from_arrays(arrays, schema=runfiles.PARTITIONS_SCHEMA)
+    return pa.Table.from_arrays(arrays, schema=parquet.PARTITIONS_SCHEMA)
 
 
 def _write_latency(path: Path, accepted: int, throttled: int, rng: np.random.Generator) -> None:

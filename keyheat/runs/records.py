@@ -1,0 +1,66 @@
+"""What the client saw, second by second: the rows of a run's Parquet files, moved and summed up."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import ValidationError
+
+from keyheat.parquet import read_table
+from keyheat.runfiles import SECONDS, THROTTLES, FileProblem
+from keyheat.runs.formats import SecondCount, ThrottleCount
+from keyheat.validation import mistakes
+
+Row = TypeVar("Row")
+
+
+def throttle_counts(path: Path, ahead_s: int = 0) -> tuple[ThrottleCount, ...]:
+    """Throttled attempts per second, resource, direction and reason. Raises `FileProblem`."""
+    counted = throttles_counted(moved(read_table(path, THROTTLES), ahead_s))
+    return _checked(path, lambda row: ThrottleCount(**row), counted)
+
+
+def moved(rows: pa.Table, ahead_s: int) -> pa.Table:
+    """Rows of the client with their times (`second`, `at`) moved by whole seconds."""
+    if not ahead_s:
+        return rows
+    for place, name in enumerate(rows.column_names):
+        if name in ("second", "at"):
+            later = pc.add(rows[name], pa.scalar(timedelta(seconds=ahead_s), pa.duration("s")))
+            rows = rows.set_column(place, name, later.cast(rows[name].type))
+    return rows
+
+
+def second_counts(path: Path, ahead_s: int = 0) -> tuple[SecondCount, ...]:
+    """Attempts, throttles and consumed units per second, resource and direction. Raises `FileProblem`."""
+    summed = seconds_summed(moved(read_table(path, SECONDS), ahead_s))
+    return _checked(path, lambda row: SecondCount(consumed=row.pop("consumed_units"), **row), summed)
+
+
+def throttles_counted(rows: pa.Table) -> pa.Table:
+    """The attempts in `throttles.parquet` as second, index, direction, reason and count, in order."""
+    second = pc.floor_temporal(rows["at"], unit="second").cast(pa.timestamp("s", tz="UTC"))
+    by = ["second", "index", "direction", "reason"]
+    counted = rows.append_column("second", second).group_by(by).aggregate([("count", "sum")])
+    return _in_order(counted.rename_columns([*by, "count"]), by)
+
+
+def seconds_summed(rows: pa.Table) -> pa.Table:
+    """The rows of `seconds.parquet` as second, index, direction, attempts, throttled and consumed_units."""
+    by, amounts = ["second", "index", "direction"], ["attempts", "throttled", "consumed_units"]
+    summed = rows.group_by(by).aggregate([(name, "sum") for name in amounts])
+    return _in_order(summed.rename_columns([*by, *amounts]), by)
+
+
+def _in_order(table: pa.Table, by: list[str]) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in by])
+
+
+def _checked(path: Path, make: Callable[[dict[str, Any]], Row], rows: pa.Table) -> tuple[Row, ...]:
+    try:
+        return tuple(make(row) for row in rows.to_pylist())
+    except ValidationError as error:
+        raise FileProblem(f"{path}: {mistakes(error)[0]}") from error

@@ -1,0 +1,43 @@
+"""The rows of a simulated run, as its Parquet files have them."""
+
+from typing import Final
+
+import pyarrow as pa
+
+from keyheat.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
+from keyheat.runs.partitions import known_of, partitions_table
+from keyheat.simulator.simulate import Simulation
+
+US_PER_S: Final = 1_000_000
+
+
+def seconds_table(simulation: Simulation) -> pa.Table:
+    """The rows as they stand in `seconds.parquet`."""
+    rows = simulation.client.seconds
+    return pa.table(
+        [pa.array(rows.column(number), field.type) for number, field in enumerate(SECONDS_SCHEMA)],
+        schema=SECONDS_SCHEMA,
+    )
+
+
+def throttles_table(simulation: Simulation) -> pa.Table:
+    """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
+    rows = simulation.client.throttles
+    names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
+    columns = {name: rows.column(number) for number, name in enumerate(names)}
+    columns["at"] = [second * US_PER_S for second in columns["at"]]
+    return pa.table(
+        [
+            pa.array(columns[field.name], field.type)
+            if field.name in columns
+            else pa.nulls(len(rows), field.type)
+            for field in THROTTLES_SCHEMA
+        ],
+        schema=THROTTLES_SCHEMA,
+    )
+
+
+def partition_rows(simulation: Simulation) -> pa.Table:
+    """What each partition of the scenario's own table served and refused."""
+    known = known_of(simulation.model.partition_record())
+    return partitions_table(known, simulation.started_s, simulation.ended_s)
