@@ -9,15 +9,16 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import plotly.offline
-import pyarrow as pa
 from markupsafe import Markup
 
 from keyheat.numbers import measured, percent, some
 from keyheat.pages.charts.figures import Chart, Swatch, amounts, figure, heading, held
 from keyheat.pages.page import figures_json, page, said_at
 from keyheat.pages.run.hero import Stat
+from keyheat.pages.run.record import of_table
 from keyheat.pages.run.sections import Section
 from keyheat.pages.run.sheets import Floats, mean_rates, width_for
 from keyheat.pages.series import RunColumn, groups_of
@@ -67,29 +68,23 @@ def rates_of(columns: Sequence[RunColumn]) -> list[RequestRates | None]:
     return [_rates(one, step_s) for one in rows]
 
 
-def _table_rows(column: RunColumn) -> pa.Table | None:
-    """The attempts on the table itself: those of an index are among them already."""
+def _table_rows(column: RunColumn) -> pd.DataFrame | None:
     seconds = column.run.seconds if column.run else None
-    if seconds is None or not len(seconds):
-        return None
-    own = seconds.filter(seconds["index"].is_null())
-    return own if len(own) else None
+    own = None if seconds is None else of_table(seconds)
+    return None if own is None or own.empty else own
 
 
-def _length_s(rows: pa.Table | None) -> int:
-    if rows is None:
-        return 0
-    second = rows["second"].cast("int64").to_numpy()
-    return int(second.max() - second.min()) + 1
+def _length_s(rows: pd.DataFrame | None) -> int:
+    return 0 if rows is None else int((rows["second"].max() - rows["second"].min()).total_seconds()) + 1
 
 
-def _rates(rows: pa.Table | None, step_s: int) -> RequestRates | None:
+def _rates(rows: pd.DataFrame | None, step_s: int) -> RequestRates | None:
     if rows is None:
         return None
-    second = rows["second"].cast("int64").to_numpy()
+    second = np.asarray(rows["second"].astype("int64"), np.int64)
     start_s, end_s = int(second.min()), int(second.max()) + 1
     accepted, throttled = (
-        mean_rates(second, rows[name].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s)
+        mean_rates(second, rows[name].to_numpy(np.float64), start_s=start_s, end_s=end_s, width_s=step_s)
         for name in ("accepted", "throttled")
     )
     return RequestRates(step_s=step_s, accepted=accepted, throttled=throttled)

@@ -22,7 +22,6 @@ from keyheat.pages.run.timeline import RateTimeline, by_minute, by_second
 from keyheat.pages.run.verdict import facts_of
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FileProblem, write_atomically
-from keyheat.runs.frames import of_rows
 
 INDEX = "index.html"
 WIDTH, HEIGHT, THROTTLED_HEIGHT = 320, 64, 26
@@ -163,7 +162,7 @@ class RunColumn:
         run, entry = RunEntry.read(run_dir)
         numbers = None
         if run is not None and run.manifest is not None and run.seconds is not None:
-            numbers = measure(run.manifest, of_rows("seconds", run.seconds), prices)
+            numbers = measure(run.manifest, run.seconds, prices)
         return cls(
             label=label or shortened(run_dir.name, LONGEST_LABEL), entry=entry, run=run, measured=numbers
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from keyheat import runfiles
 from keyheat.runfiles import FILES, FileProblem
-from keyheat.runs.client import ClientFiles, moved
+from keyheat.runs.client import ClientFiles, moved, throttles_counted
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.manifest import Manifest, read_keys, read_manifest
 
@@ -100,6 +100,25 @@ class Run:
 def read_seconds(folder: Path, ahead_s: int) -> "pd.DataFrame":
     """The frame of seconds of a run directory, moved into the service's time. Raises `FileProblem`."""
     return _rows(folder / FILES[runfiles.SECONDS], runfiles.SECONDS, ahead_s)
+
+
+def read_counted_throttles(folder: Path, ahead_s: int) -> "pd.DataFrame":
+    """The frame of throttles of a run directory, one row for those of a second that are alike.
+
+    To count a million rows takes less time than to make a frame of them. Raises `FileProblem`.
+    """
+    from keyheat.runs import frames
+
+    rows = runfiles.read_table(folder / FILES[runfiles.THROTTLES], runfiles.THROTTLES)
+    counted = throttles_counted(moved(rows, ahead_s))
+    return frames.of_rows("throttles", counted.rename_columns({"second": "at"}))
+
+
+def read_partitions(folder: Path) -> "pd.DataFrame":
+    """The rows of `partitions.parquet`, and their resource. Raises `FileProblem`."""
+    from keyheat.runs import frames
+
+    return frames.of_partitions(runfiles.read_table(folder / FILES[runfiles.PARTITIONS], runfiles.PARTITIONS))
 
 
 def _rows(path: Path, format_name: str, ahead_s: int) -> "pd.DataFrame":

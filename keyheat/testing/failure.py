@@ -15,6 +15,7 @@ from keyheat.pages.run.record import ReportRun
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import HotKey, Recommendation, write_diagnosis, write_evidence
+from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.simulator.folder import keys_of, manifest_of, throttles_table, write_run
 from keyheat.simulator.outcome import outcome_of
@@ -40,8 +41,8 @@ def diagnosed(sent: CheckedLoad, simulation: Simulation) -> ReportRun:
         diagnosis=diagnosis,
         evidence=evidence,
         manifest=manifest,
-        seconds=simulation.client.seconds_table(),
-        throttles=throttles_table(simulation),
+        seconds=of_rows("seconds", simulation.client.seconds_table()),
+        throttles=of_rows("throttles", throttles_table(simulation)),
         keys=keys,
     )
 

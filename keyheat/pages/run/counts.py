@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import pyarrow.compute as pc
-
 from keyheat.analysis.checks import WRONG
 from keyheat.numbers import NOTHING, clock, measured, percent, some, whole
 from keyheat.pages.charts.figures import PageTable, shortened
 from keyheat.pages.run.record import ReportRun, SecondsRecord
 from keyheat.pages.wording import NAMES, saying
-from keyheat.runs.metrics import constraint_of
+from keyheat.words import TABLE
 
 ELSEWHERE: Final = ("arrivals", "retries")  # groups that the section on the load generator shows
 TABLES: Final = "tables."
@@ -269,16 +267,17 @@ def reason_table(record: SecondsRecord) -> PageTable | None:
     """Every reason with its count, share, first and last second; None without throttle records."""
     if record.throttles is None:
         return None
-    by = ["reason", "index", "direction"]
-    grouped = record.throttles.group_by(by, use_threads=False).aggregate(
-        [("count", "sum"), ("second", "min"), ("second", "max")]
+    grouped = (
+        record.throttles.fillna({"reason": NO_REASON, "constraint": "undetermined"})
+        .groupby(["reason", "constraint", "resource", "direction"], as_index=False)
+        .agg(number=("count", "sum"), first=("second", "min"), last=("second", "max"))
     )
-    total = pc.sum(grouped["count_sum"]).as_py() or 0
     rows = sorted(
-        grouped.to_pylist(), key=lambda row: (-row["count_sum"], str(row["reason"]), str(row["index"]))
+        grouped.to_dict("records"),
+        key=lambda row: (-row["number"], row["reason"], row["resource"] != TABLE, row["resource"]),
     )
-    seconds = [row[second] for row in rows for second in ("second_min", "second_max")]
-    say = saying(min(seconds), max(seconds)) if seconds else clock
+    total = grouped["number"].sum()
+    say = saying(grouped["first"].min(), grouped["last"].max()) if rows else clock
     return PageTable(
         caption="Throttles by the reason that DynamoDB gave",
         columns=(
@@ -293,14 +292,14 @@ def reason_table(record: SecondsRecord) -> PageTable | None:
         ),
         rows=tuple(
             (
-                shortened(row["reason"] or NO_REASON, 80),
-                shortened(row["index"] or "table", 80),
+                shortened(row["reason"], 80),
+                shortened(row["resource"], 80),
                 row["direction"],
-                NAMES[constraint_of(row["reason"]) or "undetermined"].lower(),
-                whole(row["count_sum"]),
-                percent(row["count_sum"] / total),
-                say(row["second_min"]),
-                say(row["second_max"]),
+                NAMES[row["constraint"]].lower(),
+                whole(row["number"]),
+                percent(row["number"] / total),
+                say(row["first"]),
+                say(row["last"]),
             )
             for row in rows
         ),

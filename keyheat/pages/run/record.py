@@ -1,27 +1,26 @@
 """A run directory read for its page: which files are there, what the client saw by second, latencies."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
+import pandas as pd
 from hdrh.histogram import HdrHistogram
 
 from keyheat import runfiles
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.runfiles import FILES, FileProblem
+from keyheat.runs import frames
 from keyheat.runs.capabilities import Capabilities
-from keyheat.runs.client import US_PER_MS, moved, read_latencies, seconds_summed, throttles_counted
+from keyheat.runs.client import US_PER_MS, read_latencies
 from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
-from keyheat.words import Direction, Resource
+from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
+from keyheat.words import TABLE, Direction, Resource
 
 SERVICE = frozenset({"accepted", "throttled", "error"})
 """What the service time of one attempt is kept by; the other tags are durations of another kind."""
@@ -113,11 +112,11 @@ class ReportRun:
     diagnosis: Diagnosis
     evidence: Evidence | None = None
     manifest: Manifest | None = None
-    seconds: pa.Table | None = None
-    throttles: pa.Table | None = None
+    seconds: pd.DataFrame | None = None  # as `runs.frames` has them
+    throttles: pd.DataFrame | None = None  # the same; several of a second may be one row
     latency: tuple[OperationLatency, ...] | None = None
     keys: Keys | None = None
-    partitions: pa.Table | None = None  # rows of `partitions.parquet`, in the service's time
+    partitions: pd.DataFrame | None = None  # the rows of `partitions.parquet`, in the service's time
     missing: tuple[MissingFile, ...] = ()
     alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
 
@@ -191,28 +190,21 @@ def load_run(run_dir: Path) -> ReportRun:
     manifest = optional(runfiles.RUN, lambda path: read_manifest(path.parent))
     ahead_s = manifest.rows_ahead_s if manifest else 0
 
-    def rows(format_name: str) -> pa.Table | None:
-        """Rows of the client, in the service's time."""
-        return optional(format_name, lambda path: moved(runfiles.read_table(path, format_name), ahead_s))
-
     return ReportRun(
         diagnosis=diagnosis,
         evidence=evidence,
         manifest=manifest,
-        seconds=rows(runfiles.SECONDS),
-        throttles=rows(runfiles.THROTTLES),
+        seconds=optional(runfiles.SECONDS, lambda path: read_seconds(path.parent, ahead_s)),
+        throttles=optional(runfiles.THROTTLES, lambda path: read_counted_throttles(path.parent, ahead_s)),
         latency=optional(runfiles.LATENCY, read_latency),
         keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent, ahead_s)),
         partitions=(
-            optional(runfiles.PARTITIONS, read_partitions) if _has_partitions(run_dir, manifest) else None
+            optional(runfiles.PARTITIONS, lambda path: read_partitions(path.parent))
+            if _has_partitions(run_dir, manifest)
+            else None
         ),
         missing=tuple(one for one in missing if not _said(one.name, diagnosis)),
     )
-
-
-def read_partitions(path: Path) -> pa.Table:
-    """The rows of `partitions.parquet`. Raises `FileProblem`."""
-    return runfiles.read_table(path, runfiles.PARTITIONS)
 
 
 def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
@@ -226,31 +218,34 @@ def _said(name: str, diagnosis: Diagnosis) -> bool:
     return any(line.startswith(name) for line in diagnosis.coverage.missing)
 
 
-Ints = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SecondsRecord:
-    """`seconds` (second, index, direction, attempts, throttled, consumed) and `throttles` (second, index,
-    direction, reason, count), each summed up; seconds are epoch seconds. Either is None where unknown."""
+    """What the client sent and what was refused, summed up by second (epoch), resource and direction.
 
-    seconds: pa.Table | None
-    throttles: pa.Table | None
+    `seconds` has attempts, throttled and consumed_units; `throttles` a count by reason and constraint.
+    Either is None where unknown.
+    """
+
+    seconds: pd.DataFrame | None
+    throttles: pd.DataFrame | None
+
+    @property
+    def _known(self) -> list[pd.DataFrame]:
+        return [rows for rows in (self.seconds, self.throttles) if rows is not None and len(rows)]
 
     def range(self) -> tuple[int, int] | None:
         """The first second and the one after the last."""
-        known = [t["second"].to_numpy() for t in (self.seconds, self.throttles) if t is not None and len(t)]
-        if not known:
+        if not self._known:
             return None
-        return int(min(c.min() for c in known)), int(max(c.max() for c in known)) + 1
+        seconds = pd.concat([rows["second"] for rows in self._known])
+        return int(seconds.min()), int(seconds.max()) + 1
 
     def resources(self) -> list[Resource]:
         """Every resource that was asked for anything."""
-        tables = [table for table in (self.seconds, self.throttles) if table is not None]
         pairs = {
-            (row["index"], row["direction"])
-            for table in tables
-            for row in table.group_by(["index", "direction"]).aggregate([]).to_pylist()
+            (None if name == TABLE else name, direction)
+            for rows in self._known
+            for name, direction in rows[["resource", "direction"]].drop_duplicates().to_numpy().tolist()
         }
         return [
             Resource(*pair) for pair in sorted(pairs, key=lambda pair: (pair[0] or "", pair[1] != "write"))
@@ -258,59 +253,35 @@ class SecondsRecord:
 
 
 def read_record(run: ReportRun) -> SecondsRecord:
-    """The client's record of a run, from whichever file has it."""
-    return SecondsRecord(seconds=_seconds(run), throttles=_throttles(run))
+    """The client's record of a run: its own files, else what the evidence keeps of them."""
+    seconds, throttles, evidence = run.seconds, run.throttles, run.evidence
+    if seconds is None and evidence is not None and evidence.seconds is not None:
+        seconds = frames.seconds_of(evidence.seconds)
+    if throttles is None and evidence is not None and evidence.throttles is not None:
+        throttles = frames.throttles_of(evidence)
+    return SecondsRecord(
+        seconds=None if seconds is None else _summed(seconds, "second", [], AMOUNTS),
+        throttles=None if throttles is None else _summed(throttles, "at", ["reason", "constraint"], COUNT),
+    )
 
 
-def rows_of(table: pa.Table, resource: Resource) -> pa.Table:
+AMOUNTS: Final = {"attempts": "int64", "throttled": "int64", "consumed_units": "float64"}
+COUNT: Final = {"count": "int64"}
+
+
+def _summed(rows: pd.DataFrame, moment: str, further: list[str], amounts: Mapping[str, str]) -> pd.DataFrame:
+    """Amounts, of plain dtypes, by second, resource, direction and what is `further` told apart, in order."""
+    second = rows[moment].astype("datetime64[s, UTC]").astype("int64")
+    by = ["second", "resource", "direction", *further]
+    grouped = rows.assign(second=second).groupby(by, dropna=False, as_index=False)
+    return grouped[list(amounts)].sum().astype(dict(amounts))
+
+
+def rows_of(rows: pd.DataFrame, resource: Resource) -> pd.DataFrame:
     """The rows of one resource."""
-    index = pc.is_null(table["index"]) if resource.index is None else pc.equal(table["index"], resource.index)
-    return table.filter(pc.and_(pc.fill_null(index, False), pc.equal(table["direction"], resource.direction)))
+    return rows[(rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)]
 
 
-def _seconds(run: ReportRun) -> pa.Table | None:
-    if run.seconds is not None:
-        summed = _with_epoch(seconds_summed(run.seconds))
-        return summed.rename_columns([name.removesuffix("_units") for name in summed.column_names])
-    return _seconds_of(run.evidence) if run.evidence else None
-
-
-def _seconds_of(evidence: Evidence) -> pa.Table | None:
-    if evidence.seconds is None:
-        return None
-    rows = evidence.seconds
-    columns = {
-        "second": pa.array([int(row.second.timestamp()) for row in rows], pa.int64()),
-        "index": pa.array([row.index for row in rows], pa.string()),
-        "direction": pa.array([row.direction for row in rows], pa.string()),
-        "attempts": pa.array([row.attempts for row in rows], pa.int64()),
-        "throttled": pa.array([row.throttled for row in rows], pa.int64()),
-        "consumed": pa.array([row.consumed for row in rows], pa.float64()),
-    }
-    return _summed(pa.table(columns), ["second", "index", "direction"], ["attempts", "throttled", "consumed"])
-
-
-def _throttles(run: ReportRun) -> pa.Table | None:
-    if run.throttles is not None:
-        return _with_epoch(throttles_counted(run.throttles))
-    if run.evidence is None or run.evidence.throttles is None:
-        return None
-    rows = run.evidence.throttles
-    columns = {
-        "second": pa.array([int(row.second.timestamp()) for row in rows], pa.int64()),
-        "index": pa.array([row.index for row in rows], pa.string()),
-        "direction": pa.array([row.direction for row in rows], pa.string()),
-        "reason": pa.array([row.reason for row in rows], pa.string()),
-        "count": pa.array([row.count for row in rows], pa.int64()),
-    }
-    return _summed(pa.table(columns), ["second", "index", "direction", "reason"], ["count"])
-
-
-def _with_epoch(table: pa.Table) -> pa.Table:
-    """Seconds as epoch seconds."""
-    return table.set_column(0, "second", table["second"].cast(pa.int64()))
-
-
-def _summed(table: pa.Table, by: list[str], amounts: list[str]) -> pa.Table:
-    grouped = table.group_by(by, use_threads=False).aggregate([(name, "sum") for name in amounts])
-    return grouped.select([*by, *(f"{name}_sum" for name in amounts)]).rename_columns([*by, *amounts])
+def of_table(seconds: pd.DataFrame) -> pd.DataFrame:
+    """The attempts on the table itself: those of an index are among them already."""
+    return seconds[seconds["resource"] == TABLE]

@@ -10,7 +10,6 @@ from keyheat.evidence.settings import Steps
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
 from keyheat.pages.wording import labelled_at, labels_of
-from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts
 from keyheat.words import Capacity, Constraint, Resource
 
@@ -147,12 +146,10 @@ def by_client_minute(run: ReportRun, record: SecondsRecord, resource: Resource) 
 def _client_timeline(
     run: ReportRun, record: SecondsRecord, resource: Resource, start_s: int, end_s: int, step_s: int
 ) -> RateTimeline:
-    def rates(table_name: str, column: str) -> Floats | None:
-        table = getattr(record, table_name)
-        if table is None:
-            return None
-        mine = rows_of(table, resource)
-        if not len(mine):  # throttles alone speak of it
+    mine = None if record.seconds is None else rows_of(record.seconds, resource)
+
+    def rates(column: str) -> Floats | None:
+        if mine is None or mine.empty:  # throttles alone speak of it
             return None
         return mean_rates(
             mine["second"].to_numpy(), mine[column].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s
@@ -163,8 +160,8 @@ def _client_timeline(
         start_s=start_s,
         end_s=end_s,
         step_s=step_s,
-        consumed=rates("seconds", "consumed"),
-        attempts=rates("seconds", "attempts"),
+        consumed=rates("consumed_units"),
+        attempts=rates("attempts"),
         provisioned=None,
         throttled=_client_throttles(run, record, resource, start_s, end_s, step_s),
     )
@@ -178,28 +175,21 @@ def _client_throttles(
     labels = labels_of(run.diagnosis, resource)
     if record.throttles is not None:
         mine = rows_of(record.throttles, resource)
-        reasons, counts = mine["reason"].to_pylist(), mine["count"].to_numpy()
     elif record.seconds is not None:
-        mine = rows_of(record.seconds, resource)
-        reasons, counts = [None] * len(mine), mine["throttled"].to_numpy()
+        unexplained = record.seconds.rename(columns={"throttled": "count"}).assign(constraint=None)
+        mine = rows_of(unexplained, resource)
     else:
         return {}
-    second = mine["second"].to_numpy()
-    said = {reason: metrics.constraint_of(reason) for reason in set(reasons)}
-    found = np.array(
-        [said[r] or labelled_at(labels, s) for r, s in zip(reasons, second.tolist(), strict=True)],
-        dtype=object,
-    )
-    return {
-        constraint: mean_rates(
-            second[found == constraint],
-            counts[found == constraint],
-            start_s=start_s,
-            end_s=end_s,
-            width_s=step_s,
+    mine = mine[mine["count"] > 0].astype({"constraint": object})
+    unknown = mine["constraint"].isna()
+    mine.loc[unknown, "constraint"] = [labelled_at(labels, at) for at in mine.loc[unknown, "second"]]
+    found: dict[Constraint, Floats] = {}
+    for constraint in sorted(mine["constraint"].unique()):
+        rows = mine[mine["constraint"] == constraint]
+        found[constraint] = mean_rates(
+            rows["second"].to_numpy(), rows["count"].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s
         )
-        for constraint in sorted(set(found[counts > 0].tolist()))
-    }
+    return found
 
 
 def by_minute(run: ReportRun, resource: Resource) -> RateTimeline | None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.compute as pc
 
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.evidence.settings import partition_ceiling
@@ -91,9 +90,7 @@ def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
     if verdict.direction is not None:
         return Resource(index, verdict.direction)
     if record.seconds is not None and len(record.seconds):
-        consumed = {
-            r: pc.sum(rows_of(record.seconds, r)["consumed"]).as_py() or 0 for r in record.resources()
-        }
+        consumed = {one: rows_of(record.seconds, one)["consumed_units"].sum() for one in record.resources()}
         return max(consumed, key=lambda resource: (resource.index is None, consumed[resource]))
     return Resource(index, WRITE)
 
@@ -142,7 +139,7 @@ def _consumed(run: ReportRun, record: SecondsRecord, resource: Resource, spans: 
         second = mine["second"].to_numpy()
         first, last = float(second.min()), float(second.max()) + 1
         known_s = sum(max(0.0, min(end_s, last) - max(start_s, first)) for start_s, end_s in spans)
-        consumed = mine["consumed"].to_numpy()[_inside(second, spans, 1.0)].sum()
+        consumed = mine["consumed_units"].to_numpy()[_inside(second, spans, 1.0)].sum()
         return float(consumed / known_s) if known_s else None
     minutes = by_minute(run, resource)
     if minutes is None or minutes.consumed is None:
@@ -156,8 +153,7 @@ def _attempts(run: ReportRun, record: SecondsRecord, resource: Resource) -> tupl
     """Attempts and throttles of the whole run."""
     if record.seconds is not None:
         mine = rows_of(record.seconds, resource)
-        attempts, throttled = pc.sum(mine["attempts"]).as_py(), pc.sum(mine["throttled"]).as_py()
-        return attempts or None, throttled or 0
+        return int(mine["attempts"].sum()) or None, int(mine["throttled"].sum())
     if run.totals.attempts:
         return run.totals.attempts, run.totals.throttled
     return None, sum(label.throttles for label in labels_of(run.diagnosis, resource))
@@ -168,9 +164,9 @@ def _asked(record: SecondsRecord, resource: Resource, spans: Spans, consumed: fl
     if record.seconds is None or consumed is None or not spans:
         return None
     mine = rows_of(record.seconds, resource)
-    inside = _inside(mine["second"].to_numpy(), spans, 1.0)
-    attempts = mine["attempts"].to_numpy()[inside].sum()
-    accepted = attempts - mine["throttled"].to_numpy()[inside].sum()
+    inside = mine[_inside(mine["second"].to_numpy(), spans, 1.0)]
+    attempts = inside["attempts"].sum()
+    accepted = attempts - inside["throttled"].sum()
     return float(consumed * attempts / accepted) if accepted > 0 else None
 
 
