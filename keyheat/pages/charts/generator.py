@@ -10,10 +10,10 @@ from keyheat.pages.charts.figures import (
     Chart,
     Swatch,
     amounts,
+    area,
     compact,
     figure,
     heading,
-    held,
     iso,
     joined,
     level,
@@ -171,13 +171,12 @@ def _outcomes(run: ReportRun, start_s: int, end_s: int) -> list[tuple[str, str, 
 
 
 def _stacked(name: str, role: str, values: Floats, start_s: int, step_s: int) -> go.Scatter:
-    return go.Scatter(
+    return area(
+        values,
+        LIGHT[role],
+        LIGHT["soft"] if role == "accent" else LIGHT[role],
+        f"%{{x}}<br>%{{y:,}} a second {name}",
         **steps(start_s, step_s),
-        y=held(values),
         meta=f"{name}_requests_per_s",
-        mode="lines",
         stackgroup="attempts",
-        line={"color": LIGHT[role], "width": 1, "shape": "hv"},
-        fillcolor=LIGHT["soft"] if role == "accent" else LIGHT[role],
-        hovertemplate=f"%{{x}}<br>%{{y:,}} a second {name}<extra></extra>",
     )
