@@ -152,6 +152,7 @@ BASE = {
 HEAVY = ("pyarrow", "pandas", "hdrh", "plotly", "locust", "scipy")
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("what", BASE)
 def test_the_base_does_without_the_libraries_of_extras(what: str) -> None:
     """pyarrow alone is larger than all that the base brings."""
