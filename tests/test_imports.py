@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "model": set(),
     "scenario": {"model"},
     "runs": {"model"},
-    "endpoint": {"model", "scenario"},
+    "endpoint": {"model"},
     "sharding": {"model", "scenario"},
     "simulator": {"model", "scenario", "runs"},
     "plan": {"model", "scenario", "simulator"},
@@ -130,6 +130,14 @@ def test_only_evidence_talks_to_cloudwatch() -> None:
 def test_what_sends_a_load_does_without_pandas() -> None:
     """It takes half a second and 60 MB in every worker, and a record is columns of numbers already."""
     program = "import keyheat.load.run.session, sys; sys.exit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
+
+
+def test_the_endpoint_does_without_what_reads_scenarios() -> None:
+    """Pydantic is 11 MB of its process, in which every item of a table is kept as well."""
+    program = (
+        "import keyheat.endpoint.__main__, sys; sys.exit(bool({'pydantic', 'numpy'} & sys.modules.keys()))"
+    )
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
