@@ -17,8 +17,7 @@ from keyheat.load.tables.control import creation
 from keyheat.model.meter import LaneMeter
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.rehearsal.learn import _Load
-from keyheat.simulator.rehearsal.stage import USERS, Stage
+from keyheat.simulator.rehearsal.stage import USERS, Stage, StandInLoad
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
 from tests.endpoint.clients import service_app_at, taken_apart
 from tests.one_by_one import Connections
@@ -117,9 +116,9 @@ class _Sender:
     def _load(self) -> Any:
         items = self._stage.module(f"{USERS}.items").ItemTemplate(self.scenario)
         pattern = self.scenario.keys.pattern(folder=self.folder)
-        load = _Load(
+        load = StandInLoad(
             order=SimpleNamespace(scenario=self.scenario, run_id="tasks", users=self.scenario.load.users),
-            items=items, keys=pattern, numbers=count(1), clock=self._stage.clock, answer=self._answer,  # type: ignore[arg-type]
+            items=items, keys=pattern, numbers=count(1), clock=self._stage.clock, answer=self._answer,
             count=lambda *_what: None, ask=lambda: self.scenario.keys.shards,
         )  # fmt: skip
         return load

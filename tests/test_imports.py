@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "model": set(),
     "scenario": {"model"},
     "runs": {"model"},
-    "endpoint": {"model", "scenario"},
+    "endpoint": {"model"},
     "sharding": {"model", "scenario"},
     "simulator": {"model", "scenario", "runs"},
     "plan": {"model", "scenario", "simulator"},
@@ -168,6 +168,15 @@ def test_the_base_does_without_the_libraries_of_extras(what: str) -> None:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.opens
+def test_the_endpoint_does_without_what_reads_scenarios() -> None:
+    """Pydantic is 11 MB of its process, in which every item of a table is kept as well."""
+    program = (
+        "import keyheat.endpoint.__main__, sys; sys.exit(bool({'pydantic', 'numpy'} & sys.modules.keys()))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
 def test_the_checker_sees_nested_imports() -> None:

@@ -32,8 +32,8 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.model.limits import MINUTE_S, SIGNATURE_CLOCK_S
+from keyheat.model.updates import DAY_S
 from keyheat.runfiles import MOST_SKEW_S
-from keyheat.scenario.changes import DAY_S
 
 SAMPLES: Final = 5
 APART_S: Final = 0.2  # five samples lie at all fractions of a second

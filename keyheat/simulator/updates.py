@@ -14,17 +14,14 @@ from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.resources import NO_THROUGHPUT, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import (
+from keyheat.model.updates import (
     CapacityHistory,
-    TimelineEvent,
-    applied,
-    asked,
     decreased,
     next_decrease_s,
-    only_warms,
     recent_switches_s,
     switches_to_on_demand,
 )
+from keyheat.scenario.changes import TimelineEvent, applied, asked, only_warms
 from keyheat.scenario.spec.tables import ChangeSpec
 from keyheat.words import Capacity, Direction
 

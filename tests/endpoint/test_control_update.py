@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.scenario.changes import next_decrease_s
+from keyheat.model.updates import next_decrease_s
 from tests.endpoint.account import (
     BOTH,
     NOON_S,

@@ -178,6 +178,59 @@ class Mine(ItemUser):
     assert (look.operation, look.known, look.found) == ("GetItem", True, 1.0)
 
 
+OF_EACH_USER = {
+    "a drawn key": ("self.draw_key()", "{key}"),
+    "a number in it": ('f"shop-{self.rng.randrange(300):04d}"', "shop-{0..299:4}"),
+    "what nobody can explain": ("str(uuid4())", None),
+}
+
+
+@pytest.mark.parametrize(("mine", "law"), OF_EACH_USER.values(), ids=OF_EACH_USER)
+def test_what_every_user_has_for_itself_is_seen_as_such(tmp_path: Path, mine: str, law: str | None) -> None:
+    """One class has two users, the other all the rest of ten."""
+    body = f"""
+from uuid import uuid4
+
+class Mine(TableUser):
+    def __init__(self, environment):
+        super().__init__(environment)
+        self.mine = {mine}
+
+    @task
+    def write(self):
+        self.put(self.mine)
+
+    @task
+    def write_all(self):
+        self.put("all")
+
+class Few(Mine):
+    fixed_count = 2
+"""
+    tasks = [task for one in learn(tmp_path, body).users for task in one.tasks]
+    found = [(task.name, kind.key.made, kind.key.owners) for task in tasks for kind in task.kinds]
+    assert found == [
+        ("write", law, 8), ("write_all", "all", None), ("write", law, 2), ("write_all", "all", None),
+    ]  # fmt: skip
+    own, _all, of_few, _all_of_few = second(tmp_path, body)
+    assert 4 <= len(own.keys.shares) <= 8
+    assert len(of_few.keys.shares) <= 2
+    assert own.keys.even == of_few.keys.even == 0
+
+
+def test_users_who_only_update_come_back_to_an_item_each(tmp_path: Path) -> None:
+    """Nobody has put anything: the first update of each user makes the item that it remembers."""
+    body = "class Mine(ItemUser):\n    @task\n    def add(self):\n        self.update_item()\n"
+    keys = {"kind": "uniform", "keys": 1_000}
+    found = only(kinds(tmp_path, body, keys=keys))
+    assert (found.key.made, found.key.owners, found.within) == ("{key}", 10, "random")
+    (flow,) = second(tmp_path, body, keys=keys)
+    assert flow.keys.shares.tolist() == [0.1] * 10
+    keys = {"kind": "hot_key", "share": 0.5, "keys": 1_000}
+    (flow,) = second(tmp_path, body, keys=keys)
+    assert 0.1 < max(flow.keys.shares) < 1.0
+
+
 def test_a_put_of_what_was_not_found_is_learnt_as_such(tmp_path: Path) -> None:
     body = """
 class Mine(Reader):

@@ -17,7 +17,7 @@ from keyheat.endpoint.stream import TableStream
 from keyheat.endpoint.tables.throughput import table_capacity
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import CapacityHistory
+from keyheat.model.updates import CapacityHistory
 
 NOT_HERE = (
     "GlobalTableSettingsReplicationMode",

@@ -15,7 +15,7 @@ from keyheat.endpoint.tables.settings import parse_tags
 from keyheat.model import limits
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import ResourceHistory, next_decrease_s, recent_switches_s
+from keyheat.model.updates import ResourceHistory, next_decrease_s, recent_switches_s
 from keyheat.words import Capacity
 
 

@@ -41,6 +41,32 @@ class Done:
         return made(text, self.keys, self.numbers, fresh=self.fresh)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one of several users has done of the same task, and what it has drawn in its life."""
+
+    done: Sequence[Done]
+    keys: Sequence[str]  # that it drew when it was made, and in all its tasks
+    numbers: Sequence[tuple[int, int, int]]  # that it drew when it was made
+
+    def made(self, text: str) -> KeyText:
+        """A text that the user stays with, explained by what it has ever drawn."""
+        return made(text, self.keys, self.numbers, fresh=False)
+
+    def same(self, slot: "Slot", of: Callable[[SentItem], str | None]) -> set[str | None]:
+        """What it sends in one place of the task."""
+        like, place = slot
+        return {
+            of(one.sent[place])
+            for one in self.done
+            if place < len(one.sent) and _likeness(one.sent[place], known=False) == like
+        }
+
+
+Slot = tuple[Hashable, int]
+"""Like what something is that a task sends, and after how many others."""
+
+
 @dataclass(slots=True)
 class _Group:
     """What is of one kind, with the round in which it was sent."""
@@ -53,12 +79,23 @@ class _Group:
 
 
 class Kinds:
-    """Sorts what one task has sent."""
+    """Sorts what one task has sent: so often by one user, and a few times by each of some others.
+
+    `owners`: how many users of the class there are.
+    """
 
     def __init__(
-        self, done: Sequence[Done], tables: Sequence[TableSpec], *, shards: int, sizes: set[int], last: bool
+        self,
+        parts: Sequence[Part],
+        tables: Sequence[TableSpec],
+        *,
+        shards: int,
+        sizes: set[int],
+        owners: int,
+        last: bool,
     ) -> None:
-        self._done, self._shards, self._sizes, self._last = done, shards, sizes, last
+        self._parts, self._owners = parts, owners
+        self._done, self._shards, self._sizes, self._last = parts[0].done, shards, sizes, last
         self._tables = {table.name: table for table in tables}
         self._own = tables[0].name
         self.sure = True  # whether so many rounds were enough
@@ -99,6 +136,7 @@ class Kinds:
         requests = len({(number, sent.request) for number, sent in group.sent})
         known = (first.key, first.sort) in self._done[group.sent[0][0]].known
         key = Text(known=True) if known else self._text(group, lambda sent: sent.key)
+        of_each = key.owners is not None and self._differs(group, lambda sent: sent.sort)
         if_missing = self._follows_misses(group)
         counts = Counter(number for number, _sent in group.sent)
         if not if_missing:
@@ -115,7 +153,7 @@ class Kinds:
             together=first.operation.startswith("Transact"),
             table=None if first.table == self._own else first.table,
             index=first.index,
-            within=self._within(in_sort) if not known else "random" if first.sort is not None else "point",
+            within="random" if of_each or (known and first.sort is not None) else self._within(in_sort),
             alone=first.sort is None or len({sort for _number, sort in in_sort}) == 1,
             found=fmean(sent.found for _number, sent in group.sent),
             known=known,
@@ -132,7 +170,30 @@ class Kinds:
         )
 
     def _text(self, group: _Group, of: Callable[[SentItem], str]) -> Text:
+        if self._differs(group, of):
+            return self._of_each_user(group, of)
         return self._law([self._done[number].made(of(sent)) for number, sent in group.sent])
+
+    def _differs(self, group: _Group, of: Callable[[SentItem], str | None]) -> bool:
+        """Whether every user always sends the same, and one user something else than another."""
+        if (slot := self._slot(group)) is None:
+            return False
+        of_users = [part.same(slot, of) for part in self._parts]
+        return all(len(one) == 1 for one in of_users) and len(set.union(*of_users)) > 1
+
+    def _slot(self, group: _Group) -> Slot | None:
+        """The place in the task where all that is of a group is sent; None: there are several."""
+        first = group.first
+        places = {self._done[number].sent.index(sent) for number, sent in group.sent}
+        return (_likeness(first, known=False), places.pop()) if len(places) == 1 else None
+
+    def _of_each_user(self, group: _Group, of: Callable[[SentItem], str]) -> Text:
+        """The law of what each user has one of."""
+        slot = self._slot(group)
+        assert slot is not None, "it differs there"
+        texts = [part.made(text) for part in self._parts for text in part.same(slot, of) if text is not None]
+        law = law_of(texts, shards=self._shards, patient=True)
+        return replace(FRESH if law is None else law, owners=self._owners)
 
     def _law(self, texts: Sequence[KeyText]) -> Text:
         """The law of texts; where it takes more of them to say, the best that can be said now."""

@@ -3,14 +3,15 @@
     file --run on a stage--> user classes --each task, some times--> Done, Done ... --sorted--> LoadTest
 
 Nothing is sent, nothing waits, and chance is drawn evenly (`draws`), so that 32 times are enough where every
-key follows from what was drawn. Where one does not, there are more.
+key follows from what was drawn. Where one does not, there are more. It is one user who does them; some
+others, with memories of their own, do each task a few times, which shows what every user has for itself.
 """
 
 import inspect
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 from threading import Lock
@@ -20,13 +21,15 @@ from typing import Any, Final
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.rehearsal.draws import IN_TIME, USER, Draws, NotedKeys, Noting
-from keyheat.simulator.rehearsal.kinds import Done, Kinds
+from keyheat.simulator.rehearsal.kinds import Done, Kinds, Part
 from keyheat.simulator.rehearsal.mix import Rehearsed, RehearsedLoadTest, RehearsedTask, UserClass
-from keyheat.simulator.rehearsal.stage import USERS, Stage
+from keyheat.simulator.rehearsal.stage import USERS, Stage, StandInLoad
 from keyheat.simulator.rehearsal.tables import NotLearnt, SentItem, Tables
 
 ROUNDS: Final = (32, 512, 4_096)
 WARM_UP: Final = 3  # rounds before them: users that come back to their items have some then
+OTHERS: Final = 7  # users beside the one that is rehearsed ...
+TIMES: Final = 2  # ... and how often they do each task, once they have done it before
 APART: Final = 100_003  # numbers of what different tasks do, which draw other keys at the same time
 MOST_REQUESTS: Final = 10_000  # of one task
 STARTED_S: Final = 1_796_083_200.0
@@ -61,7 +64,7 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
         return Rehearsed(unlearnt=unlearnt)
     for rounds in ROUNDS:
         rehearsal = _Rehearsal(stage, path, scenario, folder, rounds)
-        learnt = tuple(rehearsal.user_class(one) for one in users)
+        learnt = tuple(rehearsal.user_class(one, _count_of(one, users, scenario)) for one in users)
         if rehearsal.unlearnt:
             return Rehearsed(unlearnt=tuple(dict.fromkeys(rehearsal.unlearnt)))
         if rehearsal.sure:
@@ -88,6 +91,16 @@ def _wrong(path: Path, users: Sequence[type]) -> Iterator[str]:
     for one in users:
         if not getattr(one, "tasks", ()):
             yield f"{_where(path, one)}: {one.__name__} has no task: a method with locust's @task"
+
+
+def _count_of(user: Any, users: Sequence[Any], scenario: Scenario) -> int:
+    """How many users of a class there are."""
+    fixed: int = user.fixed_count
+    if fixed:
+        return fixed
+    left: int = scenario.load.users - sum(one.fixed_count for one in users)
+    share: float = user.weight / sum(one.weight for one in users if not one.fixed_count)
+    return max(1, round(left * share))
 
 
 def _foreign(path: Path, user: Any, base: Any, scenario: Scenario) -> Iterator[str]:
@@ -117,6 +130,25 @@ def _told(path: Path, error: BaseException) -> str:
     return f"{path.name}{f':{line}' if line else ''}: {type(error).__name__}: {error}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Actor:
+    """One user that is rehearsed."""
+
+    user: Any
+    tasks: Sequence[tuple[Callable[..., Any], float]]  # with their weights
+    numbers: Sequence[tuple[int, int, int]]  # that it drew when it was made
+    keys: list[str]  # that it drew then, and since
+
+    def task(self, like: Callable[..., Any], place: int) -> Callable[..., Any] | None:
+        """Its own task in the same place as another user's, if it has the same one there."""
+        tasks = [task for task, _weight in self.tasks[place : place + 1] if _name(task) == _name(like)]
+        return tasks[0] if tasks else None
+
+
+def _name(task: Callable[..., Any]) -> str:
+    return getattr(task, "__name__", str(task))
+
+
 class _Rehearsal:
     """The users of one load test, and what they do so many times."""
 
@@ -132,17 +164,18 @@ class _Rehearsal:
         self._numbers = chain([0], count(USER))
         self.counts: dict[str, float] = {}  # what users count before their first task, and after the last one
         self._working = False
+        self._made_so_far = 0
         self.sure = True
         self.unlearnt: list[str] = []
         self.asked_for_shards = False
 
-    def user_class(self, user: Any) -> UserClass:
-        """One class of users, learnt."""
+    def user_class(self, user: Any, count: int) -> UserClass:
+        """One class of users, learnt; there are so many of them."""
         behaviour = user.simulated_as(self._scenario)
         tasks: tuple[RehearsedTask, ...] = ()
         if behaviour is None:
             try:
-                tasks = self._tasks(user)
+                tasks = self._tasks(user, count)
             except NotLearnt as error:
                 self.unlearnt.append(f"{_where(self._path, user)}: {user.__name__} {error}")
         return UserClass(
@@ -154,52 +187,69 @@ class _Rehearsal:
             simulated_as=behaviour,
         )
 
-    def _tasks(self, user: Any) -> tuple[RehearsedTask, ...]:
+    def _tasks(self, user: Any, owners: int) -> tuple[RehearsedTask, ...]:
         load = self._load()
         one = self._made(user, load)
         self._working = True
-        weights = list(_single(one, one.task_weights()))
-        done: list[list[Done]] = [[] for _ in weights]
+        done: list[list[Done]] = [[] for _ in one.tasks]
         for number in range(-WARM_UP, self._rounds):
             at_s = self._scenario.load.duration_s * max(0.0, number + 0.5) / self._rounds
-            for place, (task, _weight) in enumerate(weights):
+            for place, (task, _weight) in enumerate(one.tasks):
                 came = self._do(one, task, number + WARM_UP + place * APART, at_s)
                 if came is not None and number >= 0:
                     done[place].append(came)
             if self.unlearnt:
                 return ()
+        others = [self._made(user, load) for _ in range(OTHERS)]
         found = tuple(
-            self._task(one, task, weight, done[place]) for place, (task, weight) in enumerate(weights)
+            self._task(one, place, [self._part(one, came), *self._others(others, one, place)], owners)
+            for place, came in enumerate(done)
         )
         self._working = False
         for look in load.last_looks:
             look()
         return found
 
-    def _task(
-        self, user: Any, task: Callable[..., Any], weight: float, done: Sequence[Done]
-    ) -> RehearsedTask:
-        name = getattr(task, "__name__", str(task))
+    def _part(self, actor: _Actor, done: Sequence[Done]) -> Part:
+        return Part(done, actor.keys, actor.numbers)
+
+    def _others(self, others: Sequence[_Actor], one: _Actor, place: int) -> Iterator[Part]:
+        """What other users do of a task, at times that are spread over the run."""
+        like, _weight = one.tasks[place]
+        numbers = count(APART // 2 + place * APART)
+        for other in others:
+            if (task := other.task(like, place)) is not None:
+                self._do(other, task, next(numbers), 0.0)
+                times = (self._scenario.load.duration_s * (number + 0.5) / TIMES for number in range(TIMES))
+                came = (self._do(other, task, next(numbers), at_s) for at_s in times)
+                yield self._part(other, [each for each in came if each is not None])
+
+    def _task(self, actor: _Actor, place: int, parts: Sequence[Part], owners: int) -> RehearsedTask:
+        task, weight = actor.tasks[place]
+        done = parts[0].done
         if not any(one.sent for one in done):
-            raise NotLearnt(f"sends nothing that Keyheat sees in its task {name}")
+            raise NotLearnt(f"sends nothing that Keyheat sees in its task {_name(task)}")
         kinds = Kinds(
-            done,
+            parts,
             (self._told.table, *self._scenario.companions),
             shards=self._scenario.keys.shards,
             sizes=self._sizes,
+            owners=owners,
             last=self._rounds == ROUNDS[-1],
         )
         numbers = count(len(done) + WARM_UP)
 
-        found = kinds.of(lambda at_s: self._do(user, task, next(numbers), at_s))
+        found = kinds.of(lambda at_s: self._do(actor, task, next(numbers), at_s))
         self.sure &= kinds.sure
-        return RehearsedTask(name=name, weight=weight, kinds=found)
+        return RehearsedTask(name=_name(task), weight=weight, kinds=found)
 
-    def _made(self, user: Any, load: Any) -> Any:
+    def _made(self, user: Any, load: Any) -> _Actor:
         """A user that sends to the tables of the rehearsal; not the first one, who may do more."""
         module: Any = self._stage.module(f"{USERS}.user")
         module.Random = lambda seed: Noting(self._draws, seed)
         module.TableUser.send = module.TableUser.send_aside = _send
+        self._draws.begin(self._made_so_far)
+        self._made_so_far += 1
         try:
             environment = SimpleNamespace(keyheat=load)
             one = user(environment)
@@ -208,7 +258,11 @@ class _Rehearsal:
             one.on_start()
         except Exception as error:
             raise NotLearnt(f"cannot be made: {_told(self._path, error)}") from error
-        return one
+        drawn = [*self._draws.numbers, self._number_of(one)]
+        return _Actor(one, list(_single(one, one.task_weights())), drawn, list(self._draws.keys))
+
+    def _number_of(self, user: Any) -> tuple[int, int, int]:
+        return user.number, 0, self._scenario.load.users - 1
 
     def _load(self) -> Any:
         """What users know of a run, which begins now."""
@@ -218,7 +272,7 @@ class _Rehearsal:
         items.draw_size = lambda rng: self._sized(draw_size(rng))
         if size := items._fixed_bytes:
             self._sizes.add(size)
-        return _Load(
+        return StandInLoad(
             order=SimpleNamespace(scenario=self._told, run_id="rehearsal", users=self._scenario.load.users),
             items=items,
             keys=NotedKeys(self._pattern, self._draws, self._scenario.seed),
@@ -249,21 +303,22 @@ class _Rehearsal:
         status, content = self._tables.answer(operation, body)
         return self._stage.module(f"{USERS}.user").Answer(status, content, 0.0)
 
-    def _do(self, user: Any, task: Callable[..., Any], number: int, at_s: float) -> Done | None:
+    def _do(self, actor: _Actor, task: Callable[..., Any], number: int, at_s: float) -> Done | None:
         """Do a task once; None where it raises, which is noted."""
         self._stage.clock.now_s = STARTED_S + at_s
         self._tables.begin()
         self._draws.begin(number)
-        self._draws.numbers.append((user.number, 0, self._scenario.load.users - 1))
+        self._draws.numbers.append(self._number_of(actor.user))
         self._reads.clear()
         try:
             task()
         except NotLearnt as error:
             raise NotLearnt(f"{error}, in its task {task.__name__}") from error
         except Exception as error:  # noqa: BLE001  (a load test may do anything, and is told where it failed)
-            name = f"{type(user).__name__}.{getattr(task, '__name__', task)}"
+            name = f"{type(actor.user).__name__}.{_name(task)}"
             self.unlearnt.append(f"{_told(self._path, error)}, in {name}")
             return None
+        actor.keys.extend(self._draws.keys)
         return self._done(at_s)
 
     def _done(self, at_s: float) -> Done:
@@ -314,46 +369,3 @@ def _send(user: Any, operation: str, body: bytes, **_what: Any) -> Any:
 def _in_text(table: TableSpec) -> TableSpec:
     """The table with keys of text: how a key is written changes nothing of where it lies."""
     return table.model_copy(update={"partition_key_type": "S", "sort_key_type": "S"})
-
-
-class _Load:
-    """What all users of a rehearsal share: as much of a run's load as they ask for."""
-
-    cache = knowledge = retries = key_name = None
-    stopping = False
-
-    def __init__(
-        self,
-        *,
-        order: Any,
-        items: Any,
-        keys: NotedKeys,
-        numbers: Iterator[int],
-        clock: Callable[[], float],
-        answer: Callable[[str, bytes], Any],
-        count: Callable[..., None],
-        ask: Callable[[], int],
-    ) -> None:
-        self.order, self.items, self.keys, self.clock, self.answer = order, items, keys, clock, answer
-        self.started_s, self.numbers = clock(), numbers
-        self.record = SimpleNamespace(count=count, timed=lambda *_what: None)
-        self.ledger = SimpleNamespace(identity=_identity, required=lambda *_what, **_how: ())
-        self.under_way: dict[int, float] = {}
-        self.last_looks: list[Any] = []
-        self.transport = SimpleNamespace(send=answer)
-        self._ask = ask
-
-    @property
-    def shards(self) -> int:
-        """On how many shards each key is; who asks sends accordingly."""
-        return self._ask()
-
-    def pace(self, _rng: Any) -> Any:
-        """A pace at which nobody waits."""
-        return SimpleNamespace(
-            wait=lambda: 0.0, begin=lambda now_s, _cost: now_s, settle=lambda _difference: None
-        )
-
-
-def _identity(table: str, item: dict[str, Any]) -> tuple[str, ...]:
-    return (table, *(str(value) for value in item.values()))

@@ -21,6 +21,7 @@ class Text:
     seen: tuple[tuple[str, float], ...] = ()  # values that were seen again and again, as parts of all
     distinct: float | None = None  # how many values the others are of; None: a new one each time
     known: bool = False  # of an item that was written before
+    owners: int | None = None  # so many users, each of which has one and stays with it; None: one each time
 
 
 FRESH = Text()

@@ -11,7 +11,7 @@ import builtins
 import importlib
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
@@ -204,6 +204,49 @@ class Event:
 def _spawn(function: Callable[..., Any], *words: Any, **more: Any) -> Any:
     value = function(*words, **more)
     return SimpleNamespace(value=value, get=lambda **_how: value, join=lambda **_how: None)
+
+
+class StandInLoad:
+    """What all users of a rehearsal share: as much of a run's load as they ask for."""
+
+    cache = knowledge = retries = key_name = None
+    stopping = False
+
+    def __init__(
+        self,
+        *,
+        order: Any,
+        items: Any,
+        keys: Any,
+        numbers: Iterator[int],
+        clock: Callable[[], float],
+        answer: Callable[[str, bytes], Any],
+        count: Callable[..., None],
+        ask: Callable[[], int],
+    ) -> None:
+        self.order, self.items, self.keys, self.clock, self.answer = order, items, keys, clock, answer
+        self.started_s, self.numbers = clock(), numbers
+        self.record = SimpleNamespace(count=count, timed=lambda *_what: None)
+        self.ledger = SimpleNamespace(identity=_identity, required=lambda *_what, **_how: ())
+        self.under_way: dict[int, float] = {}
+        self.last_looks: list[Any] = []
+        self.transport = SimpleNamespace(send=answer)
+        self._ask = ask
+
+    @property
+    def shards(self) -> int:
+        """On how many shards each key is; who asks sends accordingly."""
+        return self._ask()
+
+    def pace(self, _rng: Any) -> Any:
+        """A pace at which nobody waits."""
+        return SimpleNamespace(
+            wait=lambda: 0.0, begin=lambda now_s, _cost: now_s, settle=lambda _difference: None
+        )
+
+
+def _identity(table: str, item: dict[str, Any]) -> tuple[str, ...]:
+    return (table, *(str(value) for value in item.values()))
 
 
 USERS: Final = "keyheat.load.users"

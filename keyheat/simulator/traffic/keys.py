@@ -1,6 +1,7 @@
 """Where the keys of a load test lie: the laws of its texts, as a rehearsal has learnt them, as masses."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from math import fsum, prod
@@ -18,6 +19,8 @@ MOST_NAMED: Final = 100_000
 
 def masses_of_text(setting: TrafficSetting, text: Text) -> Masses:
     """What texts of this law fall on; those of the same law are the same value."""
+    if text.owners is not None:
+        return setting.once(repr(text), lambda: _of_owners(setting, text, text.owners or 1))
     if text.made is None:
         return setting.once(repr(text), lambda: _seen(text))
     made = text.made
@@ -31,6 +34,25 @@ def masses_of_text(setting: TrafficSetting, text: Text) -> Masses:
     if "{key}" in made:
         return setting.now(made, lambda: _of_keys(setting.keys, made))
     return setting.once(made, lambda: _of_numbers(made))
+
+
+def _of_owners(setting: TrafficSetting, text: Text, owners: int) -> Masses:
+    """One text for each of so many users, who have drawn it once and send as often as each other."""
+    texts = (_drawn(setting, text) for _ in range(owners))
+    return masses_of_shares({one: float(count) for one, count in Counter(texts).items()})
+
+
+def _drawn(setting: TrafficSetting, text: Text) -> str:
+    """One text by its law."""
+    if text.made is None or "{time}" in text.made:
+        return f"{setting.rng.getrandbits(64):016x}"
+
+    def of(slot: re.Match[str]) -> str:
+        if slot[1] is None:
+            return setting.draw_key()
+        return f"{setting.rng.randint(int(slot[1]), int(slot[2])):0{int(slot[3] or 0)}d}"
+
+    return SLOT.sub(of, text.made)
 
 
 def _seen(text: Text) -> Masses:

@@ -217,6 +217,10 @@ class TrafficSetting:
         """The same keys with a suffix: on as many shards as the scenario says, all of them used evenly."""
         return self.now("shards", lambda: on_shards(self.keys, self.shards))
 
+    def draw_key(self) -> str:
+        """One key, as the pattern draws it when the run begins."""
+        return self._pattern.draw(self.rng, 0.0)
+
     def now(self, name: str, make: Callable[[], Masses]) -> Masses:
         """A distribution that is made of what the pattern draws, and so is another one tomorrow."""
         return self.once(f"{name} {self._period}", make)
