@@ -7,7 +7,8 @@ longest ago are forgotten first, so that memory is bounded; what is forgotten is
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice
+from operator import gt, lt
 from time import perf_counter
 
 from sortedcontainers import SortedList
@@ -116,8 +117,9 @@ class Ledger:
     def identity(self, table: str, item: Item) -> Identity:
         """Which item it is, by the table's own keys."""
         _index, partition_key, sort_key = self._owners[table][0]
-        names = (partition_key, sort_key) if sort_key else (partition_key,)
-        return (table, *(next(iter(item[name].values())) for name in names))
+        if sort_key is None:
+            return (table, *item[partition_key].values())
+        return (table, *item[partition_key].values(), *item[sort_key].values())
 
     def begin(self, identity: Identity, after: Item | None) -> None:
         """A write is about to be sent that leaves `after` of the item, as far as is known; None: nothing."""
@@ -285,7 +287,6 @@ def judge(
     )
 
 
-def _inversions(values: Sequence[object], query: Query) -> int:
+def _inversions(values: Sequence[SortValue], query: Query) -> int:
     """How often an item comes right after one that should follow it."""
-    later, earlier = (0, 1) if query.descending else (1, 0)
-    return sum(pair[later] < pair[earlier] for pair in pairwise(values))  # type: ignore[operator]
+    return sum(map(lt if query.descending else gt, values, islice(values, 1, None)))
