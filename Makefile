@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 # Bytecode is written for what is imported, as it is imported: a fifth less on disk.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 
-.PHONY: help demo install dev wheel test test-aws check lint types bench attacks soak accuracy fidelity rules lock schema clean
+.PHONY: help demo install dev wheel quick test test-aws check lint types bench attacks soak accuracy fidelity rules lock schema clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,7 +16,8 @@ help:
 	@echo "make install   the environment in .venv, from requirements.lock: all that it takes to use Keyheat"
 	@echo "make dev       the same, and what it takes to work on it, from requirements-dev.lock"
 	@echo "make wheel     build the wheel and the sdist in dist/, and try the wheel in empty environments"
-	@echo "make test      every test"
+	@echo "make quick     the tests that open no process, socket or browser (about a minute)"
+	@echo "make test      every test (about ten minutes)"
 	@echo "make test-aws  what only a real AWS account can show (off otherwise; costs a few cents)"
 	@echo "make check     ruff, mypy --strict, and every test"
 	@echo "make bench     what each claim of speed is measured with (about 4 minutes)"
@@ -53,6 +54,9 @@ wheel: dev
 test: dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not alone"
 	$(BIN)/python -m pytest -q -m alone
+
+quick: dev
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not opens and not slow and not alone"
 
 test-aws: dev
 	KEYHEAT_TEST_AWS=1 $(BIN)/python -m pytest -q -rs tests/aws

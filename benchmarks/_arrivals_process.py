@@ -12,7 +12,7 @@ import gevent
 import locust
 
 from benchmarks._users import at_work, order_for
-from keyheat.load.pace.arrivals import DROPPED
+from keyheat.load.pacer import DROPPED
 from keyheat.load.run.load import start_load
 from loadtests.hotkey import HotKeyUser
 

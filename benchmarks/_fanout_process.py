@@ -18,10 +18,10 @@ from locust import task
 
 from benchmarks._users import at_work, order_for
 from keyheat.load.run.load import Load, start_load
-from keyheat.load.tables.prepare import prepare_table
+from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.target import target_at
-from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.readers import CollectionReader
 from keyheat.scenario.keys import shard_keys
 
 SHARDS, ITEMS_PER_SHARD, ITEM_BYTES = 25, 20, 500
@@ -38,7 +38,7 @@ SCENARIO = {
 }
 
 
-class _Timed(ShardReader):
+class _Timed(CollectionReader):
     """A reader that keeps the durations of its reads, and of the queries that each is made of."""
 
     abstract = True

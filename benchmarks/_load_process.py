@@ -13,10 +13,9 @@ import locust
 from locust import task
 
 from benchmarks._users import at_work, order_for
-from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS
 from keyheat.load.run.load import start_load
-from keyheat.load.users.batches import BatchUser
-from keyheat.load.users.operations import ItemUser
+from keyheat.load.users.operations import BatchUser, ItemUser
 from keyheat.load.users.user import TableUser
 from keyheat.model.limits import BATCH_WRITE_ITEMS
 from loadtests.hotkey import HotKeyUser

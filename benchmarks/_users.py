@@ -7,8 +7,7 @@ from typing import Any
 import gevent
 from gevent import get_hub
 
-from keyheat.load.run.load import Load, Order
-from keyheat.load.run.pulse import beat, fold, watch_lag
+from keyheat.load.run.load import Load, Order, beat, fold, watch_lag
 from keyheat.scenario.scenario import scenario_from_dict
 
 SPAWN_PER_S = 100

@@ -16,7 +16,7 @@ import psutil
 
 from benchmarks._table import Row, show
 from keyheat.load.record.record import Attempt, Record
-from keyheat.load.run.pulse import WINDOW_SETTLES_S
+from keyheat.load.run.load import WINDOW_SETTLES_S
 
 ROOT = Path(__file__).parents[1]
 ATTEMPTS_PER_S, KEYS, THROTTLED_SHARE = 8_000, 1_000_000, 0.05

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.aggregate import OrderUser, ReportUser
+from keyheat.load.users.aggregation import OrderUser, ReportUser
 
 
 class PlacingUser(OrderUser):

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.aggregate import StreamedOrderUser
+from keyheat.load.users.aggregation import StreamedOrderUser
 
 
 class PlacingUser(StreamedOrderUser):

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.aggregate import OrderUser
+from keyheat.load.users.aggregation import OrderUser
 
 
 class PlacingUser(OrderUser):

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.readers import CollectionReader
 from keyheat.load.users.user import TableUser
 
 
@@ -16,7 +16,7 @@ class AuditLogUser(TableUser):
         self.put(self.draw_key())
 
 
-class AuditorUser(ShardReader):
+class AuditorUser(CollectionReader):
     """Reads the latest accesses to a file: one query."""
 
     fixed_count = 1

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.readers import CollectionReader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import calculated_suffix
 
@@ -18,7 +18,7 @@ class AuditLogUser(TableUser):
         self.put(calculated_suffix(self.draw_key(), accessed_at, self.shards), accessed_at)
 
 
-class AuditorUser(ShardReader):
+class AuditorUser(CollectionReader):
     """Reads the latest accesses to a file from every shard, and single ones from the one that they are on."""
 
     fixed_count = 1

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.readers import CollectionReader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import random_suffix
 
@@ -17,7 +17,7 @@ class AuditLogUser(TableUser):
         self.put(random_suffix(self.draw_key(), self.shards, self.rng))
 
 
-class AuditorUser(ShardReader):
+class AuditorUser(CollectionReader):
     """Reads the latest accesses to a file: one query for every shard, merged by time."""
 
     fixed_count = 1

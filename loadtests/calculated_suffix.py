@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.readers import CollectionReader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import calculated_suffix
 
@@ -18,7 +18,7 @@ class InvoiceUser(TableUser):
         self.put(calculated_suffix(self.draw_key(), transaction, self.shards), transaction)
 
 
-class TransactionReader(ShardReader):
+class TransactionReader(CollectionReader):
     """Reads single transactions from the shard that they are on; a whole invoice is still in all of them."""
 
     fixed_count = 1

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.readers import CollectionReader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import random_suffix
 
@@ -17,7 +17,7 @@ class EventUser(TableUser):
         self.put(random_suffix(self.draw_key(), self.shards, self.rng))
 
 
-class DayReader(ShardReader):
+class DayReader(CollectionReader):
     """Reads the first events of the day: one query for every shard of its date."""
 
     fixed_count = 1

@@ -5,7 +5,7 @@ Without `[dynamic_sharding]` the same users write to a fixed number of shards, f
 
 from locust import task
 
-from keyheat.load.users.dynamic import ShardedReader, ShardedWriter
+from keyheat.load.users.sharding import ShardedReader, ShardedWriter
 
 
 class OrderWriter(ShardedWriter):

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.leaderboards import Counter
+from keyheat.load.users.operations import Counter
 from keyheat.load.users.readers import Reader
 
 BOARD = "IMAGES"

@@ -6,8 +6,7 @@ from typing import Any
 
 from locust import task
 
-from keyheat.load.users.batches import BatchUser
-from keyheat.load.users.transactions import TransactionUser
+from keyheat.load.users.operations import BatchUser, TransactionUser
 
 
 class OperationsUser(BatchUser, TransactionUser):

@@ -5,7 +5,7 @@ The same users with a cache: `configs/scenarios/read-cache.toml`; without: `conf
 
 from locust import task
 
-from keyheat.load.users.cached import CachedReader
+from keyheat.load.users.readers import CachedReader
 
 
 class PopularItemUser(CachedReader):

@@ -6,7 +6,7 @@ Writers write orders and take some back; readers read whole collections, beyond 
 import orjson
 from locust import task
 
-from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.readers import CollectionReader
 from keyheat.load.users.user import TableUser
 from keyheat.model.units import write_units
 from keyheat.scenario.keys import random_suffix
@@ -39,7 +39,7 @@ class WriterUser(TableUser):
         return shard, order
 
 
-class ReaderUser(ShardReader):
+class ReaderUser(CollectionReader):
     """Reads collections in each way that an application does."""
 
     needs_text_sort_key = True

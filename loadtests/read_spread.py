@@ -5,7 +5,7 @@ The demand of `configs/scenarios/read-hot.toml`, spread over the table and globa
 
 from locust import task
 
-from keyheat.load.users.spread import SpreadReader
+from keyheat.load.users.readers import SpreadReader
 
 
 class SpreadReadUser(SpreadReader):

@@ -12,7 +12,7 @@ from random import Random
 
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.simulated import evidence_of
-from keyheat.load.tables.creation import creation
+from keyheat.load.tables.control import creation
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Query
 from keyheat.load.users.items import ItemTemplate

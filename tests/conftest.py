@@ -13,6 +13,8 @@ from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run
 from tests.browsing import browser, visit  # noqa: F401  # fixtures of every folder below
 
+pytest_plugins = ["tests.opened"]
+
 settings.register_profile(  # a busy machine is no failure
     "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

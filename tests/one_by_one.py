@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from keyheat.load.transport.idle import SPREAD, Idle
+from keyheat.load.transport.signed import SPREAD, Idle
 from keyheat.model.keyspace import HASH_BYTES, position
 from keyheat.model.nodes import Caller
 from keyheat.model.resources import Refusal

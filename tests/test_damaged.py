@@ -92,6 +92,7 @@ def said_to_be_missing(stage: str, folder: Path, said: Any) -> str:
     return str(said.err if stage == "collect" else (folder / "report.html").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize(
     ("stage_name", "file"), [(stage, file) for stage, files in USED.items() for file in files]
@@ -224,6 +225,7 @@ def test_a_demo_where_a_file_is(verb: Verb, tmp_path: Path) -> None:
     assert (tmp_path / "taken").read_text() == "mine"
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("stage_name", MAKES)
 def test_a_full_disk(sample: Sample, tmp_path: Path, stage_name: str) -> None:
     """No file may grow beyond two thousand bytes: less than any of the three stages writes."""

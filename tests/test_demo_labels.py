@@ -15,6 +15,8 @@ from keyheat.runs.formats import Diagnosis, Evidence
 from tests.agreement import tenth_of
 from tests.asked_endpoint import Asked, asked_on_endpoint
 
+pytestmark = pytest.mark.slow
+
 DEMO = {"hotkey": "partition", "datekey": "partition", "sharded": "none", "too-small": "table"}
 CAUSE_METRIC = re.compile(r"(KeyRange|Provisioned|MaxOnDemand|Account)\w*ThrottleEvents$")
 

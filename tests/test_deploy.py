@@ -30,7 +30,7 @@ PARSE = """
 import json, sys
 from locust import events
 from locust.argument_parser import get_parser
-from keyheat.load.run.flags import add_options
+from keyheat.load.run.arguments import add_options
 events.init_command_line_parser.add_listener(add_options)
 print(json.dumps(vars(get_parser(default_config_files=[]).parse_args(sys.argv[1:])), default=str))
 """
@@ -65,6 +65,7 @@ def parsed(command: list[str]) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize(
     "command",
     [
@@ -88,6 +89,7 @@ def test_the_files_are_what_their_schemas_say(command: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("where", ["compose", "kubernetes", "page"])
 def test_master_and_worker_say_what_both_parsers_understand_and_find_each_other(where: str) -> None:
     if where == "compose":
@@ -110,6 +112,7 @@ def test_master_and_worker_say_what_both_parsers_understand_and_find_each_other(
         assert worker["master_host"] == "127.0.0.1"
 
 
+@pytest.mark.opens
 def test_compose_keeps_all_in_one_network_so_that_the_endpoint_is_on_this_machine() -> None:
     services = compose()["services"]
     assert {services[role]["network_mode"] for role in ("master", "worker")} == {"service:endpoint"}
@@ -150,6 +153,7 @@ def test_kubernetes_objects_name_each_other() -> None:
     assert container("master")["image"] == container("worker")["image"]
 
 
+@pytest.mark.opens
 def test_the_scenario_of_the_config_map_loads_and_is_the_load_tests() -> None:
     text = manifests()["ConfigMap/keyheat-scenario"]["data"]["scenario.toml"]
     scenario = scenario_from_dict(tomllib.loads(text), "kubernetes.yaml")
@@ -236,6 +240,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     end_all(children)
 
 
+@pytest.mark.opens
 def test_processes_of_one_machine(start: Callable[..., Any], tmp_path: Path) -> None:
     """The page's command, for three seconds, on a free port and without a report."""
     assert "-t 60s" in PROCESSES
@@ -251,6 +256,7 @@ def test_processes_of_one_machine(start: Callable[..., Any], tmp_path: Path) -> 
     assert run["totals"]["attempts"] > 0
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("where", ["compose", "page"])
 def test_the_very_commands_run(start: Callable[..., Any], tmp_path: Path, where: str) -> None:
     """With free ports. Somebody opens the page, starts the test, watches, and stops it."""

@@ -12,6 +12,8 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 
+pytestmark = pytest.mark.opens
+
 PAGE = (Path(__file__).parents[1] / "docs" / "existing-tables.md").read_text(encoding="utf-8")
 COMMANDS = [
     line

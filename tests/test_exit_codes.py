@@ -112,6 +112,7 @@ def test_3_evidence_too_deep_is_not_parsed(verb: Verb, tmp_path: Path) -> None:
     assert f"{path} is too deep: 100,000 brackets within each other, at most 64 are read" in said.err
 
 
+@pytest.mark.opens
 def test_2_a_taken_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -146,6 +147,7 @@ def test_3_the_generator_was_the_limit(verb: Verb, sample: Sample) -> None:
     assert not read_diagnosis(run / "diagnosis.json").verdict.valid
 
 
+@pytest.mark.opens
 def test_4_somebody_elses_table(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")

@@ -16,6 +16,8 @@ from keyheat.load.run.jobs import Job
 from keyheat.scenario.scenario import load_scenario
 from tests.knees import written_run
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "fix.md").read_text(encoding="utf-8")
 Verb = Callable[..., Any]

@@ -54,6 +54,7 @@ def runs(scenario: Path) -> Iterator[Callable[..., list[tuple[int, str]]]]:
     end_all(children)
 
 
+@pytest.mark.opens
 @pytest.mark.timeout(200)
 def test_one_of_three_runs_at_once_has_the_folder_that_all_were_given(
     runs: Callable[..., list[tuple[int, str]]], tmp_path: Path
@@ -69,6 +70,7 @@ def test_one_of_three_runs_at_once_has_the_folder_that_all_were_given(
     assert runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)["status"] == "finished"
 
 
+@pytest.mark.opens
 @pytest.mark.timeout(200)
 def test_runs_that_start_at_once_without_a_folder_have_one_each(
     runs: Callable[..., list[tuple[int, str]]], tmp_path: Path
@@ -120,6 +122,7 @@ def test_what_another_run_came_to_is_not_told(
     assert said.out == ""
 
 
+@pytest.mark.opens
 def test_what_is_refused_leaves_no_folder(verb: Verb, scenario: Path) -> None:
     said = verb("run", scenario, "--target", "http://127.0.0.1:1")
     assert said.code == 2, said.err

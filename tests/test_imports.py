@@ -93,6 +93,7 @@ def test_a_load_test_imports_what_sends_and_what_it_sends() -> None:
         assert rooms(source) <= {"load", "sharding", "scenario", "model"}, path
 
 
+@pytest.mark.slow
 def test_an_analyzer_imports_what_it_asks_and_nothing_that_shows_or_sends() -> None:
     """They are loaded by their path: nothing imports them by name."""
     found = sorted((ROOT / "analyzers").rglob("*.py"))
@@ -105,6 +106,7 @@ def test_an_analyzer_imports_what_it_asks_and_nothing_that_shows_or_sends() -> N
         assert "analyzers" not in roots(path.read_text(encoding="utf-8")), path
 
 
+@pytest.mark.opens
 def test_importing_load_tests_loads_what_sends_and_not_the_program() -> None:
     """All of them together: what Locust's events need comes when they fire."""
     code = (
@@ -117,6 +119,7 @@ def test_importing_load_tests_loads_what_sends_and_not_the_program() -> None:
     assert int(said.stdout) <= 90
 
 
+@pytest.mark.slow
 def test_only_evidence_talks_to_cloudwatch() -> None:
     with_boto3 = {
         path.relative_to(ROOT).as_posix()
@@ -127,6 +130,7 @@ def test_only_evidence_talks_to_cloudwatch() -> None:
     assert with_boto3 <= {"keyheat/evidence/clients.py"}
 
 
+@pytest.mark.opens
 def test_what_sends_a_load_does_without_pandas() -> None:
     """It takes half a second and 60 MB in every worker, and a record is columns of numbers already."""
     program = "import keyheat.load.run.session, sys; sys.exit('pandas' in sys.modules)"
@@ -148,6 +152,7 @@ BASE = {
 HEAVY = ("pyarrow", "pandas", "hdrh", "plotly", "locust", "scipy")
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("what", BASE)
 def test_the_base_does_without_the_libraries_of_extras(what: str) -> None:
     """pyarrow alone is larger than all that the base brings."""

@@ -18,12 +18,14 @@ from keyheat.cli.main import main
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
-from keyheat.load.run.insights import Before
+from keyheat.load.observation import InsightsState
 from keyheat.pages.charts.keys import throttled_key_table
 from keyheat.pages.run.record import load_evidence
 from keyheat.runs.formats import read_evidence
 from keyheat.scenario.keys import digest_of
 from tests.endpoint.clients import FakeClock, ServiceApp
+
+pytestmark = pytest.mark.slow
 
 PAGE = (Path(__file__).parents[1] / "docs" / "contributor-insights.md").read_text(encoding="utf-8")
 COMMANDS = [
@@ -116,4 +118,4 @@ def test_where_it_is_off_that_is_said(app: ServiceApp, capsys: Any) -> None:
 
 def test_the_commands_that_put_a_table_back_are_those_that_a_run_says() -> None:
     for index in (None, "INDEX"):
-        assert Before("TABLE", index, "DISABLED", None).put_back_by_hand in PAGE
+        assert InsightsState("TABLE", index, "DISABLED", None).put_back_by_hand in PAGE

@@ -99,6 +99,7 @@ def test_a_page_has_a_row_for_it_that_says_the_label(page: str, number: str, nam
         assert measured == label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_a_design_has_its_label_on_the_endpoint(name: str) -> None:
     scenario, (label, resource) = tenth_of(name), ASKED[name]
@@ -120,6 +121,7 @@ def diagnosed(run: Known) -> Diagnosis:
     )  # fmt: skip
 
 
+@pytest.mark.opens
 @pytest.mark.xdist_group("key designs")  # one set of runs serves all tests below
 @pytest.mark.parametrize("name", REHEARSED)
 def test_a_design_gets_the_label_that_its_scenario_expects(runs: dict[str, Known], name: str) -> None:
@@ -131,6 +133,7 @@ def test_a_design_gets_the_label_that_its_scenario_expects(runs: dict[str, Known
     assert sum(one.throttles for one in found.labels) == run.refused.total(), "none is lost on the way"
 
 
+@pytest.mark.opens
 @pytest.mark.xdist_group("key designs")
 def test_the_top_of_a_sharded_leaderboard_is_the_top(runs: dict[str, Known]) -> None:
     counted = read_manifest(runs["leaderboard-sharded"].folder).counted
@@ -139,6 +142,7 @@ def test_the_top_of_a_sharded_leaderboard_is_the_top(runs: dict[str, Known]) -> 
     assert [counted[f"reads.{what}"] for what in ("missing", "duplicate", "misordered")] == [0, 0, 0]
 
 
+@pytest.mark.opens
 @pytest.mark.xdist_group("key designs")
 def test_the_rollover_leaves_the_last_periods_table_and_lowers_its_capacity(runs: dict[str, Known]) -> None:
     run = runs["table-per-period-cold"]

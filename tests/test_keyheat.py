@@ -109,6 +109,7 @@ def test_report_writes_the_page_and_says_where(
     assert (run / "report.html").read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.opens
 def test_collect_asks_the_endpoint_that_the_run_names(verb: Verb, sample: Sample) -> None:
     run = sample("hotkey")
     (run / "evidence.json").unlink()
@@ -121,6 +122,7 @@ def test_collect_asks_the_endpoint_that_the_run_names(verb: Verb, sample: Sample
     assert read_evidence(run / "evidence.json").throttles
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("more", [{}, {"target": "http://0.0.0.0:1"}, {"target": "local"}])
 def test_collect_does_not_ask_a_host_that_only_the_file_names(
     verb: Verb, sample: Sample, more: dict[str, str]
@@ -137,6 +139,7 @@ def test_collect_does_not_ask_a_host_that_only_the_file_names(
     assert (run / "evidence.json").read_bytes() == before
 
 
+@pytest.mark.opens
 def test_collect_asks_a_host_that_somebody_gives(verb: Verb, sample: Sample) -> None:
     run = sample("hotkey")
     with EndpointProcess.start() as endpoint:
@@ -146,6 +149,7 @@ def test_collect_asks_a_host_that_somebody_gives(verb: Verb, sample: Sample) -> 
     assert "was not published" in said.err
 
 
+@pytest.mark.opens
 def test_fix_does_not_load_a_host_that_only_the_file_names(verb: Verb, sample: Sample) -> None:
     run = sample("hotkey")
     with serving() as server:
@@ -155,6 +159,7 @@ def test_fix_does_not_load_a_host_that_only_the_file_names(verb: Verb, sample: S
     assert "say --target and its URL" in said.err
 
 
+@pytest.mark.opens
 def test_collect_without_an_answer_keeps_what_the_client_saw(verb: Verb, sample: Sample) -> None:
     run = sample("hotkey")
     move_to_january(run, endpoint_url=f"http://127.0.0.1:{free_port()}")
@@ -212,6 +217,7 @@ WRONG_USE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "message"), WRONG_USE)
 def test_evidence_that_cannot_be_had_as_asked(verb: Verb, words: tuple[str, ...], message: str) -> None:
     said = verb(*words)
@@ -246,6 +252,7 @@ def test_the_shipped_settings_are_right() -> None:
     assert tomllib.loads((ROOT / "configs" / "thresholds.toml").read_text())
 
 
+@pytest.mark.opens
 def test_local_serves_until_it_is_told_to_stop() -> None:
     command = [sys.executable, "-m", "keyheat", "local", "--port", "0", "--scale", "0.5"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:

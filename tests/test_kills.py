@@ -24,6 +24,8 @@ from keyheat.runs.formats import read_diagnosis, read_evidence
 from tests import outside
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, in_a_terminal, started
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]

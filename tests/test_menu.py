@@ -84,6 +84,7 @@ def test_what_is_wrong_with_a_change_is_said_before_anything_starts(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.opens
 def test_help_and_completion_load_no_stage() -> None:
     source = f"""
 import sys
@@ -117,6 +118,7 @@ def test_json_is_all_that_is_on_stdout(verb: Verb, sample: Callable[..., Path], 
     assert said == {"page": str(page), "valid": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [["hotkey"], ["hotkey", "too-small"]])
 def test_a_program_is_told_of_one_run_as_of_several(verb: Verb, tmp_path: Path, names: list[str]) -> None:
     said = verb("simulate", *names, "--duration", "10", "--json", "--out", tmp_path / "runs")
@@ -128,6 +130,7 @@ def test_a_program_is_told_of_one_run_as_of_several(verb: Verb, tmp_path: Path, 
     assert verb("report", told["runs"][0]["folder"]).out.startswith("Report: ")  # in words again
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_what_the_shell_reads(verb: Verb, shell: str) -> None:
     said = verb("completion", shell)
@@ -157,6 +160,7 @@ def test_a_shell_is_offered(
     assert capsys.readouterr().out.splitlines() == offered
 
 
+@pytest.mark.opens
 def test_the_page_about_the_terminal_has_these_commands(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +179,7 @@ def test_the_page_about_the_terminal_has_these_commands(
     assert "_KEYHEAT_COMPLETE" in said["keyheat completion bash"].out
 
 
+@pytest.mark.opens
 def test_nothing_is_coloured_where_nobody_looks(sample: Callable[..., Path]) -> None:
     program = Path(sys.executable).parent / "keyheat"
     said = subprocess.run([program, "analyze", sample("hotkey")], capture_output=True, check=True)
@@ -182,6 +187,7 @@ def test_nothing_is_coloured_where_nobody_looks(sample: Callable[..., Path]) -> 
     assert b"\x1b" not in said.stdout + said.stderr
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize(("no_color", "coloured"), [(None, True), ("1", False)])
 def test_a_terminal_gets_colours_unless_it_wants_none(
     sample: Callable[..., Path], no_color: str | None, coloured: bool

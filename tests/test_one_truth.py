@@ -38,6 +38,8 @@ from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.terminal import diagnosis as terminal
 from keyheat.terminal.regression import _runs as suite_rows
 
+pytestmark = pytest.mark.slow
+
 ACCEPTED = "accepted_units_per_s.write"
 Shown = Iterator[tuple[str, str, str]]
 """What is shown, by which output, and as which text."""

@@ -13,6 +13,8 @@ from keyheat.regression.suite import SuiteError, load_suite
 from keyheat.runfiles import RUN, read_json
 from tests.conftest import Said
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "own-loadtest"
 PAGE = (ROOT / "docs" / "loadtests.md").read_text(encoding="utf-8")

@@ -21,6 +21,8 @@ from moto.iam.access_control import IAMPolicy, PermissionResult
 from tests.outside import PATIENCE_S
 from tests.recording import ACCOUNT, Call, Recording, recording
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[1]
 IAM = ROOT / "configs" / "iam"
 SERVICES = {
@@ -40,9 +42,8 @@ SEVERAL = {"TransactWriteItems", "TransactGetItems"}  # have no action of their 
 CLEANING = (
     "keyheat/load/tables/orphans.py",
     "keyheat/load/tables/ownership.py",
-    "keyheat/load/tables/tags.py",
-    "keyheat/load/tables/waiting.py",
-    "keyheat/load/existing/cleaning.py",
+    "keyheat/load/tables/description.py",
+    "keyheat/load/tables/cleaning.py",
 )
 ONLY_CLEANING = "keyheat/load/tables/orphans.py"  # a run never lists tables
 NOT_IN_AWS = "keyheat/load/probe"

@@ -53,6 +53,7 @@ def test_a_plan_says_what_is_going_to_be_asked_for_and_asks_nobody(verb: Verb) -
     assert plan["bill"]["dollars"] == pytest.approx(3.02, abs=0.01)
 
 
+@pytest.mark.opens
 def test_a_local_table_is_asked_for_its_quotas(verb: Verb) -> None:
     with EndpointProcess.start(scale=0.5) as endpoint:
         said = verb(*arguments(LOCAL.replace("http://127.0.0.1:8000", endpoint.url)))
@@ -62,6 +63,7 @@ def test_a_local_table_is_asked_for_its_quotas(verb: Verb) -> None:
     assert said.says("40,000 WCU/s and 40,000 RCU/s, with its indexes; here 4,000 and 3,000 provisioned")
 
 
+@pytest.mark.slow
 def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_prices(
     verb: Verb, nobodys_keys: None
 ) -> None:
@@ -75,6 +77,7 @@ def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_p
     assert "At scale" not in said.out  # limits of AWS, not of the local table
 
 
+@pytest.mark.opens
 def test_quotas_that_nobody_tells_are_unknown_and_the_plan_is_made(verb: Verb, nobodys_keys: None) -> None:
     said = verb("plan", "hotkey", "--target", "http://127.0.0.1:9")
     assert said.code == 0

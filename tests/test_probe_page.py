@@ -22,6 +22,7 @@ def foreign() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.opens
 def test_the_pages_command_prints_both_lists_first(verb: Verb, foreign: str) -> None:
     """The endpoint's address is another one; everything else is as the page says."""
     (command,) = commands_in(PAGE)
@@ -41,6 +42,7 @@ def test_the_pages_command_prints_both_lists_first(verb: Verb, foreign: str) -> 
     assert places[0] > 0
 
 
+@pytest.mark.opens
 def test_ours_and_aws_are_known_and_not_asked(verb: Verb) -> None:
     with EndpointProcess.start() as process:
         assert verb("probe", process.url).says("Keyheat's local endpoint (known)")
@@ -50,6 +52,7 @@ def test_ours_and_aws_are_known_and_not_asked(verb: Verb) -> None:
     assert said.says("latency, as a client there sees it")
 
 
+@pytest.mark.opens
 def test_nobody_answers(verb: Verb) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     said = verb("probe", url)
@@ -63,6 +66,7 @@ def test_an_address_that_is_none(verb: Verb) -> None:
     assert "is not an endpoint's URL such as http://127.0.0.1:8000" in said.line
 
 
+@pytest.mark.opens
 def test_another_machine_needs_consent(verb: Verb, foreign: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody can be asked, the refusal names the option; with it, the probe goes on."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")

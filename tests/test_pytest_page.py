@@ -88,6 +88,7 @@ def project(tmp_path: Path) -> Path:
     return Path(shutil.copytree(EXAMPLE, tmp_path / "shop", ignore=ignored))
 
 
+@pytest.mark.opens
 def test_the_example_passes_and_the_page_says_what_is_so(project: Path) -> None:
     """One pytest for all of it: the example's tests, the page's, and one that fails with its report."""
     own = {path.name for path in (project / "tests").glob("test_*.py")}
@@ -137,6 +138,7 @@ def test_a_type_checker_knows_what_a_test_may_use() -> None:
     assert (ROOT / "keyheat" / "py.typed").exists()
 
 
+@pytest.mark.opens
 def test_whoever_uses_none_of_it_waits_for_none_of_it() -> None:
     """The plugin is loaded by every pytest of an environment that Keyheat is installed in."""
     heavy = "'keyheat.testing.checks', 'click', 'numpy', 'pydantic'"

@@ -33,6 +33,8 @@ from tests.outside import (
 )
 from tests.rehearsal import SCENARIOS, a_tenth
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(sys.executable).parent
 
@@ -50,6 +52,7 @@ OWN_SCENARIO = "keyheat run configs/scenarios/too-small.toml --out reports/out/t
 # `make` would run these very tests again: what it is going to run is read instead.
 MAKE = {
     "make demo": [".venv/bin/keyheat demo"],
+    "make quick": [".venv/bin/python -m pytest", "not opens and not slow"],
     "make test": [".venv/bin/python -m pytest"],
     "make check": [".venv/bin/ruff check .", ".venv/bin/mypy", ".venv/bin/python -m pytest"],
     "make bench": [".venv/bin/python -m benchmarks"],

@@ -18,6 +18,8 @@ from keyheat.pages.samples.make import make_run as make_sample
 from keyheat.regression.history import History, Session
 from keyheat.regression.history.archive import fetch
 
+pytestmark = pytest.mark.slow
+
 Verb = Callable[..., Any]
 Fake = Callable[[Job, How], int]
 REAL = keyheat.cli.suite.make_run
@@ -383,6 +385,7 @@ def test_an_export_that_fails_changes_no_verdict_and_hides_none(verb: Verb) -> N
     assert verb("regress", suite(STRICT), "--junit", "file/a.xml").code == 1
 
 
+@pytest.mark.opens
 def test_the_exit_code_is_the_same_wherever_it_is_said(verb: Verb) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:  # and is closed then
         nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"

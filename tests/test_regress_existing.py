@@ -11,15 +11,17 @@ import pytest
 import keyheat.cli.suite
 from keyheat.cli.run import How, diagnosed, make_run
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.existing.adapt import look_at, on_table
 from keyheat.load.run.jobs import Job
-from keyheat.load.tables.creation import creation
+from keyheat.load.tables.control import creation
+from keyheat.load.tables.existing import look_at, on_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.spec.tables import TableSpec
 from tests.conftest import Said
+
+pytestmark = pytest.mark.opens
 
 Verb = Callable[..., Said]
 ORDERS = {

@@ -12,6 +12,8 @@ from keyheat.analysis.summary import read_summary
 from keyheat.regression.history import History
 from tests.killed_regress import LATEST, MEASURED
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[1]
 KILLS = 100
 REPETITIONS = 2

@@ -52,6 +52,7 @@ def small_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KEYHEAT_HISTORY", raising=False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_suites")
 def test_the_commands_of_the_page_run(verb: Verb) -> None:
     said = {}

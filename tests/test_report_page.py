@@ -4,6 +4,8 @@ import csv
 import re
 from pathlib import Path
 
+import pytest
+
 from keyheat.model.partition_log import MOST_CELLS
 from keyheat.pages.run.sheets import BUDGET_BYTES, MOST_POINTS
 from keyheat.runs.partitions import MOST_ROWS
@@ -18,6 +20,7 @@ COMMANDS = [
 FILES = re.compile(r"`([a-z][a-z-]*?)-?(?:RESOURCE|DIRECTION|\.\.\.|`)")
 
 
+@pytest.mark.slow
 def test_its_commands(verb, tmp_path, monkeypatch):
     assert re.findall(r"^```sh\n(.*?)\n^```$", PAGE, re.DOTALL | re.MULTILINE) == ["\n".join(COMMANDS)]
     monkeypatch.chdir(tmp_path)

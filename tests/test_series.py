@@ -86,6 +86,7 @@ def test_several_scenarios_are_all_checked_before_the_first_starts(verb: Verb, t
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.opens
 def test_a_series_stops_where_nothing_can_be_started(verb: Verb, tmp_path: Path) -> None:
     dead = "http://127.0.0.1:9"
     said = verb("run", "hotkey", "sharded", "--target", dead, "--out", tmp_path / "runs")
@@ -114,6 +115,7 @@ def test_a_comparison_with_a_run_that_cannot_be_judged_is_3(
     assert "diagnosis.json is missing" in page.read_text()
 
 
+@pytest.mark.opens
 @pytest.mark.timeout(200)
 def test_a_sweep_of_two_and_a_comparison_of_its_runs(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -146,6 +148,7 @@ def test_a_sweep_of_two_and_a_comparison_of_its_runs(
     assert (tmp_path / "reports" / "out" / "two.html").read_text().count("<article") == 2
 
 
+@pytest.mark.opens
 @pytest.mark.timeout(200)
 def test_several_scenarios_end_in_one_page(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -161,6 +164,7 @@ def test_several_scenarios_end_in_one_page(
     assert "Side by side: reports/out/cures/index.html" in said.out
 
 
+@pytest.mark.opens
 @pytest.mark.timeout(120)
 def test_an_interrupted_sweep_keeps_its_whole_runs_and_their_page(tmp_path: Path) -> None:
     command = [

@@ -288,6 +288,7 @@ def test_a_run_that_cannot_be_shown_says_why(client, clock, tmp_path):
 # ---- the socket, and the verb
 
 
+@pytest.mark.opens
 def test_a_port_that_is_taken_says_what_to_do(verb, tmp_path):
     with listening("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
@@ -306,6 +307,7 @@ def test_what_starts_it_again_starts_the_same(tmp_path, monkeypatch, folders, mo
     assert shlex.split(_again(context, 8401)) == ["keyheat", "serve", *folders, "--port", "8401", *more]
 
 
+@pytest.mark.opens
 def test_it_listens_where_it_is_told(verb, tmp_path):
     with listening("127.0.0.1", 0) as here:
         assert address_of(here) == f"http://127.0.0.1:{here.getsockname()[1]}/"
@@ -316,6 +318,7 @@ def test_it_listens_where_it_is_told(verb, tmp_path):
     assert "no such folder" in verb("serve", tmp_path / "nowhere").err
 
 
+@pytest.mark.opens
 def test_the_process_says_where_it_is_and_ends_with_ctrl_c(tmp_path):
     written(tmp_path / "reports" / "out" / "one", summary())
     command = (sys.executable, "-m", "keyheat", "serve", "--port", "0")

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.tables.creation import creation
+from keyheat.load.tables.control import creation
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import load_scenario
+
+pytestmark = pytest.mark.opens
 
 SHORT = """
 format = "keyheat.scenario/1"

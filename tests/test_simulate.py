@@ -20,6 +20,8 @@ from keyheat.simulator.simulate import simulate
 from tests.agreement import SHORT, verdict
 from tests.rehearsal import SCENARIOS
 
+pytestmark = pytest.mark.slow
+
 Verb = Callable[..., Any]
 
 
@@ -165,6 +167,7 @@ PAGE = SCENARIOS.parents[1] / "docs" / "simulate.md"
 COMMANDS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("command", [line for block in COMMANDS for line in block.splitlines()])
 def test_the_commands_of_the_page_run(verb: Verb, tmp_path: Path, command: str) -> None:
     """docs/simulate.md, and what it says of the first two."""

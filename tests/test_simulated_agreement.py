@@ -15,6 +15,8 @@ from tests.asked_endpoint import asked_on_endpoint
 from tests.one_by_one import asked_one_by_one
 from tests.rehearsal import SCENARIOS
 
+pytestmark = pytest.mark.slow
+
 AGREEING = 0.03
 CHANCE = 2.0  # standard deviations of a count of independent requests
 BY_TURNS = {"dynamic-sharding"}  # whose writers draw when it is their turn: another draw, another minute

@@ -14,7 +14,9 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from keyheat.cli import tidying
-from keyheat.load.tables.orphans import Search
+from keyheat.load.tables.orphans import OrphanSearch
+
+pytestmark = pytest.mark.slow
 
 PAGE = (Path(__file__).parents[1] / "docs" / "tables.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -119,14 +121,14 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_done(
 ) -> None:
     for name in ("denied", "over"):
         make(ddb, name)
-    judge = Search.judge
+    judge = OrphanSearch.judge
 
-    def judged(search: Search, name: str) -> Any:
+    def judged(search: OrphanSearch, name: str) -> Any:
         if name == "denied":
             raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "ListTagsOfResource")
         return judge(search, name)
 
-    monkeypatch.setattr(Search, "judge", judged)
+    monkeypatch.setattr(OrphanSearch, "judge", judged)
     said = verb(*SWEEP)
     assert (said.code, names(ddb)) == (3, ["denied"])
     assert said.line == (
@@ -167,6 +169,7 @@ def test_who_asks_and_where_is_needed(verb: Verb, monkeypatch: pytest.MonkeyPatc
     assert "no AWS credentials found" in said.line
 
 
+@pytest.mark.opens
 def test_an_endpoint_that_is_not_there(verb: Verb) -> None:
     said = verb("sweep-orphans", "--target", "http://127.0.0.1:1")
     assert said.code == 3

@@ -29,6 +29,7 @@ def test_a_load_test_sends_what_a_rehearsal_has_learnt(name: str) -> None:
     agreed(tenth_of(name), SCENARIOS, seconds=20)
 
 
+@pytest.mark.opens
 def test_so_does_one_of_somebody_elses() -> None:
     """Two tasks with weights, a sparse index by an attribute of its own, a query of it."""
     scenario = load_scenario(OWN)

@@ -6,8 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from keyheat import parquet, runfiles
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "timeline.md").read_text(encoding="utf-8")

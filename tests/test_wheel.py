@@ -24,7 +24,7 @@ from keyheat.cli.main import MENU
 from keyheat.runs.formats import read_diagnosis
 from tests.outside import OR_TOO_SLOW, a_readers_environment
 
-pytestmark = pytest.mark.xdist_group("wheel")  # it is built once
+pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.opens]
 
 ROOT = Path(__file__).parents[1]
 BUILT_FROM = (

@@ -10,7 +10,7 @@ The ladder. The best grade that speaks of a moment decides; the others are heard
       |                          CloudWatch's minutes, of what is provisioned             minutes.py
       |                          CloudWatch's minutes, of an on-demand table              on_demand.py
     candidates   spans, each with one grade's word                                        opinion.py
-      |          do the other grades agree?                                               agreement.py
+      |          do the other grades agree?                                               ladder.py
     labels       with a rule, a confidence, and sentences that hold the numbers
       |          raised too late, lowered, split, not grown yet?                          circumstances.py
     findings

@@ -7,7 +7,7 @@ What throttled a minute? Its average, consumed against provisioned, and the burs
     above      certainly left    a partition: the table was still giving more than is provisioned
     above      run out           the table, from then on
     equal      none              the table
-    equal      left              a partition, that holds the load to the same rate by chance (but see held.py)
+    equal      left              a partition, that holds the load to the same rate by chance (see burst.py)
     below      none, before      the table: a minute that is only partly loaded
     below      saved up          a partition: the table had room all the time
 

@@ -117,7 +117,7 @@ def score(best: Best, answered: Sequence[SpanScore], judged: Sequence[LabelScore
         placed=_placed(scored),
         named=tuple(_named(name, confusion) for name in CONSTRAINTS),
         bins=bins,
-        calibration_error=_error(bins),
+        calibration_error=calibration_error(bins),
         rules=_rules(judged),
         worst=_worst(scored, alarms),
     )
@@ -133,16 +133,12 @@ def calibration(judged: Sequence[LabelScore]) -> tuple[ConfidenceBin, ...]:
     return tuple(found)
 
 
-def calibration_error(judged: Sequence[LabelScore]) -> float:
+def calibration_error(bins: Sequence[ConfidenceBin]) -> float:
     """The expected calibration error: by how much the stated confidence is off, in the mean over all labels.
 
     sum over bins of (labels in the bin / all labels) * |mean stated confidence - share right|
     https://arxiv.org/abs/1706.04599 , equation 3
     """
-    return _error(calibration(judged))
-
-
-def _error(bins: Sequence[ConfidenceBin]) -> float:
     total = sum(one.right.whole for one in bins)
     off = sum(one.right.whole * abs(one.stated - (one.right.value or 0.0)) for one in bins)
     return off / total if total else 0.0

@@ -92,8 +92,7 @@ def _ask(target: str, region: str | None, profile: str | None) -> _Told:
     """Ask a target. Raises `ValueError` for a target or a profile that cannot be."""
     from keyheat.evidence.clients import boto3_clients
     from keyheat.evidence.table import account_quotas, region_of
-    from keyheat.load.transport.proxy import proxy_in_words
-    from keyheat.load.transport.target import scale_at, target_at
+    from keyheat.load.transport.target import proxy_in_words, scale_at, target_at
 
     if target == "aws":
         clients = boto3_clients(region=region or os.environ.get("AWS_REGION"), profile=profile)
@@ -190,8 +189,7 @@ def probe(url: str, yes: bool) -> int:
     It makes a small table of its own there, sends a few hundred requests to it, and deletes it. DynamoDB in
     AWS, and an endpoint of ours, are known and not asked.
     """
-    from keyheat.load.probe.known import known
-    from keyheat.load.probe.probe import DoesNotAnswer, capabilities_of
+    from keyheat.load.probe.probe import DoesNotAnswer, capabilities_of, known
     from keyheat.load.transport.target import aws_target, credentials_for, target_at
 
     target = aws_target() if url == "aws" else target_at(url)

@@ -13,7 +13,7 @@ from keyheat.cli.options import price_list
 from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from keyheat.load.run.jobs import Job
-from keyheat.load.tables.errors import TableError
+from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan
 from keyheat.scenario.scenario import Scenario
@@ -217,7 +217,7 @@ def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Sce
     """
     if guards.table is None:
         return scenario, 0
-    from keyheat.load.existing.adapt import on_table  # here, since it needs boto3
+    from keyheat.load.tables.existing import on_table  # here, since it needs boto3
 
     try:
         return on_table(scenario, target, guards.table)

@@ -17,7 +17,7 @@ from keyheat.cli.guards import Guards, agreed, on_existing, target_of
 from keyheat.cli.options import series_place
 from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
-from keyheat.load.record.machine import machine
+from keyheat.load.record.generator import machine
 from keyheat.load.run.jobs import REPORT, Job, made
 from keyheat.pages.regression import NAME, write_regression
 from keyheat.pages.run.report import write_report

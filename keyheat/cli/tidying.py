@@ -18,9 +18,8 @@ from keyheat.terminal.console import answer, bars, confirmed, err, in_words, out
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
-    from keyheat.load.existing.cleaning import Cleaned
-    from keyheat.load.existing.leftovers import Leftovers
-    from keyheat.load.tables.orphans import Found, Orphan, Search
+    from keyheat.load.tables.cleaning import CleaningState, Leftovers
+    from keyheat.load.tables.orphans import Orphan, OrphanSearch, OrphanSearchResult
 
 ATTEMPTS = 10
 
@@ -51,7 +50,7 @@ def clean(
     from botocore.exceptions import BotoCoreError, ClientError
 
     from keyheat.cli.guards import at_known_endpoint
-    from keyheat.load.existing.leftovers import leftovers_of
+    from keyheat.load.tables.cleaning import leftovers_of
     from keyheat.load.transport.boto import make_client
 
     left = at_known_endpoint(lambda url: leftovers_of(folder, url), endpoint_url)
@@ -81,10 +80,8 @@ def _clean(
     yes: bool,
     most_per_s: float | None,
 ) -> int:
-    from keyheat.load.existing.cleaning import Cleaner, begun
-    from keyheat.load.existing.leftovers import cost_in_words, usual_pace
-    from keyheat.load.existing.pacing import UnitPace
-    from keyheat.load.tables.waiting import described
+    from keyheat.load.tables.cleaning import Cleaner, UnitPace, begun, cost_in_words, usual_pace
+    from keyheat.load.tables.description import described
     from keyheat.terminal.progress import CleaningBar
 
     description = described(client, left.table)
@@ -125,7 +122,7 @@ def _agreed() -> bool:
     return somebody_there() and confirmed("Delete them?")
 
 
-def _cleaned_json(cleaned: "Cleaned") -> dict[str, object]:
+def _cleaned_json(cleaned: "CleaningState") -> dict[str, object]:
     return {
         "run_id": cleaned.run_id,
         "table": cleaned.table,
@@ -139,14 +136,14 @@ def _cleaned_json(cleaned: "Cleaned") -> dict[str, object]:
     }
 
 
-def _cleaned_text(cleaned: "Cleaned") -> str:
+def _cleaned_text(cleaned: "CleaningState") -> str:
     return (
         f"{cleaned.deleted:,} items of run {cleaned.run_id} deleted from table {cleaned.table}, "
         f"for {cleaned.read_units:,.0f} read and {cleaned.write_units:,.0f} write units"
     )
 
 
-def _say_rest(cleaned: "Cleaned", folder: Path) -> None:
+def _say_rest(cleaned: "CleaningState", folder: Path) -> None:
     if cleaned.left and in_words():
         err.print(f"{cleaned.left:,} were somebody else's by then, and are left as they are")
     if not cleaned.finished and in_words():
@@ -195,11 +192,11 @@ def sweep_orphans(
     return code or (INVALID if failed or found.problems else DONE)
 
 
-def _search(target: str, region: str | None, profile: str | None, prices: Path) -> "Search":
+def _search(target: str, region: str | None, profile: str | None, prices: Path) -> "OrphanSearch":
     from botocore.exceptions import BotoCoreError, NoRegionError
 
     from keyheat.evidence.clients import boto3_clients
-    from keyheat.load.tables.orphans import PACE_S, Search
+    from keyheat.load.tables.orphans import PACE_S, OrphanSearch
     from keyheat.load.transport.target import target_at
 
     if target == "local":
@@ -216,7 +213,7 @@ def _search(target: str, region: str | None, profile: str | None, prices: Path) 
         raise click.UsageError("no AWS region is set: say --region, or set AWS_REGION") from error
     except (BotoCoreError, ValueError) as error:
         raise click.UsageError(f"--target {target}: {error}") from error
-    return Search(
+    return OrphanSearch(
         client=client,
         now=datetime.now(UTC),
         prices=price_list(prices),
@@ -225,7 +222,7 @@ def _search(target: str, region: str | None, profile: str | None, prices: Path) 
     )
 
 
-def _found(search: "Search") -> "Found":
+def _found(search: "OrphanSearch") -> "OrphanSearchResult":
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
     from keyheat.load.tables.ownership import why_unread
@@ -247,7 +244,7 @@ def _found(search: "Search") -> "Found":
     return search.find(looked)
 
 
-def _show(found: "Found") -> None:
+def _show(found: "OrphanSearchResult") -> None:
     """What there is, in words: what is deleted first, then what is not and why."""
     for orphan in found.removable:
         out.print(f"{orphan.name}: left behind, and its time is over ({_facts(orphan)})")
@@ -287,14 +284,14 @@ def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[l
     return [], REFUSED
 
 
-def _delete(search: "Search", wanted: "list[Orphan]") -> dict[str, str]:
+def _delete(search: "OrphanSearch", wanted: "list[Orphan]") -> dict[str, str]:
     """Delete them all, then wait until they are gone; gives what was not done, by name of the table."""
-    from keyheat.load.tables.waiting import Patience
+    from keyheat.load.tables.description import TablePatience
     from keyheat.terminal.progress import Countdown
 
     failed = {orphan.name: why for orphan in wanted if (why := search.delete(orphan)) is not None}
     with Countdown(bars, "deleting") as countdown:
-        patience = Patience(sleep=search.sleep, show=countdown.show)
+        patience = TablePatience(sleep=search.sleep, show=countdown.show)
         for orphan in wanted:
             if orphan.name in failed:
                 continue
@@ -307,10 +304,12 @@ def _delete(search: "Search", wanted: "list[Orphan]") -> dict[str, str]:
     return failed
 
 
-def _orphans_json(found: "Found", wanted: "list[Orphan]", failed: dict[str, str]) -> dict[str, Any]:
+def _orphans_json(
+    found: "OrphanSearchResult", wanted: "list[Orphan]", failed: dict[str, str]
+) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from keyheat.load.tables.tags import as_text
+    from keyheat.load.tables.ownership import as_text
 
     deleted = {orphan.name for orphan in wanted} - failed.keys()
     return {

@@ -9,21 +9,20 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
-import plotly.offline
-import pyarrow as pa
-from markupsafe import Markup
 
 from keyheat.numbers import measured, percent, some
-from keyheat.pages.charts.figures import Chart, Swatch, amounts, figure, heading, held
-from keyheat.pages.page import figures_json, page, said_at
+from keyheat.pages.charts.figures import Chart, Swatch, amounts, area, figure, heading
+from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.hero import Stat
+from keyheat.pages.run.record import of_table
 from keyheat.pages.run.sections import Section
 from keyheat.pages.run.sheets import Floats, mean_rates, width_for
 from keyheat.pages.series import RunColumn, groups_of
 from keyheat.pages.style import LIGHT
 from keyheat.plan.prices import Prices
-from keyheat.runfiles import SIMULATED, write_atomically
+from keyheat.runfiles import SIMULATED
 
 MOST_BINS = 240
 LEGEND = (
@@ -67,59 +66,57 @@ def rates_of(columns: Sequence[RunColumn]) -> list[RequestRates | None]:
     return [_rates(one, step_s) for one in rows]
 
 
-def _table_rows(column: RunColumn) -> pa.Table | None:
-    """The attempts on the table itself: those of an index are among them already."""
+def _table_rows(column: RunColumn) -> pd.DataFrame | None:
     seconds = column.run.seconds if column.run else None
-    if seconds is None or not len(seconds):
-        return None
-    own = seconds.filter(seconds["index"].is_null())
-    return own if len(own) else None
+    own = None if seconds is None else of_table(seconds)
+    return None if own is None or own.empty else own
 
 
-def _length_s(rows: pa.Table | None) -> int:
-    if rows is None:
-        return 0
-    second = rows["second"].cast("int64").to_numpy()
-    return int(second.max() - second.min()) + 1
+def _length_s(rows: pd.DataFrame | None) -> int:
+    return 0 if rows is None else int((rows["second"].max() - rows["second"].min()).total_seconds()) + 1
 
 
-def _rates(rows: pa.Table | None, step_s: int) -> RequestRates | None:
+def _rates(rows: pd.DataFrame | None, step_s: int) -> RequestRates | None:
     if rows is None:
         return None
-    second = rows["second"].cast("int64").to_numpy()
+    second = np.asarray(rows["second"].astype("int64"), np.int64)
     start_s, end_s = int(second.min()), int(second.max()) + 1
     accepted, throttled = (
-        mean_rates(second, rows[name].to_numpy(), start_s=start_s, end_s=end_s, width_s=step_s)
+        mean_rates(second, rows[name].to_numpy(np.float64), start_s=start_s, end_s=end_s, width_s=step_s)
         for name in ("accepted", "throttled")
     )
     return RequestRates(step_s=step_s, accepted=accepted, throttled=throttled)
 
 
 def _chart(column: RunColumn, rates: RequestRates, chart_id: str, longest_s: int, top: float) -> Chart:
-    made = figure(height=190)
+    made = over_elapsed(190, longest_s, top)
     made.add_trace(_area("accepted", rates.accepted, rates.step_s, LIGHT["accent"], LIGHT["soft"]))
     if rates.throttled.any():
         made.add_trace(
             _area("throttled", rates.throttled, rates.step_s, LIGHT["partition"], LIGHT["partition"])
         )
+    return Chart(id=chart_id, title=column.label, summary=_said(rates), figure=made)
+
+
+def over_elapsed(height: int, longest_s: int, top: float) -> go.Figure:
+    """An empty figure of requests per second over the seconds since a run began."""
+    made = figure(height=height)
     made.update_layout(
         annotations=[heading("requests per second", 1.0)],
         xaxis=amounts(range=[0, longest_s], ticksuffix=" s", gridcolor="rgba(0,0,0,0)", nticks=5),
         yaxis=amounts(range=[0, top * 1.06 or 1.0], nticks=4),
     )
-    return Chart(id=chart_id, title=column.label, summary=_said(rates), figure=made)
+    return made
+
+
+def elapsed(values: Floats, step_s: int) -> list[int]:
+    """Where the steps of a stepped line begin, and the last one ends: seconds since its run began."""
+    return [place * step_s for place in range(len(values) + 1)]
 
 
 def _area(name: str, values: Floats, step_s: int, line: str, fill: str) -> go.Scatter:
-    return go.Scatter(
-        x=[place * step_s for place in range(len(values) + 1)],
-        y=held(values),
-        mode="lines",
-        stackgroup="requests",
-        line={"color": line, "width": 1, "shape": "hv"},
-        fillcolor=fill,
-        hovertemplate=f"after %{{x}}: %{{y:,}} a second {name}<extra></extra>",
-    )
+    said = f"after %{{x}}: %{{y:,}} a second {name}"
+    return area(values, line, fill, said, x=elapsed(values, step_s), stackgroup="requests")
 
 
 def _said(rates: RequestRates) -> str:
@@ -168,9 +165,7 @@ def write_page(
     sections: Sequence[Section] = (),
 ) -> Path:
     """Write the page; gives its path. Raises `CannotWrite`."""
-    text = render(columns, answer, prices, path.parent, generated_at, sections)
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
-    return path
+    return save(path, render(columns, answer, prices, path.parent, generated_at, sections))
 
 
 def render(
@@ -197,9 +192,9 @@ def render(
         groups=groups_of(columns),
         legend=LEGEND,
         reading=reading(prices),
-        figures=Markup(figures_json([*drawn, *(chart for chart in charts if chart is not None)])),
+        figures=figures_json([*drawn, *(chart for chart in charts if chart is not None)]),
         generated_at=said_at(generated_at),
-        plotlyjs=Markup(plotly.offline.get_plotlyjs() if plotlyjs is None else plotlyjs),
+        plotlyjs=library(plotlyjs),
     )
 
 

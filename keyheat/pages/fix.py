@@ -14,8 +14,8 @@ from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, some, whole
 from keyheat.pages import comparison
-from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, figure, heading, held
-from keyheat.pages.comparison import PageAnswer, RequestRates, rates_of, write_page
+from keyheat.pages.charts.figures import Chart, PageTable, Swatch, held
+from keyheat.pages.comparison import PageAnswer, RequestRates, elapsed, over_elapsed, rates_of, write_page
 from keyheat.pages.run.hero import PLACES, Stat
 from keyheat.pages.run.record import TABLE_PERCENTILES
 from keyheat.pages.run.sections import Section
@@ -269,22 +269,16 @@ def charts_of(columns: Sequence[RunColumn]) -> tuple[Chart, ...]:
 
 
 def _chart(name: str, rates: Sequence[RequestRates], top: float) -> Chart:
-    made = figure(height=HEIGHT)
+    made = over_elapsed(HEIGHT, max(one.length_s for one in rates), top)
     values = [one.accepted if name == "accepted" else one.throttled for one in rates]
     for (side, role, mark), one, line in zip(LINES, rates, values, strict=True):
         made.add_trace(
             go.Scatter(
-                x=[place * one.step_s for place in range(len(line) + 1)], y=held(line), mode="lines",
+                x=elapsed(line, one.step_s), y=held(line), mode="lines",
                 line={"color": LIGHT[role], "width": 2, "shape": "hv", "dash": DASHES[mark]},
                 hovertemplate=f"after %{{x}}: %{{y:,}} a second {name}, {side}<extra></extra>",
             )
         )  # fmt: skip
-    longest_s = max(one.length_s for one in rates)
-    made.update_layout(
-        annotations=[heading("requests per second", 1.0)],
-        xaxis=amounts(range=[0, longest_s], ticksuffix=" s", gridcolor="rgba(0,0,0,0)", nticks=5),
-        yaxis=amounts(range=[0, top * 1.06 or 1.0], nticks=4),
-    )
     before, after = (measured(float(line.mean())) for line in values)
     return Chart(
         id=f"chart-{name}",

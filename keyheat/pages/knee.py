@@ -6,22 +6,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import plotly.offline
-from markupsafe import Markup
-
 from keyheat.analysis.knee import Knee, KneeStep
 from keyheat.analysis.knee_steps import SHARE_MOST, LimitUse
 from keyheat.numbers import NOTHING, UNITS, exact_percent, measured, percent, rate, some, span, whole
 from keyheat.pages.charts.figures import PageTable
 from keyheat.pages.charts.knee import accepted_chart, throttled_chart
 from keyheat.pages.comparison import PageAnswer
-from keyheat.pages.page import figures_json, page, said_at
+from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.hero import PLACES, Stat
 from keyheat.pages.run.sections import Section
 from keyheat.pages.run.verdict import GRADES
 from keyheat.pages.wording import NAMES, limit_of
 from keyheat.plan.quotas import ON_DEMAND
-from keyheat.runfiles import SIMULATED, write_atomically
+from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import capital
 
@@ -43,8 +40,7 @@ class KneeAnswer:
     @property
     def unit(self) -> str:
         """What demands are in, a second."""
-        unit = self.scenario.load.target_unit
-        return unit if unit != "requests" else "requests"
+        return self.scenario.load.target_unit
 
     def demand(self, step: KneeStep) -> str:
         """A demand in words."""
@@ -287,14 +283,12 @@ def render(found: KneeAnswer, generated_at: datetime, *, plotlyjs: str | None = 
         answer=answer_of(found),
         sections=sections,
         reading=READING,
-        figures=Markup(figures_json([chart for section in sections for chart in section.charts])),
+        figures=figures_json([chart for section in sections for chart in section.charts]),
         generated_at=said_at(generated_at),
-        plotlyjs=Markup(plotly.offline.get_plotlyjs() if plotlyjs is None else plotlyjs),
+        plotlyjs=library(plotlyjs),
     )
 
 
 def write_knee(path: Path, found: KneeAnswer, generated_at: datetime) -> Path:
     """Write the page; gives its path. Raises `CannotWrite`."""
-    text = render(found, generated_at)
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
-    return path
+    return save(path, render(found, generated_at))

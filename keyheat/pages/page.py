@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import orjson
+import plotly.offline
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
@@ -13,6 +15,7 @@ from keyheat.pages import style
 from keyheat.pages.charts.figures import Chart
 from keyheat.pages.run.sheets import packed
 from keyheat.pages.run.verdict import outlook
+from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
 from keyheat.words import capital, glued, title_of
 
@@ -23,14 +26,20 @@ TEMPLATES = (
 )  # fmt: skip
 
 
-def page(template: str, **values: Any) -> str:
+def page(name: str, **values: Any) -> str:
     """A template filled in; everything that is not `Markup` is escaped."""
-    styles = Markup(style.css_variables() + _template("style.css"))
+    styles = Markup(style.css_variables() + template("style.css"))
     return (
         _environment()
-        .get_template(template)
-        .render(styles=styles, script=Markup("".join(map(_template, SCRIPTS))), **values)
+        .get_template(name)
+        .render(styles=styles, script=Markup("".join(map(template, SCRIPTS))), **values)
     )
+
+
+def save(path: Path, text: str) -> Path:
+    """Write a page, whole or not at all; gives its path. Raises `CannotWrite`."""
+    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    return path
 
 
 def said_at(moment: datetime) -> str:
@@ -38,7 +47,12 @@ def said_at(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def figures_json(charts: Sequence[Chart], **more: Any) -> str:
+def library(instead: str | None) -> Markup:
+    """The library that draws, which a page holds inside; `instead` is what a test puts in its place."""
+    return Markup(plotly.offline.get_plotlyjs() if instead is None else instead)
+
+
+def figures_json(charts: Sequence[Chart], **more: Any) -> Markup:
     """Figures, sheets and colours for the page's script, as JSON that cannot end its script element.
 
     What a trace shows of its chart's sheet is left out of it: the script fills it in, as finely as is seen.
@@ -50,8 +64,13 @@ def figures_json(charts: Sequence[Chart], **more: Any) -> str:
         **(packed(sheets) if sheets else {}),
         **more,
     }
-    text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return embedded(content, orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY)
+
+
+def embedded(content: Mapping[str, Any], option: int | None = None) -> Markup:
+    """A value as JSON that cannot end the script element it stands in."""
+    text = orjson.dumps(content, option=option).decode()
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
 def _figure(chart: Chart) -> dict[str, Any]:
@@ -68,13 +87,14 @@ def _without_values(trace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """The text of a file in reports/templates."""
     return (shipped("reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
 def _environment() -> Environment:
-    sources: Mapping[str, str] = {name: _template(name) for name in TEMPLATES if name.endswith(".j2")}
+    sources: Mapping[str, str] = {name: template(name) for name in TEMPLATES if name.endswith(".j2")}
     environment = Environment(
         loader=DictLoader(sources),
         autoescape=True,

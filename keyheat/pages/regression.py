@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import some, span
-from keyheat.pages.page import page, said_at
+from keyheat.pages.page import page, said_at, save
 from keyheat.pages.run.hero import Stat
 from keyheat.regression.outcome import (
     CaseMade,
@@ -32,7 +32,6 @@ from keyheat.regression.outcome import (
     worst_first,
 )
 from keyheat.regression.phrases import DECISIONS, SHOWN, against, changed, headline, interval, relative, value
-from keyheat.runfiles import write_atomically
 
 WIDTH, HEIGHT = 160, 24
 EDGE: Final = 8  # room for the arrow of what lies beyond
@@ -161,9 +160,7 @@ class CaseSection:
 
 def write_regression(path: Path, outcome: SessionOutcome, generated_at: datetime) -> Path:
     """Write the page, whole or not at all; gives its path. Raises `CannotWrite`."""
-    text = render(outcome, path.parent, generated_at)
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
-    return path
+    return save(path, render(outcome, path.parent, generated_at))
 
 
 def render(outcome: SessionOutcome, out_dir: Path, generated_at: datetime) -> str:

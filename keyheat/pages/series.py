@@ -12,7 +12,7 @@ import numpy as np
 
 from keyheat.analysis.run_result import RunResult, RunTraffic, measure
 from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, span, whole
-from keyheat.pages.page import page, said_at
+from keyheat.pages.page import page, said_at, save
 from keyheat.pages.run import counts
 from keyheat.pages.run.hero import Hero, hero_of
 from keyheat.pages.run.record import TABLE_PERCENTILES, OperationLatency, ReportRun, load_run, read_record
@@ -21,8 +21,7 @@ from keyheat.pages.run.sheets import Floats
 from keyheat.pages.run.timeline import RateTimeline, by_minute, by_second
 from keyheat.pages.run.verdict import facts_of
 from keyheat.plan.prices import Prices
-from keyheat.runfiles import FileProblem, write_atomically
-from keyheat.runs.frames import of_rows
+from keyheat.runfiles import FileProblem
 
 INDEX = "index.html"
 WIDTH, HEIGHT, THROTTLED_HEIGHT = 320, 64, 26
@@ -94,10 +93,7 @@ def write_index(
     title: str = "Runs side by side",
 ) -> Path:
     """Write `index.html` into `out_dir` over the entries, in order; return its path. Raises `CannotWrite`."""
-    text = render_index(entries, out_dir, generated_at, title=title)
-    path = out_dir / INDEX
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
-    return path
+    return save(out_dir / INDEX, render_index(entries, out_dir, generated_at, title=title))
 
 
 def render_index(entries: Sequence[RunEntry], out_dir: Path, generated_at: datetime, *, title: str) -> str:
@@ -163,7 +159,7 @@ class RunColumn:
         run, entry = RunEntry.read(run_dir)
         numbers = None
         if run is not None and run.manifest is not None and run.seconds is not None:
-            numbers = measure(run.manifest, of_rows("seconds", run.seconds), prices)
+            numbers = measure(run.manifest, run.seconds, prices)
         return cls(
             label=label or shortened(run_dir.name, LONGEST_LABEL), entry=entry, run=run, measured=numbers
         )

@@ -1,7 +1,7 @@
 """The page of a sweep: where more shards stop paying, what each number of them costs, and a chart of each."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def _accepted(runs: Runs, planned: Forecast, enough: int | None) -> Chart | None
         highest = max(asked, *(value for value in values if value is not None))
         chart.figure.update_layout(shapes=[level(asked, "ink", "dash")], yaxis_range=[0, highest * 1.1])
         asked_for = Swatch(name=f"asked for, if all wrote: {rate(asked, 'WCU')}", role="ink", mark="dash")
-        return _with_legend(chart, asked_for)
+        return replace(chart, legend=(asked_for,))
     return chart
 
 
@@ -125,11 +125,11 @@ def _dollars(runs: Runs, enough: int | None) -> Chart | None:
     )  # fmt: skip
     highest = max(value for value in (*provisioned, *on_demand) if value is not None)
     chart.figure.update_layout(yaxis_range=[0, highest * 1.1])
-    return _with_legend(
-        chart,
+    legend = (
         Swatch(name="as provisioned", role="accent", mark="line"),
         Swatch(name="on-demand", role="muted", mark="dot"),
     )
+    return replace(chart, legend=legend)
 
 
 def _values(runs: Runs, of: Callable[[RunColumn], float | None]) -> list[float | None]:
@@ -191,16 +191,6 @@ def _markers(runs: Runs, enough: int | None, role: str) -> dict[str, Any]:
         ],
         "line": {"color": colours, "width": 2},
     }
-
-
-def _with_legend(chart: Chart, *entries: Swatch) -> Chart:
-    return Chart(
-        id=chart.id,
-        title=chart.title,
-        summary=chart.summary,
-        figure=chart.figure,
-        legend=(*chart.legend, *entries),
-    )
 
 
 NAME = "sweep.html"

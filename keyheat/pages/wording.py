@@ -1,13 +1,16 @@
 """Words that pages and terminals share: of constraints and limits, moments, what an endpoint can prove."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from keyheat.numbers import clock, moment
 from keyheat.runs.capabilities import QUESTIONS, Capabilities
-from keyheat.runs.formats import Diagnosis, Label
+from keyheat.runs.formats import Diagnosis, Label, Verdict
 from keyheat.runs.provability import NO_CAPACITY_MODEL, NOT_KNOWN, can_prove, cannot_prove
 from keyheat.words import Constraint, Resource, whose
+
+if TYPE_CHECKING:
+    from keyheat.analysis.summary import RunSummary
 
 SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")
 
@@ -24,6 +27,15 @@ SHORT: dict[str | None, str] = {
     NOT_KNOWN: "Capacity model not known",
 }
 """Verdicts that rest on the endpoint alone, by rule."""
+
+
+def in_two_words(verdict: "Verdict | RunSummary") -> str:
+    """A verdict as a chip says it."""
+    if verdict.rule in SHORT:
+        return SHORT[verdict.rule]
+    return NAMES[verdict.constraint] if verdict.valid else "Not valid"
+
+
 MEANINGS: dict[Constraint, str] = {
     "partition": "one key range was asked for more than a partition admits, whatever the table has left",
     "table": "the table or index as a whole was asked for more than it is provisioned for",

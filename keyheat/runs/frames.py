@@ -141,13 +141,24 @@ def _cast(column: Any, dtype: str) -> Any:
 
 def of_rows(name: str, rows: pa.Table) -> pd.DataFrame:
     """The rows of `seconds.parquet` or `throttles.parquet` as their frame."""
-    nullable = {pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype(), pa.string(): pd.StringDtype()}
-    found = rows.to_pandas(types_mapper=nullable.get)
-    found["resource"] = found["index"].fillna(TABLE)
+    found = _nullable(rows)
     if "reason" in found:
         reasons = found["reason"].dropna().unique()
         found["constraint"] = found["reason"].map({one: metrics.constraint_of(one) for one in reasons})
     return frame(name, found)
+
+
+def of_partitions(rows: pa.Table) -> pd.DataFrame:
+    """The rows of `partitions.parquet` by resource, their columns as the file has them."""
+    return _nullable(rows).drop(columns="index")
+
+
+def _nullable(rows: pa.Table) -> pd.DataFrame:
+    """Rows by resource; what is null is NA, whatever it is."""
+    nullable = {pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype(), pa.string(): pd.StringDtype()}
+    found: pd.DataFrame = rows.to_pandas(types_mapper=nullable.get)
+    found["resource"] = found["index"].fillna(TABLE)
+    return found
 
 
 def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:

@@ -102,6 +102,28 @@ def read_seconds(folder: Path, ahead_s: int) -> "pd.DataFrame":
     return _rows(folder / FILES[runfiles.SECONDS], runfiles.SECONDS, ahead_s)
 
 
+def read_counted_throttles(folder: Path, ahead_s: int) -> "pd.DataFrame":
+    """The frame of throttles of a run directory, one row for those of a second that are alike.
+
+    To count a million rows takes less time than to make a frame of them. Raises `FileProblem`.
+    """
+    from keyheat.parquet import read_table
+    from keyheat.runs import frames
+    from keyheat.runs.records import moved, throttles_counted
+
+    rows = read_table(folder / FILES[runfiles.THROTTLES], runfiles.THROTTLES)
+    counted = throttles_counted(moved(rows, ahead_s))
+    return frames.of_rows("throttles", counted.rename_columns({"second": "at"}))
+
+
+def read_partitions(folder: Path) -> "pd.DataFrame":
+    """The rows of `partitions.parquet`, and their resource. Raises `FileProblem`."""
+    from keyheat.parquet import read_table
+    from keyheat.runs import frames
+
+    return frames.of_partitions(read_table(folder / FILES[runfiles.PARTITIONS], runfiles.PARTITIONS))
+
+
 def _rows(path: Path, format_name: str, ahead_s: int) -> "pd.DataFrame":
     from keyheat.parquet import read_table
     from keyheat.runs import frames

@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from keyheat.model.resources import ON_DEMAND_START
-from keyheat.numbers import rate, span, whole
+from keyheat.numbers import UNITS, rate, span, whole
 from keyheat.plan.bill import Bill
 from keyheat.plan.forecast import LoadDemand
 from keyheat.plan.plan import ScenarioPlan, ThrottleForecast
 from keyheat.plan.quotas import GivenCapacity, Quotas, given_to, provisioned_of
 from keyheat.plan.totals import LONGEST_S, HottestPartition, LoadTotals
 from keyheat.words import Capacity, Direction
-
-UNITS = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
 
 
 def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
@@ -344,6 +343,4 @@ def _pair_json(pair: Capacity) -> dict[str, float | None]:
 
 
 def _plain(demand: LoadDemand | None) -> dict[str, float] | None:
-    if demand is None:
-        return None
-    return {"mean_per_s": demand.mean_per_s, "peak_per_s": demand.peak_per_s, "total": demand.total}
+    return None if demand is None else asdict(demand)

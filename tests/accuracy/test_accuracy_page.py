@@ -12,6 +12,8 @@ import pytest
 from keyheat.accuracy.run import outcomes
 from keyheat.accuracy.score import BEST
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 COMMAND = re.compile(r"keyheat accuracy --seed \d+ --scenarios \d+ --write docs/accuracy\.md")
 SEED, COUNT = 105, 36  # each situation is among them, and they are quick

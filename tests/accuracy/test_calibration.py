@@ -1,6 +1,10 @@
 """A label is as sure as it is right: on random tables that no number was fitted to."""
 
+import pytest
+
 from keyheat.accuracy.run import outcomes, together
+
+pytestmark = pytest.mark.slow
 
 SEED, SCENARIOS = 9, 14
 CLEARLY = 0.9  # labels that say they are surer than this are right about nine times in ten, or more

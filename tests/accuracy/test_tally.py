@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from keyheat.accuracy.score import BEST, Best, LabelScore, SpanScore
-from keyheat.accuracy.tally import Share, calibration_error, missed, score, score_all
+from keyheat.accuracy.tally import Share, calibration, calibration_error, missed, score, score_all
 from keyheat.words import Constraint
 
 
@@ -97,9 +97,9 @@ def test_the_worst_scenarios_come_first() -> None:
 
 def test_labels_that_are_as_right_as_they_say_are_calibrated() -> None:
     good = [judgement(0.9, number < 9) for number in range(10)]
-    assert calibration_error(good) == pytest.approx(0.0)
+    assert calibration_error(calibration(good)) == pytest.approx(0.0)
     boastful = [judgement(0.9, number < 5) for number in range(10)]
-    assert calibration_error(boastful) == pytest.approx(0.4)
+    assert calibration_error(calibration(boastful)) == pytest.approx(0.4)
 
 
 def test_every_label_lies_in_one_bin_the_surest_too() -> None:
@@ -113,6 +113,7 @@ def test_rules_are_counted_one_by_one() -> None:
     assert rules == {"a": (Share(1, 2), 0.7), "b": (Share(1, 1), 0.7)}
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_share() -> None:
     low, high = Share(8, 10).interval  # the textbook's example of Wilson's score
     assert (round(low, 3), round(high, 3)) == (0.490, 0.943)

@@ -185,6 +185,7 @@ def test_nothing_else_of_a_diagnosis_changes(tmp_path: Path, numbers: Thresholds
     assert read_diagnosis(tmp_path / "new.json") == after
 
 
+@pytest.mark.slow
 def test_findings_stand_in_terminal_file_and_page_and_obey_nobody(
     verb: Callable[..., Any], sample: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -218,6 +219,7 @@ def test_json_is_nothing_but_json(verb: Callable[..., Any], tmp_path: Path) -> N
     assert [one["label"] for one in json.loads(said.out)["findings"]] == ["seen"]
 
 
+@pytest.mark.slow
 def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., Any], tmp_path: Path) -> None:
     file, page = ROOT / "docs" / "examples" / "reason-key-range.json", tmp_path / "page.html"
     good, bad = saved(tmp_path, "mine.py", GOOD), saved(tmp_path, "bad.py", "1 / 0\n")

@@ -150,6 +150,7 @@ def test_every_window_is_answered_in_the_period_that_is_kept_for_it(
     assert sound(found) == found
 
 
+@pytest.mark.slow
 def test_the_served_cloudwatch_of_a_table_that_nobody_loaded(service_app: ServiceApp) -> None:
     app = with_orders(service_app)
     found = collection.collect_table(

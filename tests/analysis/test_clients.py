@@ -11,6 +11,7 @@ def _some_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nobody")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "service", "asked"),
     [

@@ -29,6 +29,7 @@ def run_dir(tmp_path: Path, demo: Any) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_collected_run_holds_everything(run_dir: Path, demo: Any) -> None:
     run, expected = demo("hotkey")
     told: list[tuple[str, float]] = []
@@ -50,6 +51,7 @@ def test_evidence_survives_its_file(run_dir: Path, demo: Any) -> None:
     assert analyze_evidence(run_dir / "evidence.json").verdict.constraint == "partition"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page_points", [1, 2, 5, 1_000])
 def test_pages_are_put_together(page_points: int, run_dir: Path, demo: Any) -> None:
     run, expected = demo("hotkey")
@@ -83,6 +85,7 @@ def test_it_waits_until_the_last_minute_is_published(run_dir: Path, demo: Any) -
     assert 8 <= aws.clock() - run.window.end.timestamp() <= 11
 
 
+@pytest.mark.slow
 def test_it_goes_on_with_what_there_is_after_the_limit(run_dir: Path, demo: Any) -> None:
     run, _ = demo("hotkey")
     aws = run.aws(delay_s=10_000)
@@ -104,6 +107,7 @@ def test_without_cloudwatch_the_clients_files_are_the_evidence(
     assert analyze_run(run_dir).verdict.constraint == "partition"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", ["throttles.parquet", "seconds.parquet", "keys.json", "latency.hdr"])
 def test_each_missing_file_is_named_and_the_rest_decides(lost: str, run_dir: Path, demo: Any) -> None:
     run, _ = demo("hotkey")
@@ -114,6 +118,7 @@ def test_each_missing_file_is_named_and_the_rest_decides(lost: str, run_dir: Pat
     assert [line for line in diagnosis.coverage.missing if lost in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", ["throttles.parquet", "seconds.parquet", "keys.json", "evidence.json"])
 def test_a_truncated_file_is_named_and_the_rest_decides(damaged: str, run_dir: Path, demo: Any) -> None:
     run, _ = demo("hotkey")

@@ -22,6 +22,8 @@ from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import overridden, with_demand
 from keyheat.words import Capacity
 
+pytestmark = pytest.mark.slow
+
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 ON_DEMAND = ('table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
 MAXIMUM = "table.max_on_demand={write=1000}"

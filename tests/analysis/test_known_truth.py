@@ -18,6 +18,8 @@ from keyheat.runs.manifest import Keys
 from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.words import Capacity
 
+pytestmark = pytest.mark.slow
+
 SITUATIONS = [
     ("hotkey", "partition"),
     ("datekey", "partition"),

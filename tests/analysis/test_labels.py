@@ -185,6 +185,7 @@ def test_one_quota_refuses_both_the_table_and_its_index(numbers: Thresholds) -> 
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_mode_switched_in_mid_window(numbers: Thresholds) -> None:
     """Provisioned until 12:05, on-demand with a maximum from then on: each time is read by its own mode."""
     found = evidence(

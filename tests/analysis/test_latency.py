@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from keyheat.load.record.latency import Latency, write_log
+from keyheat.load.record.rows import Latency, write_log
 from keyheat.runfiles import FileProblem, write_atomically
 from keyheat.runs.latencies import accepted_p99_ms, read_latencies
 

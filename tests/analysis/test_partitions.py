@@ -151,6 +151,7 @@ def test_without_permission_the_estimate_is_left_and_it_is_said() -> None:
     assert any("not you" in line for line in found.missing)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skew_s", [0.0, 42.4, -75.2])
 def test_the_times_of_a_run_are_moved_to_the_services(skew_s: float, tmp_path: Path, demo: Any) -> None:
     """The machine's clock was off: its files say so many seconds less than the service's, or more."""

@@ -199,6 +199,7 @@ def test_a_period_that_began_before_the_window_still_speaks_of_it(tmp_path: Path
     assert read(content, tmp_path).series[0].points
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["points", "throttles", "series"])
 def test_a_hundred_thousand_mistakes_are_counted_not_listed(what: str, tmp_path: Path) -> None:
     number = 100_000 if what != "series" else 9_000
@@ -239,6 +240,7 @@ def test_deep_nesting_is_refused(tmp_path: Path) -> None:
             read_evidence(path)
 
 
+@pytest.mark.slow
 def test_many_points_are_read_whole(tmp_path: Path) -> None:
     start = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
     moments = [f"{start + timedelta(minutes=minute):%FT%TZ}" for minute in range(15 * 1_440)]

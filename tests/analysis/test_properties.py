@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,6 +126,7 @@ def test_any_evidence_gets_an_answer_that_its_own_format_allows(evidence: Eviden
         assert (label.grade == "none") == (label.constraint == "undetermined") == (label.confidence == 0)
 
 
+@pytest.mark.slow
 @given(evidences())
 @settings(max_examples=60, deadline=None)
 def test_no_constraint_is_guessed_without_consumption_or_capacity(evidence: Evidence) -> None:
@@ -139,6 +141,7 @@ def test_no_constraint_is_guessed_without_consumption_or_capacity(evidence: Evid
     assert {label.constraint for label in diagnosed(bare).labels} <= {"undetermined"}
 
 
+@pytest.mark.slow
 @given(evidences())
 @settings(max_examples=60, deadline=None)
 def test_no_throttles_anywhere_yields_no_label(evidence: Evidence) -> None:

@@ -56,6 +56,7 @@ def test_quotas_that_are_not_told_are_unknown_and_why(
     assert words in str(found.problem)
 
 
+@pytest.mark.opens
 def test_an_endpoint_that_nobody_reaches_is_said() -> None:
     from keyheat.evidence.clients import boto3_clients
 

@@ -67,6 +67,7 @@ def test_each_measure_is_there_or_it_is_said_why_not(run: Path) -> None:
     assert not found.measures.keys() & found.absent.keys()
 
 
+@pytest.mark.slow
 def test_what_was_not_throttled_has_no_time_of_a_first_throttle(tmp_path: Path, verb: Verb) -> None:
     verb("simulate", "user-id", *SHORT, "--out", tmp_path / "run")
     found = read_summary(tmp_path / "run")

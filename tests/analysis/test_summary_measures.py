@@ -179,6 +179,7 @@ def needed(name: str, *settings: str) -> Measured:
     return TAKEN["shards_needed"](run_of(scenario=scenario))
 
 
+@pytest.mark.slow
 def test_the_shards_that_the_simulator_needs() -> None:
     assert needed("hotkey") == 4
     assert needed("hotkey", "load.requests_per_s=1_000") == 1

@@ -16,7 +16,7 @@ from tests.calibration.simulated import FOLDER, Simulated, runs
 from tests.calibration.verdicts import simulated_verdicts, verdicts
 from tests.calibration.words import in_words
 
-pytestmark = pytest.mark.xdist_group("calibration")  # one worker runs each case once
+pytestmark = [pytest.mark.xdist_group("calibration"), pytest.mark.slow]
 MODELLED = [case for case in all_cases() if not case.not_modelled]
 SIMULATED = [case for case in MODELLED if case.simulated]
 

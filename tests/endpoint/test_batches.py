@@ -61,6 +61,7 @@ def test_reads_are_rounded_up_one_by_one(orders: Any) -> None:
         assert answer["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": units}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("requests", "message"),
     [

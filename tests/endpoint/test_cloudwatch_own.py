@@ -65,6 +65,7 @@ def test_dimensions_tell_metrics_apart(service_app: ServiceApp) -> None:
     assert [metric["Dimensions"] for metric in listed] == [[], [{"Name": "shop", "Value": "Ulm"}]]
 
 
+@pytest.mark.slow
 def test_a_large_request_comes_compressed(service_app: ServiceApp) -> None:
     data = [{"MetricName": f"metric-number-{number}", "Value": float(number)} for number in range(1000)]
     put(service_app, *data)

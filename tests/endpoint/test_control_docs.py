@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "local-table.md").read_text(encoding="utf-8")
 CHILDREN = Path(sys.executable).parent

@@ -12,6 +12,8 @@ from keyheat.endpoint.requests import service_model
 from keyheat.endpoint.tables.catalog import NOT_HERE
 from tests.endpoint.account import Account, indexed, on_demand
 
+pytestmark = pytest.mark.slow
+
 ANY_JSON = st.recursive(
     st.none()
     | st.booleans()

@@ -42,6 +42,7 @@ def invalid(answer: Answer, message: str) -> None:
     assert message in body["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

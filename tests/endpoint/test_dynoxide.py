@@ -22,6 +22,8 @@ from hypothesis import strategies as st
 from tests.endpoint.generated import TABLE, Operation, operations
 from tests.outside import PATIENCE_S, eventually, free_port
 
+pytestmark = pytest.mark.opens
+
 BINARY = Path(__file__).parents[1] / "conformance/node_modules/@dynoxide/linux-x64/dynoxide"
 
 Differs = Callable[[str, dict[str, Any], Any, Any], bool]

@@ -15,6 +15,8 @@ from tests.endpoint.clients import client
 from tests.endpoint.generated import TABLE, Operation, operations
 from tests.endpoint.test_dynoxide import canonical, dynoxide, numbers, outcome
 
+pytestmark = pytest.mark.opens
+
 __all__ = ["dynoxide"]
 
 WRITES = {"put_item", "update_item", "delete_item", "batch_write_item", "transact_write_items"}

@@ -123,6 +123,7 @@ def test_the_terminal_is_told_once_and_shown_no_control_characters(caplog: pytes
     assert len(router.guard.known) <= KEPT
 
 
+@pytest.mark.opens
 def test_boto3_reads_why_and_an_allowed_name_is_answered() -> None:
     with EndpointProcess.start(more=("--allow-host", "dynamodb.test", "--allow-host", "other")) as process:
         ours = client("dynamodb", process.url)

@@ -11,6 +11,8 @@ import pytest
 from keyheat.endpoint.process import EndpointProcess
 from tests.endpoint.clients import taken_apart
 
+pytestmark = pytest.mark.opens
+
 HEAD = (
     "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: AWS4-HMAC-SHA256 Credential=a\r\n"
     "X-Amz-Target: DynamoDB_20120810.{operation}\r\n"

@@ -484,6 +484,7 @@ def test_counting_is_exact_while_keys_are_few_and_bounded_when_they_are_not() ->
     assert len(counts.values) == 100
 
 
+@pytest.mark.slow
 def test_old_minutes_go(app: ServiceApp) -> None:
     turn(app)
     for _ in range(3):

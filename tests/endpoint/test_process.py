@@ -14,6 +14,8 @@ import pytest
 
 from keyheat.endpoint.process import ROOT, EndpointError, EndpointProcess
 
+pytestmark = pytest.mark.opens
+
 COMMAND = [sys.executable, "-m", "keyheat.endpoint", "--port", "0"]
 PATIENCE_S = 60
 

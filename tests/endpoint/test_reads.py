@@ -61,6 +61,7 @@ def test_key_conditions(orders: Any, condition: str, values: dict[str, Any], fou
     assert sorts(query(orders, condition, {**A, **values}, ScanIndexForward=False)) == found[::-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "more", "message"),
     [
@@ -97,6 +98,7 @@ def test_a_query_wants_a_key_condition(orders: Any) -> None:
     assert "KeyConditionExpression parameter must be specified" in error["Message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forward", [True, False])
 @pytest.mark.parametrize("index", [None, "by_group", "local"])
 @pytest.mark.parametrize("limit", [1, 4, 6, 12, 100])
@@ -231,6 +233,7 @@ def test_a_refused_scan_says_so(service_app: Any) -> None:
     assert error["ThrottlingReasons"][0]["reason"].startswith("TableRead")
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(sizes=st.lists(st.integers(0, 3000), min_size=1, max_size=20), consistent=st.booleans())
 def test_a_query_is_rounded_up_once(sizes: list[int], consistent: bool) -> None:

@@ -65,6 +65,7 @@ def as_set(items: list[Item]) -> list[bytes]:
     return sorted(orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in items)
 
 
+@pytest.mark.slow
 @given(writes)
 def test_the_store_holds_what_was_written(writes: list[tuple[bool, Item]]) -> None:
     store, plain = ItemStore(SCHEMA), {}

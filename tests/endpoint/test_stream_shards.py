@@ -36,6 +36,7 @@ def test_a_new_table_has_an_open_shard_for_each_partition(streamed: Streamed) ->
     assert ids == sorted(set(ids))
 
 
+@pytest.mark.slow
 def test_a_partition_that_splits_closes_its_shard_and_opens_two_children(streamed: Streamed) -> None:
     keys = [f"k-{n}" for n in range(40)]
     for key in keys:

@@ -49,6 +49,7 @@ def every_kind_of_write(streamed: Streamed) -> None:
     )
 
 
+@pytest.mark.slow
 def test_every_change_is_told_once_and_in_order(streamed: Streamed) -> None:
     every_kind_of_write(streamed)
     one, two = {"N": "1"}, {"N": "2"}

@@ -8,6 +8,8 @@ from keyheat.endpoint.process import EndpointProcess
 from tests.endpoint.account import on_demand, table, units
 from tests.endpoint.clients import client
 
+pytestmark = pytest.mark.opens
+
 LARGE = {"B": bytes(390 * 1024)}
 
 

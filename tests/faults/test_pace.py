@@ -9,10 +9,9 @@ from random import Random
 
 import pytest
 
-from keyheat.load.pace.arrivals import DROPPED, Arrivals, OpenPace
-from keyheat.load.pace.closed import ClosedLoop, ClosedPace
-from keyheat.load.pace.schedule import DROPPED_AFTER_S, Schedule, even
+from keyheat.load.pacer import DROPPED, ClosedLoop, ClosedPacer, OpenLoop, OpenPacer
 from keyheat.load.record.record import Record
+from keyheat.load.schedule import DROPPED_AFTER_S, Schedule, even
 from keyheat.scenario import shape
 
 PER_S, SECONDS, USERS = 50.0, 60.0, 10
@@ -36,7 +35,7 @@ def closed_loop(took_s: float) -> tuple[list[float], Record]:
     """When requests were sent within the time, by users that all fail."""
     clock, record, sent = Clock(), Record(), list[float]()
     loop = ClosedLoop(RATE, record, users=USERS, started_s=0.0, clock=clock)
-    paces = [ClosedPace(loop, Random(number)) for number in range(USERS)]
+    paces = [ClosedPacer(loop, Random(number)) for number in range(USERS)]
     due = [(pace.wait(), number) for number, pace in enumerate(paces)]
     due.sort()
     while due:
@@ -69,8 +68,8 @@ def test_users_that_fail_at_once_keep_their_pace(took_s: float) -> None:
 def test_arrivals_that_nobody_can_send_do_not_pile_up(took_s: float, drops: bool) -> None:
     """One user: whatever a request takes to fail, what was due meanwhile is dropped but for a second."""
     clock, record, sent = Clock(), Record(), list[float]()
-    arrivals = Arrivals(Schedule(RATE, even), record, started_s=0.0, clock=clock, sleep=clock.sleep)
-    pace = OpenPace(arrivals, clock=clock)
+    arrivals = OpenLoop(Schedule(RATE, even), record, started_s=0.0, clock=clock, sleep=clock.sleep)
+    pace = OpenPacer(arrivals, clock=clock)
     while clock.now_s < SECONDS:
         pace.wait()
         sent.append(clock.now_s)

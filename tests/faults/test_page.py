@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.load.pace.retries import Call, SdkRetries
 from keyheat.load.transport.answer import THROTTLES, Answer
+from keyheat.load.transport.boto import RetriedCall, SdkRetries
 from keyheat.load.transport.failures import (
     BAD_HTTP,
     CREDENTIALS,
@@ -63,7 +63,7 @@ def test_every_kind_is_on_the_page() -> None:
 @pytest.mark.parametrize("kind", sorted(SAID.keys() - {KILLED}))
 def test_it_is_sent_again_or_not_as_the_page_says(kind: str, retries: SdkRetries) -> None:
     answer = OF_SERVICES.get(kind) or Answer(0, b"", 0.0, failure=kind)
-    again = retries.delay_s(Call("PutItem"), answer) is not None
+    again = retries.delay_s(RetriedCall("PutItem"), answer) is not None
     assert again is (SAID[kind] == "yes")
 
 

@@ -20,6 +20,8 @@ from tests.faults.process import FaultProxy
 from tests.faults.schedule import in_turn
 from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, started
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[2]
 SCENARIO = """
 format = "keyheat.scenario/1"

@@ -121,6 +121,7 @@ def certificate(tmp_path: Path) -> Certificate:
     return Certificate.made(tmp_path / "good.pem", ("localhost",), datetime.now(UTC) + DAY)
 
 
+@pytest.mark.opens
 @both
 def test_an_authority_that_is_named_is_trusted(
     make: Make, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
@@ -131,6 +132,7 @@ def test_an_authority_that_is_named_is_trusted(
     assert read
 
 
+@pytest.mark.opens
 @both
 def test_an_authority_that_the_profile_names_is_trusted(
     make: Make, certificate: Certificate, tmp_path: Path
@@ -147,6 +149,7 @@ TRIED = {
 }
 
 
+@pytest.mark.opens
 @both
 @pytest.mark.parametrize("tried", TRIED)
 def test_a_certificate_that_nobody_vouches_for_is_refused(
@@ -159,6 +162,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(
     assert read == []  # not a byte of the request
 
 
+@pytest.mark.opens
 @both
 @pytest.mark.parametrize(
     ("names", "ended"),
@@ -176,6 +180,7 @@ def test_a_certificate_of_another_host_or_time_is_refused(
     assert read == []
 
 
+@pytest.mark.opens
 @both
 def test_a_server_without_tls_is_refused(make: Make) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -126,6 +126,7 @@ def test_a_host_without_an_address(make: Make, monkeypatch: pytest.MonkeyPatch) 
     assert sent(make("http://nothing.invalid:8000"), 1) == {"name_lookup": 1}
 
 
+@pytest.mark.opens
 @both
 def test_the_endpoint_dies_while_it_answers(make: Make) -> None:
     with EndpointProcess.start() as mortal, FaultProxy.start(mortal.url) as proxy:

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from tests.fuzz.mutations import mutated
 from tests.fuzz.targets import read_as_answer, read_as_description, read_as_evidence
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
 READERS = (read_as_evidence, read_as_answer, read_as_description)
@@ -68,6 +70,7 @@ def test_any_json_in_the_place_of_a_field(file: Path, value: object) -> None:
         read(orjson.dumps({**good, name: value}), file)
 
 
+@pytest.mark.opens
 def test_guided_by_coverage(tmp_path: Path) -> None:
     """A short, seeded run of the fuzzer; longer ones: see fuzz_evidence.py."""
     pytest.importorskip("atheris")

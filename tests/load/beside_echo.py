@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from threading import Event
 
-from keyheat.load.beside.helper import Assignment, Outcome, serve
+from keyheat.load.helper import Assignment, HelperOutcome, serve
 
 
 class Echo:
@@ -20,12 +20,12 @@ class Echo:
             raise RuntimeError("there is no such stream")
         stop.wait()
 
-    def finish(self, counted: Mapping[str, float]) -> Outcome:
+    def finish(self, counted: Mapping[str, float]) -> HelperOutcome:
         """Say the numbers again."""
         if "wait" in sys.argv:
             signal.pause()
         numbers = {f"echo.{name}": number for name, number in counted.items()}
-        return Outcome(counted=numbers, said=[f"beside {self.assignment.run_id}"])
+        return HelperOutcome(counted=numbers, said=[f"beside {self.assignment.run_id}"])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.spread import SpreadReader
+from keyheat.load.users.readers import SpreadReader
 
 
 class InTurnUser(SpreadReader):

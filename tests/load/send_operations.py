@@ -12,7 +12,7 @@ from typing import Any
 import locust
 
 from keyheat.load.run.load import Order, start_load
-from keyheat.load.tables.prepare import prepare_table
+from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import load_scenario
 from loadtests.operations import OperationsUser

@@ -12,7 +12,7 @@ import orjson
 from locust import task
 
 from keyheat.load.transport.answer import Answer, Transport
-from keyheat.load.users.readers import ShardReader
+from keyheat.load.users.readers import CollectionReader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import random_suffix
 
@@ -74,7 +74,7 @@ class WriterUser(TableUser):
         self.put(random_suffix(self.draw_key(), self.shards, self.rng))
 
 
-class DeceivedUser(ShardReader):
+class DeceivedUser(CollectionReader):
     fixed_count = 1
 
     def __init__(self, environment: Any) -> None:

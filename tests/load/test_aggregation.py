@@ -11,25 +11,25 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.aggregation.check import TableScan, compared, rate_for
-from keyheat.load.aggregation.consumer import Consumer, consumer_for
+from keyheat.load.aggregation.consumer import Consumer, ShardFollower, TotalsWriter, consumer_for
 from keyheat.load.aggregation.orders import (
-    Tally,
-    Totals,
+    OrderTally,
+    OrderTotals,
     add_order,
     order_item,
     placed_s,
     sorted_items,
     wrong,
 )
-from keyheat.load.aggregation.shards import ShardFollower
-from keyheat.load.aggregation.writing import TotalsWriter
-from keyheat.load.beside.helper import Assignment
-from keyheat.load.tables.prepare import prepare_table
+from keyheat.load.helper import Assignment
+from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.model.units import item_bytes
 from keyheat.scenario.scenario import Scenario, parse_scenario
 from keyheat.scenario.spec.tables import CapacityPair
+
+pytestmark = pytest.mark.opens
 
 SCENARIO = """
 format = "keyheat.scenario/1"
@@ -87,7 +87,7 @@ class Orders:
 
     def __init__(self, assignment: Assignment) -> None:
         self.client = make_client(target_at(assignment.url, region=assignment.region))
-        self.assignment, self.rng, self.totals, self.placed = assignment, Random(3), Totals(), 0
+        self.assignment, self.rng, self.totals, self.placed = assignment, Random(3), OrderTotals(), 0
 
     def place(self, many: int, run_id: str = "run-1") -> None:
         for _ in range(many):
@@ -109,7 +109,7 @@ class Orders:
         self.client.describe_table(TableName=name)
 
 
-def kept(consumer: Consumer) -> Totals:
+def kept(consumer: Consumer) -> OrderTotals:
     table = consumer.writer.table
     return sorted_items(TableScan(consumer.client, table), table, "run-1")[1]
 
@@ -197,7 +197,10 @@ def test_an_iterator_that_expired_or_was_trimmed_is_replaced(consumer: Consumer,
 
 
 def test_a_flush_that_is_sent_again_counts_once(consumer: Consumer) -> None:
-    batch: Totals = {("product-1", "2026-11-21"): Tally(7, 20), ("product-2", "2026-11-21"): Tally(1, 1)}
+    batch: OrderTotals = {
+        ("product-1", "2026-11-21"): OrderTally(7, 20),
+        ("product-2", "2026-11-21"): OrderTally(1, 1),
+    }
     writer = consumer.writer
     writer.flush(batch)
     writer.flushes -= 1  # the answers were lost: the same flush is sent once more
@@ -205,11 +208,11 @@ def test_a_flush_that_is_sent_again_counts_once(consumer: Consumer) -> None:
     assert kept(consumer) == batch
     assert (writer.updates, writer.repeated) == (4, 2)
     writer.flush(batch)
-    assert kept(consumer)[("product-1", "2026-11-21")] == Tally(14, 40)
+    assert kept(consumer)[("product-1", "2026-11-21")] == OrderTally(14, 40)
     other = TotalsWriter(consumer.client, writer.table, "run-1", writer="another")
     other.flush(batch)
     other.close()
-    assert kept(consumer)[("product-1", "2026-11-21")] == Tally(21, 60)
+    assert kept(consumer)[("product-1", "2026-11-21")] == OrderTally(21, 60)
 
 
 def test_orders_that_never_come_do_not_hold_the_consumer_for_long(consumer: Consumer, orders: Orders) -> None:
@@ -227,10 +230,10 @@ def test_orders_that_never_come_do_not_hold_the_consumer_for_long(consumer: Cons
 
 def test_the_check_says_what_differs() -> None:
     one, two = ("product-1", "2026-11-21"), ("product-2", "2026-11-21")
-    truth: Totals = {one: Tally(3, 9), two: Tally(1, 2)}
+    truth: OrderTotals = {one: OrderTally(3, 9), two: OrderTally(1, 2)}
     right = compared(truth, truth, {"orders.placed": 4.0})
     assert right.said == ["orders: 4 acknowledged, 4 in the totals: equal"]
-    off = compared({one: Tally(3, 8)}, truth, {"orders.placed": 5.0})
+    off = compared({one: OrderTally(3, 8)}, truth, {"orders.placed": 5.0})
     assert off.said == [
         "orders: 5 acknowledged, 3 in the totals: 2 fewer",
         "4 orders are in the table: 1 fewer",

@@ -17,11 +17,9 @@ from botocore.exceptions import ClientError, ConnectTimeoutError
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.around.alignment import AFTER_S, align
-from keyheat.load.around.clock import ClockWrong, Sample, measure, skew_of
-from keyheat.load.around.look import Around, check_clock
-from keyheat.load.around.shards import StreamShards
-from keyheat.load.tables.errors import TableError
+from keyheat.load.clock import AFTER_S, ClockWrong, Sample, align, measure, skew_of
+from keyheat.load.observation import Observation, StreamShards, check_clock
+from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.boto import Boto3Transport, make_client
 from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
@@ -164,6 +162,7 @@ class Late(BaseHTTPRequestHandler):
         """A test says nothing."""
 
 
+@pytest.mark.opens
 def test_such_a_clock_is_named_before_anything_starts_and_its_refusals_are_no_throttles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -243,8 +242,8 @@ def streamed(endpoint: EndpointProcess) -> Any:
     client.close()
 
 
-def look(endpoint: EndpointProcess, described: dict[str, Any]) -> Around:
-    return Around.look(
+def look(endpoint: EndpointProcess, described: dict[str, Any]) -> Observation:
+    return Observation.look(
         target_at(endpoint.url),
         described,
         table_facts(described).model_dump(),

@@ -5,9 +5,7 @@ from collections.abc import Callable
 import gevent
 import pytest
 
-from keyheat.load.users.cache import ReadThroughCache
-from keyheat.load.users.collections import Collected
-from keyheat.load.users.places import copies_of
+from keyheat.load.users.collections import Collected, ReadThroughCache, copies_of
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec

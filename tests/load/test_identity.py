@@ -18,8 +18,10 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from keyheat.load.transport.signer import Keys
+from keyheat.load.transport.signer import AccessKeys
 from keyheat.load.transport.target import TargetError, credentials_for, target_at
+
+pytestmark = pytest.mark.opens
 
 TARGET = target_at("https://dynamodb.eu-west-1.amazonaws.com")
 SOON = timedelta(minutes=5)  # botocore renews what ends within ten minutes before it is used again
@@ -104,7 +106,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def two_keys() -> tuple[Keys, Keys]:
+def two_keys() -> tuple[AccessKeys, AccessKeys]:
     """What signs a request, and what signs one later."""
     present = credentials_for(TARGET)
     return present(), present()
@@ -124,7 +126,7 @@ def test_a_profile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "[load]\naws_access_key_id = of-profile\naws_secret_access_key = secret\n"
     )
     monkeypatch.setenv("AWS_PROFILE", "load")
-    assert two_keys()[0] == Keys("of-profile", "secret")
+    assert two_keys()[0] == AccessKeys("of-profile", "secret")
 
 
 def test_a_program_that_gives_credentials(home: Path) -> None:

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from keyheat.load.transport.idle import IDLE_S, SPREAD, Idle
+from keyheat.load.transport.signed import IDLE_S, SPREAD, Idle
 
 
 def used(idle: Idle[int], seconds: list[float]) -> list[int]:

@@ -5,19 +5,19 @@ from typing import Any
 import orjson
 import pytest
 
-from keyheat.load.pace.retries import Call, SdkRetries, given_up
 from keyheat.load.record.record import Attempt, Record
-from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.judged import Judged
-from keyheat.load.users.outcomes import Batch, Note, Part, Transaction, note_single
+from keyheat.load.transport.boto import RetriedCall, SdkRetries, given_up
+from keyheat.load.transport.failures import CheckedTransport
+from keyheat.load.users.outcomes import Batch, Note, RequestPart, Transaction, note_single
 from keyheat.runs.capabilities import ABSENT, Capabilities, CapabilityFinding
 
 PAGE = b"<html><body>Please log in</body></html>"
 UNITS = {"TableName": "t", "CapacityUnits": 2.0}
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
 ITEM = {**KEY, "filler": {"S": "x"}}
-PARTS = [Part("a", "1", 1.0), Part("b", "1", 1.0)]
+PARTS = [RequestPart("a", "1", 1.0), RequestPart("b", "1", 1.0)]
 ASKED: dict[str, dict[str, Any]] = {
     "PutItem": {"Item": ITEM},
     "DeleteItem": {"Key": KEY},
@@ -68,7 +68,7 @@ def request(operation: str, **more: str) -> bytes:
 
 def judged(operation: str, said: bytes | dict[str, Any], **more: str) -> Answer:
     body = said if isinstance(said, bytes) else orjson.dumps(said)
-    return Judged(Says(body)).send(operation, request(operation, **more))
+    return CheckedTransport(Says(body)).send(operation, request(operation, **more))
 
 
 every = pytest.mark.parametrize("operation", ASKED)
@@ -96,8 +96,8 @@ def test_missing_units_are_noticed(operation: str, absent: Any) -> None:
 
 
 def test_units_that_nobody_asked_for_are_not_missed() -> None:
-    assert Judged(Says(b"{}")).send("PutItem", b'{"TableName":"t"}').accepted
-    assert Judged(Says(b'{"Table":{}}')).send("DescribeTable", b'{"TableName":"t"}').accepted
+    assert CheckedTransport(Says(b"{}")).send("PutItem", b'{"TableName":"t"}').accepted
+    assert CheckedTransport(Says(b'{"Table":{}}')).send("DescribeTable", b'{"TableName":"t"}').accepted
 
 
 def test_units_that_an_endpoint_never_tells_are_not_missed() -> None:
@@ -108,8 +108,12 @@ def test_units_that_an_endpoint_never_tells_are_not_missed() -> None:
         findings={"transaction_units": CapabilityFinding(answer="no", seen=ABSENT)},
     ).without_units
     assert silent == {"TransactWriteItems", "TransactGetItems"}
-    assert Judged(Says(b"{}"), silent).send("TransactWriteItems", request("TransactWriteItems")).accepted
-    assert Judged(Says(b"{}"), silent).send("PutItem", request("PutItem")).failure == "no_units"
+    assert (
+        CheckedTransport(Says(b"{}"), silent)
+        .send("TransactWriteItems", request("TransactWriteItems"))
+        .accepted
+    )
+    assert CheckedTransport(Says(b"{}"), silent).send("PutItem", request("PutItem")).failure == "no_units"
 
 
 @every
@@ -181,7 +185,7 @@ def test_an_item_that_was_asked_for_is_there() -> None:
 
 def test_refusals_are_left_as_they_are() -> None:
     refusal = Says(b'{"__type":"ThrottlingException"}', 400)
-    assert Judged(refusal).send("PutItem", request("PutItem")).throttled
+    assert CheckedTransport(refusal).send("PutItem", request("PutItem")).throttled
 
 
 NOTES: dict[str, Note] = {
@@ -218,8 +222,9 @@ def test_refusals_with_nonsense_in_them_have_a_name() -> None:
         assert Answer(400, orjson.dumps({"__type": code}), 0.0).error_code == "HTTP400"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["not_an_answer", "no_units"])
 def test_an_sdk_would_not_send_it_again(kind: str) -> None:
     answer = Answer(200, b"{}", 0.001, failure=kind)
-    assert SdkRetries("us-east-1").delay_s(Call("PutItem"), answer) is None
+    assert SdkRetries("us-east-1").delay_s(RetriedCall("PutItem"), answer) is None
     assert not given_up(answer)

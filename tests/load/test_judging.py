@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.acknowledged import noting
 from keyheat.load.users.collections import Item, Page, Query, read_collection
-from keyheat.load.users.judging import SETTLE_S, Judged, judge
-from keyheat.load.users.ledger import Ledger
+from keyheat.load.users.ledger import SETTLE_S, Ledger, ReadCheck, judge
+from keyheat.load.users.outcomes import noting
 from keyheat.scenario.spec.tables import CapacityPair, TableSpec
 
 TABLE = TableSpec(name="orders", sort_key="sk", provisioned=CapacityPair(read=1, write=1))
@@ -37,7 +36,7 @@ def known(written: list[tuple[str, str]], at_s: float = 10.0) -> Ledger:
 Tamper = Callable[[list[Item]], list[Item]]
 
 
-def read(tamper: Tamper = list, query: Query = WHOLE, *, began_s: float = 10.0) -> Judged:
+def read(tamper: Tamper = list, query: Query = WHOLE, *, began_s: float = 10.0) -> ReadCheck:
     """A read of what was written, of which `tamper` changes what the table holds in its first shard."""
 
     def page(shard: str, start: Item | None) -> Page:
@@ -58,15 +57,15 @@ def test_a_right_read_has_nothing_wrong(limit: int | None, descending: bool) -> 
     judged = read(query=replace(WHOLE, limit=limit, descending=descending))
     # with a limit, the last item of an answer may have equals beyond it, so that it is not required
     required = 6 if limit is None or limit == 9 else limit - 1
-    assert judged == Judged(required=required)
+    assert judged == ReadCheck(required=required)
 
 
 def test_a_hidden_item_is_missing() -> None:
-    assert read(lambda items: items[1:]) == Judged(required=6, missing=1)
+    assert read(lambda items: items[1:]) == ReadCheck(required=6, missing=1)
 
 
 def test_an_item_twice_is_a_duplicate() -> None:
-    assert read(lambda items: [items[0], *items]) == Judged(required=6, duplicate=1)
+    assert read(lambda items: [items[0], *items]) == ReadCheck(required=6, duplicate=1)
 
 
 def test_two_items_swapped_are_misordered() -> None:
@@ -84,7 +83,7 @@ def test_swapped_items_are_seen_with_a_limit(descending: bool) -> None:
 def test_a_page_that_is_dropped_is_missing() -> None:
     """A reader that does not follow LastEvaluatedKey sees the first page of each shard."""
     items = [order(*pair) for pair in WRITTEN[:3]]
-    assert judge(items, WHOLE, SHARDS, known(WRITTEN), began_s=10.0) == Judged(required=6, missing=3)
+    assert judge(items, WHOLE, SHARDS, known(WRITTEN), began_s=10.0) == ReadCheck(required=6, missing=3)
 
 
 def test_a_shard_that_is_not_asked_is_missing() -> None:
@@ -95,7 +94,7 @@ def test_a_shard_that_is_not_asked_is_missing() -> None:
 def test_a_limit_hides_nothing_before_its_last_item() -> None:
     limited = replace(WHOLE, limit=3)
     items = [order(*pair) for pair in WRITTEN if pair[1] in "acd"]
-    assert judge(items, limited, SHARDS, known(WRITTEN), began_s=10.0) == Judged(required=3, missing=1)
+    assert judge(items, limited, SHARDS, known(WRITTEN), began_s=10.0) == ReadCheck(required=3, missing=1)
     newest_first = replace(limited, descending=True)
     items = [order(*pair) for pair in WRITTEN[::-1] if pair[1] in "fdc"]
     assert judge(items, newest_first, SHARDS, known(WRITTEN), began_s=10.0).missing == 1
@@ -108,17 +107,19 @@ def test_fewer_items_than_the_limit_are_all_there_are() -> None:
 
 def test_an_eventually_consistent_read_need_not_show_the_newest() -> None:
     eventual = replace(WHOLE, consistent=False)
-    assert read(lambda items: items[1:], eventual, began_s=10.0 + SETTLE_S / 2) == Judged()
-    assert read(lambda items: items[1:], eventual, began_s=10.0 + SETTLE_S) == Judged(required=6, missing=1)
+    assert read(lambda items: items[1:], eventual, began_s=10.0 + SETTLE_S / 2) == ReadCheck()
+    assert read(lambda items: items[1:], eventual, began_s=10.0 + SETTLE_S) == ReadCheck(
+        required=6, missing=1
+    )
 
 
 def test_a_write_that_is_acknowledged_after_the_read_began_need_not_be_seen() -> None:
-    assert read(lambda items: items[1:], began_s=9.9) == Judged()
+    assert read(lambda items: items[1:], began_s=9.9) == ReadCheck()
 
 
 def test_items_of_other_processes_are_neither_missing_nor_wrong() -> None:
     items = [order(*pair) for pair in WRITTEN]
-    assert judge(items, WHOLE, SHARDS, known(WRITTEN[:1]), began_s=10.0) == Judged(required=1)
+    assert judge(items, WHOLE, SHARDS, known(WRITTEN[:1]), began_s=10.0) == ReadCheck(required=1)
 
 
 def test_an_item_that_moves_within_an_index_may_be_seen_at_both_places() -> None:

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.users.items import ItemTemplate
-from keyheat.load.users.keyvalues import KeyAttribute, KeyValues
-from keyheat.load.users.marking import marked, prefix_of
+from keyheat.load.users.items import ItemTemplate, KeyEncoding, KeyValues, marked, prefix_of
 from keyheat.model.units import item_bytes, number_bytes
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.scenario.spec.tables import TableSpec
@@ -72,14 +70,14 @@ def template(table: dict[str, Any], run_id: str | None, size: int = 700) -> Item
     return ItemTemplate(scenario_from_dict(scenario, "test"), run_id)
 
 
-def value_of(attribute: KeyAttribute, text: str) -> Any:
+def value_of(attribute: KeyEncoding, text: str) -> Any:
     return sort_value({attribute.kind: attribute.text(text)})
 
 
 @given(one=IN_TIME, other=IN_TIME, kind=st.sampled_from(["S", "N", "B"]))
 def test_sort_keys_keep_their_order(one: str, other: str, kind: Any) -> None:
     """As text they are in the order of their parts, as long as these are as wide as they say."""
-    attribute = KeyAttribute(kind, ordered=True)
+    attribute = KeyEncoding(kind, ordered=True)
     if kind == "N":
         before, after = (tuple(map(int, key.split("-"))) for key in (one, other))
         assert (before < after) == (value_of(attribute, one) < value_of(attribute, other))
@@ -89,13 +87,13 @@ def test_sort_keys_keep_their_order(one: str, other: str, kind: Any) -> None:
 
 @given(texts=st.sets(st.text(max_size=20), min_size=2, max_size=50), kind=st.sampled_from(["S", "N", "B"]))
 def test_no_two_partition_keys_are_one(texts: set[str], kind: Any) -> None:
-    attribute = KeyAttribute(kind, prefix_of(RUN))
+    attribute = KeyEncoding(kind, prefix_of(RUN))
     assert len({attribute.text(text) for text in texts}) == len(texts)
 
 
 @given(text=st.text(max_size=20))
 def test_numbers_are_as_dynamodb_keeps_them(text: str) -> None:
-    digits = KeyAttribute("N").text(text)
+    digits = KeyEncoding("N").text(text)
     assert len(digits) == 38
     assert number_bytes(digits) == 20
     assert str(Decimal(digits)) == digits
@@ -103,18 +101,18 @@ def test_numbers_are_as_dynamodb_keeps_them(text: str) -> None:
 
 def test_keys_of_two_runs_differ() -> None:
     for kind in ("S", "N", "B"):
-        one, other = (KeyAttribute(kind, prefix_of(run)).text("hot") for run in (RUN, "ba9876543210"))
-        assert one != other != KeyAttribute(kind).text("hot")
+        one, other = (KeyEncoding(kind, prefix_of(run)).text("hot") for run in (RUN, "ba9876543210"))
+        assert one != other != KeyEncoding(kind).text("hot")
 
 
 def test_an_attribute_has_one_value_wherever_it_is_a_key() -> None:
     values = KeyValues.of_table(TableSpec.model_validate(THEIRS), prefix_of(RUN))
     assert values.attributes == {
-        "customer": KeyAttribute("N", prefix_of(RUN)),
-        "at": KeyAttribute("N", ordered=True),
-        "status": KeyAttribute("B", ordered=True),
-        "team": KeyAttribute("S", prefix_of(RUN)),
-        "rank": KeyAttribute("N", ordered=True),
+        "customer": KeyEncoding("N", prefix_of(RUN)),
+        "at": KeyEncoding("N", ordered=True),
+        "status": KeyEncoding("B", ordered=True),
+        "team": KeyEncoding("S", prefix_of(RUN)),
+        "rank": KeyEncoding("N", ordered=True),
     }
     key = values.key("hot", "1763715823418-0000001-000002")
     assert key["at"] == {"N": "176371582341800000000010000000002"}

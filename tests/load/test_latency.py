@@ -8,7 +8,7 @@ from hdrh.log import HistogramLogReader
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.record.latency import Latency, write_log
+from keyheat.load.record.rows import Latency, write_log
 
 
 def latency_of(values: list[int]) -> Latency:

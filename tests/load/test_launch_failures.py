@@ -10,7 +10,7 @@ import pytest
 
 from keyheat.cli.main import main
 from keyheat.load.run import launch
-from keyheat.load.run.launch import Launched, Progress
+from keyheat.load.run.launch import Launched, LaunchProgress
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run
 from keyheat.runfiles import FILES, RUN
@@ -22,6 +22,7 @@ raise RuntimeError(f"the file of {arn} is not there: größer →")
 """
 
 
+@pytest.mark.opens
 def test_one_that_cannot_be_imported_is_said_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,6 +66,7 @@ def test_one_that_breaks_before_its_files_is_heard(
     assert "run.json is missing" in said.err
 
 
+@pytest.mark.opens
 def test_what_a_load_test_prints_is_passed_on() -> None:
     script = """
 import sys
@@ -74,7 +76,7 @@ print("[1]")
 sys.stderr.buffer.write(b"caf\\xe9 on stderr")
 sys.exit(5)
 """
-    seen: list[Progress] = []
+    seen: list[LaunchProgress] = []
     ended = launch.launch([sys.executable, "-c", script], seen.append)
     assert (ended.code, ended.run_id) == (5, None)
     assert ended.said == "caf\ufffd on stderr"

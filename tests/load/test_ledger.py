@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.acknowledged import noting
 from keyheat.load.users.collections import Item, Query
 from keyheat.load.users.ledger import Ledger
+from keyheat.load.users.outcomes import noting
 from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
 
 CAPACITY = CapacityPair(read=1, write=1)

@@ -7,8 +7,7 @@ from random import Random
 import pytest
 
 from keyheat.load.users.collections import NO_ORDER, Item
-from keyheat.load.users.ledger import Ledger
-from keyheat.load.users.places import Spot
+from keyheat.load.users.ledger import Ledger, Spot
 from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
 
 CAPACITY = CapacityPair(read=1, write=1)

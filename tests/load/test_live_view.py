@@ -5,12 +5,20 @@ from typing import Any
 
 import pytest
 
+from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Attempt, Record
 from keyheat.load.record.sketch import KeyHeat
-from keyheat.load.record.verdict import Verdict
-from keyheat.load.web.recent import SHOWN_S, Refused, Tally, Totals
-from keyheat.load.web.sentence import HotKey, ended, quiet, throttling
-from keyheat.load.web.view import Process, Subject, View
+from keyheat.load.web.recent import (
+    SHOWN_S,
+    Refuser,
+    RequestTotals,
+    ThrottledKey,
+    ThrottleTally,
+    ended,
+    quiet,
+    throttling,
+)
+from keyheat.load.web.view import LiveView, Process, Subject
 from keyheat.scenario.keys import digest_of
 from keyheat.words import DirectionName
 
@@ -49,10 +57,10 @@ def closed(record: Record) -> Record:
     return record
 
 
-def content(record: Record, end: int, view: View | None = None, **more: Any) -> dict[str, Any]:
+def content(record: Record, end: int, view: LiveView | None = None, **more: Any) -> dict[str, Any]:
     told: dict[str, Any] = {"missing": [], "state": "loading", **more}
     verdict = told.pop("verdict", None)
-    return (view or View(subject())).content(closed(record), verdict, [ME], end=START + end, **told)
+    return (view or LiveView(subject())).content(closed(record), verdict, [ME], end=START + end, **told)
 
 
 def test_it_says_first_that_one_key_throttles() -> None:
@@ -95,16 +103,16 @@ def test_keys_are_named_where_the_run_shows_them() -> None:
 @pytest.mark.parametrize(
     ("reasons", "hot", "text"),
     [
-        ({PARTITION: 10}, HotKey("k", 0.97), "all for a partition's limit, 97% of them on key k."),
-        ({PARTITION: 10}, HotKey("k", 0.2), "all for a partition's limit, on many keys."),
+        ({PARTITION: 10}, ThrottledKey("k", 0.97), "all for a partition's limit, 97% of them on key k."),
+        ({PARTITION: 10}, ThrottledKey("k", 0.2), "all for a partition's limit, on many keys."),
         ({INDEX: 8, PARTITION: 2}, None, "80% for the provisioned throughput of index by-day."),
         ({None: 10}, None, "all for a limit that the answers do not name of the table."),
     ],
 )
-def test_sentences(reasons: dict[str | None, int], hot: HotKey | None, text: str) -> None:
+def test_sentences(reasons: dict[str | None, int], hot: ThrottledKey | None, text: str) -> None:
     recent = Counter(
         {
-            Refused("by-day" if reason == INDEX else None, "write", reason): number
+            Refuser("by-day" if reason == INDEX else None, "write", reason): number
             for reason, number in reasons.items()
         }
     )
@@ -117,14 +125,14 @@ def test_sentences_without_throttles() -> None:
     later = quiet(7, 12, None).text
     assert later == "Not throttling now. 7 throttles so far, the last 12 s ago."
     assert ended(Counter(), 60, None).text == "Ended after 60 s: nothing was throttled."
-    over = ended(Counter({Refused(None, "write", PARTITION): 1}), 60, HotKey("k", 1.0)).text
+    over = ended(Counter({Refuser(None, "write", PARTITION): 1}), 60, ThrottledKey("k", 1.0)).text
     assert over == "Ended after 60 s: 1 throttle, all from the partition of key k."
 
 
 def test_the_generators_own_fault_comes_first() -> None:
     record = Record()
     throttle(record, 0)
-    verdict = Verdict(
+    verdict = GeneratorVerdict(
         bound=True, checks=("busy",), missing=(), cpu_percent_max=99, cpu_starved_share=0, loop_lag_ms_max=1,
         asked_per_s=2, achieved_per_s=1, target_unit="requests", late_ms_p99=1,
     )  # fmt: skip
@@ -146,39 +154,39 @@ def test_a_run_that_sends_nothing_is_idle_and_one_that_is_over_says_what_it_came
 def test_limits_are_on_the_scale_of_the_run_and_on_demand_has_its_own() -> None:
     record = Record()
     record.accepted(attempt(0), 1.0)
-    (scaled,) = content(record, 1, View(subject(scale=0.1)))["capacity"]
+    (scaled,) = content(record, 1, LiveView(subject(scale=0.1)))["capacity"]
     assert (scaled["limit"], scaled["limit_is"]) == (400.0, "provisioned")
     on_demand = {**TABLE, "provisioned": None, "max_on_demand": {"read": None, "write": 90}, "indexes": []}
-    (capped,) = content(record, 1, View(subject(table=on_demand)))["capacity"]
+    (capped,) = content(record, 1, LiveView(subject(table=on_demand)))["capacity"]
     assert (capped["limit"], capped["limit_is"]) == (90, "on-demand maximum")
-    (free,) = content(record, 1, View(subject(table={**on_demand, "max_on_demand": None})))["capacity"]
+    (free,) = content(record, 1, LiveView(subject(table={**on_demand, "max_on_demand": None})))["capacity"]
     assert free["limit"] is None
 
 
 def test_tables_beside_the_judged_one_are_counted_apart() -> None:
     record = Record()
     record.accepted(Attempt("PutItem", "write", "k", START + 0.5, 0, 1, "counters"), 2.0)
-    shown = content(record, 1, View(subject(beside=("counters",))))
+    shown = content(record, 1, LiveView(subject(beside=("counters",))))
     assert shown["capacity"] == []
     (beside,) = shown["beside"]
     assert (beside["table"], beside["accepted"], beside["write_units"]) == ("counters", 1, 2.0)
 
 
 def test_reading_on_counts_every_throttle_once_and_forgets_old_seconds() -> None:
-    record, tally = Record(), Tally()
+    record, tally = Record(), ThrottleTally()
     for second in range(0, 2_000, 10):
         throttle(record, second, reason=PARTITION if second % 20 else INDEX)
         throttle(record, max(0, second - 3), reason=None)  # a worker's piece that came later
         tally.read_on(record.throttles)
     tally.read_on(record.throttles)
     assert tally.total.total() == 400
-    assert tally.total[Refused("by-day", "write", INDEX)] == 100
+    assert tally.total[Refuser("by-day", "write", INDEX)] == 100
     assert len(tally.by_second) <= (SHOWN_S + 60) / 5 + 2
     assert tally.between(START + 1_980, START + 2_000).total() == 3
 
 
 def test_totals_settle_and_stay_right() -> None:
-    record, totals = Record(), Totals()
+    record, totals = Record(), RequestTotals()
     for second in range(1_000):
         record.accepted(attempt(second), 1.0)
         if second % 10 == 0:
@@ -190,7 +198,7 @@ def test_totals_settle_and_stay_right() -> None:
 
 
 def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
-    record, view = Record(), View(subject())
+    record, view = Record(), LiveView(subject())
     sizes = []
     for second in range(1_200):
         record.accepted(attempt(second, f"k{second}"), 1.0)
@@ -205,7 +213,7 @@ def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
 def test_no_throttles_are_nothing_good_where_there_can_be_none(
     throttles: str, words: str, state: str
 ) -> None:
-    record, view = Record(), View(subject(throttles=throttles))
+    record, view = Record(), LiveView(subject(throttles=throttles))
     said = content(record, 5, view, state=state)["sentence"]
     assert words in said["text"]
     assert said["about"] == "invalid"

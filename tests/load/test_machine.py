@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyheat.load.record.machine import cpu_model, machine
+from keyheat.load.record.generator import cpu_model, machine
 from keyheat.runs.manifest import Machine
 
 

@@ -14,6 +14,8 @@ from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from tests.outside import PATIENCE_S
 
+pytestmark = pytest.mark.opens
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SCENARIO = """

@@ -6,12 +6,12 @@ import orjson
 import pytest
 
 from keyheat.load.record.record import Attempt, Record
-from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.outcomes import Batch, Conditional, Part, Transaction, consumed
+from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed
 
 ATTEMPT = Attempt("BatchWriteItem", "write", "a", 1_000.5, 10, 2_000)
-PARTS = [Part("a", "1", 1.0), Part("a", "2", 3.0), Part("b", "1", 1.0)]
+PARTS = [RequestPart("a", "1", 1.0), RequestPart("a", "2", 3.0), RequestPart("b", "1", 1.0)]
 CAPACITY = [
     {
         "TableName": "t",

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.around.partitions import NotTold, partitions_of
+from keyheat.load.observation import NotTold, partitions_of
 from keyheat.load.transport.target import Target, target_at
+
+pytestmark = pytest.mark.opens
 
 
 class Odd(BaseHTTPRequestHandler):

@@ -6,13 +6,20 @@ from dataclasses import replace
 import pytest
 
 from keyheat.evidence.clients import boto3_clients
-from keyheat.load.around.partitions import NotTold, partitions_of
-from keyheat.load.probe.known import known
+from keyheat.load.observation import NotTold, partitions_of
+from keyheat.load.probe.probe import known
 from keyheat.load.transport.answer import Transport
 from keyheat.load.transport.boto import Boto3Transport, make_client
-from keyheat.load.transport.proxy import proxy_in_words, proxy_of
 from keyheat.load.transport.signed import SignedTransport
-from keyheat.load.transport.target import LOCAL_KEYS, Target, TargetError, scale_at, target_at
+from keyheat.load.transport.target import (
+    LOCAL_KEYS,
+    Target,
+    TargetError,
+    proxy_in_words,
+    proxy_of,
+    scale_at,
+    target_at,
+)
 from keyheat.testing.local import LocalDynamoDB
 from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
 
@@ -56,6 +63,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
         yield server
 
 
+@pytest.mark.opens
 @both
 def test_a_local_load_goes_past_the_proxy(make: Callable[[Target], Transport], proxy: ScriptedServer) -> None:
     with serving(OK) as server:
@@ -66,6 +74,7 @@ def test_a_local_load_goes_past_the_proxy(make: Callable[[Target], Transport], p
     assert proxy.connections == 0
 
 
+@pytest.mark.opens
 def test_local_control_calls_go_past_the_proxy(proxy: ScriptedServer) -> None:
     with serving(LISTED, LISTED) as server:
         target = target_at(server.url, region="us-east-1")
@@ -76,6 +85,7 @@ def test_local_control_calls_go_past_the_proxy(proxy: ScriptedServer) -> None:
     assert proxy.connections == 0
 
 
+@pytest.mark.opens
 def test_looks_at_a_local_endpoint_go_past_the_proxy(proxy: ScriptedServer) -> None:
     with serving(*[HEALTH] * 4) as server:
         target = target_at(server.url)
@@ -93,6 +103,7 @@ def test_a_program_under_test_goes_past_the_proxy(monkeypatch: pytest.MonkeyPatc
     assert said["NO_PROXY"] == said["no_proxy"] == "tables.example,127.0.0.1"
 
 
+@pytest.mark.opens
 @both
 def test_a_load_elsewhere_goes_through_the_proxy(
     make: Callable[[Target], Transport], proxy: ScriptedServer
@@ -104,6 +115,7 @@ def test_a_load_elsewhere_goes_through_the_proxy(
     assert b"\r\nHost: tables.example:8000\r\n" in proxy.requests[0]
 
 
+@pytest.mark.opens
 @both
 def test_a_load_with_tls_goes_through_a_tunnel(
     make: Callable[[Target], Transport], monkeypatch: pytest.MonkeyPatch
@@ -117,6 +129,7 @@ def test_a_load_with_tls_goes_through_a_tunnel(
     assert not answer.accepted
 
 
+@pytest.mark.opens
 @both
 def test_a_proxy_that_refuses_is_a_failure_with_a_name(
     make: Callable[[Target], Transport], monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,6 @@
 """The beat of every second: one that was late is not made up for."""
 
-from keyheat.load.run.pulse import LEAST_BEAT_S, next_beat_s
+from keyheat.load.run.load import LEAST_BEAT_S, next_beat_s
 
 
 def test_beats_keep_to_their_seconds() -> None:

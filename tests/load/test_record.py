@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.record.folder import keys_of
 from keyheat.load.record.record import Attempt, Record
-from keyheat.load.record.seconds import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
-from keyheat.load.record.sketch import SKETCH_KEYS, Counts, KeyHeat
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
+from keyheat.load.record.sketch import SKETCH_KEYS, HeavyHitters, KeyHeat
+from keyheat.load.run.finish import keys_of
 from keyheat.runs.folder import keys_json
 from keyheat.scenario.keys import digest_of
 
@@ -97,6 +97,7 @@ def cut_in_pieces(log: list[Any]) -> Record:
     return master
 
 
+@pytest.mark.slow
 @given(logs, logs, logs)
 def test_merging_is_associative(a: list[Any], b: list[Any], c: list[Any]) -> None:
     left = merged(merged(record_of(a), record_of(b)), record_of(c))
@@ -104,11 +105,13 @@ def test_merging_is_associative(a: list[Any], b: list[Any], c: list[Any]) -> Non
     assert view(left) == view(right)
 
 
+@pytest.mark.slow
 @given(logs, logs)
 def test_two_records_merged_are_the_record_of_both(a: list[Any], b: list[Any]) -> None:
     assert view(merged(record_of(a), record_of(b))) == view(record_of(a + b))
 
 
+@pytest.mark.slow
 @given(logs)
 def test_a_record_sent_in_pieces_is_the_record(log: list[Any]) -> None:
     assert view(cut_in_pieces(log)) == view(record_of(log))
@@ -178,7 +181,7 @@ def test_a_sketch_is_off_by_a_thousandth_of_all_at_most(parts: int) -> None:
     rng = np.random.default_rng(parts)
     names = [f"k{rank}" for rank in rng.zipf(1.1, 60_000) % 30_000]
     weights = rng.integers(1, 20, len(names)) / 2
-    sketches = [Counts() for _ in range(parts)]
+    sketches = [HeavyHitters() for _ in range(parts)]
     for number, (name, weight) in enumerate(zip(names, weights, strict=True)):
         sketches[number % parts].add(name, float(weight))
     total = sketches[0]

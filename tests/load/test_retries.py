@@ -15,8 +15,10 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.pace.retries import Call, SdkRetries, given_up
 from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.boto import RetriedCall, SdkRetries, given_up
+
+pytestmark = pytest.mark.opens
 
 KEYS = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
 Reply = tuple[int, bytes, dict[str, str]]
@@ -115,7 +117,7 @@ def answer_of(reply: Reply) -> Answer:
 
 
 def delays_of_ours(retries: SdkRetries, answers: list[Answer]) -> tuple[list[float], Answer]:
-    call, delays = Call("DeleteItem"), list[float]()
+    call, delays = RetriedCall("DeleteItem"), list[float]()
     place = 0
     while (delay_s := retries.delay_s(call, answers[min(place, len(answers) - 1)])) is not None:
         delays.append(delay_s)

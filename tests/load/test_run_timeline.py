@@ -10,10 +10,12 @@ import pytest
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.run.timeline import TableTimeline
-from keyheat.load.tables.prepare import prepare_table
+from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict
+
+pytestmark = pytest.mark.opens
 
 Locust = Callable[..., "tuple[int, str, str]"]
 UPDATE_S = 0.3

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.pace.schedule import DROPPED_AFTER_S, Schedule, even, exponential
+from keyheat.load.schedule import DROPPED_AFTER_S, Schedule, even, exponential
 from keyheat.scenario import shape
 from keyheat.scenario.shape import LoadShape
 
@@ -46,6 +46,7 @@ def test_random_arrivals_are_a_poisson_process_of_the_shapes_rate() -> None:
     assert sum(gap > 1 for gap in gaps) / len(gaps) == pytest.approx(0.368, abs=0.02)  # 1 / e
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 1_000),
     costs=st.lists(st.integers(1, 40), min_size=1, max_size=4),

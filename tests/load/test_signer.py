@@ -9,7 +9,7 @@ from botocore.credentials import ReadOnlyCredentials
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keyheat.load.transport.signer import Keys, Signer
+from keyheat.load.transport.signer import AccessKeys, Signer
 
 MIDNIGHT_S = datetime(2026, 11, 21, tzinfo=UTC).timestamp()
 
@@ -31,7 +31,7 @@ moments = st.floats(0, 4_102_444_800) | st.builds(
 
 
 def signed_by_botocore(
-    keys: Keys, region: str, host: str, operation: str, body: bytes, at_s: float
+    keys: AccessKeys, region: str, host: str, operation: str, body: bytes, at_s: float
 ) -> dict[str, str]:
     request = AWSRequest(
         "POST",
@@ -58,7 +58,7 @@ def headers_of(head: bytes) -> dict[str, str]:
 
 
 @given(
-    keys=st.builds(Keys, ascii_words, st.text(min_size=1), st.none() | ascii_words),
+    keys=st.builds(AccessKeys, ascii_words, st.text(min_size=1), st.none() | ascii_words),
     region=st.sampled_from(["us-east-1", "eu-central-1", "cn-north-1"]),
     host=hosts,
     operations=st.lists(st.sampled_from(["PutItem", "Query", "GetItem"]), min_size=1, max_size=4),
@@ -66,16 +66,16 @@ def headers_of(head: bytes) -> dict[str, str]:
     at_s=moments,
 )
 @example(
-    Keys("AKID", "секрет", "token=="),
+    AccessKeys("AKID", "секрет", "token=="),
     "us-east-1",
     "localhost:8000",
     ["PutItem"],
     "ключ 鍵".encode(),
     MIDNIGHT_S - 0.001,
 )
-@example(Keys("AKID", "secret", None), "us-east-1", "localhost:8000", ["PutItem"], b"{}", MIDNIGHT_S)
+@example(AccessKeys("AKID", "secret", None), "us-east-1", "localhost:8000", ["PutItem"], b"{}", MIDNIGHT_S)
 def test_signed_requests_are_those_of_botocore(
-    keys: Keys, region: str, host: str, operations: list[str], body: bytes, at_s: float
+    keys: AccessKeys, region: str, host: str, operations: list[str], body: bytes, at_s: float
 ) -> None:
     signer = Signer(keys, region=region, host=host)
     for step, operation in enumerate(operations):
@@ -88,7 +88,7 @@ def test_signed_requests_are_those_of_botocore(
 
 
 def test_the_signing_key_changes_at_midnight() -> None:
-    signer = Signer(Keys("AKID", "secret"), region="us-east-1", host="localhost:8000")
+    signer = Signer(AccessKeys("AKID", "secret"), region="us-east-1", host="localhost:8000")
     before, after = (
         headers_of(signer.head("PutItem", b"{}", MIDNIGHT_S + offset))["Authorization"] for offset in (-1, 0)
     )
@@ -98,4 +98,4 @@ def test_the_signing_key_changes_at_midnight() -> None:
 
 @pytest.mark.parametrize("word", ["secret_key", "token"])
 def test_secrets_are_not_shown(word: str) -> None:
-    assert word not in repr(Keys("AKID", "hidden", "hidden"))
+    assert word not in repr(AccessKeys("AKID", "hidden", "hidden"))

@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from keyheat.load.run.progress import Progress
-from keyheat.load.run.signs import Signs
+from keyheat.load.run.progress import RunProgress, Signs
 from keyheat.runfiles import FileProblem
 from keyheat.runs.folder import SHOWN_S, UNDERWAY_NAME, read_underway
 
@@ -19,7 +18,7 @@ def said():
 
 @pytest.fixture
 def progress(tmp_path, said):
-    progress = Progress(as_json=True)
+    progress = RunProgress(as_json=True)
     progress.begun(Signs(tmp_path, 60.0, said.append))
     return progress
 
@@ -53,7 +52,7 @@ def test_a_run_that_has_ended_says_nothing(progress, tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_is_said_once(tmp_path, said):
-    progress = Progress(as_json=True)
+    progress = RunProgress(as_json=True)
     progress.begun(Signs(tmp_path / "gone", None, said.append))
     progress.second(1.0, COUNTS)
     assert len(said) == 1

@@ -1,6 +1,6 @@
 """A silence is a time in which nothing is answered though something is asked, and not a slow answer."""
 
-from keyheat.load.record.silence import LEAST_S, Silence
+from keyheat.load.run.load import LEAST_S, Silence
 
 
 def silent_s(answered: str, *, in_flight: int = 3, every_s: float = 1.0) -> float:

@@ -7,11 +7,10 @@ from random import Random
 
 import pytest
 
-from keyheat.load.around.steady import NOTABLE_S, SteadyClock, jump_words
-from keyheat.load.pace.arrivals import DROPPED, Arrivals, OpenPace
-from keyheat.load.pace.closed import ClosedLoop, ClosedPace
-from keyheat.load.pace.schedule import Schedule, even
+from keyheat.load.clock import NOTABLE_JUMP_S, SteadyClock, jump_words
+from keyheat.load.pacer import DROPPED, ClosedLoop, ClosedPacer, OpenLoop, OpenPacer
 from keyheat.load.record.record import Record
+from keyheat.load.schedule import Schedule, even
 from keyheat.scenario import shape
 
 ROOT = Path(__file__).parents[2]
@@ -49,17 +48,17 @@ def test_time_goes_on_and_the_jump_is_known(by_s: float) -> None:
     assert (clock(), clock.jump_s) == (NOON_S + 3.0, 0.0)
     machine.sleep(10.0)
     assert clock() == pytest.approx(NOON_S + 13.0)
-    assert clock.jump_s == pytest.approx(by_s if abs(by_s) > NOTABLE_S else 0.0)
+    assert clock.jump_s == pytest.approx(by_s if abs(by_s) > NOTABLE_JUMP_S else 0.0)
 
 
 @pytest.mark.parametrize("by_s", [3_600.0, -3_600.0])
 def test_an_open_loop_neither_stops_nor_drops(by_s: float) -> None:
     machine, record = Machine(by_s=by_s), Record()
     clock = machine.clock()
-    arrivals = Arrivals(
+    arrivals = OpenLoop(
         Schedule(RATE, even), record, started_s=clock(), clock=clock, sleep=machine.sleep
     )  # fmt: skip
-    pace, sent = OpenPace(arrivals, clock=clock), 0
+    pace, sent = OpenPacer(arrivals, clock=clock), 0
     while machine.passed_s < SECONDS:
         pace.wait()
         pace.begin(clock(), 1.0)
@@ -73,7 +72,7 @@ def test_a_closed_loop_keeps_its_pace(by_s: float) -> None:
     machine, record = Machine(by_s=by_s), Record()
     clock = machine.clock()
     loop = ClosedLoop(RATE, record, users=1, started_s=clock(), clock=clock)
-    pace, sent = ClosedPace(loop, Random(1)), 0
+    pace, sent = ClosedPacer(loop, Random(1)), 0
     while machine.passed_s < SECONDS:
         machine.sleep(pace.wait())
         pace.begin(clock(), 1.0)

@@ -92,6 +92,7 @@ def test_a_name_that_led_here_is_not_followed_elsewhere() -> None:
     assert (answer.failure, elsewhere.closed) == ("connection_failed", True)
 
 
+@pytest.mark.opens
 def test_our_endpoint_says_its_scale() -> None:
     with EndpointProcess.start(scale=0.25) as endpoint:
         assert scale_at(target_at(endpoint.url)) == 0.25
@@ -103,6 +104,7 @@ def test_a_local_target_needs_no_credentials() -> None:
     assert credentials_for(target_at("http://127.0.0.1:8000"))() == LOCAL_KEYS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "signs_with"),
     [
@@ -176,6 +178,7 @@ def test_a_url_that_would_give_something_away_is_refused(url: str, why: str) -> 
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["dynamodb.eu-west-1.amazonaws.com", "dynamodb.eu-west-1.api.aws"])
 def test_in_aws_each_service_has_an_address_of_its_own(host: str) -> None:
     target = target_at(f"https://{host}")

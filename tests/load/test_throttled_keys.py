@@ -14,8 +14,8 @@ from botocore.awsrequest import AWSResponse
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.run.insights import Before, ThrottledKeys
-from keyheat.load.tables.prepare import TableError, prepare_table
+from keyheat.load.observation import InsightsState, ThrottledKeys
+from keyheat.load.tables.lifecycle import TableError, prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.spec.tables import TableSpec
@@ -93,8 +93,8 @@ def test_without_turning_on_nothing_is_put_back(target: Target, client: Any) -> 
 
 def test_a_failure_in_between_is_an_error_and_the_rest_is_put_back(target: Target, client: Any) -> None:
     prepare_table(target, SPEC, "run")
-    off = Before("short-table", None, "DISABLED", None)
-    insights = ThrottledKeys(target, (off, Before("short-table", "gone", "DISABLED", None)))
+    off = InsightsState("short-table", None, "DISABLED", None)
+    insights = ThrottledKeys(target, (off, InsightsState("short-table", "gone", "DISABLED", None)))
     with pytest.raises(TableError, match=r"--throttled-keys.*gone"):
         insights.turn_on()
     assert states(client)[0][1] == "THROTTLED_KEYS"
@@ -129,7 +129,7 @@ def test_a_hiccup_does_not_leave_it_on(target: Target, client: Any, monkeypatch:
         made.meta.events.register("before-send", lambda **_more: hiccups.pop() if hiccups else None)
         return made
 
-    monkeypatch.setattr("keyheat.load.run.insights.make_client", hiccuping)
+    monkeypatch.setattr("keyheat.load.observation.make_client", hiccuping)
     said: list[str] = []
     insights.put_back(said.append)
     assert (said, hiccups) == ([], [])
@@ -179,15 +179,15 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.spending import Spending
-from keyheat.load.run.options import Plan
-from keyheat.load.run.progress import Progress
-from keyheat.load.run.run import Run
+from keyheat.load.guard.budget import Spending
+from keyheat.load.run.plan import LoadPlan
+from keyheat.load.run.progress import RunProgress
+from keyheat.load.run.run import LoadRun
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import load_scenario
 
 path, url, out = sys.argv[1:]
-plan = Plan(
+plan = LoadPlan(
     scenario=load_scenario(Path(path)), scenario_path=Path(path), target=target_at(url), out=Path(out),
     transport="signed", retries="off", show_keys=False, progress=False, report=True, throttled_keys=True,
 )
@@ -195,8 +195,8 @@ plan = Plan(
 def broken(*_anything):
     raise RuntimeError("no load today")
 
-Run._begin_load = broken
-run = Run(plan=plan, progress=Progress(False), users=1, duration_s=1.0, spending=Spending(Caps()))
+LoadRun._begin_load = broken
+run = LoadRun(plan=plan, progress=RunProgress(False), users=1, duration_s=1.0, spending=Spending(Caps()))
 run.begin(SimpleNamespace(runner=None, user_classes=[]), distributed=False)
 """
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from keyheat.load.pace.arrivals import DROPPED, LATE, Arrivals
-from keyheat.load.pace.traced import TracePace, TraceSchedule
+from keyheat.load.pacer import DROPPED, LATE, OpenLoop, TracePacer, TraceSchedule
 from keyheat.load.record.record import Record
 from keyheat.scenario.trace import TraceRow
 
@@ -20,10 +19,10 @@ class World:
     def __init__(self, schedule: TraceSchedule, started_s: float = 100.0) -> None:
         self.now_s = started_s
         self.record = Record()
-        self.arrivals = Arrivals(
+        self.arrivals = OpenLoop(
             schedule, self.record, started_s=started_s, clock=lambda: self.now_s, sleep=self.sleep
         )
-        self.pace = TracePace(self.arrivals, schedule)
+        self.pace = TracePacer(self.arrivals, schedule)
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds

@@ -15,13 +15,14 @@ from keyheat.answer_size import most_bytes
 from keyheat.load.transport.answer import Answer, Reason, Transport
 from keyheat.load.transport.boto import Boto3Transport, make_client
 from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
-from keyheat.load.transport.http import receive
-from keyheat.load.transport.signed import SignedTransport
-from keyheat.load.transport.signer import Keys
+from keyheat.load.transport.signed import SignedTransport, receive
+from keyheat.load.transport.signer import AccessKeys
 from keyheat.load.transport.target import LOCAL_KEYS, target_at
 from keyheat.model.limits import BATCH_GET_BYTES
 from tests.load.scripted import HANG, HANG_UP, answered, flooding, serving
 from tests.outside import eventually, free_port
+
+pytestmark = pytest.mark.opens
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/t"
 CAPACITY = orjson.dumps({"ConsumedCapacity": {"TableName": "t", "CapacityUnits": 2.0}})
@@ -278,7 +279,7 @@ def test_connections_are_kept_unless_the_server_closes_them() -> None:
 
 
 def test_rotated_credentials_are_seen() -> None:
-    keys = iter([Keys("FIRST", "s"), *[Keys("SECOND", "s", "token")] * 10])
+    keys = iter([AccessKeys("FIRST", "s"), *[AccessKeys("SECOND", "s", "token")] * 10])
     with serving(answered("200 OK", b"{}")) as server:
         transport = SignedTransport(target_at(server.url), lambda: next(keys))
         transport.send("PutItem", b"{}")
@@ -288,7 +289,7 @@ def test_rotated_credentials_are_seen() -> None:
 
 
 def test_credentials_that_cannot_be_refreshed_are_a_failure_of_the_request() -> None:
-    def keys() -> Keys:
+    def keys() -> AccessKeys:
         nonlocal asked
         asked += 1
         if 1 < asked < 4:

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.record.health import Health
-from keyheat.load.record.verdict import Verdict, verdict_on
+from keyheat.load.record.generator import GeneratorVerdict, Health, verdict_on
 from keyheat.scenario.spec.load import LoadSpec
 
 SECONDS = 10.0
@@ -20,7 +19,7 @@ def health(*, lag_ms: float = 1.0, **noted: Any) -> Health:
     return made
 
 
-def verdict(noted: Health, *, attempts: int = 1_000, processes: int = 1, **load: Any) -> Verdict:
+def verdict(noted: Health, *, attempts: int = 1_000, processes: int = 1, **load: Any) -> GeneratorVerdict:
     spec = LoadSpec.model_validate({"requests_per_s": 100, **load})
     return verdict_on(noted, load=spec, users=5, processes=processes, attempts=attempts)
 

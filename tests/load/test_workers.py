@@ -10,10 +10,9 @@ import msgpack  # type: ignore[import-untyped]
 import pytest
 
 from keyheat.load.guard.budget import Caps
-from keyheat.load.record.record import Attempt, Record
-from keyheat.load.record.seconds import ATTEMPTS
+from keyheat.load.record.record import Arrived, Attempt, Record
+from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run import workers
-from keyheat.load.run.arrived import Arrived
 from keyheat.load.run.load import Order
 from keyheat.load.run.workers import (
     GONE_SILENCE_S,

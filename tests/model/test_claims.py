@@ -46,6 +46,7 @@ def test_each_of_many_gets_one_of_its_own(tmp_path: Path, ask: Callable[[Path], 
     assert sorted(got) == ["run", *(f"run-{number}" for number in range(2, MANY + 1))]
 
 
+@pytest.mark.opens
 def test_processes_do_not_share_one(tmp_path: Path) -> None:
     """The lock goes with its process, whatever ends that."""
     code = "import sys; from pathlib import Path; from keyheat.claims import hold; \

@@ -105,6 +105,7 @@ def test_units_are_conserved(capacity: TableCapacity, history: list[tuple[float,
     assert throttles_in_minutes(model, now_s, "ThrottleEvents") == 2 * refused.total()
 
 
+@pytest.mark.slow
 @given(
     capacity=capacities,
     history=histories,

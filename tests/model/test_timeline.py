@@ -191,6 +191,7 @@ Step = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(Step | Anything, max_size=4), Anything, Anything)
 def test_whatever_a_file_holds_is_checked_without_a_crash(
     steps: list[Any], scaling: Any, indexes: Any

@@ -100,6 +100,7 @@ def test_a_read_costs_what_it_evaluates(
     assert read_units(total_bytes, consistent=consistent, transactional=transactional) == units
 
 
+@pytest.mark.slow
 @given(sizes=st.lists(st.integers(0, limits.MAX_ITEM_BYTES), min_size=1, max_size=20))
 def test_a_query_never_costs_more_than_its_items_one_by_one(sizes: list[int]) -> None:
     together = read_units(sum(sizes), consistent=True)

@@ -61,6 +61,7 @@ def step(demand: float, again: int) -> KneeStep:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fix", "knee"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):

@@ -46,6 +46,7 @@ def drawn(page):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, "compare", "sweep"])
 def test_charts_are_drawn_and_nothing_is_wrong_and_nothing_is_fetched(visit, reports, name):
     page = visit(reports[name])

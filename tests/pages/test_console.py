@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.cli.main import main
-from keyheat.load.run.progress import Progress, tell
+from keyheat.load.run.progress import RunProgress, tell
 from keyheat.masking import plain, plain_json, speak_plainly
 from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import load_prices
@@ -119,7 +119,7 @@ def test_bars_show_what_others_wrote_as_text() -> None:
 
 def test_what_the_load_says_is_plain(capfd: pytest.CaptureFixture[str]) -> None:
     tell(EVIL)
-    Progress(as_json=False).say(EVIL)
+    RunProgress(as_json=False).say(EVIL)
     said = capfd.readouterr().err
     assert not {sign for sign in said if not sign.isprintable()} - {"\n"}
     assert said.count("[link=http://evil]") == 2
@@ -146,7 +146,7 @@ def test_a_question_is_plain(capsys: pytest.CaptureFixture[str], monkeypatch: py
 
 
 PRINTS = re.compile(r"\bprint\(|click\.(?:echo|secho|confirm|prompt)\(|(?<!Plain)Console\(")
-MAY = {"keyheat/terminal/console.py", "keyheat/load/run/flags.py", "keyheat/cli/about.py"}
+MAY = {"keyheat/terminal/console.py", "keyheat/load/run/arguments.py", "keyheat/cli/about.py"}
 
 
 def test_nothing_is_printed_past_the_console() -> None:
@@ -201,6 +201,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_every_answer_comes_in_plain_signs(tmp_path: Path, answer: str) -> None:
     words, expected = ANSWERS[answer]

@@ -14,6 +14,7 @@ from keyheat.pages.samples.make import make_run
 from keyheat.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence, TableFacts
+from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -42,7 +43,7 @@ def seconds(*rows):
         [float(row[6]) for row in rows],
     ]
     arrays = [pa.array(c, field.type) for c, field in zip(columns, SECONDS_SCHEMA, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=SECONDS_SCHEMA)
+    return of_rows("seconds", pa.Table.from_arrays(arrays, schema=SECONDS_SCHEMA))
 
 
 def text_of(run, generated_at):
@@ -57,7 +58,7 @@ def test_a_run_of_one_second(generated_at):
 
 
 def test_a_run_that_sent_nothing(generated_at):
-    throttles = THROTTLES_SCHEMA.empty_table()
+    throttles = of_rows("throttles", THROTTLES_SCHEMA.empty_table())
     run = ReportRun(
         diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency=()
     )
@@ -130,6 +131,7 @@ def test_an_unknown_reason_is_kept_and_undetermined(generated_at):
     assert "undetermined" in row
 
 
+@pytest.mark.slow
 def test_a_long_run_with_many_labels_stays_small(tmp_path, generated_at):
     case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)
     run = load_run(make_run(case, tmp_path / "run", seconds=10_000))

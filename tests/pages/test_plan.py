@@ -41,6 +41,7 @@ def said(plan: ScenarioPlan) -> str:
     return " ".join(on_paper(plan).split())
 
 
+@pytest.mark.slow
 def test_every_shipped_scenario_has_a_plan_within_80_columns_and_as_json() -> None:
     for path in sorted(SCENARIOS.glob("*.toml")):
         plan = plan_of(load_scenario(path), metric_requests=3_000, throttled_keys=True)

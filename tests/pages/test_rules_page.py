@@ -112,6 +112,7 @@ def test_every_command_works(
     assert verb("report", "--evidence", unsure, "--out", tmp_path / "unsure.html").code == 0
 
 
+@pytest.mark.opens
 def test_the_first_command_prints_what_the_page_shows() -> None:
     """As its reader runs it, in a terminal of 80 columns."""
     said = subprocess.run(

@@ -12,6 +12,8 @@ from keyheat.pages.sweep import write_sweep
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import load_scenario
 
+pytestmark = pytest.mark.slow
+
 SHARDED = Path(__file__).parents[2] / "configs" / "scenarios" / "sharded.toml"
 BY_NAME = {case.name: case for case in CASES}
 

@@ -73,6 +73,7 @@ def drag(page, chart, first, last):
     all_drawn(page)
 
 
+@pytest.mark.slow
 def test_a_drag_zooms_every_chart_and_the_whole_run_comes_back(page):
     whole = page.evaluate(RANGES)
     drag(page, "chart-seconds-0", 0.5, 0.52)
@@ -112,6 +113,7 @@ def numbers(page):
     return page.inner_text("#range-numbers").replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_range(page):
     assert "Hottest key, writes" in numbers(page)
     whole = numbers(page)

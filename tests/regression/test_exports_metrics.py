@@ -97,6 +97,7 @@ def collector() -> Iterator[Any]:
     server.server_close()
 
 
+@pytest.mark.opens
 def test_a_collector_gets_every_point(collector: Any) -> None:
     send_otlp(f"http://127.0.0.1:{collector.server_port}", REGRESSED)
     ((path, kind, body),) = collector.taken
@@ -120,11 +121,13 @@ def test_a_collector_gets_every_point(collector: Any) -> None:
     assert got == pytest.approx(expected)
 
 
+@pytest.mark.opens
 def test_a_path_of_ones_own_is_kept(collector: Any) -> None:
     send_otlp(f"http://127.0.0.1:{collector.server_port}/otlp/v1/metrics", GOOD)
     assert [path for path, _kind, _body in collector.taken] == ["/otlp/v1/metrics"]
 
 
+@pytest.mark.opens
 def test_a_collector_that_does_not_take_them_is_an_error(collector: Any) -> None:
     collector.status = 400
     with pytest.raises(NotSent, match=r"did not take the metrics: .*400"):
@@ -132,12 +135,14 @@ def test_a_collector_that_does_not_take_them_is_an_error(collector: Any) -> None
     assert len(collector.taken) == 1
 
 
+@pytest.mark.opens
 def test_a_collector_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exported, "PATIENCE_S", 0.2)
     with pytest.raises(NotSent, match="did not take the metrics: "):
         send_otlp(f"http://127.0.0.1:{free_port()}", GOOD)
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize(
     "url", ["http://me:s3cr3t@127.0.0.1:{port}", "http://127.0.0.1:{port}/v1/metrics?api_key=s3cr3t"]
 )

@@ -8,6 +8,8 @@ from benchmarks import _simulated
 from benchmarks._compared import counted
 from benchmarks.regression import RECORDED, drawn, simulated_sides
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -34,6 +34,7 @@ def frames_of(run: Any) -> dict[str, pd.DataFrame]:
     return {name: getattr(run, name) for name in FRAMES}
 
 
+@pytest.mark.slow
 def test_the_page_answers_a_hot_key_question_in_ten_lines(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

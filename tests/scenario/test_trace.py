@@ -170,6 +170,7 @@ def many_rows(count: int) -> Iterable[str]:
     return (f"{n / 1000:.3f},get,key-{rng.randrange(1000)},," for n in range(count))
 
 
+@pytest.mark.slow
 def test_the_length_of_a_trace_costs_no_memory(tmp_path: Path) -> None:
     path = trace(tmp_path, *many_rows(60_000))
     pool = pa.default_memory_pool()
@@ -192,6 +193,7 @@ def test_the_keys_of_a_trace_are_drawn_in_its_order_and_again(tmp_path: Path) ->
     assert drawn == ["a", "b", "a", "b", "a"]
 
 
+@pytest.mark.opens
 def test_the_example_is_right_and_what_its_script_writes(tmp_path: Path) -> None:
     folder = ROOT / "configs" / "traces"
     assert len(rows_of(folder / "example.csv")) == 180

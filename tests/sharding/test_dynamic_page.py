@@ -15,6 +15,8 @@ import pytest
 from keyheat.endpoint.process import EndpointProcess
 from tests.outside import PATIENCE_S
 
+pytestmark = pytest.mark.opens
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "dynamic-sharding.md").read_text(encoding="utf-8")
 RUN = "keyheat run dynamic-sharding-one dynamic-sharding dynamic-sharding-fixed --out reports/out/dynamic"

@@ -4,11 +4,14 @@ at most one increment, and the history stays short."""
 from random import Random
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from keyheat.sharding.metadata import Shards
 from tests.sharding.world import KEY, POLICY, SKEW_S, World
+
+pytestmark = pytest.mark.slow
 
 
 class Watch:

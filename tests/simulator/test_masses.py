@@ -77,6 +77,7 @@ def test_what_has_no_law_is_refused() -> None:
 hashes = st.lists(st.integers(0, 2**64 - 1).map(lambda n: n.to_bytes(8, "big")), max_size=6)
 
 
+@pytest.mark.slow
 @given(boundaries=hashes, even=st.sampled_from([0.0, 0.3, 1.0]), within=st.sampled_from(["point", "random"]))
 def test_partitions_get_the_positions_that_fall_on_them(
     boundaries: list[bytes], even: float, within: str

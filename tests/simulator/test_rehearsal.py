@@ -232,6 +232,7 @@ class Mine(TableUser):
     assert (small.requests, small.units) == (pytest.approx(250), pytest.approx(1))
 
 
+@pytest.mark.opens
 def test_somebody_elses_file_is_run_in_a_process_of_its_own(tmp_path: Path) -> None:
     """Its neighbours are found, what it prints disturbs nobody, and who asks for shards is known."""
     (tmp_path / "own_bases.py").write_text(
@@ -274,6 +275,7 @@ def test_what_nobody_can_run_is_told_with_its_line(tmp_path: Path, body: str, sa
     assert all(any(words in error for error in errors) for words in says), errors
 
 
+@pytest.mark.opens
 def test_it_is_refused_for_every_verb_and_what_only_cannot_be_learnt_is_not(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(HEAD + "import os\nos._exit(7)\n")
     with pytest.raises(
@@ -312,6 +314,7 @@ UNLEARNT = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "says"), UNLEARNT.values(), ids=UNLEARNT)
 def test_what_cannot_be_learnt_is_said_and_never_guessed(tmp_path: Path, body: str, says: list[str]) -> None:
     (tmp_path / "mine.py").write_text(HEAD + body)

@@ -183,6 +183,7 @@ def steady(write: int, **changes: Any) -> Scenario:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("item_bytes", "needed"), [(1_000, 700), (2_500, 2_100)])
 def test_a_constant_demand_needs_itself(item_bytes: int, needed: int) -> None:
     found = smallest_capacity(steady(40, item_bytes=item_bytes), WRITE)
@@ -203,6 +204,7 @@ def test_more_capacity_is_not_enough_for_a_hot_key() -> None:
     assert found.candidates[-1].outcomes[-1].left[0].cause is Cause.KEY_RANGE
 
 
+@pytest.mark.slow
 def test_an_index_has_a_key_of_its_own() -> None:
     country = load_scenario(SCENARIOS / "country-index.toml")
     alone = smallest_shards(country, most=8)

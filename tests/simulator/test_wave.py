@@ -31,6 +31,8 @@ from tests.simulator.sent import (
     one_by_one,
 )
 
+pytestmark = pytest.mark.slow
+
 SCALE = 0.1  # a partition writes 100 units per second: few requests tell
 EVEN = even_masses()
 HOT, HALF_HOT = masses_of(HotKey(0.9, 1_000)), masses_of(HotKey(0.5, 1_000))

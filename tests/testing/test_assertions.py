@@ -108,6 +108,7 @@ def test_units_of_an_operation_count_those_of_its_indexes() -> None:
     assert text.startswith("No read was accepted, so what one costs is not known.")
 
 
+@pytest.mark.slow
 def test_headroom_says_how_much_there_is() -> None:
     keyheat.assert_headroom(SHARDED, times=1.3, set=SHORT)
     text = said(lambda: keyheat.assert_headroom(SHARDED, times=3, set=SHORT))

@@ -11,6 +11,8 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.testing.local import LocalDynamoDB
 from tests.endpoint.clients import client
 
+pytestmark = pytest.mark.opens
+
 Put = dict[str, Any]
 LARGE = "x" * 390_000  # 381 units
 

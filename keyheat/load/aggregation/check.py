@@ -12,8 +12,8 @@ from threading import Event
 from time import sleep
 from typing import Any
 
-from keyheat.load.aggregation.orders import Totals, orders_in, sorted_items, wrong
-from keyheat.load.beside.helper import Assignment, Outcome, serve
+from keyheat.load.aggregation.orders import OrderTotals, orders_in, sorted_items, wrong
+from keyheat.load.helper import Assignment, HelperOutcome, serve
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.spec.tables import TableSpec
@@ -55,8 +55,8 @@ def rate_for(table: TableSpec, scale: float) -> float:
 
 
 def compared(
-    kept: Totals, truth: Totals, counted: Mapping[str, float], *, check_units: float = 0.0
-) -> Outcome:
+    kept: OrderTotals, truth: OrderTotals, counted: Mapping[str, float], *, check_units: float = 0.0
+) -> HelperOutcome:
     """The totals held against the orders in the table, and against those that users saw acknowledged."""
     placed, found, in_totals = int(counted.get("orders.placed", 0)), orders_in(truth), orders_in(kept)
     differing = wrong(kept, truth)
@@ -72,7 +72,7 @@ def compared(
         "totals.wrong": differing,
         "totals.check_units": check_units,
     }
-    return Outcome(counted={name: float(number) for name, number in numbers.items()}, said=said)
+    return HelperOutcome(counted={name: float(number) for name, number in numbers.items()}, said=said)
 
 
 def _word(placed: int, other: int) -> str:
@@ -82,7 +82,7 @@ def _word(placed: int, other: int) -> str:
 
 
 @dataclass(slots=True)
-class Check:
+class TotalsCheck:
     """Waits for the end of the load, and then reads the table."""
 
     assignment: Assignment
@@ -92,7 +92,7 @@ class Check:
         """There is nothing to do while the load goes on."""
         stop.wait()
 
-    def finish(self, counted: Mapping[str, float]) -> Outcome:
+    def finish(self, counted: Mapping[str, float]) -> HelperOutcome:
         """Read everything and compare."""
         assignment = self.assignment
         table = assignment.scenario.table
@@ -107,4 +107,4 @@ if __name__ == "__main__":
     (how,) = sys.argv[1:]
     if how not in ("scanned", "beside-orders"):
         sys.exit(f"scanned or beside-orders, not {how}")
-    sys.exit(serve(lambda assignment: Check(assignment, how)))
+    sys.exit(serve(lambda assignment: TotalsCheck(assignment, how)))

@@ -19,7 +19,7 @@ Of = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Tally:
+class OrderTally:
     """Orders, and how many pieces were ordered in all."""
 
     orders: int = 0
@@ -31,7 +31,7 @@ class Tally:
         self.quantity += quantity
 
 
-Totals = dict[Of, Tally]
+OrderTotals = dict[Of, OrderTally]
 
 
 def key_of(table: TableSpec, value: str) -> Item:
@@ -79,33 +79,35 @@ def placed_s(number: str) -> float:
     return int(number.partition("-")[0]) / 1000
 
 
-def add_order(totals: Totals, item: Mapping[str, Any]) -> None:
+def add_order(totals: OrderTotals, item: Mapping[str, Any]) -> None:
     """Count an order."""
-    totals.setdefault(_of(item), Tally()).add(1, int(item[QUANTITY]["N"]))
+    totals.setdefault(_of(item), OrderTally()).add(1, int(item[QUANTITY]["N"]))
 
 
-def add_total(totals: Totals, item: Mapping[str, Any]) -> None:
+def add_total(totals: OrderTotals, item: Mapping[str, Any]) -> None:
     """Take over a total that was kept."""
-    totals.setdefault(_of(item), Tally()).add(int(item[ORDERS]["N"]), int(item[QUANTITY]["N"]))
+    totals.setdefault(_of(item), OrderTally()).add(int(item[ORDERS]["N"]), int(item[QUANTITY]["N"]))
 
 
 def _of(item: Mapping[str, Any]) -> Of:
     return item[PRODUCT]["S"], item[DAY]["S"]
 
 
-def orders_in(totals: Mapping[Of, Tally]) -> int:
+def orders_in(totals: Mapping[Of, OrderTally]) -> int:
     """Orders in all."""
     return sum(tally.orders for tally in totals.values())
 
 
-def wrong(kept: Mapping[Of, Tally], truth: Mapping[Of, Tally]) -> int:
+def wrong(kept: Mapping[Of, OrderTally], truth: Mapping[Of, OrderTally]) -> int:
     """How many totals are not what the orders come to, those that are missing among them."""
     return sum(kept.get(of) != truth.get(of) for of in kept.keys() | truth.keys())
 
 
-def sorted_items(items: Iterable[Mapping[str, Any]], table: TableSpec, run_id: str) -> tuple[Totals, Totals]:
+def sorted_items(
+    items: Iterable[Mapping[str, Any]], table: TableSpec, run_id: str
+) -> tuple[OrderTotals, OrderTotals]:
     """What a run's orders come to, and the totals that are kept among them."""
-    truth, kept = Totals(), Totals()
+    truth, kept = OrderTotals(), OrderTotals()
     for item in items:
         key = item[table.partition_key]["S"]
         if key.startswith(order_prefix(run_id)):
@@ -115,7 +117,7 @@ def sorted_items(items: Iterable[Mapping[str, Any]], table: TableSpec, run_id: s
     return truth, kept
 
 
-def total_update(table: TableSpec, run_id: str, of: Of, tally: Tally) -> Item:
+def total_update(table: TableSpec, run_id: str, of: Of, tally: OrderTally) -> Item:
     """An UpdateItem, or the Update of a transaction, that adds to one total."""
     return {
         "TableName": table.name,

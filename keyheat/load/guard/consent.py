@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from keyheat.load.transport.proxy import proxy_in_words
-from keyheat.load.transport.target import Target
+from keyheat.load.transport.target import Target, proxy_in_words
 from keyheat.plan.bill import Bill
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec

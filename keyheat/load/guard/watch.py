@@ -1,24 +1,106 @@
-"""The watch beside a run: looks at what has come back, and ends the run at a cap or a broken rule.
+"""The watch beside a run: looks at what has come back, and ends the run at a cap or a broken stop rule.
 
 It looks ahead. A stop takes effect a moment after it is decided, and what is in flight then still comes back;
 so the run is stopped when a cap would be exceeded by what is consumed until then. The nearer a cap is, the
 more often it looks.
+
+The last seconds of a record: attempts, throttled and failed ones, and the p99 of those accepted.
+A record only grows, so a histogram of the last seconds is the difference of two: the one of now and the one
+of then. Few are kept, however long the window is.
 """
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor, inf
-from typing import Final
+from time import monotonic
+from typing import Any, Final
 
 import gevent
+import numpy as np
 
-from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.meter import Meter, Source
-from keyheat.load.guard.recent import RecentLooks
-from keyheat.load.guard.stop_rules import broken
-from keyheat.load.record.record import Record
+from keyheat.load.guard.budget import MINUTE_S, Caps, ConsumptionMeter, MeteredProcess
+from keyheat.load.record.attempt import ConsumedUnits
+from keyheat.load.record.record import PIECES_ARRIVE_S, Arrived, Record
+from keyheat.load.record.rows import ATTEMPTS, ERRORS, THROTTLED, Counts, no_counts, percentile_of
+from keyheat.load.run.load import Load
+from keyheat.load.run.plan import LoadPlan
+from keyheat.plan.bill import Tariff
+from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
+
+ENOUGH_ATTEMPTS: Final = 100
+"""Of fewer attempts, chance alone moves a share by more than ten percentage points now and then: its standard
+error is sqrt(p (1 - p) / n), and that is 5 points at most for 100."""
+ENOUGH_ACCEPTED: Final = 500
+"""Of 500 requests five are slower than the p99; of 100 it would be one, and a single slow one ends no run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recent:
+    """The attempts of the last seconds, over all processes."""
+
+    attempts: int
+    throttled: int
+    errors: int
+    timed: int = 0  # accepted requests whose service time is known
+    p99_ms: float = 0.0  # of those
+
+
+def broken(rules: AbortSpec, recent: Recent, at_s: float) -> Stop | None:
+    """The first rule that is broken by so much, so many seconds into the load."""
+    return next(_broken(rules, recent, at_s), None)
+
+
+def _broken(rules: AbortSpec, recent: Recent, at_s: float) -> Iterator[Stop]:
+    if recent.attempts >= ENOUGH_ATTEMPTS:
+        throttled, failed = recent.throttled / recent.attempts, recent.errors / recent.attempts
+        if rules.throttle_share is not None and throttled > rules.throttle_share:
+            yield Stop(rule="throttle_share", limit=rules.throttle_share, seen=throttled, at_s=at_s)
+        if rules.error_share is not None and failed > rules.error_share:
+            yield Stop(rule="error_share", limit=rules.error_share, seen=failed, at_s=at_s)
+    if rules.p99_ms is not None and recent.timed >= ENOUGH_ACCEPTED and recent.p99_ms > rules.p99_ms:
+        yield Stop(rule="p99_ms", limit=rules.p99_ms, seen=recent.p99_ms, at_s=at_s)
+
+
+KEPT: Final = 30  # histograms, each of the time since the one before
+
+
+@dataclass(slots=True)
+class RecentLooks:
+    """Looks at a record once a second, and knows what was in it `over_s` ago."""
+
+    over_s: float
+    timed: bool  # whether anybody asks for the p99: else no histogram is copied
+    _then: deque[tuple[float, Counts]] = field(default_factory=deque)
+
+    def look(self, record: Record, now_s: float, *, until: int) -> Recent:
+        """The last `over_s` seconds; of counts, whole ones before the second `until`."""
+        seconds = [record.seconds.in_second(second) for second in range(until - ceil(self.over_s), until)]
+        timed, p99_us = self._timed(record, now_s) if self.timed else (0, 0)
+        return Recent(
+            attempts=int(sum(counts[ATTEMPTS] for counts in seconds)),
+            throttled=int(sum(counts[THROTTLED] for counts in seconds)),
+            errors=int(sum(counts[ERRORS] for counts in seconds)),
+            timed=timed,
+            p99_ms=p99_us / 1000,
+        )
+
+    def _timed(self, record: Record, now_s: float) -> tuple[int, int]:
+        """How many accepted requests the window has, and their p99 in microseconds."""
+        now = no_counts()
+        for tag, latency in record.latencies.items():
+            if tag.endswith(".accepted"):
+                now += latency.counts()
+        while len(self._then) > 1 and self._then[1][0] <= now_s - self.over_s:
+            self._then.popleft()
+        then = self._then[0][1] if self._then else no_counts()
+        if not self._then or now_s - self._then[-1][0] >= self.over_s / KEPT:
+            self._then.append((now_s, now))
+        recent = np.maximum(now - then, 0)
+        return int(recent.sum()), percentile_of(recent, 99)
+
 
 LOOKS_S: Final = (1.0, 0.5, 0.25, 0.1)
 SOONEST_S: Final = 0.05
@@ -30,7 +112,7 @@ WORKERS_REACT_S: Final = 0.3
 
 
 @dataclass(slots=True)
-class Watch:
+class LoadWatch:
     """The caps and the rules of one run, held against what is known of it."""
 
     caps: Caps
@@ -38,13 +120,13 @@ class Watch:
     started_s: float  # epoch seconds at which the load began
     ends_s: float  # and at which it is over anyway; infinite where nobody knows
     record: Callable[[], Record]
-    sources: Callable[[], Iterable[Source]]
+    sources: Callable[[], Iterable[MeteredProcess]]
     stop: Callable[[], None]
     clock: Callable[[], float]
     reaction_s: float = REACTION_S
     known_after_s: int = 0  # how far the newest whole second lies back, where pieces arrive
     stopped: Stop | None = None
-    _meter: Meter = field(default_factory=Meter)
+    _meter: ConsumptionMeter = field(default_factory=ConsumptionMeter)
     _looks: RecentLooks | None = None
     _judged: int = 0
     _closed: bool = False
@@ -116,3 +198,129 @@ class Watch:
 def ends_at(started_s: float, duration_s: float | None) -> float:
     """When a load is over that lasts so long; None: until somebody stops it."""
     return inf if duration_s is None else started_s + duration_s
+
+
+MASTER_SILENT_S: Final = 10.0
+"""A worker that hears nothing of its master for so long sends no more. Locust's master answers every worker's
+heartbeat once a second, and a worker by itself gives up only after a minute (`MASTER_HEARTBEAT_TIMEOUT`)."""
+
+
+def caps_of(plan: LoadPlan, *, local: bool, duration_s: float | None) -> Caps:
+    """What a run may use up. On a local table dollars count only where the command line says how many."""
+    budget = plan.budget
+    seconds = None if budget.minutes is None else budget.minutes * MINUTE_S
+    if seconds is not None and duration_s is not None and duration_s <= seconds:
+        seconds = None  # it ends by itself before that
+    return Caps(
+        dollars=budget.dollars if plan.dollars_said or not local else None,
+        units=budget.units,
+        seconds=seconds,
+        tariff=Tariff.of(plan.scenario, load_prices(plan.prices), existing=plan.existing is not None),
+    )
+
+
+def watch_here(
+    plan: LoadPlan, caps: Caps, load: Load, duration_s: float | None, stop: Callable[[], None]
+) -> LoadWatch:
+    """The watch of a process that sends by itself: it knows everything at once."""
+    return _watch(
+        caps,
+        plan.scenario.abort_on,
+        duration_s,
+        stop,
+        load.clock,
+        record=lambda: load.record,
+        sources=lambda: [source_here(load, ConsumedUnits())],
+    )
+
+
+def watch_workers(
+    plan: LoadPlan, caps: Caps, gatherer: Any, duration_s: float | None, stop: Callable[[], None]
+) -> LoadWatch:
+    """The watch of a master, which knows what its workers' pieces said."""
+    return _watch(
+        caps,
+        plan.scenario.abort_on,
+        duration_s,
+        stop,
+        gatherer.clock,
+        record=lambda: gatherer.record,
+        sources=lambda: _of_workers(gatherer.workers),
+        reaction_s=WORKERS_REACT_S,
+        known_after_s=PIECES_ARRIVE_S,
+    )
+
+
+def watch_alone(
+    caps: Caps, load: Load, sent: Callable[[], ConsumedUnits], stop: Callable[[], None]
+) -> LoadWatch:
+    """The watch of a worker over itself: alone it never uses more than the whole run may."""
+    return _watch(
+        caps,
+        None,
+        None,
+        stop,
+        load.clock,
+        record=lambda: load.record,
+        sources=lambda: [source_here(load, sent())],
+    )
+
+
+def _watch(
+    caps: Caps,
+    rules: AbortSpec | None,
+    duration_s: float | None,
+    stop: Callable[[], None],
+    clock: Callable[[], float],
+    *,
+    record: Callable[[], Record],
+    sources: Callable[[], Iterable[MeteredProcess]],
+    reaction_s: float = REACTION_S,
+    known_after_s: int = 0,
+) -> LoadWatch:
+    """A watch that begins now."""
+    started_s = clock()
+    return LoadWatch(
+        caps=caps,
+        rules=rules,
+        started_s=started_s,
+        ends_s=ends_at(started_s, duration_s),
+        record=record,
+        sources=sources,
+        stop=stop,
+        clock=clock,
+        reaction_s=reaction_s,
+        known_after_s=known_after_s,
+    )
+
+
+def watch_master(
+    heard_s: Callable[[], float | None],
+    stop: Callable[[], None],
+    *,
+    clock: Callable[[], float] = monotonic,
+    sleep: Callable[[float], object] = gevent.sleep,
+) -> None:
+    """Stop once nothing has been heard of the master for too long. Run it in a greenlet of its own.
+
+    `heard_s` is of the wall clock, which may jump: that it changes is what says that something was heard.
+    """
+    newest, newest_s = heard_s(), clock()
+    while newest is None or clock() - newest_s <= MASTER_SILENT_S:
+        sleep(1.0)
+        if (heard := heard_s()) != newest:
+            newest, newest_s = heard, clock()
+    stop()
+
+
+def source_here(load: Load, sent: ConsumedUnits) -> MeteredProcess:
+    """What this process has consumed: `sent` is what it has cut off its record by now."""
+    now_s = load.clock()
+    return MeteredProcess("here", now_s, sent.plus(load.record.consumed), load.in_flight(now_s))
+
+
+def _of_workers(workers: Mapping[str, Arrived]) -> Iterator[MeteredProcess]:
+    for name, arrived in workers.items():
+        if arrived.last_s is not None:
+            done = arrived.expected is not None
+            yield MeteredProcess(name, arrived.last_s, arrived.consumed, arrived.in_flight, done)

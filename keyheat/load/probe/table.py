@@ -1,14 +1,93 @@
-"""The probe's own table: made for the probe, with one index, and deleted whatever happens."""
+"""An endpoint as the probe asks it, and the probe's own table there: deleted again whatever happens."""
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 
-from keyheat.load.probe.asked import Asked, DoesNotAnswer
-from keyheat.load.tables.tags import tags_for, user_name
-from keyheat.load.transport.answer import Answer
+import orjson
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+from keyheat.load.tables.ownership import tags_for, user_name
+from keyheat.load.transport.answer import Answer, Transport
+from keyheat.load.transport.boto import Boto3Transport, make_client
+from keyheat.load.transport.target import Target
+
+WITHIN_S = 5.0  # for one request of a service beside
+NOT_UNDERSTOOD = (BotoCoreError, ResponseParserError, ValueError, LookupError, TypeError, AttributeError)
+"""Nothing came, or what no parser of that service's protocol takes: each breaks in its own way."""
+
+
+class DoesNotAnswer(Exception):
+    """Nothing came back from the endpoint; the text is for the person who named it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceReply:
+    """What another service answered: its content, or the error's name; and the answer's headers."""
+
+    content: Mapping[str, Any]
+    headers: Mapping[str, str]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbedEndpoint:
+    """One endpoint, and the time by which it is asked: every way to it, so that tests bring their own."""
+
+    url: str
+    transport: Transport
+    call: Callable[[str, str, dict[str, Any]], ServiceReply]  # service, method of its client, parameters
+    clock: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+    def send(self, operation: str, **parameters: Any) -> Answer:
+        """One request of DynamoDB. Raises `DoesNotAnswer`."""
+        answer = self.transport.send(operation, orjson.dumps(parameters))
+        if answer.failure is not None:
+            raise DoesNotAnswer(f"{self.url} does not answer {operation}: {answer.failure}")
+        return answer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.transport.close()
+
+
+def asked(target: Target) -> ProbedEndpoint:
+    """The target as it is there."""
+    return ProbedEndpoint(
+        url=target.url, transport=Boto3Transport(target, connections=1), call=_caller(target)
+    )
+
+
+def _caller(target: Target) -> Callable[[str, str, dict[str, Any]], ServiceReply]:
+    def call(service: str, method: str, parameters: dict[str, Any]) -> ServiceReply:
+        client = make_client(target, service=service, timeout_s=WITHIN_S)
+        try:
+            content = getattr(client, method)(**parameters)
+        except ClientError as error:
+            return ServiceReply({}, _headers(error.response), error.response["Error"]["Code"] or "an error")
+        except NOT_UNDERSTOOD as error:
+            return ServiceReply({}, {}, type(error).__name__)
+        finally:
+            client.close()
+        return ServiceReply(content, _headers(content))
+
+    return call
+
+
+def _headers(response: Mapping[str, Any]) -> Mapping[str, str]:
+    found: Mapping[str, str] = response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return found
+
 
 PREFIX: Final = "keyheat-probe-"
 INDEX: Final = "by-group"
@@ -36,7 +115,7 @@ class ProbeTable:
 
 
 @contextmanager
-def own_table(asked: Asked, probe_id: str, say: Callable[[str], None]) -> Iterator[ProbeTable]:
+def own_table(asked: ProbedEndpoint, probe_id: str, say: Callable[[str], None]) -> Iterator[ProbeTable]:
     """A table of the probe's own, active; deleted at the end, after Ctrl-C as well. Raises `NoTable`."""
     name = f"{PREFIX}{probe_id}"
     refused = False
@@ -52,7 +131,7 @@ def own_table(asked: Asked, probe_id: str, say: Callable[[str], None]) -> Iterat
             _delete(asked, name, say)
 
 
-def _create(asked: Asked, name: str, probe_id: str) -> bool:
+def _create(asked: ProbedEndpoint, name: str, probe_id: str) -> bool:
     """Make the table, without tags where those are refused; gives whether it has them."""
     expires = datetime.fromtimestamp(asked.clock(), UTC) + EXPIRES
     tags = tags_for(f"probe-{probe_id}", owner=user_name(), expires=expires)
@@ -95,7 +174,7 @@ def _parameters(name: str) -> dict[str, Any]:
     }
 
 
-def _active(asked: Asked, name: str) -> dict[str, Any]:
+def _active(asked: ProbedEndpoint, name: str) -> dict[str, Any]:
     ends_s = asked.clock() + ACTIVE_WITHIN_S
     while True:
         described: dict[str, Any] = asked.send("DescribeTable", TableName=name).content().get("Table", {})
@@ -108,7 +187,7 @@ def _active(asked: Asked, name: str) -> dict[str, Any]:
         asked.sleep(POLL_S)
 
 
-def _delete(asked: Asked, name: str, say: Callable[[str], None]) -> None:
+def _delete(asked: ProbedEndpoint, name: str, say: Callable[[str], None]) -> None:
     """Delete the table, as soon as it lets itself be deleted; what stays is said."""
     ends_s = asked.clock() + ACTIVE_WITHIN_S
     refusal = ""

@@ -1,4 +1,4 @@
-"""One request as the client saw it: what users make of each, and what the record is made of."""
+"""One request as the client saw it, and what came back as consumed: what users hand to the record."""
 
 from dataclasses import dataclass
 
@@ -17,3 +17,54 @@ class Attempt:
     service_us: int
     table: str | None = None  # a table beside the one that is judged; None: that one
     timed: bool = True  # False: a further item of a request whose duration is counted already
+
+
+@dataclass(slots=True)
+class ConsumedUnits:
+    """Units of all tables and indexes together, and how many requests were answered, or failed, for them."""
+
+    write_units: float = 0.0
+    read_units: float = 0.0
+    answers: int = 0
+
+    @property
+    def units(self) -> float:
+        """Writes and reads together."""
+        return self.write_units + self.read_units
+
+    def add(self, direction: str, units: float) -> None:
+        """Count the units of one attempt."""
+        if direction == "write":
+            self.write_units += units
+        else:
+            self.read_units += units
+
+    def merge(self, other: "ConsumedUnits") -> None:
+        """Add all that another one holds."""
+        self.write_units += other.write_units
+        self.read_units += other.read_units
+        self.answers += other.answers
+
+    def after(self, earlier: "ConsumedUnits") -> "ConsumedUnits":
+        """What came since an earlier look."""
+        return ConsumedUnits(
+            self.write_units - earlier.write_units,
+            self.read_units - earlier.read_units,
+            self.answers - earlier.answers,
+        )
+
+    def times(self, factor: float) -> "ConsumedUnits":
+        """The units so many times over: an estimate of what is still to come."""
+        return ConsumedUnits(self.write_units * factor, self.read_units * factor)
+
+    def plus(self, other: "ConsumedUnits") -> "ConsumedUnits":
+        """Both together."""
+        return ConsumedUnits(
+            self.write_units + other.write_units,
+            self.read_units + other.read_units,
+            self.answers + other.answers,
+        )
+
+    def to_wire(self) -> list[float]:
+        """Plain values, as they travel from a worker to the master."""
+        return [self.write_units, self.read_units, self.answers]

@@ -21,7 +21,7 @@ SETTLED_S = 60  # how far a window lies back of which no worker sends anything m
 Heat = list[float]  # [units asked for, throttles, units consumed] of one key in one window
 
 
-class HotKey(NamedTuple):
+class KeyTotals(NamedTuple):
     """One of the hottest keys of a run."""
 
     name: str
@@ -31,7 +31,7 @@ class HotKey(NamedTuple):
 
 
 @dataclass(slots=True)
-class Counts:
+class HeavyHitters:
     """Weights by name, the heaviest of however many there are.
 
     Where there are more names than are held, what the name in the middle weighs is taken from each, and those
@@ -51,7 +51,7 @@ class Counts:
         if len(self.held) > SKETCH_KEYS:
             self._drop()
 
-    def merge(self, other: "Counts") -> None:
+    def merge(self, other: "HeavyHitters") -> None:
         """Add all that another one holds."""
         for name, weight in other.held.items():
             self.held[name] = self.held.get(name, 0.0) + weight
@@ -81,9 +81,9 @@ class Counts:
 class Sketch:
     """Units and throttles per key over a whole run, in bounded memory."""
 
-    units: Counts = field(default_factory=Counts)
-    throttles: Counts = field(default_factory=Counts)
-    consumed: Counts = field(default_factory=Counts)
+    units: HeavyHitters = field(default_factory=HeavyHitters)
+    throttles: HeavyHitters = field(default_factory=HeavyHitters)
+    consumed: HeavyHitters = field(default_factory=HeavyHitters)
 
     def add(self, name: str, heat: Heat) -> None:
         """Add what one key asked for, and what became of it."""
@@ -103,31 +103,31 @@ class Sketch:
     @classmethod
     def from_wire(cls, wire: list[tuple[dict[str, float], float, float]]) -> "Sketch":
         """What `to_wire` made."""
-        return cls(*(Counts(*counts) for counts in wire))
+        return cls(*(HeavyHitters(*counts) for counts in wire))
 
-    def _all(self) -> tuple[Counts, Counts, Counts]:
+    def _all(self) -> tuple[HeavyHitters, HeavyHitters, HeavyHitters]:
         return self.units, self.throttles, self.consumed
 
     @property
     def total_units(self) -> float:
         return self.units.total
 
-    def top(self, k: int) -> list[HotKey]:
+    def top(self, k: int) -> list[KeyTotals]:
         """The `k` keys that asked for most, most first."""
         return self._top(self.units, k)
 
-    def top_throttled(self, k: int) -> list[HotKey]:
+    def top_throttled(self, k: int) -> list[KeyTotals]:
         """The `k` keys that were throttled most, most first."""
         return self._top(self.throttles, k)
 
-    def top_consumed(self, k: int) -> list[HotKey]:
+    def top_consumed(self, k: int) -> list[KeyTotals]:
         """The `k` keys that got most, most first."""
         return self._top(self.consumed, k)
 
-    def _top(self, by: Counts, k: int) -> list[HotKey]:
+    def _top(self, by: HeavyHitters, k: int) -> list[KeyTotals]:
         units, throttles, consumed = self._all()
         return [
-            HotKey(name, units.weight(name), int(throttles.weight(name)), consumed.weight(name))
+            KeyTotals(name, units.weight(name), int(throttles.weight(name)), consumed.weight(name))
             for name in by.top(k)
         ]
 

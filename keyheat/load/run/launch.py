@@ -24,7 +24,7 @@ ENCODING: Final = "utf-8"  # of what a child writes, whatever the terminal that 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class LaunchProgress:
     """What a running load test says once a second, or when it enters another phase."""
 
     phase: str = "loading"
@@ -60,7 +60,7 @@ class Launched:
     run_id: str | None
 
 
-def launch(command_line: list[str], watch: Callable[[Progress], None]) -> Launched:
+def launch(command_line: list[str], watch: Callable[[LaunchProgress], None]) -> Launched:
     """Run a load test to its end; `watch` gets its progress.
 
     Signals that we get are passed on to the child, which keeps its files; we wait for it either way.
@@ -89,7 +89,7 @@ def launch(command_line: list[str], watch: Callable[[Progress], None]) -> Launch
     return Launched(INTERRUPTED if code < 0 or passing.came else code, said, run_id)
 
 
-def _show(watch: Callable[[Progress], None], progress: Progress) -> None:
+def _show(watch: Callable[[LaunchProgress], None], progress: LaunchProgress) -> None:
     """Show how far it is, to whoever still looks: the child is waited for in any case."""
     try:
         watch(progress)
@@ -134,17 +134,17 @@ class _Passing:
         self._child.send_signal(PASSED_ON if number == signal.SIGINT else number)
 
 
-def _read(lines: IO[str]) -> Iterator[Progress]:
+def _read(lines: IO[str]) -> Iterator[LaunchProgress]:
     phase = "starting"
     for line in lines:
         if not line.endswith("\n"):
             return  # it was killed in the middle of a word
         if (fields := _fields(line)) is None:
-            yield Progress(phase=phase, said=[line.rstrip("\n")])
+            yield LaunchProgress(phase=phase, said=[line.rstrip("\n")])
             continue
         phase = fields.get("phase", phase)
-        known = {name: fields[name] for name in Progress.__dataclass_fields__ if name in fields}
-        yield Progress(**{**known, "phase": phase})
+        known = {name: fields[name] for name in LaunchProgress.__dataclass_fields__ if name in fields}
+        yield LaunchProgress(**{**known, "phase": phase})
 
 
 def _fields(line: str) -> dict[str, Any] | None:

@@ -1,4 +1,9 @@
-"""What all users of one process share during one run: scenario, transport, record and pace."""
+"""What all users of one process share during a run, and the work of every second: note, fold, pass on.
+
+Seconds in which nothing is answered although requests are in flight: an endpoint that hangs.
+In a closed loop nobody sends then, so that nothing else tells it from a load that asks for little. An
+endpoint that is slow is another thing: its answers come, each after its time.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,29 +11,35 @@ from itertools import count
 from math import inf
 from pathlib import Path
 from random import Random
-from typing import Any
+from time import perf_counter
+from typing import Any, Final
 
+import gevent
+import psutil
 from gevent.event import Event
 
-from keyheat.load.around.steady import SteadyClock
-from keyheat.load.guard.allowance import Allowance
-from keyheat.load.guard.budget import Caps
-from keyheat.load.pace.arrivals import Arrivals, OpenPace
-from keyheat.load.pace.closed import ClosedLoop, ClosedPace
-from keyheat.load.pace.pace import Pace, Timetable
-from keyheat.load.pace.retries import SdkRetries
-from keyheat.load.pace.schedule import Schedule, even, exponential
-from keyheat.load.pace.traced import TracePace, TraceSchedule
+from keyheat.load.clock import SteadyClock
+from keyheat.load.guard.budget import Allowance, Caps
+from keyheat.load.pacer import (
+    ClosedLoop,
+    ClosedPacer,
+    OpenLoop,
+    OpenPacer,
+    Pacer,
+    Timetable,
+    TracePacer,
+    TraceSchedule,
+)
+from keyheat.load.record.generator import LAG_EVERY_S
 from keyheat.load.record.record import Record
-from keyheat.load.record.silence import Silence
 from keyheat.load.record.sketch import KeyHeat
+from keyheat.load.schedule import Schedule, even, exponential
 from keyheat.load.transport.answer import Transport
-from keyheat.load.transport.boto import Boto3Transport
-from keyheat.load.transport.idle import SPREAD
-from keyheat.load.transport.judged import Judged
-from keyheat.load.transport.signed import SignedTransport
+from keyheat.load.transport.boto import Boto3Transport, SdkRetries
+from keyheat.load.transport.failures import CheckedTransport
+from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
-from keyheat.load.users.cache import ReadThroughCache
+from keyheat.load.users.collections import ReadThroughCache
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.ledger import Ledger
 from keyheat.load.users.outcomes import NotSeen
@@ -39,6 +50,35 @@ from keyheat.scenario.spec.load import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
 from keyheat.words import DirectionName
+
+LEAST_S: Final = 5.0
+"""Shorter silences are those of few users and slow answers."""
+
+
+@dataclass(slots=True)
+class Silence:
+    """The silence of one process, looked at about once a second."""
+
+    in_flight: int = 0  # requests; a user that backs off has none
+    answers: int = 0  # that came whole, whatever they said
+    _answers: int = 0  # at the last look
+    _in_flight: int = 0
+    _at_s: float = 0.0
+    _quiet_s: float = 0.0  # how long it has lasted by now
+
+    def seen(self, now_s: float) -> float:
+        """Look; gives the seconds of silence that are to be counted since the last look.
+
+        Those before it was known to be one come with the first that is.
+        """
+        quiet = self.answers == self._answers and self.in_flight > 0 and self._in_flight > 0
+        passed_s, before_s = max(0.0, now_s - self._at_s), self._quiet_s
+        self._quiet_s = before_s + passed_s if quiet else 0.0
+        self._answers, self._in_flight, self._at_s = self.answers, self.in_flight, now_s
+        if self._quiet_s < LEAST_S:
+            return 0.0
+        return passed_s if before_s >= LEAST_S else self._quiet_s
+
 
 USERS_PER_WORKER = 1_000_000  # room for user numbers, so that no two workers have one in common
 
@@ -86,7 +126,7 @@ class Load:
     record: Record
     started_s: float
     unit: TargetUnit  # what the shape's rates are in
-    loop: Arrivals | ClosedLoop
+    loop: OpenLoop | ClosedLoop
     clock: SteadyClock  # which time every moment of the load is of
     retries: SdkRetries | None = None
     stopped: Event = field(default_factory=Event)
@@ -145,14 +185,14 @@ class Load:
         """Note how much has been asked for until now."""
         self.loop.account()
 
-    def pace(self, rng: Random) -> Pace:
+    def pace(self, rng: Random) -> Pacer:
         """The pace of one more user."""
         if isinstance(self.loop, ClosedLoop):
-            return ClosedPace(self.loop, rng)
+            return ClosedPacer(self.loop, rng)
         timetable = self.loop.schedule
         if isinstance(timetable, TraceSchedule):
-            return TracePace(self.loop, timetable, clock=self.clock)
-        return OpenPace(self.loop, clock=self.clock)
+            return TracePacer(self.loop, timetable, clock=self.clock)
+        return OpenPacer(self.loop, clock=self.clock)
 
     def cost_of(self, direction: DirectionName, units: float, table: str | None) -> float:
         """What a request counts for in what the load's target is in: nothing where that is something else."""
@@ -181,7 +221,7 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
     items = ItemTemplate(scenario, order.run_id if order.marked else None)
     return Load(
         order=order,
-        transport=Judged(transport, frozenset(order.without_units)),
+        transport=CheckedTransport(transport, frozenset(order.without_units)),
         items=items,
         keys=scenario.keys.pattern(worker=worker, folder=Path(order.folder)),
         record=record,
@@ -198,11 +238,11 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
 
 def _loop(
     order: Order, items: ItemTemplate, record: Record, started_s: float, clock: SteadyClock
-) -> Arrivals | ClosedLoop:
+) -> OpenLoop | ClosedLoop:
     load, shape = order.scenario.load, order.scenario.load.rate_shape()
     if not load.open_loop:
         return ClosedLoop(shape, record, users=order.users, started_s=started_s, clock=clock)
-    return Arrivals(_timetable(order, shape, items), record, started_s=started_s, clock=clock)
+    return OpenLoop(_timetable(order, shape, items), record, started_s=started_s, clock=clock)
 
 
 def _timetable(order: Order, shape: LoadShape, items: ItemTemplate) -> Timetable:
@@ -217,3 +257,80 @@ def _timetable(order: Order, shape: LoadShape, items: ItemTemplate) -> Timetable
     random = load.arrivals == "poisson"
     gap = exponential(Random(f"{order.scenario.seed}/arrivals/{order.part}")) if random else even
     return Schedule(shape, gap, order.part, order.of)
+
+
+KEYS_BETWEEN_PAUSES = 500  # about a millisecond of work, and then requests may go on
+WINDOW_SETTLES_S = 2.0  # a window stays open a little longer, for answers that are still to come
+LEAST_BEAT_S = 0.5  # between two beats, however late one was: CPU time is counted in steps of 10 ms
+STALLED_AFTER_S = 45.0
+"""A user that has not come back for so long never will: a request may take 10 s, a back-off 25 s."""
+SCHEDSTAT = Path("/proc/self/schedstat")
+"""Of the main thread, in which all greenlets run: nanoseconds on a CPU, and ready to run but without one.
+https://docs.kernel.org/scheduler/sched-stats.html"""
+
+
+def watch_lag(load: Load) -> None:
+    """Note forever how late the event loop wakes. Run it in a greenlet of its own."""
+    while True:
+        slept_from = perf_counter()
+        gevent.sleep(LAG_EVERY_S)
+        late_s = perf_counter() - slept_from - LAG_EVERY_S
+        load.record.health.lag.add(max(0, int(late_s * 1e6)))
+
+
+def beat(load: Load, after: Callable[[], None]) -> None:
+    """Do the work of every second forever, and then call `after`. Run it in a greenlet of its own."""
+    process = psutil.Process()
+    process.cpu_percent()
+    starved_s, beat_s = starved_until_now_s(), perf_counter()
+    next_s = beat_s + 1
+    while True:
+        gevent.sleep(max(0.0, next_s - perf_counter()))
+        next_s = next_beat_s(next_s, perf_counter())
+        health = load.record.health
+        health.cpu_percent_max = max(health.cpu_percent_max, process.cpu_percent())
+        before_s, starved_s = starved_s, starved_until_now_s()
+        last_s, beat_s = beat_s, perf_counter()
+        if before_s is not None and starved_s is not None:
+            health.starved_s += starved_s - before_s
+            health.watched_s += beat_s - last_s
+        look_at_users(load, load.clock())
+        health.note_jump(load.clock.jump_s)
+        load.account()
+        fold(load, before_s=load.clock() - WINDOW_SETTLES_S)
+        after()
+
+
+def next_beat_s(due_s: float, now_s: float) -> float:
+    """When the beat after the one that was due then and begins now is due: beats are not made up for."""
+    return max(due_s + 1, now_s + LEAST_BEAT_S)
+
+
+def starved_until_now_s() -> float | None:
+    """How long this process has been ready to run and had no CPU; None where the system does not say."""
+    try:
+        return int(SCHEDSTAT.read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def look_at_users(load: Load, now_s: float) -> None:
+    """Note which users do not come back, and for how long none has."""
+    health = load.record.health
+    health.stalled = max(health.stalled, stalled(load, now_s))
+    health.silent_s += load.silence.seen(min(now_s, load.stopped_s))
+
+
+def stalled(load: Load, now_s: float) -> int:
+    """How many users have been under way for longer than any request takes."""
+    return sum(now_s - since_s > STALLED_AFTER_S for since_s in load.under_way.values())
+
+
+def fold(load: Load, *, before_s: float = float("inf")) -> None:
+    """Bound the record's memory: durations into histograms, windows that ended `before_s` into the sketch."""
+    for latency in (*load.record.latencies.values(), load.record.health.late, load.record.health.lag):
+        latency.fold()
+    for heat in load.record.heat.values():
+        for number, _ in enumerate(heat.close_windows(before_s), start=1):
+            if number % KEYS_BETWEEN_PAUSES == 0:
+                gevent.sleep(0)

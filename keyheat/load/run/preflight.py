@@ -1,24 +1,37 @@
-"""What is looked at before anything starts: may this table be loaded, and will it be as the plan says?
+"""What is settled before anything starts: may the table be loaded, what can its endpoint do, who agrees?
 
 The order: the table as it is, whether it may be touched at all, and only then what it costs.
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from time import time
-from typing import Any
+from typing import Any, TextIO
 
-from keyheat.load.around.look import check_clock
-from keyheat.load.existing.adapt import adapted, marked_if_foreign
-from keyheat.load.run.options import Plan
-from keyheat.load.tables.checking import Allowed
-from keyheat.load.tables.prepare import control_client, look_at_tables
-from keyheat.load.tables.quotas import check_quotas
-from keyheat.load.transport.target import Target
+from gevent.socket import wait_read
+
+from keyheat.load.guard.budget import over_budget
+from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
+from keyheat.load.observation import check_clock
+from keyheat.load.probe.probe import DoesNotAnswer, capabilities_of, known
+from keyheat.load.run.plan import LoadPlan
+from keyheat.load.run.progress import RunProgress, tell
+from keyheat.load.tables.checking import Allowed, check_quotas
+from keyheat.load.tables.existing import adapted, marked_if_foreign
+from keyheat.load.tables.lifecycle import control_client, look_at_tables
+from keyheat.load.tables.ownership import TableError, TableRefused
+from keyheat.load.transport.target import Target, proxy_in_words
+from keyheat.plan.bill import Bill, bill_of_run
+from keyheat.plan.prices import load_prices
+from keyheat.runs.capabilities import Capabilities, not_probed
+from keyheat.runs.provability import can_prove, cannot_prove
+from keyheat.scenario.scenario import Scenario
 
 
-def preflight(plan: Plan, users: Sequence[Any] = ()) -> Plan:
-    """The plan as it is carried out. Raises `Refused` where it must not be, `TableError` where it cannot be,
-    and `InputError` where what `users` need is not there.
+def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
+    """The plan as it is carried out. Raises `TableRefused` where it must not be, `TableError` where it
+    cannot be, and `InputError` where what `users` need is not there.
 
     An endpoint of our own, which is not there yet, needs no look.
     """
@@ -36,7 +49,7 @@ def preflight(plan: Plan, users: Sequence[Any] = ()) -> Plan:
     return marked_if_foreign(plan, users)
 
 
-def allowed_by(plan: Plan, target: Target) -> Allowed:
+def allowed_by(plan: LoadPlan, target: Target) -> Allowed:
     """Which tables the person who made the plan allows to be loaded at the target."""
     return Allowed(
         local=target.local,
@@ -45,3 +58,103 @@ def allowed_by(plan: Plan, target: Target) -> Allowed:
         existing=plan.existing,
         share=plan.share,
     )
+
+
+def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
+    """The plan, to which somebody has agreed. Raises `TableRefused` where it costs too much, or nobody has.
+
+    What is on this machine costs nothing and asks nobody.
+    """
+    target = plan.target
+    if target is None or target.local:
+        return plan
+    bill = planned_bill(plan)
+    if plan.duration_s is not None and (reasons := list(over_budget(plan.budget, bill, plan.duration_s))):
+        raise TableRefused(*reasons)
+    if plan.yes:
+        if through := proxy_in_words(target):
+            tell(f"keyheat: {through}")
+        return plan
+    if not somebody_there(stdin):
+        raise TableRefused(NEEDS_YES)
+    person = stdin or sys.stdin
+    tell(announced([undertaking(plan, target, bill)]))
+    if not agrees(lambda question: _answer(question, person)):
+        raise TableRefused(DECLINED)
+    return replace(plan, yes=True)
+
+
+def planned_bill(plan: LoadPlan) -> Bill:
+    """What the plan costs at most, for as long as the command line says."""
+    return bill_of_run(
+        lasting(plan.scenario, plan.duration_s),
+        load_prices(plan.prices),
+        folder=plan.scenario_path.absolute().parent,
+        throttled_keys=plan.throttled_keys,
+        existing=plan.existing is not None,
+        clean_up=plan.clean_up,
+        table_bytes=plan.table_bytes,
+    )
+
+
+def lasting(scenario: Scenario, duration_s: float | None) -> Scenario:
+    """The scenario for another time than it says."""
+    if duration_s is None or duration_s == scenario.load.duration_s:
+        return scenario
+    load = scenario.load.model_copy(update={"duration_s": duration_s})
+    return scenario.model_copy(update={"load": load})
+
+
+def undertaking(plan: LoadPlan, target: Target, bill: Bill) -> Undertaking:
+    """What somebody is asked to agree to."""
+    return Undertaking(
+        scenario=plan.scenario,
+        target=target,
+        bill=bill,
+        budget=plan.budget,
+        duration_s=plan.duration_s,
+        existing=plan.existing,
+        keep_table=plan.keep_table,
+        clean_up=plan.clean_up,
+        probe=plan.probe,
+    )
+
+
+def _answer(question: str, stdin: TextIO) -> str:
+    """Ask on a terminal. Waiting is left to gevent, so that Ctrl-C is heard meanwhile."""
+    tell(question, end="")
+    wait_read(stdin.fileno())
+    line = stdin.readline()
+    if not line:
+        raise EOFError
+    return line
+
+
+def with_endpoint(plan: LoadPlan) -> LoadPlan:
+    """The plan with what its endpoint can do. Raises `TableError` where that does not answer.
+
+    The probe makes a table there: somebody has agreed to that before, unless it is on this machine. An
+    endpoint of our own, which is not there yet, needs no look.
+    """
+    if plan.target is None:
+        return plan
+    progress = RunProgress(plan.progress)
+    if not plan.probe:
+        return replace(plan, endpoint=known(plan.target) or not_probed("left out by --no-probe"))
+    progress.phase("probing", f"keyheat: finding out what {plan.target.url} can do")
+    try:
+        found = capabilities_of(plan.target, progress.say)
+    except DoesNotAnswer as error:
+        raise TableError(str(error)) from error
+    if found.source == "probed":
+        lines = list(said(plan.target.url, found))
+        progress.phase("probing", "\n".join(lines), said=lines)
+    return replace(plan, endpoint=found)
+
+
+def said(url: str, found: Capabilities) -> Iterator[str]:
+    """What a run there can prove and what it cannot, a line each."""
+    yield f"{url} {found.product}. A run there can prove"
+    yield from (f"  - {words}" for words in can_prove(found))
+    yield "and cannot prove"
+    yield from (f"  - {words}" for words in cannot_prove(found))

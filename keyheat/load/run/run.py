@@ -10,28 +10,21 @@ from uuid import uuid4
 
 import gevent
 
-from keyheat.load.around.steady import jump_words
-from keyheat.load.beside.helper import Assignment
-from keyheat.load.beside.process import FINISH_WITHIN_S
-from keyheat.load.beside.several import Beside
-from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.running import watch_here, watch_workers
-from keyheat.load.guard.spending import Spending
-from keyheat.load.guard.watch import Watch
-from keyheat.load.record.folder import end_run
-from keyheat.load.record.record import Record
-from keyheat.load.record.seconds import ATTEMPTS
-from keyheat.load.record.verdict import Verdict, verdict_on
-from keyheat.load.run.arrived import PIECES_ARRIVE_S
-from keyheat.load.run.follow_up import follow_up
-from keyheat.load.run.ground import Ground
-from keyheat.load.run.load import Load, Order, empty_record, start_load
-from keyheat.load.run.options import Plan
-from keyheat.load.run.progress import Progress
-from keyheat.load.run.pulse import beat, fold, watch_lag
+from keyheat.load.clock import jump_words
+from keyheat.load.guard.budget import Caps, Spending
+from keyheat.load.guard.watch import LoadWatch, watch_here, watch_workers
+from keyheat.load.helper import FINISH_WITHIN_S, Assignment, HelperProcesses
+from keyheat.load.record.generator import GeneratorVerdict, verdict_on
+from keyheat.load.record.record import PIECES_ARRIVE_S, Record
+from keyheat.load.record.rows import ATTEMPTS
+from keyheat.load.run.finish import end_run, follow_up
+from keyheat.load.run.load import Load, Order, beat, empty_record, fold, start_load, watch_lag
+from keyheat.load.run.plan import LoadPlan
+from keyheat.load.run.progress import RunProgress
+from keyheat.load.run.testbed import Testbed
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
-from keyheat.load.tables.errors import Refused
+from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.manifest import Stop
@@ -41,33 +34,33 @@ INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long
 
 
 @dataclass(slots=True)
-class Run:
+class LoadRun:
     """One run. `begin` raises where it cannot start, and has then started nothing; `end` is called once."""
 
-    plan: Plan
-    progress: Progress
+    plan: LoadPlan
+    progress: RunProgress
     users: int
     duration_s: float | None  # None: until somebody stops it
     spending: Spending  # of all runs of this process
     end_load: Callable[[], None] = lambda: None  # ends the load, as if it had lasted long enough
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
-    ground: Ground = field(init=False)
+    ground: Testbed = field(init=False)
     caps: Caps = field(default_factory=Caps)  # what it may use up of what others left
     load: Load | None = None  # where this process sends itself
     gatherer: Gatherer | None = None  # where workers send
     at_end: Callable[[], None] = lambda: None  # the last look at the record
-    beside: Beside = field(default_factory=Beside)
+    beside: HelperProcesses = field(default_factory=HelperProcesses)
     timeline: TableTimeline | None = None  # where the scenario has one
-    watch: Watch | None = None  # while it loads, and after
+    watch: LoadWatch | None = None  # while it loads, and after
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.ground = Ground(self.plan, self.progress, self.run_id)
+        self.ground = Testbed(self.plan, self.progress, self.run_id)
 
     def begin(self, environment: Any, *, distributed: bool) -> None:
         """Prepare what the run stands on, and give the order to load."""
         if refusal := self.spending.refusal():
-            raise Refused(refusal)
+            raise TableRefused(refusal)
         if left := self.spending.shown():
             self.progress.say(left)
         self.caps = self.spending.left()
@@ -215,7 +208,7 @@ class Run:
             fold(self.load)
             self.load.transport.close()
 
-    def verdict(self, *, attempts: int) -> Verdict:
+    def verdict(self, *, attempts: int) -> GeneratorVerdict:
         """Whether the generator was the limit, from what it noted until now."""
         return verdict_on(
             self.record.health,

@@ -18,19 +18,17 @@ from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_han
 from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.endpoint.process import EndpointError
-from keyheat.load.existing.needs import unsuited
-from keyheat.load.guard.before import consented
+from keyheat.load.guard.budget import Spending
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
-from keyheat.load.guard.running import caps_of
 from keyheat.load.guard.signals import HUNG_UP, heard
-from keyheat.load.guard.spending import Spending
-from keyheat.load.probe.before import with_endpoint
-from keyheat.load.run.options import InputError, Plan, check_options, take_numbers, without_tasks
-from keyheat.load.run.preflight import preflight
-from keyheat.load.run.progress import Progress, tell
-from keyheat.load.run.run import Run
+from keyheat.load.guard.watch import caps_of
+from keyheat.load.run.plan import InputError, LoadPlan, check_options, take_numbers, without_tasks
+from keyheat.load.run.preflight import consented, preflight, with_endpoint
+from keyheat.load.run.progress import RunProgress, tell
+from keyheat.load.run.run import LoadRun
 from keyheat.load.run.workers import PIECE, Worker
-from keyheat.load.tables.errors import Refused, TableError
+from keyheat.load.tables.existing import unsuited
+from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.target import TargetError
 from keyheat.load.web.callers import callers_of, keep_out
 from keyheat.load.web.page import LivePage, serve
@@ -75,14 +73,14 @@ def _master_side(environment: Any, runner: Any) -> None:
     environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
-    session = switch.leaving = Session(environment, plan, switch.arm)
+    session = switch.leaving = LocustSession(environment, plan, switch.arm)
     if environment.web_ui is not None:
         session.page = LivePage(environment)
         if all(hasattr(user, "needs_sort_key") for user in environment.user_classes):  # all are users of ours
             session.page.goes_to = environment.host = (
                 plan.target.url if plan.target else "an endpoint of its own"
             )
-        keep_out(callers_of(plan, options, Progress(plan.progress).say), environment.web_ui)
+        keep_out(callers_of(plan, options, RunProgress(plan.progress).say), environment.web_ui)
         serve(session.page, environment.web_ui, session.spent)
     if options.headless:  # Locust's own limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
@@ -102,7 +100,7 @@ def _send_no_more(environment: Any, **_more: Any) -> None:
         load.stop()
 
 
-def _plan_or_exit(environment: Any) -> Plan:
+def _plan_or_exit(environment: Any) -> LoadPlan:
     """The checked plan; where there is none, say why and end Locust. Nothing has started yet."""
     try:
         checked = check_options(
@@ -123,22 +121,22 @@ def _plan_or_exit(environment: Any) -> Plan:
     except (InputError, TableError) as error:
         for line in getattr(error, "errors", [str(error)]):
             tell(f"keyheat: {masked(line)}")
-        sys.exit(REFUSED if isinstance(error, Refused) else WRONG_USE)
+        sys.exit(REFUSED if isinstance(error, TableRefused) else WRONG_USE)
 
 
-class Session:
+class LocustSession:
     """A master's side, or that of a process on its own: one run after the other, as tests start and stop."""
 
-    def __init__(self, environment: Any, plan: Plan, ends: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, environment: Any, plan: LoadPlan, ends: Callable[[], None] = lambda: None) -> None:
         self._environment = environment
         self._ends = ends  # called once a run is being ended before its time
         self._plan = plan
-        self._progress = Progress(plan.progress)
+        self._progress = RunProgress(plan.progress)
         self._spending = Spending(caps_of(plan, local=plan.free, duration_s=plan.duration_s))
         self._beginning: Any = None  # the greenlet in which a run begins
-        self._newest: Run | None = None  # from before it begins until it has come to its end
-        self._run: Run | None = None
-        self._ended_run: Run | None = None
+        self._newest: LoadRun | None = None  # from before it begins until it has come to its end
+        self._run: LoadRun | None = None
+        self._ended_run: LoadRun | None = None
         self._ending: Greenlet | None = None
         self._interrupted = False
         self.duration_s: float | None = None
@@ -149,7 +147,7 @@ class Session:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
         runner = environment.runner
         end_load = runner.quit if environment.parsed_options.headless else runner.stop
-        run = self._newest = Run(
+        run = self._newest = LoadRun(
             plan=self._plan,
             progress=self._progress,
             users=runner.target_user_count,
@@ -164,7 +162,7 @@ class Session:
             self._progress.say(str(error))
             if self.page is not None:
                 self.page.refuse(str(error))
-            environment.process_exit_code = REFUSED if isinstance(error, Refused) else WRONG_USE
+            environment.process_exit_code = REFUSED if isinstance(error, TableRefused) else WRONG_USE
             spawn(runner.quit if environment.parsed_options.headless else runner.stop)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
         except Exception as error:
@@ -206,7 +204,7 @@ class Session:
             # Locust stops by itself once the last worker is lost, and would then wait for others forever.
             spawn(runner.quit)
 
-    def _end(self, run: Run) -> None:
+    def _end(self, run: LoadRun) -> None:
         exceptions = self._environment.runner.exceptions.values()
         problems = [f"{error['count']} times a user failed: {error['msg']}" for error in exceptions]
         self._environment.process_exit_code = INVALID  # unless the run comes to its end

@@ -14,9 +14,9 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.creation import capacity_parameters
-from keyheat.load.tables.prepare import LOCAL_POLL_S, POLL_S
-from keyheat.load.tables.waiting import all_active
+from keyheat.load.tables.control import capacity_parameters
+from keyheat.load.tables.description import all_active
+from keyheat.load.tables.lifecycle import LOCAL_POLL_S, POLL_S
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import IndexCapacity, TableCapacity

@@ -17,16 +17,14 @@ import gevent
 import msgpack  # type: ignore[import-untyped]
 from gevent.event import Event
 
-from keyheat.load.around.steady import SteadyClock
+from keyheat.load.clock import SteadyClock
 from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.running import watch_alone, watch_master
-from keyheat.load.record.consumed import Consumed
-from keyheat.load.record.health import Health
-from keyheat.load.record.record import Record
-from keyheat.load.run.arrived import Arrived, missing_words
-from keyheat.load.run.load import Load, Order, start_load
+from keyheat.load.guard.watch import watch_alone, watch_master
+from keyheat.load.record.attempt import ConsumedUnits
+from keyheat.load.record.generator import Health
+from keyheat.load.record.record import Arrived, Record, missing_words
+from keyheat.load.run.load import Load, Order, beat, fold, start_load, watch_lag
 from keyheat.load.run.progress import tell
-from keyheat.load.run.pulse import beat, fold, watch_lag
 from keyheat.load.transport.target import TargetError
 
 ORDER = "keyheat_order"  # an option that only the master sets
@@ -54,7 +52,7 @@ class Worker:
         self._load: Load | None = None
         self._pieces = 0
         self._last_sent = True
-        self._sent = Consumed()  # what the pieces of this run have told of
+        self._sent = ConsumedUnits()  # what the pieces of this run have told of
         self._greenlets: list[gevent.Greenlet] = []
         self._more = Event()  # there is an answer to the question for a larger share
         self._runner.register_message(HALT, self._on_halt, concurrent=True)
@@ -92,7 +90,7 @@ class Worker:
         self._run_id = run_id
         self._pieces = 0
         self._last_sent = False
-        self._sent = Consumed()
+        self._sent = ConsumedUnits()
 
     @property
     def loading(self) -> bool:

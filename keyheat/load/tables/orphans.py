@@ -10,11 +10,19 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.costs import DAY_H, dollars_per_hour
-from keyheat.load.tables.lease import live_in
-from keyheat.load.tables.ownership import Standing, protections, recovery_of, why_unread
-from keyheat.load.tables.tags import EXPIRES, OWNER, RUN, expiry_of, tags_of
-from keyheat.load.tables.waiting import Patience, described, until_gone
+from keyheat.load.tables.description import DAY_H, TablePatience, described, dollars_per_hour, until_gone
+from keyheat.load.tables.ownership import (
+    EXPIRES,
+    OWNER,
+    RUN,
+    Standing,
+    expiry_of,
+    live_in,
+    protections,
+    recovery_of,
+    tags_of,
+    why_unread,
+)
 from keyheat.model.limits import LIST_TAGS_PER_S
 from keyheat.plan.prices import Prices
 from keyheat.runs.table_facts import mode_of
@@ -38,7 +46,7 @@ class Orphan:
 
 
 @dataclass(slots=True, kw_only=True)
-class Found:
+class OrphanSearchResult:
     """What a search came to: tables of ours, those whose time is not over, and what could not be read."""
 
     orphans: list[Orphan] = field(default_factory=list)
@@ -52,7 +60,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class OrphanSearch:
     """How tables are looked at: with which client, at which moment, at which prices and pace."""
 
     client: Any
@@ -66,9 +74,9 @@ class Search:
         pages = self.client.get_paginator("list_tables").paginate()
         return [name for page in pages for name in page["TableNames"]]
 
-    def find(self, names: Iterable[str]) -> Found:
+    def find(self, names: Iterable[str]) -> OrphanSearchResult:
         """Look at each table; one that cannot be looked at is a problem, and does not end the search."""
-        found = Found()
+        found = OrphanSearchResult()
         for number, name in enumerate(names):
             if number:
                 self.sleep(self.pace_s)
@@ -135,7 +143,7 @@ class Search:
         except (ClientError, BotoCoreError) as error:
             return str(error)
 
-    def see_gone(self, orphan: Orphan, patience: Patience) -> str | None:
+    def see_gone(self, orphan: Orphan, patience: TablePatience) -> str | None:
         """Wait until a table that is being deleted is gone; gives what is the matter where it is not."""
         try:
             gone = until_gone(self.client, orphan.name, patience)

@@ -7,17 +7,15 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.lease import live_in
-from keyheat.load.tables.ownership import Unread, protections, standing
-from keyheat.load.tables.tags import RUN, tags_of
-from keyheat.load.tables.waiting import Patience, described, until_active, until_gone
+from keyheat.load.tables.description import TablePatience, described, until_active, until_gone
+from keyheat.load.tables.ownership import RUN, Unread, live_in, protections, standing, tags_of
 
 LOOKS, LOOK_S = 5, 2.0  # a table and its tags are seen a few seconds after they are there
 """https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html"""
 
 
 def remove(
-    client: Any, name: str, run_id: str, patience: Patience, *, now: datetime, new: bool
+    client: Any, name: str, run_id: str, patience: TablePatience, *, now: datetime, new: bool
 ) -> str | None:
     """Delete the table that the run made, and wait until it is gone; gives why it was not.
 
@@ -43,7 +41,7 @@ def remove(
         return str(error)
 
 
-def made_by(client: Any, name: str, run_id: str, patience: Patience) -> bool:
+def made_by(client: Any, name: str, run_id: str, patience: TablePatience) -> bool:
     """Whether the table that is there was made by the run: its tag says so, a few seconds later perhaps."""
 
     def look() -> dict[str, str] | None:
@@ -82,7 +80,7 @@ def replaced(description: Mapping[str, Any], identity: str | None) -> str | None
 
 
 def _kept(
-    client: Any, description: Mapping[str, Any], run_id: str, patience: Patience, now: datetime
+    client: Any, description: Mapping[str, Any], run_id: str, patience: TablePatience, now: datetime
 ) -> str | None:
     """Why the table is left alone: it is not ours any more, somebody protects it, or is loading it."""
     arn = description["TableArn"]
@@ -101,7 +99,7 @@ def _tagged(tags: dict[str, str]) -> dict[str, str] | None:
 
 
 def _several_looks(
-    look: Callable[[], dict[str, Any] | None], patience: Patience, looks: int
+    look: Callable[[], dict[str, Any] | None], patience: TablePatience, looks: int
 ) -> dict[str, Any] | None:
     for number in range(looks):
         if number:

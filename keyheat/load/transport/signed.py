@@ -1,29 +1,222 @@
 """DynamoDB's JSON protocol over kept-alive connections: several times cheaper per request than an SDK.
 
-Connections (name lookup, TLS, timeouts) are made by geventhttpclient, and take turns (`idle`). One that idled
+Connections (name lookup, TLS, timeouts) are made by geventhttpclient, and take turns. One that idled
 too long, or that the server closed meanwhile, is not used: nothing was sent on it, so nothing failed. No SDK
 would have noticed more.
+
+One HTTP/1.1 answer read from a socket.
+The usual shape is read by hand: an AWS answer has a Content-Length and mostly arrives in one piece, so that
+reading it takes one `recv` and four searches. Chunked bodies, interim answers and the like go to
+geventhttpclient's parser, which is right and slower.
+
+Open connections that wait for a request, each used in its turn.
+
+    used last ->  [ 4 | 3 | 2 | 1 ]  -> the next request
+
+A service hands out what a small table has in parts, and a connection stays with one of them
+(`keyheat.model.nodes`). Were the connection that was used last the next one, a whole load would go over one
+wherever answers come soon, and how soon they come would decide how much of the table it finds.
 """
 
 import select
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from time import perf_counter, time
-from typing import Any
+from typing import Any, Final, Generic, TypeVar
+from zlib import crc32
 
 import gevent.socket
 from gevent.monkey import get_original
+from gevent.socket import socket
 from geventhttpclient.connectionpool import ConnectionPool, SSLConnectionPool
+from geventhttpclient.response import HTTPParseError, HTTPResponse
 
 from keyheat.addresses import is_loopback
-from keyheat.answer_size import most_bytes
+from keyheat.answer_size import OTHER_BYTES, most_bytes
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
-from keyheat.load.transport.http import Reply, receive
-from keyheat.load.transport.idle import IDLE_S, Idle
-from keyheat.load.transport.proxy import Proxy, plain_proxy_of
-from keyheat.load.transport.signer import REQUEST_LINE, Keys, Signer
-from keyheat.load.transport.target import Target
-from keyheat.load.transport.trust import ca_bundle
+from keyheat.load.transport.failures import (
+    BAD_HTTP,
+    DAMAGED,
+    TOO_LONG,
+    BadAnswer,
+    NoCredentials,
+    cut,
+    kind_of,
+)
+from keyheat.load.transport.signer import REQUEST_LINE, AccessKeys, Signer
+from keyheat.load.transport.target import Proxy, Target, ca_bundle, plain_proxy_of
+
+RECEIVE_BYTES = HEAD_BYTES = 65_536
+BLANK_LINE = b"\r\n\r\n"
+LENGTH_DIGITS = 9  # a longer length is nonsense
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReply:
+    """One HTTP answer."""
+
+    status: int
+    body: bytes
+    request_id: str | None
+    reusable: bool  # the connection may carry another request
+    retry_after: str | None = None  # milliseconds; only errors have it
+
+
+def receive(connection: socket, *, within_s: float = 10.0, most_bytes: int = OTHER_BYTES) -> HttpReply:
+    """Read one answer. Raises `BadAnswer`, or `OSError` from the socket.
+
+    `within_s`: when all of it has to be there, for an answer of which a byte comes now and then never ends.
+    `most_bytes`: of the body, and of what comes around the pieces of a chunked one.
+    """
+    pieces = _Pieces(connection, perf_counter() + within_s)
+    data = pieces.more(b"")
+    while (end := data.find(BLANK_LINE)) < 0:
+        if len(data) > HEAD_BYTES:
+            raise BadAnswer(BAD_HTTP)
+        data += pieces.more(data)
+    head = data[:end].lower()
+    length = _value(head, b"\r\ncontent-length:")
+    if not _usual(head, length):
+        return _receive_parsed(pieces, data, most_bytes)
+    body = data[end + len(BLANK_LINE) :]
+    if len(body) != int(length):
+        body = _rest(pieces, data, body, int(length), most_bytes)
+    _check(body, _value(head, b"\r\nx-amz-crc32:"))
+    status = int(head[9:12])
+    return HttpReply(
+        status=status,
+        body=body,
+        request_id=_original(data, head, b"\r\nx-amzn-requestid:"),
+        reusable=b"\r\nconnection: close" not in head,
+        retry_after=None if status == 200 else _original(data, head, b"\r\nx-amz-retry-after:"),
+    )
+
+
+def _rest(pieces: "_Pieces", data: bytes, start: bytes, length: int, most_bytes: int) -> bytes:
+    """A body that did not come with its head."""
+    if length > most_bytes:
+        raise BadAnswer(TOO_LONG)
+    body = bytearray(start)  # which grows without being copied
+    while len(body) < length:
+        body += pieces.more(data)
+    if len(body) > length:
+        raise BadAnswer(BAD_HTTP)
+    return bytes(body)
+
+
+@dataclass(slots=True)
+class _Pieces:
+    """What comes from a socket, piece by piece, until it is too late."""
+
+    connection: socket
+    give_up_s: float
+
+    def more(self, so_far: bytes) -> bytes:
+        """The next piece of an answer that began with `so_far`."""
+        if so_far and perf_counter() > self.give_up_s:
+            raise TimeoutError
+        data: bytes = self.connection.recv(RECEIVE_BYTES)
+        if not data:
+            raise BadAnswer(cut(so_far))
+        return data
+
+
+def _usual(head: bytes, length: bytes) -> bool:
+    """Whether an answer has the usual shape: HTTP/1.1, a final status of three digits, a length."""
+    return (
+        length.isdigit()
+        and len(length) <= LENGTH_DIGITS
+        and head.startswith(b"http/1.1 ")
+        and head[9:12].isdigit()
+        and head[9:10] != b"1"
+    )
+
+
+def _value(head: bytes, name: bytes) -> bytes:
+    start = head.find(name)
+    if start < 0:
+        return b""
+    start += len(name)
+    end = head.find(b"\r\n", start)
+    return head[start : end if end >= 0 else len(head)].strip()
+
+
+def _original(data: bytes, head: bytes, name: bytes) -> str | None:
+    """A header's value in its own spelling: `head` is `data` in lower case, so places agree."""
+    start = head.find(name)
+    if start < 0:
+        return None
+    start += len(name)
+    return data[start : data.find(b"\r\n", start)].strip().decode("latin-1")
+
+
+def _check(body: bytes, stated: bytes) -> None:
+    """DynamoDB sends the CRC-32 of the body; a body that differs was damaged on its way."""
+    if stated and stated != b"%d" % crc32(body):
+        raise BadAnswer(DAMAGED)
+
+
+def _receive_parsed(pieces: _Pieces, data: bytes, most_bytes: int) -> HttpReply:
+    parser, first, so_far = HTTPResponse(method="POST"), data, len(data)
+    try:
+        parser.feed(data)
+        while not parser.message_complete or parser.get_code() < 200:
+            data = pieces.more(first)
+            so_far += len(data)
+            parser.feed(data)
+            body_bytes = len(parser._body_buffer)
+            if body_bytes > most_bytes or so_far > HEAD_BYTES + 2 * body_bytes:  # heads, chunks' own lines
+                raise BadAnswer(TOO_LONG)
+    except HTTPParseError as error:
+        raise BadAnswer(BAD_HTTP) from error
+    request_id, retry_after = parser.get("x-amzn-requestid"), parser.get("x-amz-retry-after")
+    return HttpReply(
+        status=parser.get_code(),
+        body=bytes(parser._body_buffer),
+        request_id=request_id if isinstance(request_id, str) else None,
+        reusable=not parser.should_close(),
+        retry_after=retry_after if isinstance(retry_after, str) else None,
+    )
+
+
+IDLE_S: Final = 15.0
+"""Less than servers wait before they close, for a request on a closing connection is lost."""
+SPREAD: Final = 13
+"""Connections that a load is spread over at least: two for each of a small table's nodes, and a prime, so
+that operations in a fixed order do not meet the same few again and again."""
+
+Connection = TypeVar("Connection")
+
+
+class Idle(Generic[Connection]):
+    """The connections that wait, and when each was used last; `at_least` so many beside those in use.
+
+    Where requests are so rare that more connections would idle too long, there are fewer.
+    """
+
+    def __init__(self, at_least: int) -> None:
+        self._at_least = at_least
+        self._waiting: deque[tuple[Connection, float]] = deque()
+
+    def add(self, connection: Connection, now_s: float) -> None:
+        """Let a connection wait that was used until now."""
+        self._waiting.append((connection, now_s))
+
+    def take(self, now_s: float) -> tuple[Connection, float] | None:
+        """The connection whose turn it is, and when it was used last; None: another one is to be opened."""
+        if not self._waiting:
+            return None
+        _connection, used_s = self._waiting[0]
+        if len(self._waiting) < self._at_least and now_s - used_s < IDLE_S / 2:
+            return None
+        return self._waiting.popleft()
+
+    def emptied(self) -> Iterator[Connection]:
+        """Every connection that waits; none does afterwards."""
+        while self._waiting:
+            yield self._waiting.popleft()[0]
+
 
 TIMEOUT_S = 10.0
 EXPIRED = b"ExpiredToken"
@@ -40,7 +233,7 @@ class SignedTransport:
     def __init__(
         self,
         target: Target,
-        keys: Callable[[], Keys],
+        keys: Callable[[], AccessKeys],
         *,
         timeout_s: float = TIMEOUT_S,
         connections: int = 1,
@@ -95,10 +288,10 @@ class SignedTransport:
                 self._signer = self._signer_with(keys)
         return self._signer.head(operation, body, now_s)
 
-    def _signer_with(self, keys: Keys) -> Signer:
+    def _signer_with(self, keys: AccessKeys) -> Signer:
         return Signer(keys, region=self._region, host=self._host, request_line=self._request_line)
 
-    def _look_at(self, reply: Reply) -> None:
+    def _look_at(self, reply: HttpReply) -> None:
         """Keys that the service says have expired are asked for again at once, not with the next second."""
         if reply.status == 400 and EXPIRED in reply.body:
             self._second = 0

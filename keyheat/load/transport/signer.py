@@ -22,7 +22,7 @@ REQUEST_LINE = "POST / HTTP/1.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class AccessKeys:
     """An access key pair, with the token that temporary credentials come with."""
 
     access_key: str
@@ -41,7 +41,7 @@ class _Head:
 class Signer:
     """Makes signed HTTP heads for one host, region and set of credentials."""
 
-    def __init__(self, keys: Keys, *, region: str, host: str, request_line: str = REQUEST_LINE) -> None:
+    def __init__(self, keys: AccessKeys, *, region: str, host: str, request_line: str = REQUEST_LINE) -> None:
         self.keys = keys
         self._request_line = request_line
         self._region = region

@@ -1,27 +1,61 @@
-"""Where requests go: an endpoint's address, its region, and the credentials that it wants."""
+"""Where requests go, and by which way: an address, a region, credentials, a proxy, and whom TLS trusts.
+
+The proxy that the environment names for a target, as botocore finds it: both transports go the same way.
+Nothing on this machine is asked through a proxy. A target with TLS is reached through a tunnel (CONNECT), so
+that the proxy sees no request; one without is asked for by its whole URL.
+"""
 
 import json
 import os
 import re
+import ssl
+from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPException
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import ProxyHandler, build_opener
 
 import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.utils import get_environ_proxies
 
 from keyheat.addresses import Resolve, addresses_of, in_aws, on_this_machine, region_of, without_account
 from keyheat.load.transport.failures import NoCredentials
-from keyheat.load.transport.signer import Keys
-from keyheat.load.transport.trust import BundleError, ca_bundle
+from keyheat.load.transport.signer import AccessKeys
 from keyheat.masking import mask_logs
+
+NAMED_BY = "AWS_CA_BUNDLE, ca_bundle of the profile, or REQUESTS_CA_BUNDLE"
+
+
+class BundleError(ValueError):
+    """The bundle of authorities cannot be used; the text is for the person who named it."""
+
+
+def ca_bundle() -> str | None:
+    """The file of trusted authorities that the configuration names; None: the usual ones.
+
+    Raises `BundleError` where it cannot be used, an empty name included: it could be taken for trust in all.
+    """
+    try:
+        named = botocore.session.get_session().get_config_variable("ca_bundle")
+    except BotoCoreError as error:
+        raise BundleError(f"the AWS configuration cannot be used: {error}") from error
+    path = os.environ.get("REQUESTS_CA_BUNDLE") if named is None else str(named)
+    if path is None:
+        return None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except OSError as error:
+        why = f"no certificates of authorities can be read from {path!r} ({NAMED_BY}): {error}"
+        raise BundleError(f"{why}; name a PEM file, or unset it to trust the usual ones") from error
+    return path
+
 
 LOCAL_REGION = "us-east-1"
 HEALTH_WITHIN_S = 2.0
 HEALTH_BYTES = 10_000
-LOCAL_KEYS = Keys("keyheat", "keyheat")
+LOCAL_KEYS = AccessKeys("keyheat", "keyheat")
 IN_FILES = ("env", "shared-credentials-file", "config-file")
 """Where botocore finds keys without asking anybody for them."""
 OF_AN_ACCOUNT = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{12,}")
@@ -143,7 +177,7 @@ def _configured_region() -> str | None:
     return os.environ.get("AWS_REGION") or region  # botocore itself reads AWS_DEFAULT_REGION only
 
 
-def credentials_for(target: Target) -> Callable[[], Keys]:
+def credentials_for(target: Target) -> Callable[[], AccessKeys]:
     """How to get the present keys: botocore finds and refreshes them (environment, profiles, SSO, roles).
 
     A local endpoint takes any keys: made-up ones, those in the configuration where they are made up as well
@@ -167,11 +201,75 @@ def credentials_for(target: Target) -> Callable[[], Keys]:
     if found is None:
         raise TargetError(f"no AWS credentials found for {target.url}: set AWS_PROFILE, or log in")
 
-    def present() -> Keys:
+    def present() -> AccessKeys:
         try:
             keys = found.get_frozen_credentials()
         except (BotoCoreError, ClientError, RuntimeError) as error:  # they had to be refreshed, and could not
             raise NoCredentials(str(error)) from error
-        return Keys(keys.access_key, keys.secret_key, keys.token)
+        return AccessKeys(keys.access_key, keys.secret_key, keys.token)
 
     return present
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy, and how it is spoken to."""
+
+    scheme: str
+    host: str
+    port: int
+    user: str | None = field(default=None, repr=False)
+    password: str | None = field(default=None, repr=False)
+
+    @property
+    def shown(self) -> str:
+        """Its URL, without what somebody logs in with."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+    def request_line(self, target: Target) -> str:
+        """How a request for a target without TLS begins: its whole URL, and who asks."""
+        line = f"POST {target.url}/ HTTP/1.1"
+        if self.user is None:
+            return line
+        login = b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
+        return f"{line}\r\nProxy-Authorization: Basic {login}"
+
+
+def proxy_of(target: Target) -> Proxy | None:
+    """The proxy between here and the target; None: there is none. Raises `TargetError`."""
+    scheme = "https" if target.tls else "http"
+    url = None if target.local else get_environ_proxies(target.url).get(scheme)
+    return _proxy_at(url, scheme) if url else None
+
+
+def _proxy_at(url: str, scheme: str) -> Proxy:
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host:
+        named = f"{scheme.upper()}_PROXY"
+        raise TargetError(f"{named} is not the URL of a proxy such as http://proxy.example:3128")
+    user, password = (None if part is None else unquote(part) for part in (parts.username, parts.password))
+    return Proxy(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), user, password)
+
+
+def plain_proxy_of(target: Target) -> Proxy | None:
+    """The proxy, where the transport that speaks to it knows plain HTTP alone. Raises `TargetError`."""
+    proxy = proxy_of(target)
+    if proxy is not None and proxy.scheme != "http":
+        raise TargetError(
+            f"the proxy {proxy.shown} is spoken to by {proxy.scheme}, which only --transport boto3 can; "
+            "name one by http, or the target's host in NO_PROXY"
+        )
+    return proxy
+
+
+def proxy_in_words(target: Target) -> str | None:
+    """What the plan says of it; None: requests go straight to the target."""
+    proxy = proxy_of(target)
+    if proxy is None:
+        return None
+    return f"requests to {target.host} go through the proxy {proxy.shown}, and their latency is of both"

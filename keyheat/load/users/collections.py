@@ -1,20 +1,28 @@
-"""A collection that is spread over shards, read back as one: every shard asked at once, merged by sort key.
+"""Collections that are spread over shards, read back as one; and popular items, read through a cache.
 
-    hot#0  a d g     \
-    hot#1  b e h      >  a b c d e f g h
+    hot#0  a d g         hot#1  b e h      >  a b c d e f g h
     hot#2  c f       /
+
+A read-through cache in front of a table: popular items are read once per lifetime, whoever asks for them.
+It is a low-pass filter: however fast a key is asked for, the table sees at most one read of it per lifetime
+and process. DAX does this beside the application: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DAX.html
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
+from time import perf_counter
 from typing import Any
 
 import orjson
+from cachetools import TTLCache
+from gevent.event import Event
 from gevent.pool import Pool
 
-from keyheat.load.users.keyvalues import PLAIN, KeyValues
+from keyheat.load.users.items import PLAIN, KeyValues
+from keyheat.scenario.spec.part import CacheSpec
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.sharding.reader import sort_value
 
 Item = dict[str, Any]
@@ -135,3 +143,56 @@ def _items(shard: str, page: Callable[[str, Item | None], Page], failed: list[Ex
         yield from items
         if start is None:
             return
+
+
+def copies_of(table: TableSpec) -> tuple[str | None, ...]:
+    """Where a read of the table may go: the table itself (None), and the indexes that hold it whole."""
+    same = (
+        index.name
+        for index in table.indexes
+        if not index.local
+        and index.projection == "ALL"
+        and (index.partition_key, index.sort_key) == (table.partition_key, table.sort_key)
+    )
+    return (None, *same)
+
+
+Key = tuple[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CachedItem:
+    """An item as it was read, what that cost, and when the read was answered."""
+
+    items: list[Item]
+    units: float
+    read_s: float
+
+
+class ReadThroughCache:
+    """Items by key for some time. Those who miss the same key at the same time wait for one read of it."""
+
+    def __init__(self, spec: CacheSpec, *, now: Callable[[], float] = perf_counter) -> None:
+        self.now = now
+        self._entries: TTLCache[Key, CachedItem] = TTLCache(spec.items, spec.ttl_s, timer=now)
+        self._reading: dict[Key, Event] = {}
+
+    def get(self, key: Key, read: Callable[[], Collected]) -> tuple[CachedItem | None, Collected | None]:
+        """What is cached, else what `read` gives; the other one is None. Only what was found is kept."""
+        while (cached := self._entries.get(key)) is None:
+            reading = self._reading.get(key)
+            if reading is None:
+                return None, self._read(key, read)
+            reading.wait()
+        return cached, None
+
+    def _read(self, key: Key, read: Callable[[], Collected]) -> Collected:
+        done = self._reading[key] = Event()
+        try:
+            found = read()
+            if found.items:
+                self._entries[key] = CachedItem(found.items, found.units, self.now())
+        finally:
+            del self._reading[key]
+            done.set()
+        return found

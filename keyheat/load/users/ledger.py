@@ -5,14 +5,65 @@ that is where it was before and will be after; once it is acknowledged, where it
 longest ago are forgotten first, so that memory is bounded; what is forgotten is not checked.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 
+from sortedcontainers import SortedList
+
 from keyheat.load.users.collections import NO_ORDER, Item, Query, SortValue
-from keyheat.load.users.places import Identity, Places, Spot
+from keyheat.model import limits
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.sharding.reader import sort_value
+
+LAST = "\U0010ffff"  # no character comes after it
+
+Identity = tuple[str, ...]  # an item: its table, and the values of its keys
+Place = tuple[str, str | None, str]  # a table, one of its indexes or none, and a partition key in it
+Spot = tuple[Place, SortValue]
+
+
+class Places:
+    """Items by the partition key that they are found under."""
+
+    def __init__(self) -> None:
+        self._items: dict[Place, SortedList] = {}
+
+    def add(self, spot: Spot, identity: Identity) -> None:
+        """An item is there now."""
+        place, value = spot
+        self._items.setdefault(place, SortedList()).add((value, identity))
+
+    def remove(self, spot: Spot, identity: Identity) -> None:
+        """An item is not there any more, or not for certain."""
+        place, value = spot
+        self._items[place].remove((value, identity))
+        if not self._items[place]:
+            del self._items[place]
+
+    def ordered(self, place: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
+        """What the query asks of one place, in the query's order."""
+        kept = self._items.get(place)
+        if kept is None:
+            return ()
+        if query.prefix is None:
+            whole: Iterable[tuple[SortValue, Identity]] = reversed(kept) if query.descending else iter(kept)
+            return whole
+        if query.exact:
+            value = query.exact_value()
+            begin, end = kept.bisect_left((value,)), kept.bisect_left((value, (LAST,)))
+        else:
+            begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((_after(query.prefix),))
+        found: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
+        return found
+
+
+def _after(prefix: str) -> str:
+    """The least text that is greater than everything that begins with the prefix."""
+    head = prefix.rstrip(LAST)
+    return head[:-1] + chr(ord(head[-1]) + 1) if head else LAST * limits.SORT_KEY_BYTES
+
 
 MOST_ITEMS = 50_000  # about 70 MB, and 25 more for each index
 
@@ -194,3 +245,47 @@ def _owners(table: TableSpec) -> list[tuple[str | None, str, str | None]]:
     """The table and its indexes, each with its keys."""
     indexes = [(index.name, index.partition_key, index.sort_key) for index in table.indexes]
     return [(None, table.partition_key, table.sort_key), *indexes]
+
+
+SETTLE_S = 2.0
+"""After this long an acknowledged write is to be seen by eventually consistent reads, and in global indexes.
+AWS states "a fraction of a second, under normal conditions" for indexes, and no bound:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCheck:
+    """What is wrong with one read, and how many items it had to find at least."""
+
+    required: int = 0
+    missing: int = 0
+    duplicate: int = 0
+    misordered: int = 0
+
+
+def judge(
+    items: Sequence[Item], query: Query, shards: Sequence[str], ledger: Ledger, *, began_s: float
+) -> ReadCheck:
+    """Judge one whole read that began at `began_s` of the ledger's clock.
+
+    A strongly consistent read must show what was acknowledged before it began, an eventually consistent one
+    what was acknowledged `SETTLE_S` before. An item that moves within an index while it is read may be seen
+    at both of its places; it is a duplicate only where it is seen twice at the same one.
+    """
+    values = [query.sort_value(item) for item in items]
+    found = [ledger.identity(query.table, item) for item in items]
+    cut = query.limit is not None and len(items) >= query.limit
+    before_s = began_s if query.consistent else began_s - SETTLE_S
+    must = set(ledger.required(query, shards, before_s=before_s, last=values[-1] if cut else None))
+    return ReadCheck(
+        required=len(must),
+        missing=len(must.difference(found)),
+        duplicate=len(items) - len(set(zip(found, values, strict=True))),
+        misordered=_inversions(values, query),
+    )
+
+
+def _inversions(values: Sequence[object], query: Query) -> int:
+    """How often an item comes right after one that should follow it."""
+    later, earlier = (0, 1) if query.descending else (1, 0)
+    return sum(pair[later] < pair[earlier] for pair in pairwise(values))  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""Users that write items and come back to them: put, update, delete, conditional put, get and query.
+"""Users that write items and come back to them: singly, in batches, in transactions, counting up.
 
 Each user remembers some of the items that it has written, so that what it reads, changes and deletes is
 there, and what a throttled request would have cost is known from the item's size.
@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.items import COUNTER
-from keyheat.load.users.marking import marked
-from keyheat.load.users.outcomes import Conditional, Part, consumed
+from keyheat.load.users.items import COUNTER, marked
+from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed
 from keyheat.load.users.user import TableUser
+from keyheat.model.limits import BATCH_WRITE_ITEMS
 from keyheat.model.units import number_bytes, read_units, text_bytes, write_units
 
 REMEMBERED = 1_000  # items that one user remembers at most
@@ -21,7 +21,7 @@ PAGE_ITEMS = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RememberedItem:
     """An item that was written: its keys, and its size in bytes as far as it is known."""
 
     key: str
@@ -36,7 +36,7 @@ class Known:
             text_bytes(COUNTER) + number_bytes(str(self.changes)) if self.changes else 0
         )
 
-    def changed(self) -> "Known":
+    def changed(self) -> "RememberedItem":
         """The item after one more update."""
         return replace(self, changes=self.changes + 1)
 
@@ -50,7 +50,7 @@ class ItemUser(TableUser):
         super().__init__(environment)
         table = self.load.order.scenario.table
         self._table = table
-        self._known: list[Known] = []
+        self._known: list[RememberedItem] = []
         self._asked = {
             "TableName": table.name,
             "ReturnConsumedCapacity": "INDEXES" if table.indexes else "TOTAL",
@@ -58,21 +58,21 @@ class ItemUser(TableUser):
         self._page_units = 0.5  # of the last page of a query
         self._taken = False  # whether the last conditional put was on an item that was there
 
-    def new_item(self) -> Known:
+    def new_item(self) -> RememberedItem:
         """An item that is not there yet: keys and size as the scenario draws them."""
         sort_key = self.next_sort_key() if self._table.sort_key else None
-        return Known(self.draw_key(), sort_key, self.load.items.draw_size(self.rng))
+        return RememberedItem(self.draw_key(), sort_key, self.load.items.draw_size(self.rng))
 
-    def remember(self, item: Known) -> None:
+    def remember(self, item: RememberedItem) -> None:
         """Keep an item in mind, in the place of another one if there are many."""
         if len(self._known) < REMEMBERED:
             self._known.append(item)
         else:
             self._known[self.rng.randrange(REMEMBERED)] = item
 
-    def recall(self, count: int) -> list[Known]:
+    def recall(self, count: int) -> list[RememberedItem]:
         """Up to so many items that were written, taken out of memory; remember those that stay."""
-        taken: dict[tuple[str, str | None], Known] = {}
+        taken: dict[tuple[str, str | None], RememberedItem] = {}
         while self._known and len(taken) < count:
             place = self.rng.randrange(len(self._known))
             self._known[place], self._known[-1] = self._known[-1], self._known[place]
@@ -80,7 +80,7 @@ class ItemUser(TableUser):
             taken[item.key, item.sort_key] = item
         return list(taken.values())
 
-    def recall_one(self) -> Known:
+    def recall_one(self) -> RememberedItem:
         """An item that was written, taken out of memory; as long as there is none, a key without an item."""
         known = self.recall(1)
         return known[0] if known else replace(self.new_item(), written_bytes=0)
@@ -158,18 +158,18 @@ class ItemUser(TableUser):
         answer = self.send("Query", orjson.dumps(request), key=key, direction="read", units=self._page_units)
         self._page_units = self._units_of(answer)
 
-    def item_json(self, item: Known) -> bytes:
+    def item_json(self, item: RememberedItem) -> bytes:
         """The JSON of an item, of the size that it was given."""
         return self.load.items.item(item.key, item.sort_key or "", self.rng, item.written_bytes)
 
-    def key_of(self, item: Known) -> dict[str, Any]:
+    def key_of(self, item: RememberedItem) -> dict[str, Any]:
         """An item's keys as a request names them."""
         return self.load.items.values.key(item.key, item.sort_key)
 
-    def part_of(self, item: Known, units: float) -> Part:
+    def part_of(self, item: RememberedItem, units: float) -> RequestPart:
         """An item as a part of a request that touches several: its keys as the table knows them."""
         values = (next(iter(value.values())) for value in self.key_of(item).values())
-        return Part(next(values), next(values, None), units)
+        return RequestPart(next(values), next(values, None), units)
 
     def change(self) -> dict[str, Any]:
         """What an update asks for."""
@@ -182,3 +182,165 @@ class ItemUser(TableUser):
 
     def _units_of(self, answer: Answer) -> float:
         return consumed(answer)[0] if answer.accepted else self._page_units
+
+
+class BatchUser(ItemUser):
+    """BatchWriteItem and BatchGetItem of 25 items. A batch saves round trips, and no units."""
+
+    abstract = True
+
+    def batch_write(self) -> None:
+        """Write 25 new items; fewer, where the scenario draws a key twice on a table without a sort key."""
+        drawn = (self.new_item() for _ in range(BATCH_WRITE_ITEMS))
+        items = list({(item.key, item.sort_key): item for item in drawn}.values())
+        parts = [self.part_of(item, write_units(0, item.written_bytes)) for item in items]
+        puts = b",".join(b'{"PutRequest":{"Item":%b}}' % self.item_json(item) for item in items)
+        body = b'{"ReturnConsumedCapacity":"%b","RequestItems":{%b:[%b]}}' % (
+            self._asked["ReturnConsumedCapacity"].encode(),
+            orjson.dumps(self._table.name),
+            puts,
+        )
+        note = self._noted(parts)
+        answer = self.send(
+            "BatchWriteItem",
+            body,
+            key=items[0].key,
+            direction="write",
+            units=sum(part.units for part in parts),
+            note=note,
+        )
+        if answer.accepted:
+            left = note.unprocessed(answer.content())
+            for item, part in zip(items, parts, strict=True):
+                if (part.key, part.sort_key) not in left:
+                    self.remember(item)
+
+    def batch_get(self) -> None:
+        """Read up to 25 items that were written, eventually consistent."""
+        items = self.recall(BATCH_WRITE_ITEMS) or [self.recall_one()]
+        parts = [self.part_of(item, read_units(item.size_bytes, consistent=False)) for item in items]
+        request = {
+            "ReturnConsumedCapacity": self._asked["ReturnConsumedCapacity"],
+            "RequestItems": {self._table.name: {"Keys": [self.key_of(item) for item in items]}},
+        }
+        self.send(
+            "BatchGetItem",
+            orjson.dumps(request),
+            key=items[0].key,
+            direction="read",
+            units=sum(part.units for part in parts),
+            note=self._noted(parts),
+        )
+        self._give_back(items)
+
+    def _noted(self, parts: list[RequestPart]) -> Batch:
+        return Batch(parts, self._table.partition_key, self._table.sort_key)
+
+    def _give_back(self, items: list[RememberedItem]) -> None:
+        for item in items:
+            if item.written_bytes:
+                self.remember(item)
+
+
+TRANSACTION_ITEMS = 4
+
+
+class TransactionUser(ItemUser):
+    """TransactWriteItems and TransactGetItems of four items."""
+
+    abstract = True
+
+    def transact_write(self) -> None:
+        """Change one item, delete another, and write new ones, all together."""
+        olds = self.recall(2)
+        actions: list[tuple[RequestPart, dict[str, Any]]] = []
+        after = []
+        if olds:
+            changed = olds[0].changed()
+            after.append(changed)
+            update = {"TableName": self._table.name, "Key": self.key_of(changed), **self.change()}
+            units = write_units(olds[0].size_bytes, changed.size_bytes, transactional=True)
+            actions.append((self.part_of(changed, units), {"Update": update}))
+        if len(olds) > 1:
+            delete = {"TableName": self._table.name, "Key": self.key_of(olds[1])}
+            units = write_units(olds[1].size_bytes, 0, transactional=True)
+            actions.append((self.part_of(olds[1], units), {"Delete": delete}))
+        taken = {(old.key, old.sort_key) for old in olds}
+        for _ in range(TRANSACTION_ITEMS - len(actions)):
+            item = self.new_item()
+            if (item.key, item.sort_key) not in taken:  # no item may occur twice
+                taken.add((item.key, item.sort_key))
+                after.append(item)
+                put = {"TableName": self._table.name, "Item": orjson.Fragment(self.item_json(item))}
+                units = write_units(0, item.written_bytes, transactional=True)
+                actions.append((self.part_of(item, units), {"Put": put}))
+        done = self._transact("TransactWriteItems", actions)
+        for item in after if done else olds:
+            self.remember(item)
+
+    def transact_get(self) -> None:
+        """Read up to four items as they are at one moment."""
+        items = self.recall(TRANSACTION_ITEMS) or [self.recall_one()]
+        self._transact(
+            "TransactGetItems",
+            [
+                (
+                    self.part_of(item, read_units(item.size_bytes, consistent=True, transactional=True)),
+                    {"Get": {"TableName": self._table.name, "Key": self.key_of(item)}},
+                )
+                for item in items
+            ],
+        )
+        for item in items:
+            if item.written_bytes:
+                self.remember(item)
+
+    def _transact(self, operation: str, actions: list[tuple[RequestPart, dict[str, Any]]]) -> bool:
+        parts = [part for part, _ in actions]
+        request = {
+            "ReturnConsumedCapacity": self._asked["ReturnConsumedCapacity"],
+            "TransactItems": [action for _, action in actions],
+        }
+        answer = self.send(
+            operation,
+            orjson.dumps(request),
+            key=parts[0].key,
+            direction="write" if operation == "TransactWriteItems" else "read",
+            units=sum(part.units for part in parts),
+            note=Transaction(parts),
+        )
+        return answer.accepted
+
+
+class Counter(TableUser):
+    """Counts: each update adds one to an item's number, and so moves its entry in the index.
+
+    The entry is deleted where it was and written where it belongs now: two index writes for one update
+    (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.ThroughputConsiderations).
+    """
+
+    abstract = True
+    needs_no_sort_key = True
+    needs_indexes = ("by-views",)
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        self._table = self.load.order.scenario.table
+        index = next(one for one in self._table.indexes if one.name in self.needs_indexes)
+        self._board = index.partition_key
+        self._names = {"#board": self._board, "#count": index.sort_key}
+
+    def count_up(self, key: str, *, board: str) -> Answer:
+        """Add one to an item's number, on the partition `board` of the index."""
+        values = self.load.items.values
+        request = {
+            "TableName": self._table.name,
+            "Key": values.key(key, None),
+            "UpdateExpression": "SET #board = :board ADD #count :one",
+            "ExpressionAttributeNames": self._names,
+            "ExpressionAttributeValues": {":board": values.of(self._board, board), ":one": {"N": "1"}},
+            "ReturnValues": "UPDATED_NEW",
+            "ReturnConsumedCapacity": "INDEXES",
+        }
+        body = orjson.dumps(marked(request, self.load.items.run_id))
+        return self.send("UpdateItem", body, key=key, direction="write", units=1)

@@ -1,18 +1,23 @@
-"""What came of a request, put in the record: one attempt, or one for each item of a batch or a transaction.
+"""What came of a request: put in the record, by attempt or by item, and told to the ledger of writes.
 
 A batch's items are admitted one by one, so each of them is an attempt: what comes back unprocessed was
 throttled, and nobody says why. Their request is timed once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
 
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.transport.answer import CANCELLED, THROTTLED_ITEMS, Answer, Reason
 
 if TYPE_CHECKING:
     from keyheat.load.record.record import Record
+    from keyheat.load.users.collections import Item
+    from keyheat.load.users.ledger import Identity, Ledger
+
 
 Note = Callable[["Record", Attempt, Answer], str | None]
 """Records one answer; gives the short name of what went wrong, None where nothing did."""
@@ -26,7 +31,7 @@ class NotSeen(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RequestPart:
     """One item of a request that touches several: its keys, as they stand in it, and what it may cost."""
 
     key: str
@@ -100,7 +105,7 @@ class Conditional:
 class Batch:
     """Notes a BatchWriteItem or BatchGetItem, item by item."""
 
-    parts: Sequence[Part]
+    parts: Sequence[RequestPart]
     partition_key: str
     sort_key: str | None
 
@@ -138,7 +143,7 @@ class Transaction:
     throttled attempts, and the others were never asked for.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[RequestPart]
 
     def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("transactions.requests")
@@ -171,7 +176,7 @@ def _text(value: Mapping[str, str]) -> str:
     return next(iter(value.values()))
 
 
-def _note_accepted(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[Part]) -> None:
+def _note_accepted(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[RequestPart]) -> None:
     """Every part is an attempt; the units that the request consumed are divided as they were expected."""
     total, by_index = consumed(answer)
     expected = sum(part.units for part in parts)
@@ -181,7 +186,7 @@ def _note_accepted(record: "Record", attempt: Attempt, answer: Answer, parts: Se
         record.accepted(_item(attempt, part.key, timed=number == 0), total * share, indexes)
 
 
-def _note_refused(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[Part]) -> str:
+def _note_refused(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[RequestPart]) -> str:
     """Nothing of the request was done: every part was throttled, or failed."""
     reason = next(iter(answer.reasons), NO_REASON) if answer.throttled else NO_REASON
     failure = (reason.reason or failure_of(answer)) if answer.throttled else failure_of(answer)
@@ -206,3 +211,86 @@ def _item(attempt: Attempt, key: str, *, timed: bool) -> Attempt:
         attempt.table,
         timed,
     )
+
+
+OPERATIONS = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
+_KINDS: dict[str, Literal["put", "update", "delete"]] = {
+    "Put": "put", "Update": "update", "Delete": "delete",
+    "PutRequest": "put", "DeleteRequest": "delete",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One item's write, wherever in a request it stands."""
+
+    kind: Literal["put", "update", "delete"]
+    table: str
+    item: "Item"  # of an update or a delete: its key
+    returns: str = "NONE"
+
+    @property
+    def after(self) -> "Item | None":
+        """What it leaves of the item, as far as the request says: of an updated one, the key."""
+        return None if self.kind == "delete" else self.item
+
+
+def noting(
+    ledger: "Ledger | None", operation: str, body: bytes, send: Callable[[str, bytes], Answer]
+) -> Answer:
+    """Send a request, and tell the ledger what became of the writes in it."""
+    if ledger is None or operation not in OPERATIONS:
+        return send(operation, body)
+    writes = [write for write in writes_in(operation, orjson.loads(body)) if ledger.has(write.table)]
+    named = [(ledger.identity(write.table, write.item), write) for write in writes]
+    for identity, write in named:
+        ledger.begin(identity, write.after)
+    answer = send(operation, body)
+    unprocessed = _unprocessed(ledger, answer) if operation == "BatchWriteItem" and answer.accepted else set()
+    for identity, write in named:
+        if answer.accepted and identity not in unprocessed:
+            _acknowledge(ledger, identity, write, answer)
+        elif answer.accepted or (answer.status == 400 and answer.failure is None):
+            ledger.refused(identity)
+        else:
+            ledger.unknown(identity, write.after)
+    return answer
+
+
+def writes_in(operation: str, request: dict[str, Any]) -> Iterator[Write]:
+    """The writes that a request asks for."""
+    if operation == "BatchWriteItem":
+        yield from _batch(request["RequestItems"])
+    elif operation == "TransactWriteItems":
+        for entry in request["TransactItems"]:
+            ((action, part),) = entry.items()
+            if action in _KINDS:  # a ConditionCheck writes nothing
+                yield _write(action, part)
+    else:
+        yield _write(operation.removesuffix("Item"), request)
+
+
+def _write(action: str, part: dict[str, Any]) -> Write:
+    item = part["Item"] if action == "Put" else part["Key"]
+    return Write(_KINDS[action], part["TableName"], item, part.get("ReturnValues", "NONE"))
+
+
+def _batch(request_items: dict[str, Any]) -> Iterator[Write]:
+    for table, entries in request_items.items():
+        for entry in entries:
+            ((action, part),) = entry.items()
+            yield Write(_KINDS[action], table, part["Item"] if action == "PutRequest" else part["Key"])
+
+
+def _unprocessed(ledger: "Ledger", answer: Answer) -> "set[Identity]":
+    left = answer.content().get("UnprocessedItems") or {}
+    return {ledger.identity(write.table, write.item) for write in _batch(left) if ledger.has(write.table)}
+
+
+def _acknowledge(ledger: "Ledger", identity: "Identity", write: Write, answer: Answer) -> None:
+    if write.returns == "ALL_NEW":
+        ledger.applied(identity, answer.content()["Attributes"])
+    elif write.returns == "UPDATED_NEW":
+        ledger.updated(identity, {**answer.content().get("Attributes", {}), **write.item})
+    else:
+        ledger.applied(identity, write.after)

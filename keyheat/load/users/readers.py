@@ -1,7 +1,10 @@
-"""Users that read what others wrote, and check it: one item, a sharded collection, the top of a ranking.
+"""Users that read what others wrote, and check it: items, sharded collections, rankings, copies, caches.
 
 Each method is one read as an application knows it, however many requests it takes. Its requests are recorded
 each; the read as a whole is timed (`ReadCollection.logical` ...) and counted (`reads.units` ...).
+
+Reads that are spread over a table and its global indexes with the same keys: each is a copy to read from.
+Every copy has partitions, and a capacity, of its own. Each is paid for by every write, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +15,18 @@ from typing import Any
 
 import orjson
 
-from keyheat.load.users.collections import AT_ONCE, Collected, Item, Page, Query, read_collection
-from keyheat.load.users.judging import Judged, judge
+from keyheat.load.users.collections import (
+    AT_ONCE,
+    CachedItem,
+    Collected,
+    Item,
+    Page,
+    Query,
+    ReadThroughCache,
+    copies_of,
+    read_collection,
+)
+from keyheat.load.users.ledger import Ledger, ReadCheck, judge
 from keyheat.load.users.outcomes import consumed
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import calculated_suffix, shard_keys
@@ -26,7 +39,7 @@ class Incomplete(Exception):
 
 
 @dataclass(slots=True)
-class Spent:
+class ReadCost:
     """What a read has cost so far."""
 
     requests: int = 0
@@ -44,8 +57,6 @@ class Reader(TableUser):
         self._table = scenario.table
         self._keys = {index.name: (index.partition_key, index.sort_key) for index in self._table.indexes}
         if self.load.ledger is None:
-            from keyheat.load.users.ledger import Ledger  # here: who only imports readers keeps none
-
             self.load.ledger = Ledger((scenario.table, *scenario.companions))
         self._ledger = self.load.ledger
         self._last_units: dict[str, float] = {}  # of an operation: what the next one may cost
@@ -112,16 +123,16 @@ class Reader(TableUser):
         )  # fmt: skip
 
     def _read(self, shards: Sequence[str], query: Query, at_once: int, name: str) -> Collected:
-        def collect(spent: Spent) -> list[Item]:
+        def collect(spent: ReadCost) -> list[Item]:
             return read_collection(shards, query, partial(self._page, query, spent), at_once=at_once)
 
         return self._finish(shards, query, collect, name)
 
     def _finish(
-        self, shards: Sequence[str], query: Query, collect: Callable[[Spent], list[Item]], name: str
+        self, shards: Sequence[str], query: Query, collect: Callable[[ReadCost], list[Item]], name: str
     ) -> Collected:
         """Do a read, time it, check it and count it."""
-        spent, began_s, record = Spent(), perf_counter(), self.load.record
+        spent, began_s, record = ReadCost(), perf_counter(), self.load.record
         try:
             items = collect(spent)
         except Incomplete:
@@ -131,7 +142,7 @@ class Reader(TableUser):
         self._count(judge(items, query, shards, self._ledger, began_s=began_s), len(items), spent)
         return Collected(items, True, spent.requests, spent.units)
 
-    def _count(self, judged: Judged, items: int, spent: Spent) -> None:
+    def _count(self, judged: ReadCheck, items: int, spent: ReadCost) -> None:
         """Wrong items are counted where there are none, too: a run must be able to say "0 missing"."""
         self.count("reads.checked")
         self.count("reads.items", items)
@@ -142,12 +153,12 @@ class Reader(TableUser):
         self.count("reads.requests", spent.requests)
         self.count("reads.units", spent.units)
 
-    def _page(self, query: Query, spent: Spent, shard: str, start: Item | None) -> Page:
+    def _page(self, query: Query, spent: ReadCost, shard: str, start: Item | None) -> Page:
         """One page of one shard. Raises `Incomplete`."""
         content = self._ask("Query", query.body(shard, start), shard, spent)
         return content["Items"], content.get("LastEvaluatedKey")
 
-    def _get(self, key: str, query: Query, spent: Spent) -> list[Item]:
+    def _get(self, key: str, query: Query, spent: ReadCost) -> list[Item]:
         request = {
             "TableName": query.table,
             "Key": query.values.key(key, query.prefix),
@@ -157,7 +168,7 @@ class Reader(TableUser):
         content = self._ask("GetItem", orjson.dumps(request), key, spent)
         return [content["Item"]] if "Item" in content else []
 
-    def _ask(self, operation: str, body: bytes, key: str, spent: Spent) -> dict[str, Any]:
+    def _ask(self, operation: str, body: bytes, key: str, spent: ReadCost) -> dict[str, Any]:
         """One request of a read. Raises `Incomplete`."""
         spent.requests += 1
         units = self._last_units.get(operation, LEAST_UNITS)
@@ -170,8 +181,78 @@ class Reader(TableUser):
         return answer.content()
 
 
-class ShardReader(Reader):
+class CollectionReader(Reader):
     """Reads collections, which are in order of a sort key."""
 
     abstract = True
     needs_sort_key = True
+
+
+class SpreadReader(Reader):
+    """Reads from the table or from one of its copies: at random, or each in its turn."""
+
+    abstract = True
+    in_turn = False
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        self._copies = copies_of(self._table)
+        self._turn = self.number  # users begin at different ones
+
+    def next_copy(self) -> str | None:
+        """Where the next read goes."""
+        if not self.in_turn:
+            return self.rng.choice(self._copies)
+        self._turn += 1
+        return self._copies[self._turn % len(self._copies)]
+
+    def read_item_anywhere(self, key: str, sort_key: str | None = None) -> Collected:
+        """One item, eventually consistent: indexes offer nothing else."""
+        return self.read_item(key, sort_key, index=self.next_copy(), consistent=False)
+
+    def read_collection_anywhere(self, key: str, *, limit: int | None = None) -> Collected:
+        """The collection of a sharded key, all shards of it from the same copy."""
+        return self.read_shards(shard_keys(key, self.shards), index=self.next_copy(), limit=limit)
+
+
+class CachedReader(Reader):
+    """Reads single items, through a cache where the scenario has one and from the table where it has none."""
+
+    abstract = True
+    has_cache = True
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        spec = self.load.order.scenario.cache
+        if spec is not None and self.load.cache is None:
+            self.load.cache = ReadThroughCache(spec)
+        self._cache = self.load.cache
+
+    def read_through(self, key: str, sort_key: str | None = None) -> Collected:
+        """One item, at most the cache's lifetime old; eventually consistent, as a cache makes it anyway."""
+        began_s = perf_counter()
+        if self._cache is None:
+            found = self.read_item(key, sort_key, consistent=False)
+        else:
+            found = self._through(self._cache, key, sort_key)
+        if found.complete:
+            self.load.record.timed("ReadThrough", int((perf_counter() - began_s) * 1e6))
+        return found
+
+    def _through(self, cache: ReadThroughCache, key: str, sort_key: str | None) -> Collected:
+        cached, found = cache.get((key, sort_key), lambda: self.read_item(key, sort_key, consistent=False))
+        if found is not None:
+            self.count("cache.misses")
+            return found
+        assert cached is not None, "either it was cached, or it was read"
+        self.spared()
+        self.count("cache.hits")
+        self.count("cache.units_saved", cached.units)
+        self.count("cache.stale", self._changed_since(cached))
+        return Collected(cached.items, True, 0, 0.0)
+
+    def _changed_since(self, cached: CachedItem) -> bool:
+        """Whether a write of the item was acknowledged after the cached copy had been read."""
+        identity = self._ledger.identity(self._table.name, cached.items[0])
+        written_s = self._ledger.acknowledged_s(identity)
+        return written_s is not None and written_s > cached.read_s

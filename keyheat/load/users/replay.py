@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.marking import marked
+from keyheat.load.users.items import marked
 from keyheat.load.users.operations import PAGE_ITEMS
 from keyheat.load.users.user import TableUser
 from keyheat.model.units import read_units, write_units
@@ -40,9 +40,9 @@ class TraceUser(TableUser):
 
     def send_row(self) -> Answer:
         """Send the row whose time has come."""
-        from keyheat.load.pace.traced import TracePace
+        from keyheat.load.pacer import TracePacer
 
-        assert isinstance(self.pace, TracePace), "checked with the scenario: arrivals are the trace's"
+        assert isinstance(self.pace, TracePacer), "checked with the scenario: arrivals are the trace's"
         row = self.pace.row
         assert row is not None, "a turn is given with a row"
         size = self._mean_bytes if row.size_bytes is None else row.size_bytes

@@ -11,25 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import locust
 from gevent import GreenletExit
 
-from keyheat.load.record.attempt import Attempt
-from keyheat.load.record.consumed import Consumed
+from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.acknowledged import noting
 from keyheat.load.users.items import NONE, Attributes
-from keyheat.load.users.outcomes import Note, consumed, note_single
+from keyheat.load.users.outcomes import Note, consumed, note_single, noting
 from keyheat.model.units import write_units
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import DirectionName
 
 if TYPE_CHECKING:
-    from keyheat.load.guard.allowance import Reservation
-    from keyheat.load.pace.retries import SdkRetries
+    from keyheat.load.guard.budget import Reservation
     from keyheat.load.run.load import Load
+    from keyheat.load.transport.boto import SdkRetries
 
 
 def _add_options(parser: Any, **_more: Any) -> None:
-    from keyheat.load.run.flags import add_options
+    from keyheat.load.run.arguments import add_options
 
     add_options(parser)
 
@@ -41,7 +39,7 @@ def _begin(environment: Any, runner: Any, **_more: Any) -> None:
 
 
 if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main__"):
-    from keyheat.load.run.flags import one_load_test
+    from keyheat.load.run.arguments import one_load_test
 
     one_load_test(sys.argv[1:])  # or Locust would read all of several, and end with two users of one name
 
@@ -65,7 +63,7 @@ class TableUser(locust.User):
     only_ours = ""
     """Why it loads no table of somebody else's; empty: it may."""
     beside: tuple[str, ...] = ()
-    """A process to run beside the load, `python -m` and these: see `keyheat.load.beside.helper`."""
+    """A process to run beside the load, `python -m` and these: see `keyheat.load.helper`."""
 
     reads_all_after = False
     """Whether a process beside the load reads the whole table once it is over."""
@@ -197,9 +195,9 @@ class TableUser(locust.User):
 
     def _retry(self, retries: "SdkRetries", request: "_Request", answer: Answer) -> Answer:
         """Send again what the SDK would, after the back-off that it would make; gives the last answer."""
-        from keyheat.load.pace.retries import ATTEMPTS, BACKOFF_S, GIVEN_UP, Call, given_up
+        from keyheat.load.transport.boto import ATTEMPTS, BACKOFF_S, GIVEN_UP, RetriedCall, given_up
 
-        record, call = self.load.record, Call(request.operation)
+        record, call = self.load.record, RetriedCall(request.operation)
         while (delay_s := retries.delay_s(call, answer)) is not None:
             began_s = self.load.clock()
             if self.load.stopped.wait(delay_s):
@@ -240,7 +238,7 @@ class TableUser(locust.User):
     def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request", held: "Reservation") -> None:
         """Record what came of a request, and what it consumed of the run's budget."""
         load = self.load
-        before = None if held.free else load.record.consumed.plus(Consumed())
+        before = None if held.free else load.record.consumed.plus(ConsumedUnits())
         self._note(attempt, answer, request.units, request.note)
         if before is not None:
             load.allowance.settle(held, load.record.consumed.after(before))

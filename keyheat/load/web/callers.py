@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from flask import Request, Response, request
 
 from keyheat.addresses import Hosts, on_this_machine
-from keyheat.load.run.options import Plan
+from keyheat.load.run.plan import LoadPlan
 
 HEADER: Final = "X-Keyheat-Token"
 READS: Final = ("GET", "HEAD", "OPTIONS")
@@ -71,7 +71,7 @@ class Callers:
         self.say(f"refused: {what!a} from {caller}; said once")
 
 
-def callers_of(plan: Plan, options: Any, say: Callable[[str], None]) -> Callers:
+def callers_of(plan: LoadPlan, options: Any, say: Callable[[str], None]) -> Callers:
     """Those whom the page of a plan has to tell apart, by what the command line says of it."""
     shown = urlsplit(options.web_host_display_name or "").hostname
     names = {options.web_host, shown, gethostname(), *options.allow_host} - {"", "*", None}

@@ -14,11 +14,11 @@ import orjson
 from flask import Blueprint, Response, request, send_file, send_from_directory
 
 from keyheat.addresses import SANDBOX
-from keyheat.load.record.verdict import Verdict
-from keyheat.load.run.arrived import PIECES_ARRIVE_S, short_name
-from keyheat.load.run.run import Run
-from keyheat.load.web.sentence import Sentence
-from keyheat.load.web.view import Process, Subject, View
+from keyheat.load.record.generator import GeneratorVerdict
+from keyheat.load.record.record import PIECES_ARRIVE_S, short_name
+from keyheat.load.run.run import LoadRun
+from keyheat.load.web.recent import Sentence
+from keyheat.load.web.view import LiveView, Process, Subject
 from keyheat.masking import masked
 
 FILES = Path(__file__).parent / "static"
@@ -51,8 +51,8 @@ class LivePage:
     def __init__(self, environment: Any) -> None:
         self._environment = environment
         self.goes_to: str | None = None  # where the load is sent; None: Locust's page has to ask
-        self._run: Run | None = None
-        self._view: View | None = None
+        self._run: LoadRun | None = None
+        self._view: LiveView | None = None
         self._stopped_s: float | None = None
         self._folder: Path | None = None
         self._reader: gevent.Greenlet | None = None
@@ -61,9 +61,9 @@ class LivePage:
         nothing = Sentence("No run yet. Start one on Locust's page.", "idle")
         self._content: dict[str, Any] = {"state": "none", "sentence": asdict(nothing)}
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: LoadRun) -> None:
         """A run begins: show it."""
-        self._run, self._view, self._stopped_s = run, View(subject_of(run)), None
+        self._run, self._view, self._stopped_s = run, LiveView(subject_of(run)), None
         self._folder, self._refusal = run.ground.path, None
         run.at_end = self.end
         self._reader = gevent.spawn(self._read_on)
@@ -124,13 +124,13 @@ class LivePage:
             end=end,
         )
 
-    def _verdict(self, run: Run, view: View, end: int) -> Verdict | None:
+    def _verdict(self, run: LoadRun, view: LiveView, end: int) -> GeneratorVerdict | None:
         attempts = view.attempts(run.record, end)
         if end - run.ground.started_s < JUDGED_AFTER_S or not attempts:
             return None
         return run.verdict(attempts=attempts)
 
-    def _processes(self, run: Run, now_s: float) -> list[Process]:
+    def _processes(self, run: LoadRun, now_s: float) -> list[Process]:
         runner = self._environment.runner
         if run.gatherer is None:
             return [
@@ -157,7 +157,7 @@ class LivePage:
         ]
 
 
-def subject_of(run: Run) -> Subject:
+def subject_of(run: LoadRun) -> Subject:
     """What the page says of a run that does not change."""
     scenario, manifest = run.plan.scenario, run.ground.folder.manifest
     return Subject(

@@ -1,14 +1,16 @@
-"""The last minutes of a run: a look at them costs the same however long the run has been going."""
+"""The last minutes of a run for the live page: series, rates, hot keys, and one sentence on what goes on."""
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from keyheat.load.record.seconds import ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds
-from keyheat.load.record.throttles import ThrottleRows
+from keyheat.load.record.record import Record
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds, ThrottleRows
 from keyheat.model.resources import Cause, parse_reason
+from keyheat.runs.capabilities import Known
 from keyheat.words import Direction, Resource
 
 SHOWN_S = 300
@@ -23,7 +25,7 @@ CONSTRAINTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Refuser:
     """What refused a request: an index, or the table (None), and the reason DynamoDB gave, if it gave one."""
 
     index: str | None
@@ -37,11 +39,11 @@ class Refused:
 
 
 @dataclass(slots=True)
-class Tally:
+class ThrottleTally:
     """Throttles by what refused them: over the run, and in each of the last seconds."""
 
-    total: Counter[Refused] = field(default_factory=Counter)
-    by_second: dict[int, Counter[Refused]] = field(default_factory=dict)
+    total: Counter[Refuser] = field(default_factory=Counter)
+    by_second: dict[int, Counter[Refuser]] = field(default_factory=dict)
     _read: int = 0
 
     def read_on(self, rows: ThrottleRows) -> None:
@@ -54,15 +56,15 @@ class Tally:
         for second in [second for second in self.by_second if second <= newest - SHOWN_S - 60]:
             del self.by_second[second]
 
-    def between(self, start: int, end: int) -> Counter[Refused]:
+    def between(self, start: int, end: int) -> Counter[Refuser]:
         """Throttles of the requests sent from `start` up to `end`."""
-        found: Counter[Refused] = Counter()
+        found: Counter[Refuser] = Counter()
         for second in range(start, end):
             found.update(self.by_second.get(second, Counter()))
         return found
 
 
-def _counted(rows: ThrottleRows, start: int) -> Iterator[tuple[int, Refused, int]]:
+def _counted(rows: ThrottleRows, start: int) -> Iterator[tuple[int, Refuser, int]]:
     """Second, what refused, and how many, of the rows from `start` on."""
     if len(rows) <= start:
         return
@@ -78,10 +80,10 @@ def _counted(rows: ThrottleRows, start: int) -> Iterator[tuple[int, Refused, int
             rest, place = divmod(rest, base)
             places.append(rows.words[place])
         reason, direction, index = places
-        yield first + rest, Refused(index, direction or "", reason), int(number)
+        yield first + rest, Refuser(index, direction or "", reason), int(number)
 
 
-def hottest_throttled(rows: ThrottleRows, since_s: float, refused: Refused) -> tuple[int, float] | None:
+def hottest_throttled(rows: ThrottleRows, since_s: float, refused: Refuser) -> tuple[int, float] | None:
     """The key that one constraint refused most since a moment: the number of its digest, and its share."""
     start = max(0, len(rows) - TAIL)
     chosen = np.frombuffer(rows.columns["at"], dtype=np.int64)[start:] >= since_s * 1e6
@@ -98,29 +100,29 @@ def hottest_throttled(rows: ThrottleRows, since_s: float, refused: Refused) -> t
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class RecentSeries:
     """What one resource did in each of the seconds shown."""
 
     consumed: list[float]
     throttled: list[int]
 
 
-def series(seconds: Seconds, start: int, end: int) -> dict[Resource, Series]:
+def series(seconds: Seconds, start: int, end: int) -> dict[Resource, RecentSeries]:
     """What every resource that was used consumed, second by second from `start` up to `end`."""
-    found: dict[Resource, Series] = {}
+    found: dict[Resource, RecentSeries] = {}
     for place, second in enumerate(range(start, end)):
         for row, counts in seconds.of_second(second):
             resource = Resource(row.resource, Direction(row.direction))
             one = found.get(resource)
             if one is None:
-                one = found[resource] = Series([0.0] * (end - start), [0] * (end - start))
+                one = found[resource] = RecentSeries([0.0] * (end - start), [0] * (end - start))
             one.consumed[place] += counts[CONSUMED]
             one.throttled[place] += int(counts[THROTTLED])
     return found
 
 
 @dataclass(slots=True)
-class Totals:
+class RequestTotals:
     """Attempts and errors of a whole run, added up from the seconds that may still change."""
 
     _settled: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -144,3 +146,135 @@ class Totals:
         counts = seconds.in_second(second)
         total[0] += counts[ATTEMPTS]
         total[1] += counts[ERRORS]
+
+
+RECENT_S = 5
+ALL = 0.995
+MOSTLY = 0.5
+
+LIMITS: Mapping[str, str] = {
+    "partition": "a partition's limit",
+    "table": "the provisioned throughput",
+    "max_on_demand": "the on-demand maximum",
+    "account": "the account's quota for one table",
+    "undetermined": "a limit that the answers do not name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, and what it is about: a constraint, `good`, `invalid`, or `idle`."""
+
+    text: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottledKey:
+    """The key that was throttled most just now."""
+
+    name: str
+    share: float  # of the throttles of its constraint
+
+
+def whose(refused: Refuser) -> str:
+    """The table or the index that refused."""
+    return "the table" if refused.index is None else f"index {refused.index}"
+
+
+def throttling(recent: Counter[Refuser], seconds: int, hot: ThrottledKey | None) -> Sentence:
+    """What is being throttled now, and by what."""
+    total = recent.total()
+    refused, number = recent.most_common(1)[0]
+    per_s = total / seconds
+    rate = f"{per_s:,.0f}" if per_s >= 1 else f"{per_s:.1f}"
+    share = number / total
+    part = "all" if share >= ALL else f"{share:.0%}"
+    return Sentence(f"Throttling: {rate}/s, {part} {_by(refused, hot)}.", refused.constraint)
+
+
+def _by(refused: Refuser, hot: ThrottledKey | None) -> str:
+    where = "" if refused.index is None else f" of index {refused.index}"
+    if refused.constraint == "partition":
+        if hot is not None and hot.share >= ALL:
+            return f"from the partition of key {hot.name}{where}"
+        if hot is not None and hot.share >= MOSTLY:
+            return f"for a partition's limit{where}, {hot.share:.0%} of them on key {hot.name}"
+        return f"for a partition's limit{where}, on many keys"
+    return f"for {LIMITS[refused.constraint]} of {whose(refused)}"
+
+
+def quiet(total: int, ago_s: int | None, used: tuple[float, float, str] | None) -> Sentence:
+    """Nothing is being throttled now. `used`: units/s consumed, units/s provisioned, and their name."""
+    if used is not None and used[1]:
+        consumed, limit, unit = used
+        beside = f": {consumed:,.0f} of {limit:,.0f} {unit}/s are used"
+    else:
+        beside = ""
+    if not total:
+        return Sentence(f"No throttling{beside}.", "good")
+    when = "earlier" if ago_s is None else f"the last {ago_s:,} s ago"
+    return Sentence(f"Not throttling now{beside}. {total:,} throttles so far, {when}.", "good")
+
+
+def unlimited(throttles: Known) -> Sentence:
+    """Nothing was throttled so far, by an endpoint that never throttles, or that nobody saw throttle."""
+    if throttles == "no":
+        return Sentence("This endpoint has no capacity model: nothing is ever throttled there.", "invalid")
+    said = "Nothing was throttled so far, but whether this endpoint ever throttles is not known."
+    return Sentence(said, "invalid")
+
+
+def ended(total: Counter[Refuser], elapsed_s: float, hot: ThrottledKey | None) -> Sentence:
+    """The run is over: what it came to."""
+    after = f"Ended after {elapsed_s:,.0f} s"
+    if not total:
+        return Sentence(f"{after}: nothing was throttled.", "good")
+    refused, number = total.most_common(1)[0]
+    share = number / total.total()
+    part = "all" if share >= ALL else f"{share:.0%}"
+    throttles = f"{total.total():,} throttle{'s' if total.total() != 1 else ''}"
+    return Sentence(f"{after}: {throttles}, {part} {_by(refused, hot)}.", refused.constraint)
+
+
+TOP_KEYS = 10
+UNITS = {"write": "WCU", "read": "RCU"}
+
+
+def rates(record: Record, end: int) -> dict[str, float]:
+    """Requests a second over the last few seconds."""
+    recent = [record.seconds.in_second(second) for second in range(end - RECENT_S, end)]
+    names = {"attempts": ATTEMPTS, "accepted": ACCEPTED, "throttled": THROTTLED, "errors": ERRORS}
+    return {name: sum(counts[place] for counts in recent) / RECENT_S for name, place in names.items()}
+
+
+def hot_keys(record: Record) -> dict[str, list[dict[str, Any]]]:
+    """The hottest keys of the run so far, once by what they consumed and once by throttles."""
+    found: dict[str, list[dict[str, Any]]] = {"by_units": [], "by_throttles": []}
+    for direction, heat in record.heat.items():
+        total = heat.sketch.total_units
+        for name, top in (
+            ("by_units", heat.sketch.top_consumed),
+            ("by_throttles", heat.sketch.top_throttled),
+        ):
+            found[name] += [
+                {
+                    "key": key.name,
+                    "direction": direction,
+                    "unit": UNITS[direction],
+                    "asked_units": key.units,
+                    "consumed_units": key.consumed,
+                    "share": min(1.0, key.units / total) if total else 0.0,
+                    "throttles": key.throttles,
+                }
+                for key in top(TOP_KEYS)
+            ]
+    found["by_units"] = sorted(found["by_units"], key=lambda key: -key["consumed_units"])[:TOP_KEYS]
+    found["by_throttles"] = sorted(found["by_throttles"], key=lambda key: -key["throttles"])[:TOP_KEYS]
+    return found
+
+
+def beside(record: Record, table: str) -> dict[str, Any]:
+    """What became of requests to a table that is not judged."""
+    names = ("accepted", "throttled", "error", "read_units", "write_units")
+    return {"table": table, **{name: record.counted.get(f"tables.{table}.{name}", 0) for name in names}}

@@ -5,11 +5,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
-from keyheat.load.record.verdict import Verdict
-from keyheat.load.web.counts import TOP_KEYS, UNITS, beside, hot_keys, rates
-from keyheat.load.web.recent import SHOWN_S, Refused, Tally, Totals, hottest_throttled, series
-from keyheat.load.web.sentence import RECENT_S, HotKey, Sentence, ended, quiet, throttling, unlimited
+from keyheat.load.web.recent import (
+    RECENT_S,
+    SHOWN_S,
+    TOP_KEYS,
+    UNITS,
+    Refuser,
+    RequestTotals,
+    Sentence,
+    ThrottledKey,
+    ThrottleTally,
+    beside,
+    ended,
+    hot_keys,
+    hottest_throttled,
+    quiet,
+    rates,
+    series,
+    throttling,
+    unlimited,
+)
 from keyheat.runs.capabilities import Known
 from keyheat.scenario.keys import digest_number
 from keyheat.words import WRITES_FIRST, Resource
@@ -45,12 +62,12 @@ class Subject:
 
 
 @dataclass(slots=True)
-class View:
+class LiveView:
     """A run as the page sees it. Each look costs the same, however long the run has been going."""
 
     subject: Subject
-    tally: Tally = field(default_factory=Tally)
-    totals: Totals = field(default_factory=Totals)
+    tally: ThrottleTally = field(default_factory=ThrottleTally)
+    totals: RequestTotals = field(default_factory=RequestTotals)
 
     def look(self, record: Record) -> None:
         """Read on; call it every second or so, so that no look has much to read."""
@@ -63,7 +80,7 @@ class View:
     def content(
         self,
         record: Record,
-        verdict: Verdict | None,
+        verdict: GeneratorVerdict | None,
         processes: Sequence[Process],
         *,
         missing: Sequence[str],
@@ -138,7 +155,7 @@ class View:
     def _said(
         self,
         record: Record,
-        recent: Counter[Refused],
+        recent: Counter[Refuser],
         capacity: Sequence[Mapping[str, Any]],
         state: str,
         end: int,
@@ -164,7 +181,7 @@ class View:
         last = max((second for second in self.tally.by_second if second < end), default=None)
         return quiet(self.tally.total.total(), None if last is None else end - last, used)
 
-    def _hot_key(self, record: Record, refused: Refused, end: int) -> HotKey | None:
+    def _hot_key(self, record: Record, refused: Refuser, end: int) -> ThrottledKey | None:
         found = hottest_throttled(record.throttles, end - RECENT_S, refused)
         if found is None:
             return None
@@ -173,10 +190,10 @@ class View:
         if heat is not None and heat.show_keys:
             for name, *_ in heat.sketch.top(TOP_KEYS):
                 if digest_number(name) == number:
-                    return HotKey(name, share)
-        return HotKey(f"sha256:{number:016x}", share)
+                    return ThrottledKey(name, share)
+        return ThrottledKey(f"sha256:{number:016x}", share)
 
-    def _hottest(self, record: Record) -> HotKey | None:
+    def _hottest(self, record: Record) -> ThrottledKey | None:
         """The key that was throttled most in the whole run, by what the sketch of its direction knows."""
         if not self.tally.total:
             return None
@@ -184,9 +201,9 @@ class View:
         heat = record.heat.get(refused.direction)
         top = heat.sketch.top_throttled(1) if heat is not None else []
         throttled = sum(n for one, n in self.tally.total.items() if one.direction == refused.direction)
-        return HotKey(top[0].name, top[0].throttles / throttled) if top else None
+        return ThrottledKey(top[0].name, top[0].throttles / throttled) if top else None
 
-    def _throttles(self, recent: Counter[Refused], end: int) -> dict[str, Any]:
+    def _throttles(self, recent: Counter[Refuser], end: int) -> dict[str, Any]:
         rows = [
             {
                 "constraint": refused.constraint,
@@ -210,7 +227,7 @@ class View:
         }
 
 
-def confessed(said: Sentence, verdict: Verdict | None) -> Sentence:
+def confessed(said: Sentence, verdict: GeneratorVerdict | None) -> Sentence:
     """The sentence with the generator's own fault before it, where it has one."""
     if verdict is None or not verdict.bound:
         return said

@@ -7,12 +7,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from keyheat.numbers import UNITS, measured, moment, rate, some, span, whole
-from keyheat.pages.charts.figures import (  # fmt: skip
+from keyheat.pages.charts.figures import (
     Chart,
     Mark,
     PageTable,
     Swatch,
     amounts,
+    area,
     compact,
     figure,
     heading,
@@ -23,7 +24,7 @@ from keyheat.pages.charts.figures import (  # fmt: skip
     rows_of,
     steps,
     times,
-)
+)  # fmt: skip
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.sheets import Floats, width_for
 from keyheat.pages.run.timeline import RateTimeline
@@ -136,30 +137,29 @@ def _panels(timeline: RateTimeline, **layout: str) -> go.Figure:
 
 
 def _area(timeline: RateTimeline, values: Floats) -> go.Scatter:
-    return go.Scatter(
+    made = area(
+        values,
+        LIGHT["accent"],
+        LIGHT["soft"],
+        "%{x}<br>%{y:,} consumed a second",
         **steps(timeline.start_s, timeline.step_s),
-        y=held(values),
         meta=_column(timeline, "consumed"),
-        mode="lines",
-        line={"color": LIGHT["accent"], "width": 1.5, "shape": "hv"},
         fill="tozeroy",
-        fillcolor=LIGHT["soft"],
-        hovertemplate="%{x}<br>%{y:,} consumed a second<extra></extra>",
     )
+    return made.update(line_width=1.5)
 
 
 def _throttled_area(timeline: RateTimeline, constraint: Constraint) -> go.Scatter:
-    return go.Scatter(
+    return area(
+        timeline.throttled[constraint],
+        colour_of(constraint),
+        colour_of(constraint),
+        f"%{{x}}<br>%{{y:,}} throttled a second: {NAMES[constraint].lower()}",
         **steps(timeline.start_s, timeline.step_s),
-        y=held(timeline.throttled[constraint]),
         meta=f"throttled_{constraint}_per_s",
         yaxis="y2",
-        mode="lines",
         stackgroup="throttled",
-        line={"color": colour_of(constraint), "width": 1, "shape": "hv"},
-        fillcolor=colour_of(constraint),
         fillpattern={**pattern(constraint), "bgcolor": colour_of(constraint)},
-        hovertemplate=f"%{{x}}<br>%{{y:,}} throttled a second: {NAMES[constraint].lower()}<extra></extra>",
     )
 
 

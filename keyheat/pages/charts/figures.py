@@ -157,6 +157,18 @@ def steps(start_s: float, step_s: float) -> dict[str, Any]:
     return {"x0": iso(start_s), "dx": step_s * 1000}
 
 
+def area(values: npt.NDArray[np.float64], colour: str, inside: str, hover: str, **more: Any) -> go.Scatter:
+    """What lies under a stepped line; `more` says where its steps are, and what it is stacked on."""
+    return go.Scatter(
+        y=held(values),
+        mode="lines",
+        line={"color": colour, "width": 1, "shape": "hv"},
+        fillcolor=inside,
+        hovertemplate=f"{hover}<extra></extra>",
+        **more,
+    )
+
+
 def compact(values: npt.ArrayLike) -> list[float | int | None]:
     """Numbers in four digits, whole ones without a point, unknown ones as None."""
     array = np.asarray(values, dtype=np.float64)

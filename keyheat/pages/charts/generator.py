@@ -10,17 +10,17 @@ from keyheat.pages.charts.figures import (
     Chart,
     Swatch,
     amounts,
+    area,
     compact,
     figure,
     heading,
-    held,
     iso,
     joined,
     level,
     steps,
     times,
 )
-from keyheat.pages.run.record import ReportRun, SecondsRecord
+from keyheat.pages.run.record import ReportRun, SecondsRecord, of_table
 from keyheat.pages.run.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
 from keyheat.pages.style import LIGHT
 from keyheat.runs.manifest import GeneratorHealth
@@ -160,24 +160,23 @@ def _counted(counted: Mapping[str, float]) -> list[str]:
 
 def _outcomes(run: ReportRun, start_s: int, end_s: int) -> list[tuple[str, str, Floats]]:
     assert run.seconds is not None
-    own = run.seconds.filter(run.seconds["index"].is_null())
-    second = own["second"].cast("int64").to_numpy()
+    own = of_table(run.seconds)
+    second = np.asarray(own["second"].astype("int64"), np.int64)
     found = []
     for name, role in (("accepted", "accent"), ("throttled", "partition"), ("errors", "error")):
-        values = mean_rates(second, own[name].to_numpy(), start_s=start_s, end_s=end_s, width_s=1)
+        values = mean_rates(second, own[name].to_numpy(np.float64), start_s=start_s, end_s=end_s, width_s=1)
         if values.any():
             found.append((name, role, values))
     return found
 
 
 def _stacked(name: str, role: str, values: Floats, start_s: int, step_s: int) -> go.Scatter:
-    return go.Scatter(
+    return area(
+        values,
+        LIGHT[role],
+        LIGHT["soft"] if role == "accent" else LIGHT[role],
+        f"%{{x}}<br>%{{y:,}} a second {name}",
         **steps(start_s, step_s),
-        y=held(values),
         meta=f"{name}_requests_per_s",
-        mode="lines",
         stackgroup="attempts",
-        line={"color": LIGHT[role], "width": 1, "shape": "hv"},
-        fillcolor=LIGHT["soft"] if role == "accent" else LIGHT[role],
-        hovertemplate=f"%{{x}}<br>%{{y:,}} a second {name}<extra></extra>",
     )

@@ -1,6 +1,7 @@
 """Where the heat was: which keys were hot in which seconds, so that a rollover of the date can be seen."""
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.numbers import UNITS, measured, rate, some
@@ -39,10 +40,11 @@ def heat_chart(run: ReportRun, direction: Direction, ceiling_per_s: float, chart
         return None
     windows = sorted((w for w in run.keys.windows if w.direction == direction), key=lambda w: w.start)
     shown = _names_of(run)
-    keys = _rows(windows)
+    loads = _loads(windows)
+    keys = _rows(loads)
     if not keys or len(windows) < 2:
         return None
-    finest, first_s, finest_s = _grid(windows, keys)
+    finest, first_s, finest_s = _grid(windows, loads, keys)
     each = _joined(finest.shape[1])
     rates, width_s = np.array([joined_up(row, each) for row in finest]), finest_s * each
     starts = [first_s + column * width_s for column in range(rates.shape[1])]
@@ -118,43 +120,34 @@ def _names_of(run: ReportRun) -> dict[str, str | None]:
     return {load.key: load.shown for load in loads if load.shown is not None}
 
 
-def _rows(windows: list[KeyWindow]) -> list[str]:
+def _loads(windows: list[KeyWindow]) -> pd.DataFrame:
+    """What each key was asked for in each window: units, and units a second; `at` is when it begins."""
+    columns = ["at", "key", "units", "per_s"]
+    loads = [
+        (window.start.timestamp(), load.key, load.units, load.units / window.seconds)
+        for window in windows
+        for load in window.top
+    ]
+    return pd.DataFrame(loads, columns=columns)
+
+
+def _rows(loads: pd.DataFrame) -> list[str]:
     """The keys that were asked for most in the windows, in the order in which they were first the hottest."""
-    units: dict[str, float] = {}
-    peak: dict[str, tuple[float, float]] = {}
-    for window in windows:
-        for load in window.top:
-            units[load.key] = units.get(load.key, 0.0) + load.units
-            peak[load.key] = min(
-                peak.get(load.key, (0.0, 0.0)), (-load.units / window.seconds, window.start.timestamp())
-            )
-    hottest_keys = sorted(units, key=lambda key: (-units[key], key))[:ROWS]
-    significant = [key for key in hottest_keys if units[key] >= 0.02 * units[hottest_keys[0]]]
-    return sorted(significant, key=lambda key: _first_hot(key, windows, -peak[key][0]))
+    units = loads.groupby("key")["units"].sum().sort_values(ascending=False, kind="stable")[:ROWS]
+    peaks = loads.groupby("key")["per_s"].transform("max")
+    first_hot = loads[loads["per_s"] >= peaks / 2].groupby("key")["at"].min()
+    return sorted(units[units >= 0.02 * units.max()].index, key=lambda key: (first_hot[key], key))
 
 
-def _first_hot(key: str, windows: list[KeyWindow], peak_per_s: float) -> tuple[float, str]:
-    """When the key first had at least half of its own peak."""
-    for window in windows:
-        for load in window.top:
-            if load.key == key and load.units / window.seconds >= peak_per_s / 2:
-                return window.start.timestamp(), key
-    return float("inf"), key
-
-
-def _grid(windows: list[KeyWindow], keys: list[str]) -> tuple[Floats, float, float]:
+def _grid(windows: list[KeyWindow], loads: pd.DataFrame, keys: list[str]) -> tuple[Floats, float, float]:
     """Units per second, a row for each key, a column for each window; when they begin; how long one is."""
     first_s, last_s = windows[0].start.timestamp(), windows[-1].start.timestamp() + windows[-1].seconds
     width_s = float(windows[0].seconds)
     columns = max(1, round((last_s - first_s) / width_s))
-    units = np.zeros((len(keys), columns))
-    row_of = {key: row for row, key in enumerate(keys)}
-    for window in windows:
-        column = min(int((window.start.timestamp() - first_s) // width_s), columns - 1)
-        for load in window.top:
-            if load.key in row_of:
-                units[row_of[load.key], column] += load.units
-    return units / width_s, first_s, width_s
+    column = ((loads["at"] - first_s) // width_s).clip(upper=columns - 1).astype("int64")
+    units = loads.pivot_table(index=column, columns="key", values="units", aggfunc="sum")
+    wide = units.reindex(index=range(columns), columns=keys).fillna(0).to_numpy()
+    return wide.T / width_s, first_s, width_s
 
 
 def _heat_summary(rates: Floats, starts: list[float], width_s: float, names: list[str]) -> str:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from keyheat.numbers import UNITS, measured, percent, rate, some, span, whole
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, compact, figure, iso, joined, times
@@ -21,7 +20,7 @@ from keyheat.pages.charts.heat import HEAT
 from keyheat.pages.run.sheets import Floats, Sheet, joined_up
 from keyheat.pages.style import LIGHT
 from keyheat.pages.wording import saying
-from keyheat.words import WRITES_FIRST, Direction, Resource
+from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,52 +35,50 @@ class PartitionRates:
     refused_per_s: Floats
 
 
-def resources_of(rows: pa.Table) -> list[Resource]:
+def resources_of(rows: pd.DataFrame) -> list[Resource]:
     """The resources and directions in which any partition was asked for anything."""
-    found = []
-    for index in sorted(set(rows["index"].to_pylist()), key=lambda name: name or ""):
-        mine = of_index(rows, index)
-        for direction in WRITES_FIRST:
-            if pc.sum(mine[f"{direction}_units"]).as_py() or pc.sum(mine[f"throttled_{direction}s"]).as_py():
-                found.append(Resource(index, direction))
-    return found
+    asked = rows.groupby("resource").sum(numeric_only=True)
+    return [
+        Resource(None if name == TABLE else name, side)
+        for name in sorted(asked.index, key=lambda name: (name != TABLE, name))
+        for side in WRITES_FIRST
+        if asked.loc[name, f"{side}_units"] or asked.loc[name, f"throttled_{side}s"]
+    ]
 
 
-def of_index(rows: pa.Table, index: str | None) -> pa.Table:
-    same = pc.is_null(rows["index"]) if index is None else pc.fill_null(pc.equal(rows["index"], index), False)
-    return rows.filter(same)
-
-
-def read_ones(rows: pa.Table, direction: Direction) -> tuple[float, float, list[PartitionRates]]:
+def read_ones(rows: pd.DataFrame, direction: Direction) -> tuple[float, float, list[PartitionRates]]:
     """When the first step begins, how long one is, and every partition by its number."""
-    at, step_s = rows["at"].cast(pa.int64()).to_numpy(), int(rows["seconds"][0].as_py())
-    number = rows["partition"].to_numpy()
-    start_s, steps = int(at.min()), int((at.max() - at.min()) // step_s) + 1
-    place = (at - start_s) // step_s
-    count = int(number.max()) + 1
-    grids = {name: np.zeros((count, steps)) for name in ("units", "refused")}
-    for name, column in (("units", f"{direction}_units"), ("refused", f"throttled_{direction}s")):
-        np.add.at(grids[name], (number, place), rows[column].to_numpy() / step_s)
-    first = np.unique(number, return_index=True)[1]
-    born = {row["partition"]: row for row in rows.take(first).to_pylist()}
-    parents = {n: row["parent"] for n, row in born.items()}
-    since = {n: row["since"].timestamp() for n, row in born.items()}
-    ended = {parents[n]: since[n] for n in born if parents[n] is not None}
-    moments = start_s + np.arange(steps) * step_s
+    at, step_s = rows["at"].astype("int64"), int(rows["seconds"].iloc[0])
+    moments = np.arange(at.min(), at.max() + 1, step_s)
+    numbers = range(int(rows["partition"].max()) + 1)
+    units, refused = (
+        rows.astype({name: "float64"})
+        .pivot_table(index=at - (at - at.min()) % step_s, columns="partition", values=name, aggfunc="sum")
+        .reindex(index=moments, columns=numbers)
+        .fillna(0)
+        .to_numpy()
+        .T
+        / step_s
+        for name in (f"{direction}_units", f"throttled_{direction}s")
+    )
+    born = rows.drop_duplicates("partition").set_index("partition")
+    since = born["since"].astype("int64").astype("float64").to_dict()
+    parents = born["parent"].dropna().to_dict()
+    ended = {parent: since[number] for number, parent in parents.items()}
     ones = []
-    for n in range(count):
+    for n in numbers:
         alive = (moments + step_s > since.get(n, 0.0)) & (moments <= ended.get(n, np.inf))
         ones.append(
             PartitionRates(
                 number=n,
                 parent=parents.get(n),
                 since_s=since.get(n, 0.0),
-                from_share=born[n]["from_share"] if n in born else 0.0,
-                units_per_s=np.where(alive, grids["units"][n], np.nan),
-                refused_per_s=np.where(alive, grids["refused"][n], np.nan),
+                from_share=float(born["from_share"].get(n, 0.0)),
+                units_per_s=np.where(alive, units[n], np.nan),
+                refused_per_s=np.where(alive, refused[n], np.nan),
             )
         )
-    return float(start_s), float(step_s), ones
+    return float(moments[0]), float(step_s), ones
 
 
 def leaves(ones: list[PartitionRates], most: int) -> list[PartitionRates]:
@@ -140,10 +137,12 @@ MOST_ROWS, MOST_COLUMNS, NAMED_ROWS = 96, 720, 32
 REFUSED = [[0.0, LIGHT["account"]], [0.4, LIGHT["max_on_demand"]], [1.0, LIGHT["partition"]]]
 
 
-def partition_chart(rows: pa.Table, resource: Resource, ceiling_per_s: float, chart_id: str) -> Chart | None:
+def partition_chart(
+    rows: pd.DataFrame, resource: Resource, ceiling_per_s: float, chart_id: str
+) -> Chart | None:
     """The heat of the partitions of one resource; None where it has no rows."""
-    mine = of_index(rows, resource.index)
-    if not len(mine):
+    mine = rows[rows["resource"] == resource.label_name]
+    if mine.empty:
         return None
     start_s, step_s, ones = read_ones(mine, resource.direction)
     shown = leaves(ones, MOST_ROWS)

@@ -16,7 +16,7 @@ from keyheat.pages.run.verdict import (
     sureness,
     verdict_sentence,
 )
-from keyheat.pages.wording import NAMES, SHORT
+from keyheat.pages.wording import NAMES, SHORT, in_two_words
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import Verdict
 from keyheat.words import sentence
@@ -59,7 +59,7 @@ def hero_of(run: ReportRun, facts: Facts) -> Hero:
         title=title_of(run),
         question=run.manifest.question if run.manifest else None,
         where=_where(run, facts),
-        chip=_chip(verdict),
+        chip=in_two_words(verdict),
         expected=expectation(expects, verdict) if expects else None,
         surprise=expects is not None and not is_as_expected(expects, verdict),
         role="invalid" if not verdict.valid else verdict.constraint,
@@ -67,12 +67,6 @@ def hero_of(run: ReportRun, facts: Facts) -> Hero:
         stats=_stats(run, facts),
         warnings=_warnings(run),
     )
-
-
-def _chip(verdict: Verdict) -> str:
-    if verdict.rule in SHORT:
-        return SHORT[verdict.rule]
-    return NAMES[verdict.constraint] if verdict.valid else "Not valid"
 
 
 def title_of(run: ReportRun) -> str:

@@ -18,10 +18,11 @@ from keyheat.runfiles import FILES, US_PER_MS, FileProblem
 from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
-from keyheat.words import Direction, Resource
+from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
+from keyheat.words import TABLE, Direction, Resource
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pandas as pd
     from hdrh.histogram import HdrHistogram
 
 SERVICE = frozenset({"accepted", "throttled", "error"})
@@ -118,11 +119,11 @@ class ReportRun:
     diagnosis: Diagnosis
     evidence: Evidence | None = None
     manifest: Manifest | None = None
-    seconds: "pa.Table | None" = None
-    throttles: "pa.Table | None" = None
+    seconds: "pd.DataFrame | None" = None  # as `runs.frames` has them
+    throttles: "pd.DataFrame | None" = None  # the same; several of a second may be one row
     latency: tuple[OperationLatency, ...] | None = None
     keys: Keys | None = None
-    partitions: "pa.Table | None" = None  # rows of `partitions.parquet`, in the service's time
+    partitions: "pd.DataFrame | None" = None  # the rows of `partitions.parquet`, in the service's time
     missing: tuple[MissingFile, ...] = ()
     alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
 
@@ -196,33 +197,21 @@ def load_run(run_dir: Path) -> ReportRun:
     manifest = optional(runfiles.RUN, lambda path: read_manifest(path.parent))
     ahead_s = manifest.rows_ahead_s if manifest else 0
 
-    def rows(format_name: str) -> "pa.Table | None":
-        """Rows of the client, in the service's time."""
-        from keyheat.parquet import read_table
-        from keyheat.runs.records import moved
-
-        return optional(format_name, lambda path: moved(read_table(path, format_name), ahead_s))
-
     return ReportRun(
         diagnosis=diagnosis,
         evidence=evidence,
         manifest=manifest,
-        seconds=rows(runfiles.SECONDS),
-        throttles=rows(runfiles.THROTTLES),
+        seconds=optional(runfiles.SECONDS, lambda path: read_seconds(path.parent, ahead_s)),
+        throttles=optional(runfiles.THROTTLES, lambda path: read_counted_throttles(path.parent, ahead_s)),
         latency=optional(runfiles.LATENCY, read_latency),
         keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent, ahead_s)),
         partitions=(
-            optional(runfiles.PARTITIONS, read_partitions) if _has_partitions(run_dir, manifest) else None
+            optional(runfiles.PARTITIONS, lambda path: read_partitions(path.parent))
+            if _has_partitions(run_dir, manifest)
+            else None
         ),
         missing=tuple(one for one in missing if not _said(one.name, diagnosis)),
     )
-
-
-def read_partitions(path: Path) -> "pa.Table":
-    """The rows of `partitions.parquet`. Raises `FileProblem`."""
-    from keyheat.parquet import read_table
-
-    return read_table(path, runfiles.PARTITIONS)
 
 
 def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
@@ -281,9 +270,8 @@ def rows_of(rows: Rows, resource: Resource) -> Rows:
 
 def _seconds(run: ReportRun) -> Rows | None:
     if run.seconds is not None:
-        from keyheat.runs.records import seconds_summed
-
-        return _columns(seconds_summed(run.seconds))
+        amounts = {"attempts": "attempts", "throttled": "throttled", "consumed_units": "consumed"}
+        return _of_frame(run.seconds, "second", [], amounts)
     if run.evidence is None or run.evidence.seconds is None:
         return None
     return _summed(
@@ -299,9 +287,7 @@ def _seconds(run: ReportRun) -> Rows | None:
 
 def _throttles(run: ReportRun) -> Rows | None:
     if run.throttles is not None:
-        from keyheat.runs.records import throttles_counted
-
-        return _columns(throttles_counted(run.throttles))
+        return _of_frame(run.throttles, "at", ["reason"], {"count": "count"})
     if run.evidence is None or run.evidence.throttles is None:
         return None
     return _summed(
@@ -314,16 +300,27 @@ def _throttles(run: ReportRun) -> Rows | None:
     )
 
 
-def _columns(table: "pa.Table") -> Rows:
-    """A table as arrays, its seconds as epoch seconds."""
+def _of_frame(rows: "pd.DataFrame", moment: str, further: list[str], amounts: Mapping[str, str]) -> Rows:
+    """The amounts of a frame by second, resource, direction and what is `further` told apart, as arrays."""
+    second = rows[moment].astype("datetime64[s, UTC]").astype("int64")
+    by = ["second", "resource", "direction", *further]
+    grouped = rows.assign(second=second).groupby(by, dropna=False, as_index=False)[list(amounts)].sum()
+    names = grouped[["direction", *further]].astype(object)
+    index = grouped["resource"].astype(object)
     return {
-        name.removesuffix("_units"): np.array(column.to_pylist(), dtype=object)
-        if name in WORDS
-        else column.to_numpy().astype("datetime64[s]").astype(np.int64)
-        if name == "second"
-        else column.to_numpy()
-        for name, column in zip(table.column_names, table.columns, strict=True)
+        "second": grouped["second"].to_numpy(np.int64),
+        "index": index.where(index != TABLE, None).to_numpy(),
+        **{name: names[name].where(names[name].notna(), None).to_numpy() for name in names},
+        **{
+            name: grouped[amount].to_numpy(np.float64 if name == "consumed" else np.int64)
+            for amount, name in amounts.items()
+        },
     }
+
+
+def of_table(seconds: "pd.DataFrame") -> "pd.DataFrame":
+    """The attempts on the table itself: those of an index are among them already."""
+    return seconds[seconds["resource"] == TABLE]
 
 
 def _summed(

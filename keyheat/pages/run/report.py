@@ -8,17 +8,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import plotly.offline
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-from markupsafe import Markup
 
 from keyheat.numbers import UNITS
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.charts.keys import SHOWN
-from keyheat.pages.page import figures_json, page, said_at
+from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.hero import hero_of
 from keyheat.pages.run.record import ReportRun, SecondsRecord, load_evidence, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
@@ -108,12 +106,12 @@ def render(run: ReportRun, generated_at: datetime, *, plotlyjs: str | None = Non
         run=run,
         hero=hero_of(run, facts),
         sections=sections,
-        figures=Markup(figures_json(charts, whole=whole_of(charts, record), numbers=numbers_of(charts))),
+        figures=figures_json(charts, whole=whole_of(charts, record), numbers=numbers_of(charts)),
         tables=tables_of(run, record),
         details=details_of(run),
         constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],
         generated_at=said_at(generated_at),
-        plotlyjs=Markup(plotly.offline.get_plotlyjs() if plotlyjs is None else plotlyjs),
+        plotlyjs=library(plotlyjs),
     )
 
 
@@ -122,9 +120,7 @@ def write_report(run_dir: Path, generated_at: datetime) -> Path:
 
     Raises `FileProblem` where there is no readable `diagnosis.json`, or the directory cannot be written.
     """
-    path = run_dir / REPORT
-    _write(path, load_run(run_dir), generated_at)
-    return path
+    return save(run_dir / REPORT, render(load_run(run_dir), generated_at))
 
 
 def write_evidence_report(
@@ -135,13 +131,8 @@ def write_evidence_report(
     `further` are analyzers of the user's own. Raises `FileProblem`.
     """
     run = load_evidence(evidence, further)
-    _write(path, run, generated_at)
+    save(path, render(run, generated_at))
     return run.diagnosis
-
-
-def _write(path: Path, run: ReportRun, generated_at: datetime) -> None:
-    text = render(run, generated_at)
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
 
 
 FileKind = Literal["csv", "parquet"]

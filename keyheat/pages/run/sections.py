@@ -125,27 +125,27 @@ def _capacity_notes(run: ReportRun, resources: list[Resource], *, seen: bool, pu
 def _keys(run: ReportRun, facts: Facts) -> Section:
     """The hottest keys and where the heat was, writes and reads; first those of the verdict."""
     first = facts.resource.direction
-    charts: list[Chart | None] = []
+    heat: list[Chart | None] = []
+    keys: list[Chart | None] = []
     for direction in (first, _other(first)):
         of = "" if direction == first else f"-{direction}"
         ceiling = facts.ceiling_per_s if direction == first else partition_ceiling(direction, run.scale)
-        charts += [
-            heat_chart(run, direction, ceiling, f"chart-heat{of}"),
-            key_chart(hottest(run, direction), direction, ceiling, f"chart-keys{of}"),
-        ]
+        heat.append(heat_chart(run, direction, ceiling, f"chart-heat{of}"))
+        keys.append(key_chart(hottest(run, direction), direction, ceiling, f"chart-keys{of}"))
     notes = []
     if facts.resource.index is not None and first == "write":
         notes.append(
             "These are the table's keys. "
             f"Which keys of {facts.resource.place} the writes met on is not recorded."
         )
-    if run.keys is not None and not any(charts[::2]):
+    if run.keys is not None and not any(heat):
         notes.append("No key came near what one partition admits in any window, so there is no heat to show.")
     if run.keys is None:
         notes.append("keys.json is missing, so where the heat was over time cannot be shown.")
-    if not any(charts[1::2]):
+    if not any(keys):
         notes.append("No keys were recorded.")
-    return _section("keys", "Keys over time", "Keys", charts, notes)
+    both = [chart for pair in zip(heat, keys, strict=True) for chart in pair]
+    return _section("keys", "Keys over time", "Keys", both, notes)
 
 
 def _other(direction: Direction) -> Direction:

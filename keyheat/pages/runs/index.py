@@ -3,26 +3,22 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from math import isfinite
 from os.path import relpath
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-import orjson
 from markupsafe import Markup
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import some
-from keyheat.pages.page import page, said_at
+from keyheat.pages.page import embedded, page, said_at, save, template
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.run.report import REPORT
 from keyheat.pages.runs.found import UnreadPlace
 from keyheat.pages.runs.rows import HistoryRun, RunRow, ScenarioTrend, SuitePlace, TrendSeries, trends_of
 from keyheat.regression.history import History, HistoryProblem, Session
-from keyheat.runfiles import write_atomically
-from keyheat.shipped import shipped
 from keyheat.terminal.console import shown
 
 DIGITS: Final = 4  # of a measured number: more than any page shows
@@ -201,8 +197,7 @@ def write_runs(path: Path, runs: Runs, generated_at: datetime) -> None:
 
     trends = trends_of(runs.rows)
     content = content_of(runs.rows, trends, runs.problems, place=place_of, link=link)
-    text = render_runs(content, runs.searched, generated_at).encode("utf-8")
-    write_atomically(path, lambda file: file.write(text))
+    save(path, render_runs(content, runs.searched, generated_at))
 
 
 def render_runs(
@@ -217,16 +212,10 @@ def render_runs(
         searched=searched,
         live=serve is not None,
         command=serve or "",
-        runs_styles=Markup(_template("runs.css")),
-        runs_script=Markup(_template("runs.js")),
+        runs_styles=Markup(template("runs.css")),
+        runs_script=Markup(template("runs.js")),
         generated_at=said_at(generated_at),
     )
-
-
-def embedded(content: dict[str, Any]) -> Markup:
-    """A value as JSON that cannot end the script element it stands in."""
-    text = orjson.dumps(content).decode()
-    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
 def for_programs(rows: Sequence[RunRow], problems: Sequence[UnreadPlace]) -> dict[str, Any]:
@@ -259,11 +248,6 @@ def _for_programs(row: RunRow) -> dict[str, Any]:
             "worse": list(place.worse),
         },
     }
-
-
-@cache
-def _template(name: str) -> str:
-    return (shipped("reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 Memory = tuple[tuple[HistoryRun, ...], tuple[UnreadPlace, ...]]

@@ -21,7 +21,7 @@ from keyheat.analysis.setup import Setup, target_of
 from keyheat.analysis.summary import RunSummary
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.runs.found import FoundRun, State
-from keyheat.pages.wording import NAMES, SHORT
+from keyheat.pages.wording import in_two_words
 from keyheat.regression.change_points import change_points
 from keyheat.runfiles import SIMULATED
 
@@ -83,11 +83,7 @@ class RunRow:
     @property
     def verdict(self) -> str:
         """The verdict in two words, or how far the run has come."""
-        if self.summary is None:
-            return WORDS[self.state]
-        if self.summary.rule in SHORT:
-            return SHORT[self.summary.rule]
-        return NAMES[self.summary.constraint] if self.summary.valid else "Not valid"
+        return WORDS[self.state] if self.summary is None else in_two_words(self.summary)
 
     @property
     def tone(self) -> str:
@@ -182,11 +178,6 @@ def _of_summary(key: str, summary: RunSummary, made_s: float | None) -> RunRow:
         summary=summary,
         folder=None,
     )
-
-
-def scenarios_of(rows: Sequence[RunRow]) -> list[str]:
-    """The scenarios of the rows, by name."""
-    return sorted({row.scenario for row in rows})
 
 
 MOST: Final = 100  # runs of a trend, the newest: what changed before them is no news

@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.existing.adapt import adapted, marked_if_foreign, noted, on_table
-from keyheat.load.guard.before import consented
-from keyheat.load.run.options import InputError, Plan, does_not_fit
-from keyheat.load.run.preflight import preflight
-from keyheat.load.tables.creation import creation
-from keyheat.load.tables.errors import Refused, TableError
+from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
+from keyheat.load.run.preflight import consented, preflight
+from keyheat.load.tables.control import creation
+from keyheat.load.tables.existing import adapted, marked_if_foreign, noted, on_table
+from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import SCENARIOS, Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.spec.tables import CapacityPair, TableSpec
+
+pytestmark = pytest.mark.opens
 
 THEIRS = {
     "name": "theirs",
@@ -87,8 +88,8 @@ def scenario_of(**fields: Any) -> Scenario:
     return scenario_from_dict({**raw, **fields}, "test")
 
 
-def plan_of(target: Target | None, existing: str | None, **fields: Any) -> Plan:
-    return Plan(
+def plan_of(target: Target | None, existing: str | None, **fields: Any) -> LoadPlan:
+    return LoadPlan(
         scenario=scenario_of(**fields),
         scenario_path=Path("short.toml"),
         target=target,
@@ -102,7 +103,7 @@ def plan_of(target: Target | None, existing: str | None, **fields: Any) -> Plan:
     )
 
 
-def errors_of(plan: Plan, *users: Any) -> list[str]:
+def errors_of(plan: LoadPlan, *users: Any) -> list[str]:
     with pytest.raises(InputError) as caught:
         adapted(plan, users)
     return caught.value.errors
@@ -153,7 +154,7 @@ def test_items_have_room_for_their_mark(there: Target) -> None:
 
 def test_a_table_of_somebody_elses_still_has_to_be_allowed(elsewhere: Target) -> None:
     plan = plan_of(elsewhere, "theirs")
-    with pytest.raises(Refused, match="--allow-table theirs"):
+    with pytest.raises(TableRefused, match="--allow-table theirs"):
         preflight(plan, [Writer])
     ready = preflight(replace(plan, allowed=frozenset({"theirs"})), [Writer])
     assert (ready.marked, ready.scenario.table.name) == (True, "theirs")
@@ -168,11 +169,11 @@ def test_what_is_looked_through_to_clean_up_counts_against_the_budget(
     description = {
         **described_at(there, TableSpec.model_validate(big)), "TableSizeBytes": 10**13,
     }  # fmt: skip
-    monkeypatch.setattr("keyheat.load.existing.adapt.described", lambda _client, _name: description)
+    monkeypatch.setattr("keyheat.load.tables.existing.described", lambda _client, _name: description)
     named = plan_of(elsewhere, "big")
     ready = replace(adapted(named, [Writer]), duration_s=60.0, yes=True)
     assert consented(ready).yes
-    with pytest.raises(Refused, match=r"it may cost 15\d\.\d dollars .*--max-dollars 15\d"):
+    with pytest.raises(TableRefused, match=r"it may cost 15\d\.\d dollars .*--max-dollars 15\d"):
         consented(replace(ready, clean_up=True))
     by_name = marked_if_foreign(plan_of(elsewhere, None, table={**MINE, "name": "big"}), [])
     assert (by_name.marked, by_name.table_bytes) == (True, 10**13)

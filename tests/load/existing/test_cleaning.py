@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.existing.cleaning import Cleaned, Cleaner, begun, page_items
-from keyheat.load.existing.pacing import UnitPace
+from keyheat.load.tables.cleaning import Cleaner, CleaningState, UnitPace, begun, page_items
 from keyheat.runfiles import FileProblem
 from tests.endpoint.clients import service_app_at
 
@@ -67,7 +66,7 @@ def owners(client: Any) -> list[str | None]:
     return sorted((item.get("keyheat_run", {}).get("S") or "" for item in items), reverse=True)
 
 
-def cleaner(client: Any, cleaned: Cleaned, in_turn: InTurn | None = None) -> Cleaner:
+def cleaner(client: Any, cleaned: CleaningState, in_turn: InTurn | None = None) -> Cleaner:
     return Cleaner(
         client=in_turn or InTurn(client),
         description=client.describe_table(TableName="theirs")["Table"],
@@ -79,7 +78,7 @@ def cleaner(client: Any, cleaned: Cleaned, in_turn: InTurn | None = None) -> Cle
 
 def test_only_the_items_of_the_run_disappear(theirs: Any) -> None:
     saved: list[int] = []
-    done = cleaner(theirs, Cleaned(run_id=MINE, table="theirs", segments=3)).clean(
+    done = cleaner(theirs, CleaningState(run_id=MINE, table="theirs", segments=3)).clean(
         lambda now: saved.append(len(now.done))
     )
     assert (done.deleted, done.left, done.finished) == (30, 0, True)
@@ -96,7 +95,7 @@ def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
             return super().delete_item(**request)
 
     later = Later(theirs)
-    done = cleaner(theirs, Cleaned(run_id=MINE, table="theirs", segments=1), in_turn=later).clean(
+    done = cleaner(theirs, CleaningState(run_id=MINE, table="theirs", segments=1), in_turn=later).clean(
         lambda _now: None
     )
     assert (done.deleted, done.left) == (0, 30)
@@ -105,7 +104,7 @@ def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
 
 def test_what_was_interrupted_goes_on_where_it_was(theirs: Any, tmp_path: Path) -> None:
     in_turn = InTurn(theirs, interrupt_after=2)
-    first = Cleaned(run_id=MINE, table="theirs", segments=4)
+    first = CleaningState(run_id=MINE, table="theirs", segments=4)
     with pytest.raises(KeyboardInterrupt):
         cleaner(theirs, first, in_turn=in_turn).clean(lambda now: now.save(tmp_path))
     again = begun(tmp_path, run_id=MINE, table="theirs", size_bytes=0)
@@ -119,7 +118,7 @@ def test_what_was_interrupted_goes_on_where_it_was(theirs: Any, tmp_path: Path) 
 
 
 def test_the_notes_of_another_run_are_not_gone_on_with(tmp_path: Path) -> None:
-    Cleaned(run_id=OTHER, table="theirs", segments=2).save(tmp_path)
+    CleaningState(run_id=OTHER, table="theirs", segments=2).save(tmp_path)
     with pytest.raises(FileProblem, match=f"of run {OTHER}"):
         begun(tmp_path, run_id=MINE, table="theirs", size_bytes=0)
 

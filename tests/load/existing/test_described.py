@@ -6,9 +6,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from keyheat.load.existing.described import reactions, table_of, unloadable
-from keyheat.load.existing.needs import lacking, not_spared
-from keyheat.load.tables.creation import creation
+from keyheat.load.tables.control import creation
+from keyheat.load.tables.existing import lacking, not_spared, reactions, table_of, unloadable
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import service_app_at
@@ -73,6 +72,7 @@ def test_what_is_described_is_what_was_made(kind: str) -> None:
     assert list(unloadable(described(spec))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPECS)
 def test_an_endpoint_that_others_wrote_is_understood(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

@@ -8,7 +8,7 @@ import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
 
-from keyheat.load.existing.scaling import AutoScaling, Scaled, auto_scaling_of, scaled_parts
+from keyheat.load.tables.control import AutoScaling, ScalingRange, auto_scaling_of, scaled_parts
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.spec.tables import TableSpec
 
@@ -39,6 +39,7 @@ def scaling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield boto3.client("application-autoscaling", region_name="us-east-1")
 
 
+@pytest.mark.slow
 def test_bounds_and_targets_are_found(scaling: Any) -> None:
     for resource, dimension in (("table/theirs", WRITE), ("table/theirs/index/by-day", READ)):
         named = {"ServiceNamespace": "dynamodb", "ResourceId": resource, "ScalableDimension": dimension}
@@ -56,13 +57,14 @@ def test_bounds_and_targets_are_found(scaling: Any) -> None:
     )
     found = auto_scaling_of(target_at(AWS), TABLE)
     assert sorted(found.scaled, key=lambda one: one.side) == [
-        Scaled(index="by-day", side="read", min=5, max=1_000, target=None),
-        Scaled(index=None, side="write", min=5, max=1_000, target=0.7),
+        ScalingRange(index="by-day", side="read", min=5, max=1_000, target=None),
+        ScalingRange(index=None, side="write", min=5, max=1_000, target=0.7),
     ]
     assert "writes of the table: 5 to 1,000 units per second, steered for 70%" in " ".join(found.in_words())
     assert found.to_json()["known"] is True
 
 
+@pytest.mark.slow
 def test_a_table_without_it_is_known_to_have_none(scaling: Any) -> None:
     assert auto_scaling_of(target_at(AWS), TABLE) == AutoScaling()
     assert AutoScaling().in_words() == []

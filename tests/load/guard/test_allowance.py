@@ -5,9 +5,8 @@ from random import Random
 
 import pytest
 
-from keyheat.load.guard.allowance import Allowance, Reservation
-from keyheat.load.guard.budget import Caps
-from keyheat.load.record.consumed import Consumed
+from keyheat.load.guard.budget import Allowance, Caps, Reservation
+from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.plan.bill import Tariff
 
 
@@ -35,7 +34,7 @@ class Users:
         """One of those in flight is answered."""
         held, units = self._out.pop(self.rng.randrange(len(self._out)))
         self.consumed += units
-        self.allowance.settle(held, Consumed(units, 0.0, 1))
+        self.allowance.settle(held, ConsumedUnits(units, 0.0, 1))
 
     def all_back(self) -> float:
         while self._out:
@@ -81,8 +80,8 @@ def test_dollars_are_held_alike_and_hours_beforehand() -> None:
 
 def test_the_cap_that_is_nearest_is_the_one_that_is_named() -> None:
     caps = Caps(units=1_000.0, dollars=1.0, tariff=Tariff(per_hour=0, per_write_unit=2e-3, per_read_unit=0))
-    assert caps.nearest(Consumed(499.0, 0.0), 1.0).rule == "max_dollars"
-    assert caps.nearest(Consumed(0.0, 998.0), 1.0).rule == "max_units"
+    assert caps.nearest(ConsumedUnits(499.0, 0.0), 1.0).rule == "max_dollars"
+    assert caps.nearest(ConsumedUnits(0.0, 998.0), 1.0).rule == "max_units"
 
 
 def test_who_has_a_share_asks_for_more_before_it_ends() -> None:

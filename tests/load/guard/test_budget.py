@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.guard.budget import Caps, WrongBudget, budget_of, over_budget
-from keyheat.load.guard.meter import LOST_S, Meter, Source
-from keyheat.load.record.consumed import Consumed
+from keyheat.load.guard.budget import (
+    LOST_S,
+    Caps,
+    ConsumptionMeter,
+    MeteredProcess,
+    WrongBudget,
+    budget_of,
+    over_budget,
+)
+from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.plan.bill import Bill, Line, Tariff
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.part import BudgetSpec
@@ -71,15 +78,15 @@ def test_the_command_line_goes_first_and_every_mistake_is_said() -> None:
     ],
 )
 def test_a_cap_is_exceeded_by_more_than_it_allows(caps: Caps, rule: str | None) -> None:
-    stop = caps.exceeded(Consumed(50.0, 50.0, 10), 30.0)
+    stop = caps.exceeded(ConsumedUnits(50.0, 50.0, 10), 30.0)
     assert (stop and stop.rule) == rule
     assert caps.any == (caps != Caps())
 
 
 def test_an_hour_that_has_begun_is_paid_for_before_and_after_the_load_too() -> None:
     caps = Caps(dollars=1.5, tariff=Tariff(per_hour=1.0, per_write_unit=0.0, per_read_unit=0.0))
-    assert caps.exceeded(Consumed(), 2600.0) is None
-    stop = caps.exceeded(Consumed(), 2800.0)
+    assert caps.exceeded(ConsumedUnits(), 2600.0) is None
+    stop = caps.exceeded(ConsumedUnits(), 2800.0)
     assert stop is not None
     assert stop.seen == 2.0
 
@@ -91,22 +98,26 @@ def test_caps_survive_the_wire() -> None:
 
 def test_as_it_ended_says_what_came_back_in_the_end() -> None:
     caps = Caps(units=100.0)
-    stop = caps.exceeded(Consumed(101.0, 0.0, 1), 10.0)
+    stop = caps.exceeded(ConsumedUnits(101.0, 0.0, 1), 10.0)
     assert stop is not None
-    ended = caps.as_it_ended(stop, Consumed(98.0, 1.0, 99), 10.4)
+    ended = caps.as_it_ended(stop, ConsumedUnits(98.0, 1.0, 99), 10.4)
     assert (ended.seen, ended.at_s, ended.limit) == (99.0, 10.0, 100.0)
 
 
-def pieces(name: str, per_s: float, until: int, *, in_flight: int = 0, done: bool = False) -> list[Source]:
+def pieces(
+    name: str, per_s: float, until: int, *, in_flight: int = 0, done: bool = False
+) -> list[MeteredProcess]:
     """A source that consumes evenly, two units with each answer, and tells of it once a second."""
     return [
-        Source(name, float(s), Consumed(per_s * s, 0.0, int(per_s * s / 2)), in_flight, done and s == until)
+        MeteredProcess(
+            name, float(s), ConsumedUnits(per_s * s, 0.0, int(per_s * s / 2)), in_flight, done and s == until
+        )
         for s in range(until + 1)
     ]
 
 
-def meter_of(*sources: list[Source]) -> Meter:
-    meter = Meter()
+def meter_of(*sources: list[MeteredProcess]) -> ConsumptionMeter:
+    meter = ConsumptionMeter()
     for one in sources:
         for source in one:
             meter.read([source])
@@ -139,9 +150,9 @@ def test_what_is_known_already_changes_nothing() -> None:
 
 @given(st.lists(st.floats(0.01, 0.9), min_size=2, max_size=40), st.floats(10, 1e5))
 def test_looks_at_odd_times_see_the_same_rate(gaps: list[float], per_s: float) -> None:
-    meter, at_s = Meter(), 0.0
+    meter, at_s = ConsumptionMeter(), 0.0
     for gap in gaps:
-        meter.read([Source("here", at_s, Consumed(0.0, per_s * at_s, int(at_s * 100)), 0)])
+        meter.read([MeteredProcess("here", at_s, ConsumedUnits(0.0, per_s * at_s, int(at_s * 100)), 0)])
         at_s += gap
     assert meter.expected(at_s).units == pytest.approx(per_s * at_s, rel=1e-6)
     totals = [meter.expected(at_s + step).units for step in (0.0, 0.5, 1.0)]

@@ -8,11 +8,11 @@ from typing import TextIO
 
 import pytest
 
-from keyheat.load.guard.before import consented, lasting, planned_bill
 from keyheat.load.guard.consent import Undertaking, agrees, announced
-from keyheat.load.guard.running import caps_of
-from keyheat.load.run.options import Plan
-from keyheat.load.tables.errors import Refused
+from keyheat.load.guard.watch import caps_of
+from keyheat.load.run.plan import LoadPlan
+from keyheat.load.run.preflight import consented, lasting, planned_bill
+from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
 from keyheat.scenario.spec.part import BudgetSpec
@@ -21,10 +21,10 @@ AWS = target_at("https://dynamodb.eu-west-1.amazonaws.com")
 LOCAL = target_at("http://127.0.0.1:8000")
 
 
-def plan_of(name: str = "hotkey", **said: object) -> Plan:
+def plan_of(name: str = "hotkey", **said: object) -> LoadPlan:
     path = SCENARIOS / f"{name}.toml"
     scenario = load_scenario(path)
-    plan = Plan(
+    plan = LoadPlan(
         scenario=scenario, scenario_path=path, target=AWS, out=None, transport="signed", retries="off",
         show_keys=False, progress=False, report=True, duration_s=scenario.load.duration_s,
     )  # fmt: skip
@@ -45,7 +45,7 @@ def test_what_is_on_this_machine_asks_nobody(nobody: TextIO, target: None) -> No
 
 
 def test_a_run_elsewhere_needs_a_yes(nobody: TextIO) -> None:
-    with pytest.raises(Refused, match="--yes"):
+    with pytest.raises(TableRefused, match="--yes"):
         consented(plan_of(), nobody)
     assert consented(plan_of(yes=True), nobody).yes
 
@@ -53,13 +53,13 @@ def test_a_run_elsewhere_needs_a_yes(nobody: TextIO) -> None:
 def test_a_process_without_any_input_has_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever starts it with a closed standard input, such as a scheduler, leaves it none."""
     monkeypatch.setattr("sys.stdin", None)
-    with pytest.raises(Refused, match="--yes"):
+    with pytest.raises(TableRefused, match="--yes"):
         consented(plan_of())
     assert consented(plan_of(yes=True)).yes
 
 
 def test_a_yes_is_no_leave_to_exceed_the_budget(nobody: TextIO) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(TableRefused) as caught:
         consented(plan_of(yes=True, budget=BudgetSpec(dollars=1e-9, units=1, minutes=0.01)), nobody)
     assert [line.split("--max-")[1].split()[0] for line in caught.value.errors] == [
         "dollars",
@@ -85,7 +85,7 @@ def test_a_person_at_a_terminal_is_asked(
         if goes_on:
             assert consented(plan_of(), stdin).yes
         else:
-            with pytest.raises(Refused, match="nothing was started"):
+            with pytest.raises(TableRefused, match="nothing was started"):
                 consented(plan_of(), stdin)
     os.close(ours)
     assert AWS.url in capsys.readouterr().err
@@ -98,7 +98,7 @@ def test_a_run_for_another_time_than_the_scenarios_costs_accordingly() -> None:
     assert lasting(plan.scenario, None) is plan.scenario
 
 
-def said_of(plan: Plan, **more: object) -> str:
+def said_of(plan: LoadPlan, **more: object) -> str:
     one = Undertaking(
         scenario=plan.scenario, target=AWS, bill=planned_bill(plan), budget=plan.budget,
         duration_s=plan.duration_s, **more,  # type: ignore[arg-type]

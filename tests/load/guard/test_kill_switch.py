@@ -19,8 +19,8 @@ import zmq
 from gevent.event import Event
 
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
-from keyheat.load.guard.running import MASTER_SILENT_S, watch_master
 from keyheat.load.guard.signals import PASSED_ON
+from keyheat.load.guard.watch import MASTER_SILENT_S, watch_master
 from keyheat.words import INTERRUPTED
 from tests.outside import PATIENCE_S
 
@@ -68,6 +68,7 @@ def signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+@pytest.mark.opens
 @pytest.mark.usefixtures("signals")
 def test_the_second_one_leaves_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     gone: list[int] = []
@@ -139,6 +140,7 @@ def test_nohup_is_kept() -> None:
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
+@pytest.mark.opens
 def test_nobody_is_told_what_nobody_reads() -> None:
     """A pipe whose reader is gone, as `tee` in a closed terminal; a file is written as before."""
     code = "import os, signal, sys; from keyheat.load.guard.signals import let_go; input(); let_go(); \

@@ -2,9 +2,8 @@
 
 import pytest
 
-from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.spending import Spending
-from keyheat.load.record.consumed import Consumed
+from keyheat.load.guard.budget import Caps, Spending
+from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.plan.bill import Tariff
 from keyheat.runs.manifest import Rule, Stop
 
@@ -20,9 +19,9 @@ def test_the_first_run_has_all_of_it() -> None:
 
 def test_the_next_run_has_what_is_left() -> None:
     spending = Spending(CAPS)
-    spending.note("a", Consumed(write_units=100), 60.0)
-    spending.note("a", Consumed(write_units=150, read_units=50), 120.0)  # more came back in the end
-    spending.note("b", Consumed(write_units=100), 60.0)
+    spending.note("a", ConsumedUnits(write_units=100), 60.0)
+    spending.note("a", ConsumedUnits(write_units=150, read_units=50), 120.0)  # more came back in the end
+    spending.note("b", ConsumedUnits(write_units=100), 60.0)
     left = spending.left()
     assert (left.units, left.seconds, left.dollars) == (200, 420.0, 1.0)
     assert "share, 1.00 dollars and 200 units and 7.0 minutes are left" in str(spending.shown())
@@ -43,7 +42,7 @@ def test_nothing_is_started_once_a_cap_is_reached(
     spending = Spending(CAPS)
     for number in range(runs):
         assert spending.refusal() is None
-        spending.note(str(number), Consumed(write_units=units), elapsed_s)
+        spending.note(str(number), ConsumedUnits(write_units=units), elapsed_s)
     assert words in str(spending.refusal())
 
 
@@ -51,11 +50,11 @@ def test_nothing_is_started_once_a_cap_is_reached(
 def test_a_cap_that_ended_a_run_is_spent_and_a_rule_is_not(rule: Rule, spent: bool) -> None:
     """A run ends a little below its cap; what is left would make another table for a moment of load."""
     spending = Spending(CAPS)
-    spending.note("a", Consumed(write_units=490), 1.0, Stop(rule=rule, limit=500, seen=490, at_s=1.0))
+    spending.note("a", ConsumedUnits(write_units=490), 1.0, Stop(rule=rule, limit=500, seen=490, at_s=1.0))
     assert ("490 of 500 units" in str(spending.refusal())) is spent
 
 
 def test_without_caps_nothing_is_refused() -> None:
     spending = Spending(Caps())
-    spending.note("a", Consumed(write_units=1e12), 1e6)
+    spending.note("a", ConsumedUnits(write_units=1e12), 1e6)
     assert (spending.refusal(), spending.shown()) == (None, None)

@@ -4,10 +4,9 @@ from random import Random
 
 import pytest
 
-from keyheat.load.guard.recent import KEPT, RecentLooks
-from keyheat.load.guard.stop_rules import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, Recent, broken
-from keyheat.load.record.latency import Latency, percentile_of
+from keyheat.load.guard.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, Recent, RecentLooks, broken
 from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.rows import Latency, percentile_of
 from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
 

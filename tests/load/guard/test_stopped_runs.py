@@ -11,6 +11,8 @@ from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from tests.outside import free_port
 
+pytestmark = pytest.mark.opens
+
 CAP = 9_000.0
 Verb = Callable[..., Any]
 
@@ -65,7 +67,7 @@ def test_a_small_budget_holds_from_the_first_request(
     assert found.stopped_by is not None
     assert (found.stopped_by.rule, found.stopped_by.limit) == ("max_units", 500.0)
     consumed = read_json(run / "run.json", RUN)["totals"]["consumed_units"]["write"]
-    assert (500.0 if processes == 1 else 400.0) <= consumed <= 500.0
+    assert 400.0 <= consumed <= 500.0  # less where the watch looks before the last unit is gone
     assert found.stopped_by.seen == consumed
 
 

@@ -6,10 +6,9 @@ from math import inf
 
 import pytest
 
-from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.meter import Source
-from keyheat.load.guard.watch import REACTION_S, WORKERS_REACT_S, Watch, ends_at
-from keyheat.load.record.consumed import Consumed
+from keyheat.load.guard.budget import Caps, MeteredProcess
+from keyheat.load.guard.watch import REACTION_S, WORKERS_REACT_S, LoadWatch, ends_at
+from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.record import Attempt, Record
 from keyheat.scenario.spec.part import AbortSpec
 
@@ -28,14 +27,16 @@ class World:
     now_s: float = START_S
     record: Record = field(default_factory=Record)
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[MeteredProcess]:
         found = []
         for number, phase in enumerate(self.phases):
             elapsed_s = self.now_s - START_S
             if self.every_s:
                 elapsed_s = max(0.0, (elapsed_s - phase) // self.every_s * self.every_s + phase)
             units = self.consumed_by(elapsed_s)
-            found.append(Source(f"w{number}", START_S + elapsed_s, Consumed(units, 0.0, int(units)), 3))
+            found.append(
+                MeteredProcess(f"w{number}", START_S + elapsed_s, ConsumedUnits(units, 0.0, int(units)), 3)
+            )
         return found
 
     def total(self, stopped_s: float) -> float:
@@ -54,15 +55,15 @@ def watch_of(
     rules: AbortSpec | None = None,
     ends_s: float = inf,
     reaction_s: float = REACTION_S,
-) -> Watch:
-    return Watch(
+) -> LoadWatch:
+    return LoadWatch(
         caps=caps, rules=rules, started_s=START_S, ends_s=ends_s,
         record=lambda: world.record, sources=world.sources, stop=lambda: None, reaction_s=reaction_s,
         clock=lambda: world.now_s,
     )  # fmt: skip
 
 
-def run(world: World, watch: Watch, until_s: float = 1_000.0) -> float:
+def run(world: World, watch: LoadWatch, until_s: float = 1_000.0) -> float:
     """Look until it stops, or for so long; gives when that was."""
     while world.now_s < START_S + until_s and (wait_s := watch.look(world.now_s)) is not None:
         world.now_s += wait_s

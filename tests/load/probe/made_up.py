@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from keyheat.load.probe.asked import Asked, Reply
+from keyheat.load.probe.table import ProbedEndpoint, ServiceReply
 from keyheat.load.transport.answer import Answer
 
 REASON = "TableWriteProvisionedThroughputExceeded"
@@ -37,8 +37,8 @@ class MadeUp:
     puts: int = 0
     closed: bool = False
 
-    def asked(self) -> Asked:
-        return Asked(
+    def asked(self) -> ProbedEndpoint:
+        return ProbedEndpoint(
             url="http://made.up", transport=self, call=self.call, clock=lambda: self.now_s, sleep=self.sleep
         )
 
@@ -55,8 +55,8 @@ class MadeUp:
     def close(self) -> None:
         self.closed = True
 
-    def call(self, service: str, _method: str, _parameters: Content) -> Reply:
-        return Reply({}, self.headers, None if service in self.served else "UnknownOperationException")
+    def call(self, service: str, _method: str, _parameters: Content) -> ServiceReply:
+        return ServiceReply({}, self.headers, None if service in self.served else "UnknownOperationException")
 
     def names(self) -> list[str]:
         """The operations in the order in which they were asked for."""

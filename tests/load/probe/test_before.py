@@ -10,12 +10,11 @@ import pytest
 
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.guard.before import planned_bill, undertaking
-from keyheat.load.probe.before import with_endpoint
-from keyheat.load.probe.known import known
-from keyheat.load.run.manifest import manifest_of
-from keyheat.load.run.options import Plan, check_options
-from keyheat.load.tables.errors import TableError
+from keyheat.load.probe.probe import known
+from keyheat.load.run.plan import LoadPlan, check_options
+from keyheat.load.run.preflight import planned_bill, undertaking, with_endpoint
+from keyheat.load.run.testbed import manifest_of
+from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, target_at
 from keyheat.runs.capabilities import QUESTIONS
 from keyheat.runs.manifest import read_manifest
@@ -33,16 +32,17 @@ def foreign() -> Iterator[str]:
         yield url
 
 
-def plan_for(url: str | None, **said: object) -> Plan:
+def plan_for(url: str | None, **said: object) -> LoadPlan:
     return check_options(
         options(target=url, **said), locustfiles=["loadtests/hotkey.py"], needs_sort_key=True
     )
 
 
-def noted(plan: Plan, target: Target) -> dict[str, object]:
+def noted(plan: LoadPlan, target: Target) -> dict[str, object]:
     return manifest_of(plan, target, DESCRIBED, run_id="1", started_s=time.time(), processes=1, users=1)
 
 
+@pytest.mark.opens
 def test_a_foreign_endpoint_is_probed_and_the_lists_are_said(
     foreign: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,6 +56,7 @@ def test_a_foreign_endpoint_is_probed_and_the_lists_are_said(
     assert noted(plan, target_at(foreign))["endpoint"] == plan.endpoint.to_json()
 
 
+@pytest.mark.opens
 def test_our_endpoint_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     with EndpointProcess.start() as process:
         plan = with_endpoint(plan_for(process.url))
@@ -67,12 +68,14 @@ def test_our_endpoint_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot prove" not in capsys.readouterr().err
 
 
+@pytest.mark.opens
 def test_an_endpoint_that_the_run_starts_is_not_looked_at() -> None:
     plan = with_endpoint(plan_for(None))
     assert plan.endpoint is None
     assert "endpoint" not in noted(plan, target_at(NOWHERE))
 
 
+@pytest.mark.opens
 def test_the_probe_can_be_left_out() -> None:
     """Nobody listens there, and nobody is asked."""
     plan = with_endpoint(plan_for(NOWHERE, no_probe=True))
@@ -80,6 +83,7 @@ def test_the_probe_can_be_left_out() -> None:
     assert (plan.endpoint.source, plan.endpoint.findings) == ("not probed", {})
 
 
+@pytest.mark.opens
 def test_an_endpoint_that_does_not_answer_is_said_before_anything_starts() -> None:
     with pytest.raises(TableError, match=r"127\.0\.0\.1:1 does not answer"):
         with_endpoint(plan_for(NOWHERE))

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.probe.asked import asked
-from keyheat.load.probe.known import known
-from keyheat.load.probe.probe import probe
-from keyheat.load.probe.throttling import Bounds
+from keyheat.load.probe.capacity import BurstBounds
+from keyheat.load.probe.probe import known, probe
+from keyheat.load.probe.table import asked
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.capabilities import QUESTIONS, WHOSE_UNITS
@@ -18,7 +17,7 @@ from tests.load.probe.endpoints import dynalite, dynoxide, moto
 from tests.outside import eventually
 
 PAGE = (Path(__file__).parents[3] / "docs" / "endpoints.md").read_text(encoding="utf-8")
-FEW = Bounds(seconds=60, least_units=100)  # large items: as many units in fewer requests
+FEW = BurstBounds(seconds=60, least_units=100)  # large items: as many units in fewer requests
 
 
 @contextmanager
@@ -38,6 +37,7 @@ def column(name: str) -> dict[str, str]:
     return {name: by_words[words].split()[0].strip(",:") for name, words in QUESTIONS.items()}
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize(
     ("name", "start"),
     [("moto", moto), ("dynalite", dynalite), ("dynoxide", dynoxide), ("`keyheat local`", ours)],

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.probe.asked import DoesNotAnswer
+from keyheat.load.probe.capacity import BurstBounds, throttling
 from keyheat.load.probe.probe import probe
-from keyheat.load.probe.table import PREFIX
-from keyheat.load.probe.throttling import Bounds, throttling
+from keyheat.load.probe.table import PREFIX, DoesNotAnswer
 from keyheat.load.transport.answer import Answer
 from keyheat.runs.capabilities import QUESTIONS, Capabilities
 from tests.load.probe.made_up import REASON, MadeUp, ok, refused
@@ -70,10 +69,10 @@ def test_a_burst_that_ends_in_an_error_tells_nothing() -> None:
 
 def test_a_burst_is_bounded() -> None:
     endpoint = MadeUp(latency_s=0)
-    throttling(endpoint.asked(), "t", 0, Bounds(requests=7))
+    throttling(endpoint.asked(), "t", 0, BurstBounds(requests=7))
     assert endpoint.puts == 7
     endpoint = MadeUp(latency_s=1)
-    throttling(endpoint.asked(), "t", 1, Bounds(seconds=3))
+    throttling(endpoint.asked(), "t", 1, BurstBounds(seconds=3))
     assert endpoint.puts == 3
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from keyheat.load.probe.units import SIZES_BYTES, Check, consumed, finding, item
+from keyheat.load.probe.capacity import SIZES_BYTES, UnitsCheck, consumed, finding, item
 from keyheat.model.units import item_bytes
 from tests.load.probe.made_up import MadeUp, ok
 
 
-def checks(*pairs: tuple[float, float | None]) -> list[Check]:
-    return [Check("write_units", f"put {n}", expected, came) for n, (expected, came) in enumerate(pairs)]
+def checks(*pairs: tuple[float, float | None]) -> list[UnitsCheck]:
+    return [UnitsCheck("write_units", f"put {n}", expected, came) for n, (expected, came) in enumerate(pairs)]
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ def checks(*pairs: tuple[float, float | None]) -> list[Check]:
             "wrong: put 1: 2 expected, 4 came; put 2: 5 expected, none came",
         ),
         (checks((7, 1)), "no", "wrong: put 0: 7 expected, 1 came"),
-        ([Check("x", "x", 1, None, "NoSuch")], "unknown", "not served: NoSuch"),
-        ([Check("x", "x", 1, None, "Slow", True)], "unknown", "throttled before its units were seen"),
+        ([UnitsCheck("x", "x", 1, None, "NoSuch")], "unknown", "not served: NoSuch"),
+        ([UnitsCheck("x", "x", 1, None, "Slow", True)], "unknown", "throttled before its units were seen"),
     ],
 )
-def test_what_checks_come_to(found: list[Check], answer: str, seen: str) -> None:
+def test_what_checks_come_to(found: list[UnitsCheck], answer: str, seen: str) -> None:
     made = finding(found)
     assert (made.answer, made.seen) == (answer, seen)
 

@@ -10,11 +10,9 @@ import pytest
 from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
-from keyheat.load.tables.creating import create, mistake
-from keyheat.load.tables.creation import creation
-from keyheat.load.tables.differences import differences
-from keyheat.load.tables.errors import TableError
-from keyheat.load.tables.tags import as_text, expiry_of, tags_for
+from keyheat.load.tables.checking import differences
+from keyheat.load.tables.control import create, creation, mistake
+from keyheat.load.tables.ownership import TableError, as_text, expiry_of, tags_for
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.spec.tables import TableSpec
 from tests.load.tables.conftest import Account, spec_of
@@ -63,6 +61,7 @@ def test_every_parameter_is_in_the_services_own_model(kind: str) -> None:
     assert mistake(SPECS[kind]) is None
 
 
+@pytest.mark.slow
 def test_the_tables_of_every_scenario_would_be_made() -> None:
     for path in SCENARIOS:
         scenario = load_scenario(path)
@@ -71,6 +70,7 @@ def test_the_tables_of_every_scenario_would_be_made() -> None:
             assert mistake(spec) is None, path.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPECS)
 def test_a_table_that_was_made_does_not_differ(account: Account, kind: str) -> None:
     assert create(account.ddb, SPECS[kind], TAGS)
@@ -90,6 +90,7 @@ def test_a_table_that_was_made_does_not_differ(account: Account, kind: str) -> N
 INDEXED = SPECS["with indexes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("there", "wanted", "clauses"),
     [

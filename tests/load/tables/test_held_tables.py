@@ -10,10 +10,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.load.tables.checking import Allowed
-from keyheat.load.tables.errors import Refused
-from keyheat.load.tables.held_tables import LEASE_S, LOCAL_LEASE_S
-from keyheat.load.tables.lease import Lease, leases_in
-from keyheat.load.tables.prepare import RunTables, look_at_tables
+from keyheat.load.tables.hold import LEASE_S, LOCAL_LEASE_S
+from keyheat.load.tables.lifecycle import RunTables, look_at_tables
+from keyheat.load.tables.ownership import Lease, TableRefused, leases_in
 from keyheat.load.transport.target import Target, target_at
 from tests.load.tables.conftest import ELSEWHERE, Account, ours, spec_of
 
@@ -87,9 +86,9 @@ def test_a_table_that_another_run_loads_is_refused_before_and_at_the_start(
     monkeypatch.setenv("LOGNAME", "ann")
     Somebody(account, "run-1").begins()
     who = r"run run-1 of ann is loading it, until 20\d\d-[-:T0-9]*Z at the latest.*--share"
-    with pytest.raises(Refused, match=who):
+    with pytest.raises(TableRefused, match=who):
         look_at_tables(ELSEWHERE, [spec_of()], Allowed(local=False), account.connect, account.now_s)
-    with pytest.raises(Refused, match=who):
+    with pytest.raises(TableRefused, match=who):
         Somebody(account, "run-2").begins()
     assert live(account) == ["run-1"], "who is refused leaves nothing behind"
     look_at_tables(ELSEWHERE, [spec_of()], Allowed(local=False, share=True), account.connect, account.now_s)
@@ -136,13 +135,14 @@ def test_a_table_is_not_deleted_under_a_run_that_shares_it() -> None:
     assert third.met() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lasts_s", "gone_s"), [(HOUR_S, HOUR_S + LEASE_S), (0.0, LEASE_S)])
 def test_a_run_that_was_killed_blocks_its_table_no_longer_than_it_said(lasts_s: float, gone_s: float) -> None:
     account = ours()
     began_s = account.now_s()
     Somebody(account, "run-1", lasts_s=lasts_s).begins()
     account.sleep(began_s + gone_s - 1 - account.now_s())
-    with pytest.raises(Refused):
+    with pytest.raises(TableRefused):
         Somebody(account, "run-2").begins()
     account.sleep(2)
     Somebody(account, "run-2").begins()
@@ -163,7 +163,7 @@ def test_a_run_without_an_end_says_that_it_is_still_there() -> None:
     first.tables._held.sleep = sleep
     with pytest.raises(KeyboardInterrupt):
         first.tables.keep_up()
-    with pytest.raises(Refused):
+    with pytest.raises(TableRefused):
         Somebody(account, "run-2").begins()
     assert max(slept) < LEASE_S / 2
 
@@ -181,7 +181,7 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
     """Both write, and only then does either of them read."""
     account = ours()
     Somebody(account, "made-it", keep=True).begins().ends()
-    later: list[Refused] = []
+    later: list[TableRefused] = []
 
     def tag_resource(**request: Any) -> Any:
         account.ddb.tag_resource(**request)
@@ -189,7 +189,7 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
             return
         try:
             Somebody(account, "run-1", client=but_for(account.ddb, get_paginator=not_yet())).begins()
-        except Refused as refused:
+        except TableRefused as refused:
             later.append(refused)
 
     def not_yet() -> Callable[..., Any]:
@@ -297,7 +297,7 @@ def test_a_tag_that_cannot_be_taken_away_is_said() -> None:
 def test_a_table_on_this_machine_is_held_too_and_a_runs_own_endpoint_is_not() -> None:
     account = ours()
     first = Somebody(account, "run-1", target=HERE, lasts_s=0.0).begins()
-    with pytest.raises(Refused, match="--share"):
+    with pytest.raises(TableRefused, match="--share"):
         Somebody(account, "run-2", target=HERE).begins()
     account.sleep(LOCAL_LEASE_S + 1)
     Somebody(account, "run-2", target=HERE).begins().ends()

@@ -14,10 +14,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.tables.creating import create
-from keyheat.load.tables.orphans import Found, Search
-from keyheat.load.tables.tags import tags_for
-from keyheat.load.tables.waiting import Patience
+from keyheat.load.tables.control import create
+from keyheat.load.tables.description import TablePatience
+from keyheat.load.tables.orphans import OrphanSearch, OrphanSearchResult
+from keyheat.load.tables.ownership import tags_for
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
@@ -29,9 +29,9 @@ ROOT = Path(__file__).parents[3]
 PRICES = load_prices()
 
 
-def search_in(account: Account, hours_later: float = 0.0, client: Any = None) -> Search:
+def search_in(account: Account, hours_later: float = 0.0, client: Any = None) -> OrphanSearch:
     now = datetime.fromtimestamp(account.now_s(), UTC) + timedelta(hours=hours_later)
-    return Search(client=client or account.ddb, now=now, prices=PRICES, sleep=account.sleep)
+    return OrphanSearch(client=client or account.ddb, now=now, prices=PRICES, sleep=account.sleep)
 
 
 def leave_behind(account: Account, name: str = "left", hours: float = 1.0, **spec: Any) -> None:
@@ -40,11 +40,11 @@ def leave_behind(account: Account, name: str = "left", hours: float = 1.0, **spe
     account.sleep(60)
 
 
-def found_in(search: Search) -> Found:
+def found_in(search: OrphanSearch) -> OrphanSearchResult:
     return search.find(search.names())
 
 
-def reasons(found: Found) -> dict[str, str | None]:
+def reasons(found: OrphanSearchResult) -> dict[str, str | None]:
     return {orphan.name: orphan.kept for orphan in found.orphans}
 
 
@@ -66,9 +66,9 @@ def test_it_is_deleted_and_nothing_else_is(account: Account) -> None:
     found = found_in(search)
     (orphan,) = found.removable
     assert search.delete(orphan) is None
-    assert search.see_gone(orphan, Patience(sleep=account.sleep, clock=account.now_s)) is None
+    assert search.see_gone(orphan, TablePatience(sleep=account.sleep, clock=account.now_s)) is None
     assert account.names() == ["orders"]
-    assert found_in(search) == Found()
+    assert found_in(search) == OrphanSearchResult()
 
 
 def kept_for(account: Account, change: Callable[[Account], object], hours_later: float = 2.0) -> str | None:
@@ -83,6 +83,7 @@ def tag(key: str, value: str) -> Callable[[Account], object]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -147,6 +148,7 @@ def test_a_table_that_is_being_changed_is_not_deleted() -> None:
     assert why == "its status is UPDATING"
 
 
+@pytest.mark.slow
 def test_a_table_is_looked_at_again_before_it_is_deleted(account: Account) -> None:
     """Between the search and somebody's yes another run may have begun to use it."""
     leave_behind(account)
@@ -236,6 +238,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     end_all(children)
 
 
+@pytest.mark.opens
 def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> None:
     with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
         child = begin(endpoint)
@@ -243,13 +246,14 @@ def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> Non
         child.communicate()
         client = make_client(target_at(endpoint.url))
         later = datetime.now(UTC) + timedelta(hours=25)  # the scenario says nothing: a day
-        search = Search(client=client, now=later, prices=PRICES, sleep=time.sleep, pace_s=0.0)
+        search = OrphanSearch(client=client, now=later, prices=PRICES, sleep=time.sleep, pace_s=0.0)
         (orphan,) = eventually(lambda: found_in(search).removable)  # it is still being made
         assert (orphan.name, orphan.owner) == ("short-table", "ann")
         assert search.delete(orphan) is None
         assert client.list_tables()["TableNames"] == []
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP])
 def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(
     begin: Begin, how: signal.Signals
@@ -263,6 +267,7 @@ def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(
         assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
 
 
+@pytest.mark.opens
 def test_two_interrupts_at_once_while_its_table_is_made_name_it(begin: Begin) -> None:
     with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
         child = begin(endpoint)
@@ -275,6 +280,7 @@ def test_two_interrupts_at_once_while_its_table_is_made_name_it(begin: Begin) ->
             assert "keyheat sweep-orphans does it" in err
 
 
+@pytest.mark.opens
 def test_a_closed_terminal_leaves_no_table(tmp_path: Path) -> None:
     with (
         EndpointProcess.start(more=("--create-s", "4")) as endpoint,

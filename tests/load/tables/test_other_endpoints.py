@@ -9,8 +9,8 @@ import boto3
 import pytest
 
 from keyheat.load.tables.checking import Allowed
-from keyheat.load.tables.errors import Refused
-from keyheat.load.tables.prepare import RunTables
+from keyheat.load.tables.lifecycle import RunTables
+from keyheat.load.tables.ownership import TableRefused
 from tests.load.probe.endpoints import dynalite, dynoxide
 from tests.load.tables.conftest import ELSEWHERE, spec_of
 
@@ -37,6 +37,7 @@ def a_run(url: str, run_id: str, said: list[str], allowed: Allowed | None = None
     )
 
 
+@pytest.mark.opens
 @pytest.mark.parametrize(("endpoint_of", "keeps_tags"), [(dynoxide, True), (dynalite, False)])
 def test_only_a_table_that_says_so_is_the_runs(
     endpoint_of: Callable[[], AbstractContextManager[str]], keeps_tags: bool
@@ -47,14 +48,14 @@ def test_only_a_table_that_says_so_is_the_runs(
         tables.prepare(SPEC)
         later = a_run(url, "run-2", said)
         if keeps_tags:
-            with pytest.raises(Refused, match=r"run run-1 of .* --share"):
+            with pytest.raises(TableRefused, match=r"run run-1 of .* --share"):
                 later.prepare(SPEC)
             later = a_run(url, "run-2", said, Allowed(local=False, share=True))
             later.prepare(SPEC)
             assert "table made is shared: run run-1" in said.pop()
             assert [hold.run for hold in tables.company().others["made"]] == ["run-2"]
         else:
-            with pytest.raises(Refused, match="--allow-table made"):
+            with pytest.raises(TableRefused, match="--allow-table made"):
                 later.prepare(SPEC)
         later.leave()
         tables.leave()

@@ -11,12 +11,11 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.checking import Allowed
-from keyheat.load.tables.creating import create
-from keyheat.load.tables.errors import Refused, TableError
-from keyheat.load.tables.held_tables import LEASE_S
-from keyheat.load.tables.prepare import RunTables, look_at_tables, prepare_table
+from keyheat.load.tables.control import create
+from keyheat.load.tables.hold import LEASE_S
+from keyheat.load.tables.lifecycle import RunTables, look_at_tables, prepare_table
+from keyheat.load.tables.ownership import TableError, TableRefused, as_text
 from keyheat.load.tables.removal import identity_of
-from keyheat.load.tables.tags import as_text
 from keyheat.load.transport.target import target_at
 from keyheat.runs.table_facts import table_facts
 from keyheat.words import Capacity
@@ -85,6 +84,7 @@ def denied(operation: str) -> Callable[..., Any]:
     return refuse
 
 
+@pytest.mark.slow
 def test_a_table_says_whose_it_is_and_until_when(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "ann")
     began_s = account.now_s()
@@ -135,6 +135,7 @@ def test_a_table_that_was_there_before_is_never_deleted(account: Account) -> Non
     assert account.tags("made")["keyheat"] == "run-1"
 
 
+@pytest.mark.slow
 def test_a_table_of_an_earlier_run_does_not_expire_under_a_later_one() -> None:
     account = ours()
     earlier(account, expires_h=1)
@@ -168,6 +169,7 @@ def test_a_table_that_is_not_the_runs_any_more_is_left_alone(account: Account, c
     assert "aws dynamodb delete-table" in heard.last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_table_that_somebody_made_in_its_place_is_said_to_be_another_one(
     account: Account, keep: bool
@@ -322,7 +324,7 @@ def test_a_table_that_somebody_made_a_moment_before_is_not_ours() -> None:
         return account.ddb.create_table(**request)
 
     tables.connect = lambda _target: without(account.ddb, create_table=create_table)
-    with pytest.raises(Refused, match="--allow-table made"):
+    with pytest.raises(TableRefused, match="--allow-table made"):
         tables.prepare(spec_of())
     tables.leave()
     assert (account.names(), heard.lines) == (["made"], [])
@@ -339,19 +341,20 @@ def test_somebody_elses_table_is_refused(account: Account) -> None:
     look(account, "made")
     account.ddb.untag_resource(ResourceArn=arn, TagKeys=["keyheat"])
     for refused in (lambda: look(account, "made"), lambda: run_of(account, "run-2").prepare(spec_of())):
-        with pytest.raises(Refused, match=r"not created by a run of ours.*--allow-table made"):
+        with pytest.raises(TableRefused, match=r"not created by a run of ours.*--allow-table made"):
             refused()
     allowed = Allowed(local=False, foreign={"made"})
     run_of(account, "run-2", allowed=allowed).prepare(spec_of())
     assert "keyheat" not in account.tags("made"), "it does not become ours"
 
 
+@pytest.mark.slow
 def test_everything_that_is_in_the_way_is_said_at_once(account: Account) -> None:
     account.ddb.untag_resource(ResourceArn=earlier(account, name="foreign"), TagKeys=["keyheat"])
     earlier(account, name="protected")
     account.recover("protected")
     earlier(account, name="other", provisioned={"read": 50, "write": 7})
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(TableRefused) as refused:
         look(account, "foreign", "protected", "other", "new")
     assert len(refused.value.errors) == 3
     assert "--allow-table foreign" in refused.value.errors[0]
@@ -390,6 +393,7 @@ def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> Non
     look_at_tables(here, [spec_of(name="made"), spec_of(name="own")], Allowed(local=True))
 
 
+@pytest.mark.opens
 def test_a_target_that_is_not_there_is_said() -> None:
     with pytest.raises(TableError, match=r"http://127\.0\.0\.1:1"):
         look_at_tables(target_at("http://127.0.0.1:1"), [spec_of()], Allowed(local=True))

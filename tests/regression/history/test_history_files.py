@@ -207,6 +207,7 @@ def holder(path: Path) -> Iterator[int]:
         process.stdin.close()
 
 
+@pytest.mark.opens
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="Linux only: who holds a lock")
 def test_who_has_locked_a_history_is_said(path: Path, holder: int) -> None:
     said = refused(path)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.opens
+
 SCRIPT = Path(__file__).with_name("regressing_until_killed.py")
 MEMORY = Path(
     "/dev/shm"

@@ -38,6 +38,7 @@ def gone() -> Maker:
     return maker
 
 
+@pytest.mark.opens
 def test_what_has_become_of_a_process() -> None:
     me, parent = Maker.here(), Maker.here(os.getppid())
     assert me.fate(me) == parent.fate(me) == "alive"
@@ -48,6 +49,7 @@ def test_what_has_become_of_a_process() -> None:
     assert me.said == f"process {os.getpid()} on {socket.gethostname()}"
 
 
+@pytest.mark.opens
 def test_a_session_whose_process_is_gone_is_lost(as_maker: Opened) -> None:
     with as_maker(gone()) as killed:
         session = killed.begin("nightly", "sha256:0")
@@ -61,6 +63,7 @@ def test_a_session_whose_process_is_gone_is_lost(as_maker: Opened) -> None:
             mine.end(session, verdict="good")
 
 
+@pytest.mark.opens
 def test_a_session_that_may_be_alive_is_left_alone(as_maker: Opened) -> None:
     elsewhere = replace(gone(), host="elsewhere")
     with (

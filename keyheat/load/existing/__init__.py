@@ -1,1 +1,0 @@
-"""Tables that are there already: loaded as they are, and left as they were found."""

@@ -1,1 +1,0 @@
-"""When a request is sent: closed and open loop, load shapes, retries."""

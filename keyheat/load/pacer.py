@@ -1,0 +1,374 @@
+"""When a user sends: in a closed loop after its answer, in an open one at its own times, or as a trace says.
+
+The open loop: requests arrive at their own times, whatever the answers do.
+The users of a process take turns. Whose turn it is waits until the next arrival is due and then runs its
+task, while the next user waits for the next arrival: there is one timer, it follows whatever the schedule
+learns meanwhile, and the number of users is how many requests can be under way at once.
+"""
+
+from collections.abc import Callable, Iterator
+from random import Random
+from time import time
+from typing import Protocol
+
+import gevent
+from gevent.lock import BoundedSemaphore
+
+from keyheat.load.record.record import Record
+from keyheat.load.schedule import DROPPED_AFTER_S
+from keyheat.scenario.shape import LoadShape
+from keyheat.scenario.trace import TraceRow
+
+LONGEST_WAIT_S = 3_600.0  # a user looks again after so long whether a shape asks for something
+
+
+class Timetable(Protocol):
+    """When the arrivals of one process are due, in seconds from the start of the load."""
+
+    @property
+    def has_share(self) -> bool:
+        """Whether a part of the load is this process's."""
+
+    @property
+    def due_s(self) -> float:
+        """When the next arrival is due; infinity where no more is asked for."""
+
+    def begin(self, at_s: float) -> None:
+        """The load begins."""
+
+    def drop(self, now_s: float) -> int:
+        """Skip the arrivals that have been due for too long; how many they are."""
+
+    def take(self) -> float:
+        """Start the arrival that is due; gives the cost that it is taken to have."""
+
+    def settle(self, difference: float) -> None:
+        """An arrival costs so much more, or less, than it was taken to."""
+
+    def learn(self, cost: float) -> None:
+        """An arrival is over, and cost so much in all."""
+
+    def asked(self, from_s: float, to_s: float) -> float:
+        """How much this process was asked for between two moments, of which one follows on the other."""
+
+
+class Pacer(Protocol):
+    """The pace of one user. Locust asks for `wait` between two tasks; each request begins and ends."""
+
+    def wait(self) -> float:
+        """The user is free: seconds that it waits from now on. May wait itself first."""
+
+    def begin(self, now_s: float, cost: float) -> float:
+        """A request is sent now that is taken to cost so much; gives its intended start."""
+
+    def settle(self, difference: float) -> None:
+        """The request cost so much more, or less, than it was taken to."""
+
+
+class ClosedLoop:
+    """The users of one process in a closed loop, and how much of the load is asked of them.
+
+    Each is asked for its even part of the rate from when it is there until the load is over, whether it
+    could send that or waits for an answer.
+    """
+
+    def __init__(
+        self,
+        shape: LoadShape,
+        record: Record,
+        *,
+        users: int,
+        started_s: float,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        self.shape, self.record, self.users, self.started_s, self.clock = (
+            shape, record, users, started_s, clock
+        )  # fmt: skip
+        self._here = 0  # users that there are by now
+        self._accounted_s: float | None = None  # None: no user has come yet
+        self._closed = False
+
+    def join(self) -> None:
+        """One more user is there."""
+        if self._accounted_s is None:
+            self._accounted_s = self.clock()
+            self.record.health.began_s = min(self.record.health.began_s, self._accounted_s)
+        self.account()
+        self._here += 1
+
+    def account(self) -> None:
+        """Note how much has been asked for until now; after `close`, no more is."""
+        if self._accounted_s is None or self._closed:
+            return
+        health, now_s = self.record.health, self.clock()
+        health.asked += (self.asked_of_all(now_s) - self.asked_of_all(self._accounted_s)) * self._part
+        health.began_s = min(health.began_s, self._accounted_s)
+        health.ended_s = max(health.ended_s, now_s)
+        self._accounted_s = now_s
+
+    def close(self) -> None:
+        """Nothing more is asked for."""
+        self.account()
+        self._closed = True
+
+    def asked_of_all(self, now_s: float) -> float:
+        """How much the load has asked of the users of all processes by then."""
+        return self.shape.total(now_s - self.started_s)
+
+    @property
+    def _part(self) -> float:
+        return self._here / self.users
+
+
+class ClosedPacer:
+    """Every request of a user is due when the load has asked all of the users for one more each.
+
+    A user that waits for an answer misses the starts that pass meanwhile; they are counted and not made up.
+    """
+
+    def __init__(self, loop: ClosedLoop, rng: Random) -> None:
+        self._loop = loop
+        asked = loop.asked_of_all(loop.clock())
+        self._due = asked + rng.random() * loop.users  # users do not send in step
+        self._due_s: float | None = None  # when that is, where it has been worked out
+        self._joined = False
+
+    def wait(self) -> float:
+        """Seconds until the next request is due."""
+        if not self._joined:  # here, for there are users that go by times of their own and never ask
+            self._loop.join()
+            self._joined = True
+        now_s = self._loop.clock()
+        behind = self._loop.asked_of_all(now_s) - self._due
+        if behind > self._loop.users:
+            missed = int(behind // self._loop.users)
+            self._loop.record.health.missed += missed
+            self._due += missed * self._loop.users
+        self._due_s = self._when_due_s()
+        wait_s = self._due_s - now_s
+        return 0.0 if wait_s <= 0 else min(wait_s, LONGEST_WAIT_S)
+
+    def begin(self, now_s: float, cost: float) -> float:
+        """A request is sent; the next one is due when each user has been asked for one more."""
+        intended_s, self._due_s = self._due_s, None
+        if intended_s is None:
+            intended_s = self._when_due_s()
+        self._due += self._loop.users
+        self._loop.record.health.offered += 1
+        return intended_s if intended_s < now_s else now_s
+
+    def settle(self, difference: float) -> None:
+        """A closed loop is steered by requests, whatever they cost."""
+
+    def _when_due_s(self) -> float:
+        return self._loop.started_s + self._loop.shape.at(self._due)
+
+
+LATE_S = 0.010
+"""An arrival that starts later than this after it was due is counted as late."""
+LOOK_AGAIN_S = 1.0
+
+LATE, DROPPED = "arrivals.late", "arrivals.dropped"
+
+
+class OpenLoop:
+    """The arrivals of one process during one run."""
+
+    def __init__(
+        self,
+        schedule: Timetable,
+        record: Record,
+        *,
+        started_s: float,
+        clock: Callable[[], float] = time,
+        sleep: Callable[[float], object] = gevent.sleep,
+    ) -> None:
+        self.schedule, self.record = schedule, record
+        self._started_s, self._clock, self._sleep = started_s, clock, sleep
+        self._turn = BoundedSemaphore(1)
+        self._waiting = 0
+        self._accounted_s: float | None = None  # None: no user has come yet
+        self._closed = False
+
+    def next(self) -> tuple[float, float]:
+        """Wait for the next arrival; gives its intended start, and what it is taken to cost."""
+        while not self.schedule.has_share:  # a worker that joined a run whose parts were given away
+            self._sleep(LOOK_AGAIN_S)
+        if self._accounted_s is None:
+            self._begin()
+        nobody_was_free = self._waiting == 0
+        self._waiting += 1
+        try:
+            with self._turn:
+                while (wait_s := self._wait_s(nobody_was_free)) > 0:
+                    nobody_was_free = False
+                    self._sleep(min(wait_s, LOOK_AGAIN_S))
+                intended_s = self._due_s()
+                return intended_s, self.schedule.take()
+        finally:
+            self._waiting -= 1
+
+    def account(self) -> None:
+        """Note how much has been asked for until now; after `close`, no more is."""
+        if self._accounted_s is not None and not self._closed:
+            self._account(self._accounted_s, self._clock())
+
+    def _account(self, accounted_s: float, now_s: float) -> None:
+        health = self.record.health
+        health.asked += self.schedule.asked(accounted_s - self._started_s, now_s - self._started_s)
+        health.began_s = min(health.began_s, accounted_s)
+        health.ended_s = max(health.ended_s, now_s)
+        self._accounted_s = now_s
+
+    def close(self) -> None:
+        """No further arrival is asked for, nor those that are due in this moment."""
+        if self._accounted_s is not None and not self._closed:
+            self._drop(nobody_was_free=self._waiting == 0)
+            self._account(self._accounted_s, min(self._clock(), self._due_s()))
+        self._closed = True
+
+    def _begin(self) -> None:
+        self._accounted_s = self._clock()
+        self.schedule.begin(self._accounted_s - self._started_s)
+        for name in (LATE, DROPPED):
+            self.record.count(name, 0)
+
+    def _wait_s(self, nobody_was_free: bool) -> float:
+        self._drop(nobody_was_free)
+        return self._due_s() - self._clock()
+
+    def _drop(self, nobody_was_free: bool) -> None:
+        dropped = self.schedule.drop(self._clock() - self._started_s)
+        if dropped:
+            self.record.count(DROPPED, dropped)
+            if nobody_was_free:
+                self.record.health.no_user += dropped
+
+    def _due_s(self) -> float:
+        return self._started_s + self.schedule.due_s
+
+
+class OpenPacer:
+    """One user's part in the arrivals: it pays for what its task sends."""
+
+    def __init__(self, arrivals: OpenLoop, *, clock: Callable[[], float] = time) -> None:
+        self._arrivals, self._clock = arrivals, clock
+        self._intended_s: float | None = None  # of the task's first request, until it is sent
+        self._took_s: float | None = None  # when the present task began; None: there is none
+        self._paid = self._cost = 0.0
+
+    def wait(self) -> float:
+        """Finish one task, and wait for the arrival that the next one is."""
+        self._finish()
+        self._intended_s, self._paid = self._arrivals.next()
+        self._took_s, self._cost = self._clock(), 0.0
+        return 0.0
+
+    def begin(self, now_s: float, cost: float) -> float:
+        """A request is sent: the first of a task was due with it, the others when they are sent."""
+        self._spend(cost)
+        intended_s, self._intended_s = self._intended_s, None
+        if intended_s is None:
+            return now_s
+        if now_s - intended_s > LATE_S:
+            self._arrivals.record.count(LATE)
+        return intended_s
+
+    def settle(self, difference: float) -> None:
+        """The answer says what a request cost."""
+        self._spend(difference)
+
+    def _spend(self, cost: float) -> None:
+        """Spend what was paid in advance; what goes beyond it is owed at once."""
+        self._arrivals.record.health.offered += cost
+        owed_before = max(0.0, self._cost - self._paid)
+        self._cost += cost
+        owed = max(0.0, self._cost - self._paid)
+        if owed != owed_before:
+            self._arrivals.schedule.settle(owed - owed_before)
+
+    def _finish(self) -> None:
+        if self._took_s is None:
+            return
+        health, schedule = self._arrivals.record.health, self._arrivals.schedule
+        health.arrivals += 1
+        health.task_s += self._clock() - self._took_s
+        if self._cost < self._paid:
+            schedule.settle(self._cost - self._paid)
+        schedule.learn(self._cost)
+        self._took_s = None
+
+
+class TraceSchedule:
+    """The rows of one process: every `parts`-th row of the trace, sent `speed` times as fast as it was.
+
+    The trace starts when the first user is there. A row that could not start for a second is dropped.
+    """
+
+    def __init__(self, rows: Iterator[TraceRow], *, speed: float, part: int = 0, parts: int = 1) -> None:
+        self._rows = (row for number, row in enumerate(rows) if number % parts == part)
+        self._speed, self._offset_s = speed, 0.0
+        self._has_share = part < parts
+        self._next: TraceRow | None = next(self._rows, None) if self._has_share else None
+        self.taken: TraceRow | None = None  # by the arrival that began last
+        self._handled = 0  # since somebody asked
+
+    @property
+    def has_share(self) -> bool:
+        """Whether a part of the trace is this process's."""
+        return self._has_share
+
+    def begin(self, at_s: float) -> None:
+        """The load begins."""
+        self._offset_s = at_s
+
+    @property
+    def due_s(self) -> float:
+        """When the next row is due, from the start of the load; infinity after the last one."""
+        return float("inf") if self._next is None else self._offset_s + self._next.at_s / self._speed
+
+    def drop(self, now_s: float) -> int:
+        """Skip the rows that have been due for too long; how many they are."""
+        dropped = 0
+        while self.due_s < now_s - DROPPED_AFTER_S:
+            dropped += 1
+            self._advance()
+        return dropped
+
+    def take(self) -> float:
+        """Start the row that is due: one request."""
+        self.taken = self._next
+        self._advance()
+        return 1.0
+
+    def settle(self, difference: float) -> None:
+        """Rows are due at their times, whatever they cost."""
+
+    def learn(self, cost: float) -> None:
+        """A trace has nothing to learn."""
+
+    def asked(self, from_s: float, to_s: float) -> float:
+        """How many rows have come up since this was asked last."""
+        handled, self._handled = self._handled, 0
+        return float(handled)
+
+    def _advance(self) -> None:
+        self._handled += 1
+        self._next = next(self._rows, None)
+
+
+class TracePacer(OpenPacer):
+    """One user's part in a trace: the row that its present task is to send."""
+
+    def __init__(
+        self, arrivals: OpenLoop, schedule: TraceSchedule, *, clock: Callable[[], float] = time
+    ) -> None:
+        super().__init__(arrivals, clock=clock)
+        self._rows = schedule
+        self.row: TraceRow | None = None
+
+    def wait(self) -> float:
+        """Finish one row, and wait for the next."""
+        wait_s = super().wait()
+        self.row = self._rows.taken  # nobody else has run since it was taken
+        return wait_s

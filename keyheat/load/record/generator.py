@@ -1,0 +1,265 @@
+"""Whether the generator was the limit: what it noted of itself, and the verdict, with its checks in words.
+
+What makes a run invalid is the generator's own fault: its CPU, its event loop, users that never come back,
+too few users for an open loop. A slow endpoint is not: in a closed loop fewer requests are then sent, and
+in an open one more users are under way. One that hangs is: users wait for answers that never come, and what
+was not sent meanwhile says nothing about the table.
+
+What the generator noted of itself: a run in which it was the limit says nothing about the table.
+Each second a process notes its CPU, how long it waited for one, how late its event loop woke and which users
+do not come back; each request notes how late it started. The verdict rests on these numbers.
+"""
+
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import ceil, inf, sqrt
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from keyheat.load.clock import jump_words
+from keyheat.load.record.rows import Latency
+from keyheat.load.schedule import HELD_TO
+from keyheat.scenario.spec.load import LoadSpec
+
+LAG_EVERY_S = 0.1
+_LATENCIES = ("lag", "late")
+_HIGHEST = ("cpu_percent_max", "stalled", "ended_s")
+_OTHERWISE = ("began_s", "clock_jump_s")
+
+
+@dataclass(slots=True)
+class Health:
+    """What the generator noted of itself, in one process or in several merged."""
+
+    cpu_percent_max: float = 0.0
+    starved_s: float = 0.0  # the process could have run, and waited for a CPU
+    watched_s: float = 0.0  # how long that was watched; 0 where the system does not say
+    stalled: int = 0  # users that did not come back, the most at one time
+    silent_s: float = 0.0  # nothing was answered for so long while requests were in flight
+    unanswered_s: float = 0.0  # that users waited in all for answers which did not come
+    missed: int = 0  # closed loop: intended starts that passed while the user waited for an answer
+    offered: float = 0.0  # sent, in what the target is in; what was refused counts as what it would have cost
+    asked: float = 0.0  # what the schedule asked for, or the rate of the users that were there
+    arrivals: int = 0  # open loop: tasks that were begun and came to their end
+    task_s: float = 0.0  # open loop: how long those took in all
+    no_user: int = 0  # open loop: arrivals that were dropped while all users were under way
+    began_s: float = inf  # epoch seconds: the first user was there
+    ended_s: float = 0.0  # epoch seconds: nothing more was asked for
+    clock_jump_s: float = 0.0  # how far the wall clock was set while the load was under way, at most
+    lag: Latency = field(default_factory=Latency)  # how late the event loop woke
+    late: Latency = field(default_factory=Latency)  # actual start minus intended start
+    problems: list[str] = field(default_factory=list)  # what makes the run say nothing about the table
+    missing: list[str] = field(default_factory=list)  # what is not there, while the rest stays valid
+
+    def merge(self, other: "Health") -> None:
+        """Add all that another one holds."""
+        self.lag.merge(other.lag)
+        self.late.merge(other.late)
+        self.began_s = min(self.began_s, other.began_s)
+        self.note_jump(other.clock_jump_s)
+        for name in self.__slots__:
+            if name in _HIGHEST:
+                setattr(self, name, max(getattr(self, name), getattr(other, name)))
+            elif name not in (*_LATENCIES, *_OTHERWISE):
+                setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def note_jump(self, jump_s: float) -> None:
+        """The wall clock is now so far from where it would be; the furthest is kept."""
+        self.clock_jump_s = max(self.clock_jump_s, jump_s, key=abs)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Plain values, as they travel from a worker to the master."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, **{name: fields[name].encoded() for name in _LATENCIES}}
+
+    @classmethod
+    def from_wire(cls, wire: dict[str, Any]) -> "Health":
+        """What `to_wire` made."""
+        return cls(**{**wire, **{name: Latency.decoded(wire[name]) for name in _LATENCIES}})
+
+
+CPU_PERCENT = 90.0
+STARVED_SHARE = 0.25
+LOOP_LAG_P99_MS = 250.0
+STOOD_STILL_S = 2.0
+CLOSED_SHARE = 0.95
+"""In a closed loop a little less is sent than asked for where answers take longer than the interval."""
+OPEN_SHARE = 0.98
+UNANSWERED_SHARE = 0.1
+"""Of the time: a load that hangs for so long is another one than was asked for."""
+SIGMAS = 3.0
+"""How far chance takes the number of random arrivals from what was asked for."""
+ROOM = 1.2
+"""Users beyond what Little's law gives on average: arrivals come in groups."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratorVerdict:
+    """Whether the generator was the limit, with the numbers; `run.json` keeps it under `generator`."""
+
+    bound: bool
+    checks: tuple[str, ...]
+    missing: tuple[str, ...]
+    cpu_percent_max: float
+    cpu_starved_share: float | None  # None: the system does not say
+    loop_lag_ms_max: float
+    asked_per_s: float
+    achieved_per_s: float
+    target_unit: str  # what asked and achieved are in: requests, WCU or RCU
+    late_ms_p99: float
+    clock_jump_s: float = 0.0  # how far the wall clock was set meanwhile, at most
+
+
+def verdict_on(
+    health: Health, *, load: LoadSpec, users: int, processes: int, attempts: int
+) -> GeneratorVerdict:
+    """Judge the generator by what it noted while it loaded."""
+    judge = _Judge(health, load, users, processes)
+    faults = [*judge.faults(), *health.problems, *(["nothing was sent"] if not attempts else [])]
+    return GeneratorVerdict(
+        bound=bool(faults),
+        checks=(*faults, *judge.facts()),
+        missing=tuple(health.missing),
+        cpu_percent_max=health.cpu_percent_max,
+        cpu_starved_share=judge.starved_share,
+        loop_lag_ms_max=health.lag.max_us / 1000,
+        asked_per_s=judge.asked_per_s,
+        achieved_per_s=judge.achieved_per_s,
+        target_unit=load.target_unit,
+        late_ms_p99=health.late.percentile_us(99) / 1000,
+        clock_jump_s=health.clock_jump_s,
+    )
+
+
+class _Judge:
+    def __init__(self, health: Health, load: LoadSpec, users: int, processes: int) -> None:
+        self._health, self._load, self._users, self._processes = health, load, users, processes
+        duration_s = max(0.0, health.ended_s - health.began_s)
+        self._asked = health.asked
+        self._silent_share = health.silent_s / (duration_s * processes) if duration_s else 0.0
+        self._waited_share = health.unanswered_s / (duration_s * users) if duration_s else 0.0
+        self.asked_per_s = self._asked / duration_s if duration_s else 0.0
+        self.achieved_per_s = health.offered / duration_s if duration_s else 0.0
+        self.starved_share = health.starved_s / health.watched_s if health.watched_s else None
+        self._lag_p99_ms = health.lag.percentile_us(99) / 1000
+        self._stood_still_s = health.lag.max_us / 1e6
+
+    @property
+    def _busy(self) -> bool:
+        return self._health.cpu_percent_max > CPU_PERCENT
+
+    @property
+    def _starved(self) -> bool:
+        return self.starved_share is not None and self.starved_share > STARVED_SHARE
+
+    @property
+    def _behind(self) -> bool:
+        """Whether less was sent than asked for, by more than is allowed and by more than chance and what is
+        due in just this moment explain."""
+        share = OPEN_SHARE if self._load.open_loop else CLOSED_SHARE
+        return self._health.offered < share * self._asked - self._chance
+
+    @property
+    def _chance(self) -> float:
+        if not self._load.open_loop:  # a user's first request comes at any time within its interval
+            return SIGMAS * sqrt(min(self._asked, self._users / 4))
+        each = self._mean_cost
+        if self._load.arrivals == "poisson":
+            return SIGMAS * each * sqrt(min(self._asked / each, HELD_TO * self._processes))
+        return 2 * each * self._processes
+
+    @property
+    def _mean_cost(self) -> float:
+        health = self._health
+        return health.offered / health.arrivals if health.arrivals and health.offered else 1.0
+
+    def faults(self) -> Iterator[str]:
+        """What was the generator's own fault."""
+        if self._load.open_loop and self._behind:
+            yield self._missed_target()
+        elif self._behind and (self._busy or self._starved):
+            yield f"{self._sent()}: {self._lacked_cpu()}"
+        if self._silent_share > UNANSWERED_SHARE:
+            yield f"nothing was answered for {self._silent_share:.0%} of the time, with requests in flight"
+        elif not self._load.open_loop and self._behind and self._waited_share > UNANSWERED_SHARE:
+            yield f"users spent {self._waited_share:.0%} of the time on requests that had no answer"
+        if self._lag_p99_ms > LOOP_LAG_P99_MS:
+            yield f"the event loop was {self._lag_p99_ms:,.0f} ms late in 1 % of checks"
+        if self._stood_still_s > STOOD_STILL_S:
+            yield f"the process stood still for {self._stood_still_s:,.1f} s"
+        if self._health.stalled:
+            noun = "user has" if self._health.stalled == 1 else "users have"
+            yield f"{self._health.stalled} {noun} not come back from a request, long after its time limit"
+
+    def facts(self) -> Iterator[str]:
+        """What was measured, and is nobody's fault."""
+        if not (self._behind and (self._load.open_loop or self._busy or self._starved)):
+            yield self._sent() + (": users waited for answers" if self._behind else "")
+        yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
+        if self.starved_share is not None:
+            yield f"ready to run, and waiting for a CPU, for {self.starved_share:.0%} of the time"
+        yield f"event loop at most {self._lag_p99_ms:.0f} ms late in 99 % of checks"
+        if self._health.clock_jump_s:
+            yield jump_words(self._health.clock_jump_s)
+
+    def _sent(self) -> str:
+        unit = self._load.target_unit
+        return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s asked for"
+
+    def _lacked_cpu(self) -> str:
+        if self._busy:
+            return f"a process was at {self._health.cpu_percent_max:.0f} % of a core"
+        return f"it waited for a CPU for {self.starved_share or 0:.0%} of the time"
+
+    def _missed_target(self) -> str:
+        if self._busy or self._starved:
+            return f"{self._sent()}: {self._lacked_cpu()}"
+        if not self._health.no_user or not self._health.arrivals:
+            return self._sent()
+        return (
+            f"{self._sent()}: all {self._users} users were under way while arrivals were dropped; "
+            f"about {self._users_needed():,} are needed"
+        )
+
+    def _users_needed(self) -> int:
+        """By Little's law: how many arrivals come, when most do, while one is under way.
+
+        Source: J. D. C. Little, A Proof for the Queuing Formula: L = λW, Operations Research 9 (1961).
+        """
+        health = self._health
+        task_s = health.task_s / health.arrivals
+        highest_per_s = max(self.asked_per_s, self._load.rate_shape().highest_per_s)
+        needed = highest_per_s / self._mean_cost * task_s * ROOM
+        return max(self._users + 1, ceil(needed))
+
+
+CPUS: Final = Path("/proc/cpuinfo")
+NAMED: Final = "model name"
+
+
+def machine() -> dict[str, int | str]:
+    """Cores that this process may use, memory, and the CPU's model, as `run.json` has them."""
+    return {
+        "cores": _cores(),
+        "memory_bytes": int(psutil.virtual_memory().total),
+        "cpu": cpu_model(CPUS.read_text(encoding="utf-8") if CPUS.exists() else ""),
+    }
+
+
+def cpu_model(cpuinfo: str) -> str:
+    """The model that `/proc/cpuinfo` names; else what Python knows, which may be the architecture alone."""
+    for line in cpuinfo.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == NAMED and value.strip():
+            return " ".join(value.split())
+    return platform.processor() or platform.machine() or "unknown"
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

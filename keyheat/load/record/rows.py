@@ -1,0 +1,314 @@
+"""What is counted: by the second, by throttled attempt, and by latency in HDR histograms.
+
+Every throttled attempt, one row each, in columns: a million of them take about 50 MB.
+Words that repeat (reasons, operations, index names) are kept once and rows hold their number; of a partition
+key only 64 bits of its SHA-256 are kept.
+
+Latencies in microseconds, as HDR histograms: three significant digits from 1 us to an hour, mergeable.
+Locust's own histogram rounds to a millisecond below 100 ms and is too coarse for DynamoDB.
+"""
+
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from hdrh.histogram import HdrHistogram
+
+from keyheat.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
+from keyheat.runfiles import LATENCY
+
+ATTEMPTS, ACCEPTED, THROTTLED, ERRORS, CONSUMED = range(5)
+
+
+class SecondRow(NamedTuple):
+    """What one row of `seconds.parquet` is about. An index has no operation, the table always has one."""
+
+    second: int
+    resource: str | None  # an index; None: the table itself
+    direction: str
+    operation: str | None
+
+
+@dataclass(slots=True)
+class Seconds:
+    """Counts per second. A request counts in the second in which it was sent."""
+
+    rows: dict[SecondRow, list[float]] = field(default_factory=dict)
+    _of: dict[int, list[SecondRow]] = field(default_factory=dict)  # by second, to be found without a walk
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            self._of.setdefault(row.second, []).append(row)
+
+    def counts(self, second: int, resource: str | None, direction: str, operation: str | None) -> list[float]:
+        """The counts of one row: attempts, accepted, throttled, errors, consumed units. Add to them."""
+        row = SecondRow(second, resource, direction, operation)
+        counts = self.rows.get(row)
+        if counts is None:
+            counts = self.rows[row] = [0, 0, 0, 0, 0.0]
+            self._of.setdefault(second, []).append(row)
+        return counts
+
+    def merge(self, other: "Seconds") -> None:
+        """Add all that another one holds."""
+        for row, theirs in other.rows.items():
+            mine = self.counts(*row)
+            for place, count in enumerate(theirs):
+                mine[place] += count
+
+    def in_second(self, second: int) -> list[float]:
+        """The counts of all requests sent in one second."""
+        chosen = [counts for row, counts in self.of_second(second) if row.resource is None]
+        return _added(chosen)
+
+    def of_second(self, second: int) -> list[tuple[SecondRow, list[float]]]:
+        """The rows of one second."""
+        return [(row, self.rows[row]) for row in self._of.get(second, ())]
+
+    def last(self) -> int:
+        """The last second in which something was sent; 0 where nothing was."""
+        return max(self._of, default=0)
+
+    def total(self, direction: str | None = None) -> list[float]:
+        """The counts of all requests, or of those in one direction; indexes are a part of them."""
+        return self._sum(lambda row: row.resource is None and direction in (None, row.direction))
+
+    def consumed_units(self, direction: str) -> float:
+        """Units consumed in one direction, by the table and all its indexes."""
+        return sum(counts[CONSUMED] for row, counts in self.rows.items() if row.direction == direction)
+
+    def _sum(self, wanted: Any) -> list[float]:
+        return _added([counts for row, counts in self.rows.items() if wanted(row)])
+
+    def to_wire(self) -> list[Any]:
+        """Plain values, as they travel from a worker to the master."""
+        return [[*row, *counts] for row, counts in self.rows.items()]
+
+    @classmethod
+    def from_wire(cls, wire: list[Any]) -> "Seconds":
+        """What `to_wire` made."""
+        return cls({SecondRow(*line[:4]): list(line[4:]) for line in wire})
+
+    def table(self) -> pa.Table:
+        """The rows as they stand in `seconds.parquet`, in order."""
+        ordered = sorted(self.rows.items(), key=lambda item: tuple(word or "" for word in item[0][1:]))
+        ordered.sort(key=lambda item: item[0].second)
+        columns = zip(*([*row, *counts] for row, counts in ordered), strict=True)
+        values = list(columns) or [()] * len(SECONDS_SCHEMA)
+        started = pa.array(values[0], pa.timestamp("s", tz="UTC"))
+        others = [
+            pa.array(column, field.type)
+            for field, column in zip(list(SECONDS_SCHEMA)[1:], values[1:], strict=True)
+        ]
+        return pa.table([started, *others], names=SECONDS_SCHEMA.names).cast(SECONDS_SCHEMA)
+
+
+def _added(rows: list[list[float]]) -> list[float]:
+    return [sum(column) for column in zip([0, 0, 0, 0, 0.0], *rows, strict=True)]
+
+
+NUMBERS = {"at": "q", "key": "Q", "units": "d", "late_us": "q", "service_us": "q"}
+WORDS = ("index", "direction", "reason", "operation")
+
+
+class ThrottleRows:
+    """Rows of throttled attempts. `add` appends one; `merge` appends another's."""
+
+    __slots__ = ("_number_of", "columns", "words")
+
+    def __init__(self) -> None:
+        self.columns: dict[str, array[Any]] = {
+            name: array(NUMBERS.get(name, "H")) for name in (*NUMBERS, *WORDS)
+        }
+        self.words: list[str | None] = []
+        self._number_of: dict[str | None, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.columns["at"])
+
+    def add(
+        self,
+        *,
+        at_us: int,
+        key: int,
+        units: float,
+        late_us: int,
+        service_us: int,
+        index: str | None,
+        direction: str,
+        reason: str | None,
+        operation: str,
+    ) -> None:
+        """Append one row; times are epoch and plain microseconds, `key` the number of the key's digest."""
+        columns = self.columns
+        columns["at"].append(at_us)
+        columns["key"].append(key)
+        columns["units"].append(units)
+        columns["late_us"].append(late_us)
+        columns["service_us"].append(service_us)
+        columns["index"].append(self._number(index))
+        columns["direction"].append(self._number(direction))
+        columns["reason"].append(self._number(reason))
+        columns["operation"].append(self._number(operation))
+
+    def _number(self, word: str | None) -> int:
+        number = self._number_of.get(word)
+        if number is None:
+            number = self._number_of[word] = len(self.words)
+            self.words.append(word)
+        return number
+
+    def merge(self, other: "ThrottleRows") -> None:
+        """Append all rows of another one."""
+        numbers = np.array([self._number(word) for word in other.words], dtype=np.uint16)
+        for name, column in other.columns.items():
+            if name in WORDS:
+                renumbered = numbers[np.frombuffer(column, dtype=np.uint16)] if len(column) else numbers[:0]
+                self.columns[name].frombytes(renumbered.tobytes())
+            else:
+                self.columns[name].extend(column)
+
+    def by_reason(self) -> dict[str, int]:
+        """How many rows there are for each of DynamoDB's reasons; `unstated` where it gave none."""
+        counts = np.bincount(
+            np.frombuffer(self.columns["reason"], dtype=np.uint16), minlength=len(self.words)
+        )
+        named = zip(self.words, counts.tolist(), strict=True)
+        return {word or "unstated": count for word, count in named if count}
+
+    def to_wire(self) -> dict[str, Any]:
+        """Plain values, as they travel from a worker to the master."""
+        return {"words": self.words, **{name: column.tobytes() for name, column in self.columns.items()}}
+
+    @classmethod
+    def from_wire(cls, wire: dict[str, Any]) -> "ThrottleRows":
+        """What `to_wire` made."""
+        rows = cls()
+        for word in wire["words"]:
+            rows._number(word)
+        for name, column in rows.columns.items():
+            column.frombytes(wire[name])
+        return rows
+
+    def table(self) -> pa.Table:
+        """The rows as they stand in `throttles.parquet`, in the order in which they were sent."""
+        order = np.argsort(np.frombuffer(self.columns["at"], dtype=np.int64), kind="stable")
+        return pa.table({field.name: self._column(field, order) for field in THROTTLES_SCHEMA})
+
+    def _column(self, field: pa.Field, order: np.ndarray[Any, Any]) -> pa.Array:
+        if field.name == "count":
+            return pa.repeat(pa.scalar(1, field.type), len(order))
+        column = self.columns[field.name]
+        values = np.frombuffer(column, dtype=column.typecode)[order]
+        if field.name == "key":
+            shown, places = np.unique(values, return_inverse=True)
+            names = pa.array([f"sha256:{int(digest):016x}" for digest in shown], pa.string())
+            return names.take(pa.array(places))
+        if field.name in WORDS:
+            return pa.array(self.words, pa.string()).take(pa.array(values))
+        return pa.array(values).cast(field.type)
+
+
+LARGEST_US = 3_600_000_000
+DIGITS = 3
+Counts = npt.NDArray[np.int64]
+"""How many durations each bucket of a histogram holds; those of two can be added and subtracted."""
+
+
+class Latency:
+    """The distribution of one kind of duration. `add` is cheap; values reach the histogram in `fold`."""
+
+    __slots__ = ("_histogram", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: Counter[int] = Counter()
+        self._histogram = HdrHistogram(1, LARGEST_US, DIGITS)
+
+    def add(self, us: int) -> None:
+        """Record one duration."""
+        self._waiting[us] += 1
+
+    def fold(self) -> None:
+        """Move what was added into the histogram; call it every second or so, to bound memory."""
+        waiting, self._waiting = self._waiting, Counter()
+        for us, count in waiting.items():
+            self._histogram.record_value(min(max(us, 1), LARGEST_US), count)
+
+    def merge(self, other: "Latency") -> None:
+        """Add all that another one holds."""
+        other.fold()
+        self._histogram.add(other._histogram)
+
+    def counts(self) -> Counts:
+        """A copy of what each bucket holds."""
+        self.fold()
+        return np.array(self._histogram.counts, dtype=np.int64)
+
+    @property
+    def count(self) -> int:
+        self.fold()
+        return int(self._histogram.get_total_count())
+
+    def percentile_us(self, percent: float) -> int:
+        """The duration that `percent` of all did not exceed; 0 where there is none."""
+        self.fold()
+        return int(self._histogram.get_value_at_percentile(percent))
+
+    def encoded(self) -> bytes:
+        """The compressed form of the HDR histogram log (base64)."""
+        self.fold()
+        encoded: bytes = self._histogram.encode()
+        return encoded
+
+    @classmethod
+    def decoded(cls, encoded: bytes) -> "Latency":
+        """What `encoded` made."""
+        latency = cls()
+        latency._histogram.decode_and_add(encoded)
+        return latency
+
+    @property
+    def max_us(self) -> int:
+        self.fold()
+        return int(self._histogram.get_max_value())
+
+
+_BUCKETS = HdrHistogram(1, LARGEST_US, DIGITS)
+
+
+def no_counts() -> Counts:
+    """The buckets of an empty histogram."""
+    return np.zeros(_BUCKETS.counts_len, dtype=np.int64)
+
+
+def percentile_of(counts: Counts, percent: float) -> int:
+    """The duration that `percent` of all did not exceed; 0 where there is none."""
+    total = int(counts.sum())
+    if not total:
+        return 0
+    wanted = max(1, int(percent / 100 * total + 0.5))
+    place = int(np.searchsorted(np.cumsum(counts), wanted))
+    return int(_BUCKETS.get_highest_equivalent_value(_BUCKETS.get_value_from_index(place)))
+
+
+def write_log(file: IO[bytes], latencies: dict[str, Latency], *, start_s: float, end_s: float) -> None:
+    """Write an HDR histogram log, version 1.2, one tagged line for each of `latencies`.
+
+    Format: https://github.com/HdrHistogram/HdrHistogram/blob/master/GnuPlotHowTo (HistogramLogWriter)
+    """
+    started = datetime.fromtimestamp(start_s, UTC).isoformat(" ")
+    lines = [
+        f"#[{LATENCY}]",
+        "#[Histogram log format version 1.2]",
+        f"#[StartTime: {start_s:.3f} (seconds since epoch), {started}]",
+        '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
+    ]
+    for tag, latency in sorted(latencies.items()):
+        payload = latency.encoded().decode()
+        lines.append(f"Tag={tag},0.000,{end_s - start_s:.3f},{latency.max_us},{payload}")
+    file.write("\n".join([*lines, ""]).encode())

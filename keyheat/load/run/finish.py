@@ -1,0 +1,173 @@
+"""What follows a load: its files, cleaning up, then collect, analyze and report; whose word the exit code is.
+
+Collect, analyze and report are child processes, each of which reads the run's files, because
+importing Locust replaces sockets for the whole process.
+
+After a run on somebody else's table: what it wrote is deleted again, if that was asked for.
+It is a stage of its own, after the metrics are collected, so that no minute of the run shows its requests.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from keyheat.load.record.generator import GeneratorVerdict
+from keyheat.load.record.record import Record
+from keyheat.load.record.rows import write_log
+from keyheat.load.record.sketch import KeyHeat, hottest
+from keyheat.load.run.plan import LoadPlan
+from keyheat.load.run.progress import RunProgress
+from keyheat.runfiles import DIAGNOSIS, FILES, time_of
+from keyheat.runs.folder import TOP_KEYS, HotKeys, KeyLine, RunFiles, RunFolder, totals_of
+from keyheat.scenario.keys import digest_of
+from keyheat.shipped import ROOT
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRITES_FIRST, Direction
+
+
+@dataclass(slots=True)
+class Stages:
+    """Runs the stages one after the other; `cancel`, from another greenlet, ends the one that is running."""
+
+    folder: Path
+    quiet_stdout: bool  # stdout carries progress: what the stages print goes to stderr
+    _child: "subprocess.Popen[bytes] | None" = None
+    _cancelled: bool = False
+
+    def run(self, verb: str, *arguments: str) -> int:
+        """Run one `keyheat` verb and give its exit code; what it prints is shown."""
+        if self._cancelled:
+            return INTERRUPTED
+        paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "keyheat", verb, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr if self.quiet_stdout else None,
+            env={**os.environ, "PYTHONPATH": paths},
+            start_new_session=True,  # Ctrl-C is ours: `cancel` ends it, without a traceback from its imports
+        )
+        code = self._child.wait()
+        self._child = None
+        return INTERRUPTED if self._cancelled or code < 0 else code
+
+    def made(self, format_name: str) -> bool:
+        """Whether a stage left its file."""
+        return (self.folder / FILES[format_name]).exists()
+
+    def cancelled(self) -> bool:
+        """Whether nothing more is wanted."""
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """End the stage that is running, and start no further one."""
+        self._cancelled = True
+        if self._child is not None:
+            self._child.terminate()
+
+
+PHASES = (
+    ("collecting", "collecting what CloudWatch says of the run's minutes", "collect", "--run"),
+    ("analyzing", "analyzing", "analyze"),
+    ("reporting", "writing the report", "report"),
+)
+
+
+def follow_up(
+    stages: Stages,
+    progress: RunProgress,
+    *,
+    endpoint_url: str,
+    show_keys: bool,
+    collected: Callable[[], None],
+) -> int:
+    """Run the stages; gives the exit code. The analyzer's word on the run comes first, then what went wrong.
+
+    `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `collected` is called
+    once nothing more is asked of the table, its metrics and its endpoint.
+    """
+    folder, where = str(stages.folder), ("--endpoint-url", endpoint_url)
+    codes = {}
+    for phase, words, verb, *arguments in PHASES:
+        progress.phase(phase, f"keyheat: {words}")
+        said = [*where, *(["--show-keys"] if show_keys else [])] if verb == "collect" else []
+        codes[verb] = stages.run(verb, *said, *arguments, folder)
+        if codes[verb] == INTERRUPTED:
+            return INTERRUPTED
+        if verb == "collect":
+            collected()
+    if codes["analyze"] == BROKEN and not stages.made(DIAGNOSIS):
+        codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
+    if codes["report"] == DONE:
+        page = f"{folder}/report.html"
+        progress.phase("done", f"keyheat: the report is {page}", report=page)
+    return next((codes[verb] for verb in ("analyze", "collect", "report") if codes[verb]), DONE)
+
+
+def end_run(
+    folder: RunFolder, record: Record, verdict: GeneratorVerdict, *, status: str, start_s: float, end_s: float
+) -> None:
+    """Write every file of a load that is over. Raises `FileProblem`."""
+    files = RunFiles(
+        seconds=record.seconds.table(),
+        throttles=record.throttles.table(),
+        keys=keys_of(record),
+        write_latencies=lambda file: write_log(file, record.latencies, start_s=start_s, end_s=end_s),
+    )
+    more: dict[str, Any] = {
+        "status": status,
+        "ended_at": time_of(end_s),
+        "generator": asdict(verdict),
+        "totals": totals_of(files.seconds, files.throttles, record.errors_by_kind),
+        "counted": dict(sorted(record.counted.items())),
+    }
+    folder.end(files, more)
+
+
+def keys_of(record: Record) -> tuple[HotKeys, ...]:
+    """The hottest keys of the run and of each window."""
+    return tuple(_hot(direction, record.heat[direction]) for direction in WRITES_FIRST)
+
+
+def _hot(direction: Direction, heat: KeyHeat) -> HotKeys:
+    named: Callable[[str], str] = digest_of if heat.show_keys else str
+    windows: dict[int, Iterable[tuple[str, list[float]]]] = {
+        start: hottest(keys, TOP_KEYS) for start, keys in heat.windows.items()
+    }
+    overall, by_throttles = (
+        [
+            KeyLine(named(k.name), k.name if heat.show_keys else None, k.units, k.consumed, k.throttles)
+            for k in top
+        ]
+        for top in (heat.sketch.top(TOP_KEYS), heat.sketch.top_throttled(TOP_KEYS))
+    )
+    return HotKeys(
+        direction=direction,
+        total_units=heat.sketch.total_units,
+        overall=overall,
+        by_throttles=by_throttles,
+        window_s=heat.window_s,
+        windows={
+            start: [KeyLine(named(name), None, use[0], use[2], int(use[1])) for name, use in top]
+            for start, top in windows.items()
+        },
+    )
+
+
+def clean_up(plan: LoadPlan, stages: Stages, progress: RunProgress) -> None:
+    """Have `keyheat clean` delete the items of the run; where it does not end, say how to go on."""
+    if not plan.clean_up:
+        return
+    table = plan.scenario.table.name
+    if not plan.marked:
+        progress.say(
+            f"--clean-up: items on table {table} carry no mark, since it is one of our own: it is deleted or "
+            "kept as a whole"
+        )
+        return
+    progress.phase("cleaning", f"keyheat: deleting the items of this run from table {table}")
+    where = () if plan.target is None else ("--endpoint-url", plan.target.url)
+    if stages.run("clean", "--yes", *where, str(stages.folder)) != DONE:
+        progress.say(f"items of this run are still on table {table}. To go on: keyheat clean {stages.folder}")

@@ -1,0 +1,304 @@
+"""What a person may say on Locust's command line, and what it comes to once it is checked.
+
+Everything is checked before anything starts, and every mistake is said at once.
+"""
+
+import os
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from keyheat.claims import Claim, claim, claim_new, claim_numbered
+from keyheat.load.guard.budget import WrongBudget, budget_of
+from keyheat.load.run.arguments import several
+from keyheat.load.tables.control import AutoScaling
+from keyheat.load.transport.target import (
+    Target,
+    TargetError,
+    aws_target,
+    credentials_for,
+    plain_proxy_of,
+    target_at,
+)
+from keyheat.load.users.items import ItemTemplate, ItemTooSmall
+from keyheat.plan.prices import DEFAULT as PRICES
+from keyheat.plan.prices import load_prices
+from keyheat.runfiles import FileProblem
+from keyheat.runs.capabilities import Capabilities
+from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
+from keyheat.scenario.spec.part import BudgetSpec
+from keyheat.scenario.trace import check_trace
+from keyheat.scenario.variants import overridden
+
+OUT = Path("reports") / "out"
+NOT_SCALED_HERE = (
+    "auto scaling is simulated only (keyheat simulate); in AWS, register a policy for the table with "
+    "Application Auto Scaling, and leave this out"
+)
+LONGEST_KEY = "x" * 30  # no key pattern (but for its prefix) and no sort key of ours makes a longer one
+
+
+class InputError(Exception):
+    """What was asked for cannot be run; one line for each reason."""
+
+    def __init__(self, errors: list[str]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(errors))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadPlan:
+    """A command line that has been checked."""
+
+    scenario: Scenario
+    scenario_path: Path
+    target: Target | None  # None: an endpoint of our own on this machine
+    out: Path | None  # None: a new folder for each run
+    transport: str
+    retries: str
+    show_keys: bool
+    progress: bool
+    report: bool
+    in_a_row: bool = False  # one run after the other, as somebody starts and stops them on Locust's page
+    throttled_keys: bool = False
+    existing: str | None = None  # the table that is loaded as it is; None: the scenario's own
+    allowed: frozenset[str] = frozenset()  # tables that are not ours, and may be loaded
+    allowed_protected: frozenset[str] = frozenset()  # the same, of those that are protected
+    share: bool = False  # tables that other runs are loading may be loaded, too
+    marked: bool = False  # items name the run: the table is somebody else's
+    auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
+    notes: tuple[str, ...] = ()  # what a person should know of it
+    clean_up: bool = False
+    table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
+    keep_table: bool = False
+    yes: bool = False
+    duration_s: float | None = None  # of the load; None: nobody knows before it is over
+    budget: BudgetSpec = field(default_factory=BudgetSpec)  # the scenario's and the command line's
+    dollars_said: bool = False  # on the command line: then they hold on this machine, too
+    prices: Path = PRICES
+    align: bool = True
+    probe: bool = True
+    endpoint: Capabilities | None = None  # what the target can do; None: nobody has looked yet
+
+    @property
+    def free(self) -> bool:
+        """Whether it is on this machine, where nothing costs anything."""
+        return self.target is None or self.target.local
+
+    @property
+    def scenario_shown(self) -> str:
+        """Where the scenario is, as a person here would type it: a run's files say no more of the machine."""
+        path = self.scenario_path.absolute()
+        return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
+
+
+def check_options(
+    options: Namespace,
+    *,
+    locustfiles: list[str],
+    needs_sort_key: bool,
+    has_cache: bool = True,
+    lacks: Iterable[Callable[[Scenario], Iterable[str]]] = (),
+    idle: Iterable[str] = (),
+) -> LoadPlan:
+    """The plan that the options state. Raises `InputError` with everything that is wrong with them.
+
+    `needs_sort_key`, `has_cache`: what the users of the load test need, and can; each of `lacks` says what
+    else a scenario lacks for one of them; `idle` says which of them have nothing to run (`without_tasks`).
+    """
+    errors = list(idle)
+    path = _scenario_path(options, locustfiles, errors)
+    scenario = _scenario(path, options.settings, needs_sort_key, errors) if path else None
+    if scenario is not None and scenario.cache is not None and not has_cache:
+        errors.append(f"{path}: no user of this load test reads through a cache @ $.cache")
+    if scenario is not None:
+        errors += dict.fromkeys(f"{path}: {words}" for lack in lacks for words in lack(scenario))
+    if scenario is not None and scenario.table.scaled:
+        errors.append(f"{path}: {NOT_SCALED_HERE} @ $.table.auto_scaling")
+    target = _target(options, errors)
+    budget = _budget(options, scenario.budget if scenario else BudgetSpec(), errors)
+    prices = _prices(options, errors)
+    out = Path(options.out).absolute() if options.out else None
+    _check_folder(out, errors)
+    if options.throttled_keys and options.no_report:
+        errors.append(
+            "say either --throttled-keys or --no-report: the keys are read when the metrics are collected, "
+            "before Contributor Insights is turned off again"
+        )
+    if errors or scenario is None or path is None:
+        raise InputError(errors)
+    return LoadPlan(
+        scenario=scenario,
+        scenario_path=path,
+        target=target,
+        out=out,
+        in_a_row=not options.headless,
+        transport=options.transport,
+        retries=options.retries,
+        show_keys=options.show_keys,
+        progress=options.progress,
+        report=not options.no_report,
+        throttled_keys=options.throttled_keys,
+        existing=options.table,
+        allowed=frozenset(options.allow_table),
+        allowed_protected=frozenset(options.allow_protected),
+        share=options.share,
+        clean_up=options.clean_up,
+        keep_table=options.keep_table,
+        yes=options.yes,
+        duration_s=(options.run_time or scenario.load.duration_s) if options.headless else None,
+        budget=budget,
+        dollars_said=options.max_dollars is not None,
+        prices=prices,
+        align=not options.no_align,
+        probe=not options.no_probe,
+    )
+
+
+def _budget(options: Namespace, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
+    """The scenario's budget with what the command line says of it."""
+    try:
+        return budget_of(stated, {part: getattr(options, f"max_{part}") for part in BudgetSpec.model_fields})
+    except WrongBudget as wrong:
+        errors += wrong.errors
+        return stated
+
+
+def _prices(options: Namespace, errors: list[str]) -> Path:
+    """The price list that the budget is held against; one that cannot be read is a mistake."""
+    path = Path(options.prices) if options.prices else PRICES
+    try:
+        load_prices(path)
+    except FileProblem as problem:
+        errors.append(f"--prices: {problem}")
+    return path.absolute()
+
+
+def take_numbers(options: Namespace, scenario: Scenario) -> None:
+    """Fill in users, spawn rate and duration from the scenario where the command line does not say them."""
+    if options.num_users is None:
+        options.num_users = scenario.load.users
+    if options.spawn_rate is None:
+        options.spawn_rate = scenario.load.spawn_rate
+    if options.run_time is None:
+        options.run_time = scenario.load.duration_s
+
+
+def run_folder(plan: LoadPlan, now: datetime) -> Claim:
+    """Where one run's files go, and no other's. Raises `Taken` where that is the folder that was named.
+
+    Runs in a row, and those that start in the same second, get `-2`, `-3` ... after its name.
+    """
+    if plan.out is None:
+        return claim_new((OUT / f"{plan.scenario.name}-{now:%Y%m%dT%H%M%SZ}").absolute())
+    return claim_numbered(plan.out) if plan.in_a_row else claim(plan.out)
+
+
+def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]) -> Path | None:
+    if not options.scenario and len(locustfiles) != 1:
+        errors.append(several(locustfiles))
+        return None
+    try:
+        return scenario_file(options.scenario or Path(locustfiles[0]).stem.replace("_", "-"))
+    except ScenarioError as error:
+        errors.append(str(error))
+        return None
+
+
+def without_tasks(users: Sequence[Any], options: Namespace) -> Iterator[str]:
+    """What --tags and --exclude-tags leave nothing to run of, as Locust is going to choose tasks by them."""
+    chosen, excluded = (set(getattr(options, name, None) or ()) for name in ("tags", "exclude_tags"))
+    if not chosen and not excluded:
+        return
+    idle = [user for user in users if not any(_is_left(task, chosen, excluded) for task in user.tasks)]
+    if not idle:
+        return
+    tags = sorted({tag for user in users for tag in _tags_of(user)})
+    names, busy = (", ".join(one.__name__ for one in users if (one in idle) is of) for of in (True, False))
+    said = " ".join(
+        f"{flag} {' '.join(sorted(words))}"
+        for flag, words in (("--tags", chosen), ("--exclude-tags", excluded))
+        if words
+    )
+    others = f"; to run the others alone, name them: {busy}" if busy else ""
+    yield f"{said} leaves nothing to run of {names}; tags of its tasks: {', '.join(tags) or 'none'}{others}"
+
+
+def _is_left(task: Any, chosen: set[str], excluded: set[str]) -> bool:
+    """Whether something of a task, or of a set of tasks, is run."""
+    if hasattr(task, "tasks"):
+        return any(_is_left(one, chosen, excluded) for one in task.tasks)
+    tags: set[str] = getattr(task, "locust_tag_set", set())
+    return (not chosen or bool(tags & chosen)) and not tags & excluded
+
+
+def _tags_of(task: Any) -> set[str]:
+    inner = (_tags_of(one) for one in getattr(task, "tasks", ()))
+    return set(getattr(task, "locust_tag_set", set())).union(*inner)
+
+
+def _scenario(
+    path: Path, settings: Sequence[str], needs_sort_key: bool, errors: list[str]
+) -> Scenario | None:
+    try:
+        scenario = overridden(load_scenario(path), settings, str(path))
+    except ScenarioError as error:
+        errors.append(str(error))
+        return None
+    if needs_sort_key and scenario.table.sort_key is None:
+        errors.append(f"{path}: this load needs a table with a sort_key @ $.table.sort_key")
+    errors += (f"{path}: {words}" for words in does_not_fit(scenario, path.parent))
+    return scenario
+
+
+def does_not_fit(scenario: Scenario, folder: Path, *, run_id: str | None = None) -> Iterator[str]:
+    """What of the items has no room; `folder` is the scenario's, `run_id` what they are marked with."""
+    items = ItemTemplate(scenario, run_id)
+    try:
+        longest = (scenario.keys.prefix or "") + LONGEST_KEY
+        items.put(longest, LONGEST_KEY, Random(0), scenario.load.item_size().least)
+    except ItemTooSmall:
+        yield "too small for the item's own keys @ $.load.item_bytes"
+    if scenario.keys.trace is not None:
+        trace = scenario.keys.trace_path(folder)
+        has_sort_key = scenario.table.sort_key is not None
+        for error in check_trace(trace, has_sort_key=has_sort_key, least=items.least_bytes):
+            yield f"{trace}: {error}"
+
+
+def _target(options: Namespace, errors: list[str]) -> Target | None:
+    word = options.target or "local"
+    if options.target and options.host:
+        errors.append(f"say either --target {options.target} or --host {options.host}, not both")
+        return None
+    try:
+        if options.host or word not in ("local", "aws"):
+            target = target_at(options.host or word)
+        elif word == "aws":
+            target = aws_target()
+        else:
+            return None
+        credentials_for(target)
+        if options.transport == "signed":
+            plain_proxy_of(target)
+    except TargetError as error:
+        errors.append(str(error))
+        return None
+    return target
+
+
+def _check_folder(out: Path | None, errors: list[str]) -> None:
+    """A run never overwrites another one, and finds out before the load that it cannot write."""
+    folder = out or OUT.absolute()
+    if out is not None and out.exists() and not out.is_dir():
+        errors.append(f"--out {out} is not a folder")
+    elif out is not None and out.is_dir() and os.access(out, os.R_OK) and any(out.iterdir()):
+        errors.append(f"--out {out} is not empty: it may hold another run")
+    else:
+        nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            errors.append(f"cannot write to {nearest}, where the run's files go")

@@ -1,0 +1,276 @@
+"""Cleaning up after a run on somebody else's table: the items that name the run, at what cost, how fast.
+
+The table is scanned, since nobody else knows where a run's items are; the mark is looked for by the scan's
+filter, and is the condition of each deletion again. A batch can have no conditions, so items are deleted one
+by one. What is noted on the way, in the run's folder, are segments of the scan and no keys: cleaning that was
+interrupted goes on with the segment that it was in. Sources:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from time import monotonic, sleep
+from typing import Any
+
+from keyheat.addresses import endpoint_of
+from keyheat.load.tables.removal import by_hand
+from keyheat.load.transport.target import Target, target_at
+from keyheat.load.users.items import RUN_ATTRIBUTE
+from keyheat.plan.prices import Prices, consumed_dollars
+from keyheat.runfiles import FILES, RUN, SIMULATED, FileProblem, read_json, write_json
+from keyheat.runs.table_facts import mode_of, table_facts
+
+
+@dataclass(slots=True, kw_only=True)
+class UnitPace:
+    """Keeps several threads together below a rate; None: there is none.
+
+    What a request consumes is known when it is answered, so it is the next ones that wait.
+    """
+
+    units_per_s: float | None
+    clock: Callable[[], float] = monotonic
+    sleep: Callable[[float], None] = sleep
+    _paid_s: float = 0.0  # when everything that was consumed so far is paid for
+    _lock: Lock = field(default_factory=Lock)
+
+    def wait(self) -> None:
+        """Wait until what was consumed is paid for."""
+        left_s = self._paid_s - self.clock()
+        if left_s > 0:
+            self.sleep(left_s)
+
+    def pay(self, units: float) -> None:
+        """A request has consumed so much."""
+        if self.units_per_s is None:
+            return
+        with self._lock:
+            self._paid_s = max(self._paid_s, self.clock()) + units / self.units_per_s
+
+
+FORMAT = "keyheat.cleaning/1"
+FILE = "cleaning.json"
+AT_ONCE = 8
+SEGMENT_BYTES = 64 << 20
+MOST_SEGMENTS = 1_000
+MOST_PAGE_ITEMS = 1_000
+READ_BYTES_PER_UNIT = 8_192  # of an eventually consistent scan
+FAILED_UNITS = 1.0  # of a deletion whose condition fails, of a small item
+
+
+@dataclass(slots=True, kw_only=True)
+class CleaningState:
+    """How far the cleaning of one run is."""
+
+    run_id: str
+    table: str
+    segments: int
+    done: list[int] = field(default_factory=list)
+    deleted: int = 0
+    left: int = 0  # found, and another run's or nobody's by the time they were to be deleted
+    read_units: float = 0.0
+    write_units: float = 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the whole table was looked through."""
+        return len(self.done) == self.segments
+
+    @property
+    def to_do(self) -> list[int]:
+        """The segments that are still to be looked through."""
+        return [number for number in range(self.segments) if number not in set(self.done)]
+
+    def save(self, folder: Path) -> None:
+        """Note it in the run's folder. Raises `CannotWrite`."""
+        write_json(folder / FILE, FORMAT, asdict(self))
+
+
+def begun(folder: Path, *, run_id: str, table: str, size_bytes: int) -> CleaningState:
+    """What was cleaned so far, or the beginning. Raises `FileProblem`."""
+    segments = max(1, min(MOST_SEGMENTS, -(-size_bytes // SEGMENT_BYTES)))
+    if not (folder / FILE).exists():
+        return CleaningState(run_id=run_id, table=table, segments=segments)
+    noted = read_json(folder / FILE, FORMAT)
+    try:
+        cleaned = CleaningState(**{name: noted[name] for name in CleaningState.__dataclass_fields__})
+    except KeyError as error:
+        raise FileProblem(f"{folder / FILE} says nothing of {error}; delete it to begin anew") from error
+    if (cleaned.run_id, cleaned.table) != (run_id, table):
+        raise FileProblem(f"{folder / FILE} is of run {cleaned.run_id} on table {cleaned.table}; delete it")
+    if cleaned.finished:  # somebody wants to be sure
+        return CleaningState(run_id=run_id, table=table, segments=segments)
+    return cleaned
+
+
+@dataclass(slots=True, kw_only=True)
+class Cleaner:
+    """Deletes the items of one run from one table; `description` is DescribeTable's answer."""
+
+    client: Any
+    description: dict[str, Any]
+    cleaned: CleaningState
+    pace: UnitPace
+    note: Callable[[CleaningState], None]  # told after each page
+
+    def clean(self, save: Callable[[CleaningState], None]) -> CleaningState:
+        """Look through all segments that are left; `save` is called after each of them, and at the end."""
+        pool = ThreadPoolExecutor(AT_ONCE)
+        try:
+            for segment in self.cleaned.to_do:
+                for keys in self._pages(segment):
+                    for deleted, units in pool.map(self._delete, keys):
+                        self.cleaned.deleted += deleted
+                        self.cleaned.left += not deleted
+                        self.cleaned.write_units += units
+                    self.note(self.cleaned)
+                self.cleaned.done.append(segment)
+                save(self.cleaned)
+        finally:
+            pool.shutdown(cancel_futures=True)
+            save(self.cleaned)
+        return self.cleaned
+
+    def _pages(self, segment: int) -> Iterator[list[dict[str, Any]]]:
+        """The keys of the run's items, page by page."""
+        keys = [element["AttributeName"] for element in self.description["KeySchema"]]
+        names = {f"#k{number}": name for number, name in enumerate(keys)}
+        ask = partial(
+            self.client.scan,
+            TableName=self.cleaned.table,
+            Segment=segment,
+            TotalSegments=self.cleaned.segments,
+            Limit=page_items(self.description, self.pace.units_per_s),
+            FilterExpression="#run = :run",
+            ProjectionExpression=", ".join(names),
+            ExpressionAttributeNames={**names, "#run": RUN_ATTRIBUTE},
+            ExpressionAttributeValues={":run": {"S": self.cleaned.run_id}},
+            ReturnConsumedCapacity="TOTAL",
+        )
+        more: dict[str, Any] = {}
+        while True:
+            self.pace.wait()
+            page = ask(**more)
+            units = page["ConsumedCapacity"]["CapacityUnits"]
+            self.cleaned.read_units += units
+            self.pace.pay(units)
+            yield page["Items"]
+            if "LastEvaluatedKey" not in page:
+                return
+            more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    def _delete(self, key: dict[str, Any]) -> tuple[bool, float]:
+        """Whether the item still was the run's, and what it cost."""
+        self.pace.wait()
+        try:
+            answer = self.client.delete_item(
+                TableName=self.cleaned.table,
+                Key=key,
+                ConditionExpression="#run = :run",
+                ExpressionAttributeNames={"#run": RUN_ATTRIBUTE},
+                ExpressionAttributeValues={":run": {"S": self.cleaned.run_id}},
+                ReturnConsumedCapacity="TOTAL",
+            )
+        except self.client.exceptions.ConditionalCheckFailedException:
+            self.pace.pay(FAILED_UNITS)
+            return False, FAILED_UNITS
+        units = float(answer["ConsumedCapacity"]["CapacityUnits"])
+        self.pace.pay(units)
+        return True, units
+
+
+def page_items(description: dict[str, Any], units_per_s: float | None) -> int:
+    """How many items a page of the scan looks at: about a second's worth of units, so that it is no burst."""
+    items, size_bytes = description.get("ItemCount", 0), description.get("TableSizeBytes", 0)
+    if units_per_s is None or not items or not size_bytes:
+        return MOST_PAGE_ITEMS
+    return max(1, min(MOST_PAGE_ITEMS, int(units_per_s * READ_BYTES_PER_UNIT * items / size_bytes)))
+
+
+PART = 0.25  # of what a table has provisioned: the rest is for those whose table it is
+ON_DEMAND_UNITS_PER_S = 500.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leftovers:
+    """The items of one run, as `run.json` tells of them."""
+
+    run_id: str
+    table: str
+    target: Target
+    marked: bool  # whether they name the run
+    running: bool  # as far as `run.json` knows
+    write_units: float | None  # that the run consumed; None: it was killed before it could say
+
+    @property
+    def without_marks(self) -> str:
+        """What to do where no item says whose it is."""
+        return (
+            f"nothing to clean: a run of ours created table {self.table}, and its items carry no mark. The "
+            f"table itself can be deleted: {by_hand(self.table, self.target.region)}"
+        )
+
+
+def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
+    """What a run's folder says; `endpoint_url`: what somebody says of where the table is.
+
+    Raises `FileProblem`, `UnknownEndpoint`, and `ValueError` where no table was loaded.
+    """
+    file = folder / FILES[RUN]
+    manifest = read_json(file, RUN)
+    if manifest.get("target") == SIMULATED:
+        raise ValueError(f"{folder} is a simulated run: no table was loaded, and nothing is to be cleaned")
+    url = endpoint_of(manifest["endpoint_url"], endpoint_url, file=str(file), option="--endpoint-url")
+    assert url is not None, "a run that loaded a table says where"
+    consumed = manifest.get("totals", {}).get("consumed_units", {})
+    return Leftovers(
+        run_id=manifest["run_id"],
+        table=manifest["table"]["name"],
+        target=target_at(url, region=manifest["region"]),
+        marked=bool(manifest.get("items_marked")),
+        running=manifest.get("status") == "running",
+        write_units=consumed.get("write"),
+    )
+
+
+def usual_pace(description: Mapping[str, Any], *, local: bool) -> float | None:
+    """Units per second, reads and writes together, that leave a table enough; None: as fast as it goes."""
+    if local:
+        return None
+    facts = table_facts(description)
+    pairs = [facts.provisioned, *(index.provisioned for index in facts.indexes)]
+    least = min((units for pair in pairs if pair for units in (pair.read, pair.write) if units), default=None)
+    return ON_DEMAND_UNITS_PER_S if least is None else max(1.0, PART * least)
+
+
+def cost_in_words(left: Leftovers, description: Mapping[str, Any], prices: Prices, pace: float | None) -> str:
+    """What cleaning costs, before it is done: the whole table is read, and each item is a write."""
+    size_bytes, items = description.get("TableSizeBytes", 0), description.get("ItemCount", 0)
+    reads = math.ceil(size_bytes / READ_BYTES_PER_UNIT)
+    writes = left.write_units or 0.0
+    said = (
+        f"Cleaning table {left.table} at {left.target.url} reads all of it ({size_bytes / 1e6:,.1f} MB and "
+        f"{items:,} items when AWS last counted, which it does every six hours): some {reads:,} read units. "
+    )
+    if left.write_units is None:
+        said += "How much the run wrote is not known; deleting an item costs about what writing it did. "
+    else:
+        said += f"Deleting what the run wrote takes {writes:,.0f} write units at most, as writing it did. "
+    if mode_of(description) == "PAY_PER_REQUEST":
+        dollars = consumed_dollars(prices.on_demand, write_units=writes, read_units=reads)
+        said += f"Together about ${dollars:,.2f} ({prices.shown}). "
+    else:
+        said += "They come out of what the table has provisioned. "
+    if pace is not None:
+        said += f"At {pace:,.0f} units per second that is {_time((reads + writes) / pace)}. "
+    return said.rstrip()
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{math.ceil(seconds):,} s"

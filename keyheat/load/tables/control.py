@@ -1,0 +1,212 @@
+"""How a table is asked for: CreateTable's and UpdateTable's parameters and refusals; its auto scaling.
+
+Auto scaling of a table that is there: the policies that may change its capacity while it is loaded.
+Sources: https://docs.aws.amazon.com/autoscaling/application/APIReference/API_DescribeScalableTargets.html
+https://docs.aws.amazon.com/autoscaling/application/APIReference/API_DescribeScalingPolicies.html
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.requests import check_shape
+from keyheat.endpoint.tables.catalog import define
+from keyheat.load.tables.ownership import DENIED, TableError
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import Target
+from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, IndexSpec, TableSpec
+
+
+def creation(spec: TableSpec) -> dict[str, Any]:
+    """The parameters of CreateTable."""
+    locals_ = [_index(index) for index in spec.indexes if index.local]
+    globals_ = [{**_index(index), **capacity_parameters(index)} for index in spec.indexes if not index.local]
+    return {
+        "TableName": spec.name,
+        "BillingMode": spec.billing_mode,
+        "KeySchema": key_schema(spec.partition_key, spec.sort_key),
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in spec.key_types().items()
+        ],
+        **capacity_parameters(spec),
+        **({"LocalSecondaryIndexes": locals_} if locals_ else {}),
+        **({"GlobalSecondaryIndexes": globals_} if globals_ else {}),
+        **({"StreamSpecification": _stream(spec.stream)} if spec.stream else {}),
+    }
+
+
+def key_schema(partition_key: str, sort_key: str | None) -> list[dict[str, str]]:
+    """The key of a table or an index, as DynamoDB takes and tells it."""
+    schema = [{"AttributeName": partition_key, "KeyType": "HASH"}]
+    return schema + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
+
+
+def _index(index: IndexSpec) -> dict[str, Any]:
+    include = {"NonKeyAttributes": list(index.include)} if index.include else {}
+    return {
+        "IndexName": index.name,
+        "KeySchema": key_schema(index.partition_key, index.sort_key),
+        "Projection": {"ProjectionType": index.projection, **include},
+    }
+
+
+def capacity_parameters(owner: TableSpec | IndexSpec | ChangeSpec) -> dict[str, Any]:
+    """The capacity of a table or an index, as CreateTable and UpdateTable take it."""
+    provisioned, ceiling, warm = owner.provisioned, owner.max_on_demand, owner.warm
+    return {
+        **({"ProvisionedThroughput": _pair(provisioned, "CapacityUnits")} if provisioned else {}),
+        **({"OnDemandThroughput": _pair(ceiling, "RequestUnits", "Max")} if ceiling else {}),
+        **({"WarmThroughput": _pair(warm, "UnitsPerSecond")} if warm else {}),
+    }
+
+
+def _stream(view: str) -> dict[str, Any]:
+    return {"StreamEnabled": True, "StreamViewType": view}
+
+
+def _pair(pair: CapacityPair, words: str, before: str = "") -> dict[str, int]:
+    sides = {f"{before}Read{words}": pair.read, f"{before}Write{words}": pair.write}
+    return {name: units for name, units in sides.items() if units is not None}
+
+
+Tags = Sequence[dict[str, str]]
+
+
+def mistake(spec: TableSpec) -> str | None:
+    """Why DynamoDB would not make the table, by the rules that the local endpoint knows, too."""
+    request = creation(spec)
+    try:
+        check_shape("CreateTable", request)
+        define(request)
+    except ServiceError as error:
+        return f"cannot be made as the scenario describes it: {error.message}"
+    return None
+
+
+def create(client: Any, spec: TableSpec, tags: Tags) -> bool:
+    """Ask for the table, with its tags; False where there is one of that name by now. Raises `TableError`."""
+    try:
+        client.create_table(**creation(spec), Tags=list(tags))
+    except client.exceptions.ResourceInUseException:
+        return False
+    except ClientError as error:
+        raise TableError(f"table {spec.name} was not made: {_what_to_do(error)}") from error
+    return True
+
+
+def _what_to_do(error: ClientError) -> str:
+    said = error.response["Error"]
+    if said["Code"] in DENIED:
+        return (
+            "a permission is missing, dynamodb:CreateTable or dynamodb:TagResource, which its tags need "
+            f"({said.get('Message')})"
+        )
+    if said["Code"] == "LimitExceededException":
+        return (
+            f"{said.get('Message')}: wait until other tables are made or deleted, delete some, or have the "
+            "quota raised (Service Quotas, DynamoDB)"
+        )
+    return f"{error}"
+
+
+SERVICE = "application-autoscaling"
+NAMESPACE = "dynamodb"
+SIDES = {"ReadCapacityUnits": "read", "WriteCapacityUnits": "write"}
+RESOURCES_PER_CALL = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingRange:
+    """One side of a table or of an index that auto scaling changes."""
+
+    index: str | None
+    side: str
+    min: int
+    max: int
+    target: float | None  # consumed as a share of provisioned; None: there is no target tracking policy
+
+    def __str__(self) -> str:
+        """In words."""
+        what = f"index {self.index}" if self.index else "the table"
+        steers = "" if self.target is None else f", steered for {self.target:.0%} of it consumed"
+        return f"{self.side}s of {what}: {self.min:,} to {self.max:,} units per second{steers}"
+
+
+@dataclass(frozen=True, slots=True)
+class AutoScaling:
+    """What auto scaling may do to a table during a run; `why` it is not known, where it is not."""
+
+    scaled: tuple[ScalingRange, ...] = ()
+    why: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As `run.json` says it."""
+        return {"known": self.why is None, "why": self.why, "scaled": [asdict(one) for one in self.scaled]}
+
+    def in_words(self) -> list[str]:
+        """One line for each thing that a person should know."""
+        if self.why is not None:
+            return [f"whether auto scaling changes its capacity is not known: {self.why}"]
+        return [f"auto scaling may change its capacity during this run: {one}" for one in self.scaled]
+
+
+def auto_scaling_of(
+    target: Target, table: TableSpec, *, connect: Callable[..., Any] = make_client
+) -> AutoScaling:
+    """Ask Application Auto Scaling; what cannot be asked is said, and stops nobody."""
+    if table.billing_mode != "PROVISIONED":
+        return AutoScaling()
+    if not target.aws:
+        return AutoScaling(why=f"Application Auto Scaling is asked in AWS only, and this is {target.url}")
+    try:
+        with closing(connect(target, service=SERVICE, attempts=3)) as client:
+            return AutoScaling(tuple(scaled_parts(client, table)))
+    except ClientError as error:
+        return AutoScaling(why=f"{error.response['Error']['Code']} for {error.operation_name}")
+    except BotoCoreError as error:
+        return AutoScaling(why=f"Application Auto Scaling did not answer: {error}")
+
+
+def scaled_parts(client: Any, table: TableSpec) -> Iterator[ScalingRange]:
+    """Every side of the table and of its global indexes that is registered, with its policy's target."""
+    indexes = [index.name for index in table.indexes if not index.local]
+    names: dict[str, str | None] = {f"table/{table.name}": None}
+    names |= {f"table/{table.name}/index/{index}": index for index in indexes}
+    targets = list(_targets(client, list(names)))
+    tracked = {
+        (policy["ResourceId"], policy["ScalableDimension"]): _tracked(policy)
+        for resource in dict.fromkeys(one["ResourceId"] for one in targets)
+        for policy in _policies(client, resource)
+    }
+    for one in targets:
+        resource, dimension = one["ResourceId"], one["ScalableDimension"]
+        yield ScalingRange(
+            index=names[resource],
+            side=SIDES[dimension.rpartition(":")[2]],
+            min=one["MinCapacity"],
+            max=one["MaxCapacity"],
+            target=tracked.get((resource, dimension)),
+        )
+
+
+def _targets(client: Any, resources: list[str]) -> Iterable[dict[str, Any]]:
+    pages = client.get_paginator("describe_scalable_targets")
+    for start in range(0, len(resources), RESOURCES_PER_CALL):
+        some = resources[start : start + RESOURCES_PER_CALL]
+        for page in pages.paginate(ServiceNamespace=NAMESPACE, ResourceIds=some):
+            yield from page["ScalableTargets"]
+
+
+def _policies(client: Any, resource: str) -> Iterable[dict[str, Any]]:
+    pages = client.get_paginator("describe_scaling_policies")
+    for page in pages.paginate(ServiceNamespace=NAMESPACE, ResourceId=resource):
+        yield from page["ScalingPolicies"]
+
+
+def _tracked(policy: dict[str, Any]) -> float | None:
+    tracking = policy.get("TargetTrackingScalingPolicyConfiguration")
+    return float(tracking["TargetValue"]) / 100 if tracking else None

@@ -1,0 +1,101 @@
+"""What DescribeTable says of a table: whether it is there yet or gone, and what it costs while unused.
+
+Clock and sleep are passed in: a run waits in gevent's time, a command in its own, a test in none.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, TypeVar
+
+from keyheat.plan.prices import HOUR_S, Prices, provisioned_dollars
+from keyheat.runs.table_facts import mode_of
+
+Found = TypeVar("Found")
+WORD_EVERY_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePatience:
+    """How something is waited for; `show` is told what it is and how many seconds are left at most."""
+
+    sleep: Callable[[float], None]
+    poll_s: float = 1.0
+    limit_s: float = 600.0
+    clock: Callable[[], float] = monotonic
+    show: Callable[[str, float], None] = lambda _what, _left_s: None
+
+    def until(self, look: Callable[[], Found | None], what: str) -> Found | None:
+        """What `look` finds, which is asked again and again; None where the limit is reached."""
+        ends_s = self.clock() + self.limit_s
+        shown_s = self.clock()
+        while (found := look()) is None:
+            now_s = self.clock()
+            if now_s >= ends_s:
+                return None
+            if now_s - shown_s >= WORD_EVERY_S:
+                self.show(what, ends_s - now_s)
+                shown_s = now_s
+            self.sleep(self.poll_s)
+        return found
+
+
+def described(client: Any, name: str) -> dict[str, Any] | None:
+    """DescribeTable's answer; None where there is no such table."""
+    try:
+        description: dict[str, Any] = client.describe_table(TableName=name)["Table"]
+    except client.exceptions.ResourceNotFoundException:
+        return None
+    return description
+
+
+def until_active(
+    client: Any, name: str, patience: TablePatience, what: str = "being made"
+) -> dict[str, Any] | None:
+    """The table once it and all its indexes are ACTIVE; None where they are not within the limit.
+
+    A table that was made a moment ago may not be found yet: DescribeTable is eventually consistent.
+    """
+
+    def look() -> dict[str, Any] | None:
+        description = described(client, name)
+        return description if description is not None and all_active(description) else None
+
+    return patience.until(look, f"table {name} is {what}")
+
+
+def until_gone(client: Any, name: str, patience: TablePatience) -> bool:
+    """Whether the table was gone within the limit."""
+    look = lambda: True if described(client, name) is None else None  # noqa: E731
+    return patience.until(look, f"table {name} is being deleted") is not None
+
+
+def all_active(description: Mapping[str, Any]) -> bool:
+    """Whether neither the table nor any of its indexes is being made or changed."""
+    states = [index["IndexStatus"] for index in description.get("GlobalSecondaryIndexes", [])]
+    return {description["TableStatus"], *states} == {"ACTIVE"}
+
+
+DAY_H = 24
+
+
+def dollars_per_hour(description: Mapping[str, Any], prices: Prices) -> float:
+    """Dollars an hour at a price list's prices, from DescribeTable's answer; nothing in on-demand mode."""
+    if mode_of(description) != "PROVISIONED":
+        return 0.0
+    parts = [description, *(description.get("GlobalSecondaryIndexes") or ())]
+    pairs = [part.get("ProvisionedThroughput", {}) for part in parts]
+    return provisioned_dollars(
+        prices.provisioned,
+        HOUR_S,
+        write_per_s=sum(pair.get("WriteCapacityUnits", 0) for pair in pairs),
+        read_per_s=sum(pair.get("ReadCapacityUnits", 0) for pair in pairs),
+    )
+
+
+def upkeep_in_words(description: Mapping[str, Any], prices: Prices) -> str:
+    """What a table costs by the hour and by the day, for a sentence that begins with the table."""
+    hourly = dollars_per_hour(description, prices)
+    if not hourly:
+        return "costs nothing but its storage while nobody uses it"
+    return f"costs ${hourly:.4f} an hour, ${hourly * DAY_H:.2f} a day ({prices.shown}), used or not"

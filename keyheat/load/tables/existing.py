@@ -1,0 +1,317 @@
+"""`--table T`: a table that is there already in place of the scenario's own; nothing is changed there.
+
+All that stands in the way is said at once. Whether the table may be loaded at all is asked afterwards, by
+`tables.checking`, as of every other table.
+
+A table that is there, as a scenario states one: made of DescribeTable's answer.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
+from keyheat.load.tables.control import AutoScaling, auto_scaling_of
+from keyheat.load.tables.description import described
+from keyheat.load.tables.ownership import TableError, foreign, standing, unusable
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import Target
+from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
+from keyheat.runs.table_facts import table_facts
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.tables import IN_WORDS, IndexSpec, TableSpec
+
+CAPACITY = ("provisioned", "max_on_demand", "warm")
+OURS = {
+    FILLER: "what fills our items",
+    COUNTER: "what our updates count",
+    RUN_ATTRIBUTE: "what marks our items",
+}
+"""Attributes of the items that we write: none of them can be a key as well."""
+
+
+def table_of(description: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `TableSpec` that is as the table is; a run never deletes it."""
+    facts = table_facts(description).model_dump(mode="json")
+    types = _types(description)
+    of_index = {index["name"]: index for index in facts["indexes"]}
+    indexes = [
+        *((index, True) for index in description.get("LocalSecondaryIndexes") or ()),
+        *((index, False) for index in description.get("GlobalSecondaryIndexes") or ()),
+    ]
+    return {
+        "name": description["TableName"],
+        "billing_mode": facts["billing_mode"],
+        **_keys(description, types),
+        **_capacity(facts, facts["billing_mode"]),
+        "indexes": [
+            {
+                "name": index["IndexName"],
+                "local": local,
+                **_keys(index, types),
+                "sort_key_in_items": True,
+                **_projection(index),
+                **({} if local else _capacity(of_index[index["IndexName"]], facts["billing_mode"])),
+            }
+            for index, local in indexes
+        ],
+        "stream": _stream(description),
+        "on_end": "keep",
+    }
+
+
+def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
+    """What of the table no load test of ours can deal with."""
+    indexes = description.get("GlobalSecondaryIndexes") or ()
+    for index in indexes:
+        if len(index["KeySchema"]) > len({part["KeyType"] for part in index["KeySchema"]}):
+            yield (
+                f"its index {index['IndexName']} has a key of several attributes, which items of "
+                "ours cannot have; load a table without it"
+            )
+    for attribute, what in OURS.items():
+        if attribute in _types(description):
+            yield f"its key {attribute!r} is named as {what}; load a table with another key"
+
+
+def reactions(description: Mapping[str, Any]) -> list[str]:
+    """What else reacts to each write, as far as the table itself tells."""
+    found = []
+    if view := _stream(description):
+        found.append(
+            f"its stream ({view}) is on: whoever reads it, a Lambda function or another table, gets every "
+            "write of this run as well"
+        )
+    regions = [str(replica["RegionName"]) for replica in description.get("Replicas") or ()]
+    if regions:
+        found.append(f"each write is copied to {', '.join(regions)}, and paid for there")
+    return found
+
+
+def _types(description: Mapping[str, Any]) -> dict[str, str]:
+    return {one["AttributeName"]: one["AttributeType"] for one in description["AttributeDefinitions"]}
+
+
+def _keys(part: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, str]:
+    """The first attribute of each side of a key; `unloadable` speaks of further ones."""
+    names = {"HASH": "partition_key", "RANGE": "sort_key"}
+    keys: dict[str, str] = {}
+    for element in part["KeySchema"]:
+        name = names[element["KeyType"]]
+        keys.setdefault(name, element["AttributeName"])
+        keys.setdefault(f"{name}_type", types[element["AttributeName"]])
+    return keys
+
+
+def _capacity(facts: Mapping[str, Any], mode: str) -> dict[str, Any]:
+    """Capacities that say something; a ceiling of on-demand mode is kept there by AWS, and means nothing."""
+    found = {name: facts[name] for name in CAPACITY if facts[name] and any(facts[name].values())}
+    if mode == "PROVISIONED":
+        found.pop("max_on_demand", None)
+    return found
+
+
+def _projection(index: Mapping[str, Any]) -> dict[str, Any]:
+    projection = index.get("Projection", {})
+    kind = projection.get("ProjectionType", "ALL")
+    return {
+        "projection": kind,
+        "include": projection.get("NonKeyAttributes", []) if kind == "INCLUDE" else [],
+    }
+
+
+def _stream(description: Mapping[str, Any]) -> str | None:
+    stream = description.get("StreamSpecification") or {}
+    return stream.get("StreamViewType") if stream.get("StreamEnabled") else None
+
+
+def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterator[str]:
+    """What the users need and the table that was found lacks; `stated` is the scenario's own table."""
+    if found.sort_key is None and _any(users, "needs_sort_key"):
+        yield "the table has no sort key, which this load test needs"
+    yield from unsuited(users, found)
+    there = {index.name: index for index in found.indexes}
+    for name in _indexes_of(users):
+        wanted = next((index for index in stated.indexes if index.name == name), None)
+        if wanted is not None and name in there and _key(there[name]) != _key(wanted):
+            yield f"its index {name} is keyed by {_key(there[name])}; this load test reads {_key(wanted)}"
+
+
+def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
+    """What of a table the users cannot do with, whoever's it is; as `message @ $.path`."""
+    if table.sort_key is not None and _any(users, "needs_no_sort_key"):
+        yield f"this load test finds items by one key, without {table.sort_key!r} @ $.table.sort_key"
+    if table.sort_key is not None and table.sort_key_type != "S" and _any(users, "needs_text_sort_key"):
+        kind = IN_WORDS[table.sort_key_type]
+        yield f"this load test reads what begins with some text, and it is {kind} @ $.table.sort_key_type"
+    there = sorted(index.name for index in table.indexes)
+    for name in _indexes_of(users):
+        if name not in there:
+            listed = ", ".join(there) or "none"
+            yield f"there is no index {name}, which this load test reads, but {listed} @ $.table.indexes"
+
+
+def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
+    """What would be done to the table beside writing and reading items of the run's own."""
+    for why in dict.fromkeys(getattr(user, "only_ours", "") for user in users):
+        if why:
+            yield f"this load test is for tables of its own: {why}"
+    if scenario.timeline:
+        yield "the timeline would change the capacity of the table, which stays as it is @ $.timeline"
+    sharding = scenario.dynamic_sharding
+    if sharding is not None and sharding.max_write_units is not None:
+        yield (
+            "the table's capacity would be raised, and it stays as it is @ $.dynamic_sharding.max_write_units"
+        )
+
+
+def _any(users: Iterable[Any], name: str) -> bool:
+    return any(getattr(user, name, False) for user in users)
+
+
+def _indexes_of(users: Iterable[Any]) -> Iterable[str]:
+    return dict.fromkeys(name for user in users for name in getattr(user, "needs_indexes", ()))
+
+
+def _key(index: IndexSpec) -> str:
+    """The key of an index, with the types of its attributes."""
+    pairs = [(index.partition_key, index.partition_key_type), (index.sort_key, index.sort_key_type)]
+    return " and ".join(f"{name} ({kind})" for name, kind in pairs if name is not None)
+
+
+ATTEMPTS = 4
+ANY_RUN = "x" * 12  # as long as the name of a run is
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingTable:
+    """A table that is there: DescribeTable's answer, and whether somebody else created it."""
+
+    description: Mapping[str, Any]
+    foreign: bool
+
+    @property
+    def foreign_bytes(self) -> int:
+        """How much there is to look through for items of ours: nothing in a table that is ours as a whole."""
+        return int(self.description.get("TableSizeBytes") or 0) if self.foreign else 0
+
+
+def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, int]:
+    """The scenario with a table that is there in place of its own, whether or not its load test can load it,
+    and how many bytes of that are to be looked through where it is cleaned up.
+
+    Raises `TableError` where there is no such table, or none that a scenario can state.
+    """
+    seen = look_at(target, name)
+    if seen is None:
+        raise TableError(_not_there(target, name))
+    try:
+        return _in_place(scenario, seen), seen.foreign_bytes
+    except ScenarioError as error:
+        raise TableError(*(f"--table {name}: {words}" for words in error.errors)) from error
+
+
+def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
+    """The plan for the table that `--table` names. Raises `InputError` or `TableError`."""
+    assert plan.existing is not None, "asked for with --table only"
+    if plan.target is None:
+        raise InputError(
+            [
+                f"--table {plan.existing} loads a table that is there, and the endpoint that a run starts by "
+                "itself has none: say where it is, with --target aws or --target URL"
+            ]
+        )
+    seen = look_at(plan.target, plan.existing)
+    if seen is None:
+        raise InputError([_not_there(plan.target, plan.existing)])
+    if why := unusable(seen.description):
+        raise TableError(f"table {plan.existing} cannot be loaded: {why}")
+    scenario = _with_table(plan, seen, users)
+    scaling = auto_scaling_of(plan.target, scenario.table)
+    notes = (*reactions(seen.description), *scaling.in_words())
+    return replace(
+        plan,
+        scenario=scenario,
+        marked=seen.foreign,
+        table_bytes=seen.foreign_bytes,
+        auto_scaling=scaling,
+        notes=notes,
+    )
+
+
+def look_at(target: Target, name: str) -> ExistingTable | None:
+    """The table as it is; None where there is none. What cannot be seen to be ours is somebody else's."""
+    try:
+        with closing(make_client(target, attempts=ATTEMPTS)) as client:
+            description = described(client, name)
+            if description is None:
+                return None
+            if "TableArn" not in description:  # an endpoint that knows no tags either
+                return ExistingTable(description, True)
+            return ExistingTable(description, foreign(standing(client, description).tags) is not None)
+    except (ClientError, BotoCoreError) as error:
+        raise TableError(f"table {name} at {target.url}: {error}") from error
+
+
+def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
+    """The plan, with its items marked where the scenario's table is there and is somebody else's.
+
+    Companions have no items of ours alone, so they are our own. Raises `InputError`.
+    """
+    if plan.target is None or plan.target.local:
+        return plan
+    marked, table_bytes = plan.marked, plan.table_bytes
+    if plan.existing is None and (seen := look_at(plan.target, plan.scenario.table.name)) is not None:
+        marked, table_bytes = seen.foreign, seen.foreign_bytes
+    errors = [
+        f"the companion table {table.name} was not created by a run of ours: its items cannot be told from "
+        "others, so give it another name @ $.companions"
+        for table in plan.scenario.companions
+        if (beside := look_at(plan.target, table.name)) is not None and beside.foreign
+    ]
+    if marked and plan.existing is None:
+        errors += not_spared(users, plan.scenario)
+        errors += does_not_fit(plan.scenario, plan.scenario_path.parent, run_id=ANY_RUN)
+    if errors:
+        raise InputError([f"{plan.scenario_shown}: {words}" for words in dict.fromkeys(errors)])
+    return replace(plan, marked=marked, table_bytes=table_bytes)
+
+
+def _with_table(plan: LoadPlan, seen: ExistingTable, users: Sequence[Any]) -> Scenario:
+    """The scenario with the table as it is; its companions and everything else stay. Raises `InputError`."""
+    scenario = None
+    errors = [*unloadable(seen.description), *not_spared(users, plan.scenario)]
+    there = TableSpec.model_validate(table_of(seen.description))
+    errors += lacking(users, plan.scenario.table, there)
+    try:
+        scenario = _in_place(plan.scenario, seen)
+    except ScenarioError as error:
+        errors += error.errors
+    else:
+        errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
+        errors += does_not_fit(scenario, plan.scenario_path.parent, run_id=ANY_RUN if seen.foreign else None)
+    if errors or scenario is None:
+        raise InputError([f"--table {plan.existing}: {words}" for words in dict.fromkeys(errors)])
+    return scenario
+
+
+def _in_place(scenario: Scenario, seen: ExistingTable) -> Scenario:
+    table = {"table": table_of(seen.description)}
+    return scenario_from_dict(scenario.model_dump(mode="json") | table, "adapted")
+
+
+def _not_there(target: Target, name: str) -> str:
+    return f"there is no table {name} at {target.url} ({target.region})"
+
+
+def noted(plan: LoadPlan) -> dict[str, Any]:
+    """What `run.json` says of it."""
+    scaling = plan.auto_scaling or AutoScaling()
+    own: dict[str, Any] = {}
+    if plan.existing:
+        own = {"existing": True, "auto_scaling": scaling.to_json(), "table_notes": list(plan.notes)}
+    return {**own, **({"items_marked": True} if plan.marked else {})}

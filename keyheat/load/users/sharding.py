@@ -1,0 +1,227 @@
+"""Users of keys that get more shards as they need them: the `sharding` package, sending as a user does.
+
+Where a scenario has no `[dynamic_sharding]`, the same users write to as many shards as `keys.shards` says.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import gevent
+import orjson
+from botocore.exceptions import ClientError
+
+from keyheat.load.transport.answer import Answer
+from keyheat.load.users.collections import Collected, Item, read_collection
+from keyheat.load.users.outcomes import Conditional, NotSeen, failure_of
+from keyheat.load.users.readers import Incomplete, ReadCost, Reader
+from keyheat.load.users.user import TableUser
+from keyheat.masking import masked
+from keyheat.scenario.keys import random_suffix, shard_keys
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.keys import ShardingSpec
+from keyheat.sharding import Knowledge, Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter
+from keyheat.sharding.metadata import NUMBER
+from keyheat.sharding.writer import wait_for_capacity
+from keyheat.words import DirectionName
+
+COUNTED = (
+    "shards.increments", "shards.conflicts", "shards.cooling", "shards.capacity_asked",
+    "metadata.read_units", "metadata.write_units",
+)  # fmt: skip
+TRIES, PAUSE_S = 10, 0.5  # of a page of the metadata, when the load is over
+SIMULATOR = "keyheat.simulator.traffic.dynamic:sharded_dynamically"
+METADATA_UNITS = 1.0  # what one read or write of a key's metadata costs: they are far below 1 KB
+
+
+class Unanswered(Exception):
+    """No answer came, so nobody knows what became of the request."""
+
+
+class UserClient:
+    """A user, as the `sharding` package sees a client of DynamoDB: it raises botocore's errors."""
+
+    def __init__(self, user: TableUser, spec: ShardingSpec) -> None:
+        self._user = user
+        self._table = spec.table
+
+    def get_item(self, **request: Any) -> Mapping[str, Any]:
+        return self._send("GetItem", request, request["Key"], "read")
+
+    def put_item(self, **request: Any) -> Mapping[str, Any]:
+        return self._send("PutItem", request, request["Item"], "write")
+
+    def update_item(self, **request: Any) -> Mapping[str, Any]:
+        return self._send("UpdateItem", request, request["Key"], "write")
+
+    def query(self, **request: Any) -> Mapping[str, Any]:
+        raise NotImplementedError("collections are read, and checked, by the generator's own readers")
+
+    def describe_table(self, **request: Any) -> Mapping[str, Any]:
+        return self._control("DescribeTable", request)
+
+    def update_table(self, **request: Any) -> Mapping[str, Any]:
+        return self._control("UpdateTable", request)
+
+    def _send(
+        self, operation: str, request: Mapping[str, Any], item: Mapping[str, Any], direction: DirectionName
+    ) -> Mapping[str, Any]:
+        (key, *_others) = (value["S"] for value in item.values() if "S" in value)
+        answer = self._user.send(
+            operation, orjson.dumps(request), key=key, direction=direction, units=METADATA_UNITS,
+            table=self._table, note=Conditional(METADATA_UNITS, METADATA_UNITS),
+        )  # fmt: skip
+        return accepted(operation, answer).content()
+
+    def _control(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A table's own operations cost no units, and are no part of the load."""
+        answer = self._user.load.transport.send(operation, orjson.dumps(request))
+        return accepted(operation, answer).content()
+
+
+def accepted(operation: str, answer: Answer) -> Answer:
+    """The answer, if it is no error. Raises botocore's `ClientError`, and `Unanswered`."""
+    if answer.accepted:
+        return answer
+    if answer.failure:
+        raise Unanswered(answer.failure)
+    content = answer.content()
+    error = {"Code": failure_of(answer), "Message": content.get("message", "")}
+    raise ClientError({**content, "Error": error}, operation)
+
+
+def policy_of(spec: ShardingSpec) -> Policy:
+    """The numbers of a scenario, as the package takes them."""
+    return Policy(
+        cooldown_s=spec.cooldown_s,
+        backoff_low_s=spec.backoff_low_s,
+        backoff_high_s=spec.backoff_high_s,
+        cache_s=spec.cache_s,
+        max_shards=spec.max_shards,
+        history=spec.history,
+        settle_s=max(Policy().settle_s, 2 * spec.cache_s),
+    )
+
+
+class ShardingUser(TableUser):
+    """A user whose keys are sharded, dynamically or not. User 0 has the shards counted after the load."""
+
+    abstract = True
+
+    @classmethod
+    def simulated_as(cls, scenario: Scenario) -> str | None:
+        """Keys get shards as they throttle; without that, such users are as any others."""
+        return None if scenario.dynamic_sharding is None else SIMULATOR
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        self._sharding = self.load.order.scenario.dynamic_sharding
+        for name in COUNTED:  # what did not happen is said, too: runs are compared by it
+            self.count(name, 0)
+        if self.number == 0:  # one in all processes
+            self.load.last_looks.append(self._count_shards)
+        if self._sharding is not None:
+            self._client = UserClient(self, self._sharding)
+            self._metadata = Metadata(
+                self._client, self._sharding.table, partition_key=self._key, note=self.count
+            )
+
+    @property
+    def _key(self) -> str:
+        """The partition key's name in the metadata table."""
+        assert self._sharding is not None
+        tables = {table.name: table for table in self.load.order.scenario.companions}
+        return tables[self._sharding.table].partition_key
+
+    def _count_shards(self) -> None:
+
+        try:
+            self.count("shards.ended_with", self._most_shards())
+        except (ClientError, Unanswered) as error:
+            raise NotSeen(f"with how many shards the run ended is not known: {masked(str(error))}") from error
+
+    def _most_shards(self) -> int:
+        """The number of shards of the key that has most of them. The load is over: this is no part of it."""
+        if self._sharding is None:
+            return self.shards
+        most, request = 0, {"TableName": self._sharding.table, "ConsistentRead": True}
+        while True:
+            page = self._metadata_page(orjson.dumps(request))
+            most = max(most, *(int(item[NUMBER]["N"]) for item in page["Items"]), 0)
+            if "LastEvaluatedKey" not in page:
+                return most
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def _metadata_page(self, body: bytes) -> dict[str, Any]:
+        """One page of the metadata, asked for again where the load has left it no capacity."""
+        for _ in range(TRIES):
+            answer = self.load.transport.send("Scan", body)
+            if not answer.throttled:
+                break
+            gevent.sleep(PAUSE_S)
+        return accepted("Scan", answer).content()
+
+
+class ShardedWriter(ShardingUser):
+    """Writes to keys' shards. What is throttled is not written again: the next item is the next try."""
+
+    abstract = True
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        if self._sharding is not None:
+            self._writer = self._dynamic_writer(self._sharding)
+
+    def put_sharded(self, key: str) -> None:
+        """Write one item to a shard of a key."""
+        if self._sharding is None:
+            self.put(random_suffix(key, self.shards, self.rng))
+            return
+        with suppress(ClientError, Unanswered):  # the record has them
+            self._writer.write(key, self._put, within_s=0)
+
+    def _put(self, shard: str) -> None:
+        accepted("PutItem", self.put(shard))
+
+    def _dynamic_writer(self, spec: ShardingSpec) -> ShardWriter:
+        """A writer that shares what it knows with those of its process, as an application's threads do."""
+        if self.load.knowledge is None:
+            self.load.knowledge = Knowledge()
+        ask = wait_for_capacity
+        if spec.max_write_units is not None:
+            table = self.load.order.scenario.table.name
+            ask = ProvisionedCapacity(self._client, table, most_write_units=spec.max_write_units)
+        return ShardWriter(
+            self._metadata, policy_of(spec), knowledge=self.load.knowledge, ask_for_capacity=ask,
+            note=self.count, rng=self.rng,
+        )  # fmt: skip
+
+
+class ShardedReader(ShardingUser, Reader):
+    """Reads keys back from however many shards they have, and checks that nothing is missing."""
+
+    abstract = True
+    needs_sort_key = True
+
+    def read_newest(self, key: str, limit: int) -> Collected:
+        """The newest items of a key, from all its shards."""
+        if self._sharding is None:
+            return self.read_collection(key, limit=limit, descending=True, consistent=True)
+        query = replace(self._query(None), limit=limit, descending=True, consistent=True)
+        # Items must be found in whichever shard they are, in those that the metadata do not name, too.
+        possible = shard_keys(key, self._sharding.max_shards)
+
+        def collect(spent: ReadCost) -> list[Item]:
+            return read_collection(self._shards_of(key), query, partial(self._page, query, spent))
+
+        return self._finish(possible, query, collect, "ReadCollection")
+
+    def _shards_of(self, key: str) -> Sequence[str]:
+        assert self._sharding is not None
+        reader = ShardReader(self._client, self._table.name, self._metadata)
+        try:
+            return reader.shard_keys(key)
+        except (ClientError, Unanswered) as error:
+            raise Incomplete from error

@@ -1,0 +1,52 @@
+"""What a test opens beyond itself: `make quick` runs those that open no process, no socket and no browser."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+import urllib3  # noqa: F401  # binds a socket when it is imported, to see whether there is IPv6
+
+OPENERS = frozenset({"browser", "endpoint", "run_locust", "start_locust", "visit"})
+"""Fixtures that open something, wherever they are used."""
+EVENTS = frozenset(
+    {
+        "subprocess.Popen",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.exec",
+        "socket.bind",
+        "socket.connect",
+    }
+)
+_opened: Counter[str] = Counter()
+
+
+def _note(event: str, _arguments: object) -> None:
+    if event in EVENTS:
+        _opened[event] += 1
+
+
+sys.addaudithook(_note)  # for as long as the process lives: Python has no way to take one away
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who uses such a fixture need not say so."""
+    for item in items:
+        if OPENERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.opens)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """What its fixtures open counts, too."""
+    _opened.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A test that opens something without saying so fails: `make quick` would not be what it is called."""
+    yield
+    if _opened and item.get_closest_marker("opens") is None:
+        pytest.fail(f"opens {', '.join(sorted(_opened))}: mark it with pytest.mark.opens")

@@ -1,0 +1,68 @@
+"""The pages for whoever works on it name what is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.test_imports import GROUND, MAY_IMPORT
+
+ROOT = Path(__file__).parents[1]
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ANALYZER = ROOT / "analyzers" / "partition_or_table"
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_table_of_rooms_is_what_the_imports_are_held_to() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \|([^|]*)\|$", ARCHITECTURE, flags=re.MULTILINE)
+    assert {room: set(re.findall(r"\w+", may)) for room, may in rows} == MAY_IMPORT
+
+
+def test_the_ground_is_named() -> None:
+    assert {name for name in GROUND if f"`{name}.py`" not in ARCHITECTURE} == set()
+
+
+@pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=["architecture", "contributing"])
+def test_every_file_that_is_named_is_there(page: str) -> None:
+    named = re.findall(
+        r"(?<![\w/])((?:keyheat|analyzers|loadtests|tests|configs|docs|benchmarks)/[\w./-]+\w)", page
+    )
+    assert named
+    assert [
+        path for path in named if not (ROOT / path).exists() and "NAME" not in path and "RULE" not in path
+    ] == []
+
+
+def test_files_in_the_order_of_a_walk_are_of_the_folder_named_before_them() -> None:
+    """`signer.py` alone is beside the last file that was named whole."""
+    for line in ARCHITECTURE.split("## One request")[1].split("## What was tried")[0].split("\n1. ")[1:]:
+        folder = None
+        for path in re.findall(r"`([\w/]+\.py)`", line):
+            if path.startswith(("keyheat/", "analyzers/", "loadtests/")):
+                folder = (ROOT / path).parent
+            else:
+                assert folder is not None
+                assert any(
+                    (near / path).exists() for near in (folder, ROOT / "analyzers/partition_or_table")
+                ), path
+
+
+def test_every_target_of_make_is_one() -> None:
+    targets = {
+        name
+        for text in re.findall(r"`make ([\w ]+)`|^make ([\w ]+)$", CONTRIBUTING, flags=re.MULTILINE)
+        for name in "".join(text).split()
+    }
+    assert targets
+    assert {name for name in targets if not re.search(rf"^{name}:", MAKEFILE, flags=re.MULTILINE)} == set()
+
+
+def test_its_commands_run(verb: object, tmp_path: Path) -> None:
+    """Those of pytest and of keyheat; what make runs is tested beside the README."""
+    assert callable(verb)
+    for line in re.findall(r"^\.venv/bin/keyheat (.+)$", CONTRIBUTING, flags=re.MULTILINE):
+        said = verb(*line.replace("reports/out/mine", str(tmp_path / "mine")).split())
+        assert said.code == 0, said.err
+    for line in re.findall(r"-m pytest -q (\S+)", CONTRIBUTING):
+        assert (ROOT / line).exists()
