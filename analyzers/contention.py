@@ -28,7 +28,7 @@ def analyze(run: Run, numbers: Thresholds) -> Iterator[Finding]:
         row.attempts for row in run.evidence.seconds or () if row.direction == "write" and row.index is None
     )
     for name, metric, what, meaning in LOST:
-        lost = counted.get(name) or _sum(run, metric)
+        lost = counted.get(name) or run.evidence.total(metric)
         if (
             not lost
             or not isfinite(100 * lost)
@@ -42,9 +42,3 @@ def analyze(run: Run, numbers: Thresholds) -> Iterator[Finding]:
         yield Finding(
             label="contention", because=(f"{because}: {meaning}.",), numbers=measures, direction="write"
         )
-
-
-def _sum(run: Run, metric: str) -> float:
-    """What CloudWatch counts of the table; 0 where it was not asked, infinite where no number holds it."""
-    found = (one for one in run.evidence.series if one.metric == metric and one.statistic == "Sum")
-    return sum(value for one in found for _at, value in one.points)

@@ -190,7 +190,7 @@ def _rule(evidence: Evidence, index: str | None, counts: Counted) -> Contributor
 
 def _direction(evidence: Evidence, metric: Callable[[Direction], str]) -> Direction | None:
     """The direction that nearly all of the table's traffic has; None where it has both, or nobody knows."""
-    sums = {direction: _sum(evidence, metric(direction)) for direction in Direction}
+    sums = {direction: evidence.total(metric(direction)) for direction in Direction}
     total = sum(found or 0.0 for found in sums.values())
     clear = (direction for direction, found in sums.items() if found and found >= CLEAR_SHARE * total)
     return next(clear, None)
@@ -203,15 +203,7 @@ def _asked_in_all(
     refused = throttled.total if throttled else 0.0
     if accessed is not None:
         return accessed.total / WEIGHTS[direction] + refused
-    return (_sum(evidence, metrics.consumed(direction)) or 0.0) + refused
-
-
-def _sum(evidence: Evidence, metric: str) -> float | None:
-    """A series of the table itself added up; None where it is not there."""
-    for series in evidence.series:
-        if (series.metric, series.statistic, series.index, series.operation) == (metric, "Sum", None, None):
-            return sum(value for _at, value in series.points)
-    return None
+    return (evidence.total(metrics.consumed(direction)) or 0.0) + refused
 
 
 def _by_time(rule: Contributors | None, weight: float) -> dict[str, Times]:

@@ -11,7 +11,7 @@ from keyheat.evidence.clients import ClientFactory
 from keyheat.masking import masked
 from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
 from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts, Window
-from keyheat.runs.table_facts import account_facts, table_facts
+from keyheat.runs.table_facts import table_facts
 
 Part = Mapping[str, Any]
 
@@ -37,9 +37,10 @@ def describe(factory: ClientFactory, known: TableFacts, window: Window) -> Descr
     except BotoCoreError as error:
         return Described(known, None, (f"facts about the table: {error}",), reached=False)
     try:
-        account = account_facts(client.describe_limits())
+        quotas = quotas_of(client.describe_limits()).table
     except (BotoCoreError, ClientError) as error:
         return Described(facts, None, (*missing, f"the account's quotas: {error}"), answer=answer)
+    account = AccountFacts(table_read=quotas.read, table_write=quotas.write)
     return Described(facts, account, tuple(missing), answer=answer)
 
 

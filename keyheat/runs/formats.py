@@ -150,6 +150,19 @@ class Evidence(Part):
     endpoint: Capabilities | None = None  # what the endpoint can do; None: nobody looked
     missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
 
+    def total(self, metric: str) -> float | None:
+        """A series of the table itself added up; None where it is not there, infinite where no number holds
+        it."""
+        for series in self.series:
+            if (series.metric, series.statistic, series.index, series.operation) == (
+                metric,
+                "Sum",
+                None,
+                None,
+            ):
+                return sum(value for _at, value in series.points)
+        return None
+
 
 class Label(Part):
     """What constrained one resource in one direction over one span, and how we know.

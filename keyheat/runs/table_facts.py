@@ -5,7 +5,7 @@ from typing import Any
 
 from keyheat.masking import masked
 from keyheat.model.resources import BillingMode
-from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts
+from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.words import Capacity
 
 
@@ -43,14 +43,6 @@ def mode_of(described: Mapping[str, Any]) -> BillingMode:
     units = described.get("ProvisionedThroughput", {})
     nothing = [units.get("ReadCapacityUnits"), units.get("WriteCapacityUnits")] == [0, 0]
     return said or ("PAY_PER_REQUEST" if nothing else "PROVISIONED")
-
-
-def account_facts(described: Mapping[str, Any]) -> AccountFacts:
-    """Quotas of one table from a DescribeLimits answer."""
-    return AccountFacts(
-        table_read=described.get("TableMaxReadCapacityUnits"),
-        table_write=described.get("TableMaxWriteCapacityUnits"),
-    )
 
 
 def _provisioned(part: Mapping[str, Any]) -> Capacity | None:

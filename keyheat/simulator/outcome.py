@@ -9,7 +9,7 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.meter import LaneMeter
 from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.simulate import ClientRecord, Simulation, simulate
+from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.words import Direction
 
 STEADY: Final = replace(
@@ -57,7 +57,6 @@ class SimulationOutcome:
 def outcome_of(simulation: Simulation) -> SimulationOutcome:
     """The numbers of a simulated run, of the scenario's own table."""
     seconds = simulation.ended_s - simulation.started_s
-    attempts, throttled = _requests(simulation.client)
     model = simulation.model
     meters = [
         meter
@@ -67,8 +66,8 @@ def outcome_of(simulation: Simulation) -> SimulationOutcome:
     return SimulationOutcome(
         seed=simulation.seed,
         seconds=seconds,
-        attempts=attempts,
-        throttled=throttled,
+        attempts=dict(simulation.client.attempts),
+        throttled=dict(simulation.client.throttled),
         accepted_per_s={(m.index, m.direction): _consumed(m) / seconds for m in meters},
         left=tuple(sorted((left for meter in meters for left in _left(meter)), key=lambda one: -one.events)),
     )
@@ -78,17 +77,8 @@ def simulated_share(
     scenario: Scenario, *, seed: int | None = None, folder: Path = Path(), behaviour: Behaviour = DEFAULT
 ) -> float:
     """The share of attempts that a simulated run of the scenario throttles; `folder` is the scenario's."""
-    return outcome_of(simulate(scenario, seed=seed, folder=folder, behaviour=behaviour)).share()
-
-
-def _requests(client: ClientRecord) -> tuple[dict[Direction, int], dict[Direction, int]]:
-    """Attempts, and how many of them were throttled, by direction; rows of an index repeat the table's."""
-    attempts, throttled = dict.fromkeys(Direction, 0), dict.fromkeys(Direction, 0)
-    for _second, _index, side, operation, made, _accepted, refused, *_others in client.seconds.rows():
-        if operation is not None:
-            attempts[Direction(side)] += made
-            throttled[Direction(side)] += refused
-    return attempts, throttled
+    made = simulate(scenario, seed=seed, folder=folder, behaviour=behaviour, counts_only=True)
+    return outcome_of(made).share()
 
 
 def _consumed(meter: LaneMeter) -> float:

@@ -254,6 +254,7 @@ class _Simulator:
             folder=self.folder,
             behaviour=self.behaviour,
             progress=None if self.watch is None else self.watch.simulated,
+            counts_only=True,
         )
         return outcome_of(made)
 

@@ -70,12 +70,16 @@ class ClientRecord:
 
     `seconds` has the columns of `seconds.parquet`. `throttles` has, for each second: second, index,
     direction, reason, operation, key (a digest; None: one of the keys that are not hot), units of each
-    attempt, and how many attempts.
+    attempt, and how many attempts. With `counts_only` there are none, nor keys: the files of a run need them,
+    and `attempts` and `throttled`, by direction, are enough to hold one run against another.
     """
 
-    __slots__ = ("beside", "keys", "seconds", "throttles")
+    __slots__ = ("attempts", "beside", "counts_only", "keys", "seconds", "throttled", "throttles")
 
-    def __init__(self) -> None:
+    def __init__(self, *, counts_only: bool = False) -> None:
+        self.counts_only = counts_only
+        self.attempts = dict.fromkeys(Direction, 0)
+        self.throttled = dict.fromkeys(Direction, 0)
         self.seconds = Rows("qwwwqqqqd")
         self.throttles = Rows("qwwwwwdq")
         self.keys = {direction: KeyHistory() for direction in Direction}
@@ -89,6 +93,10 @@ class ClientRecord:
                 continue
             if answer.flow.table is not None:
                 self._beside(answer.flow.table, answer)
+                continue
+            self.attempts[answer.flow.direction] += answer.attempts
+            self.throttled[answer.flow.direction] += answer.attempts - answer.accepted
+            if self.counts_only:
                 continue
             _count(rows, answer)
             self._throttles(second, answer)
@@ -200,11 +208,14 @@ def simulate(
     folder: Path = Path(),
     behaviour: Behaviour = DEFAULT,
     progress: Callable[[float], None] | None = None,
+    counts_only: bool = False,
+    until: Callable[[ClientRecord], bool] | None = None,
 ) -> Simulation:
     """Send the scenario's load to a model of its tables: the same seed gives the same result, bit by bit.
 
     `traffic` is sent in place of what the scenario's load test sends; `folder` is the scenario's, where its
-    trace is. `progress` is told every second how much of the run is done, from 0 to 1.
+    trace is. `progress` is told every second how much of the run is done, from 0 to 1. `counts_only`: for its
+    outcome, and not for its files (see `ClientRecord`). A run for which `until` becomes true ends there.
     """
     seed = scenario.seed if seed is None else seed
     if traffic is None:
@@ -213,7 +224,7 @@ def simulate(
         traffic = traffic_of(scenario, seed=seed, folder=folder)
     waves = _waves(scenario, started_s, seed, behaviour)
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
-    client = ClientRecord()
+    client = ClientRecord(counts_only=counts_only)
     seconds = int(np.ceil(scenario.load.duration_s))
     for at_s in range(seconds):
         now_s = started_s + at_s
@@ -224,6 +235,9 @@ def simulate(
         client.saw(int(now_s), answers)
         if progress is not None:
             progress((at_s + 1) / seconds)
+        if until is not None and until(client):
+            seconds = at_s + 1
+            break
     client.end()
     return Simulation(
         scenario=scenario,

@@ -16,7 +16,7 @@ from keyheat.simulator.alterations import Change, spread_traffic
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.search import WhatIfSearch, smallest_shards
-from keyheat.simulator.simulate import Simulation
+from keyheat.simulator.simulate import ClientRecord, Simulation
 from keyheat.testing.failure import diagnosed, failed
 from keyheat.testing.subject import CheckedLoad, CheckOptions, Source, asked_of
 from keyheat.words import Constraint, Direction, DirectionName, whose
@@ -159,10 +159,15 @@ def _times(factor: float) -> Change:
 
 def _most_headroom(sent: CheckedLoad, times: float, at_most: float) -> str:
     """How much of the demand is not throttled, halved down to a sixty-fourth of the asked factor."""
+
+    def is_over(client: ClientRecord) -> bool:
+        """One throttle is too many where none is allowed, whatever comes after it."""
+        return not at_most and any(client.throttled.values())
+
     low, high = 0.0, times
     for _ in range(HEADROOM_TRIES):
         middle = (low + high) / 2
-        if _over(sent.simulated(_times(middle)), at_most):
+        if _over(sent.simulated(_times(middle), counts_only=True, until=is_over), at_most):
             high = middle
         else:
             low = middle

@@ -20,7 +20,7 @@ from keyheat.scenario.variants import overridden
 from keyheat.simulator.alterations import Altered, Change, spread_traffic
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import STEADY
-from keyheat.simulator.simulate import Simulation, simulate
+from keyheat.simulator.simulate import ClientRecord, Simulation, simulate
 
 PLAIN_PUTS: Final = "hotkey"
 """The load test that puts one item after the other on the drawn keys."""
@@ -44,8 +44,17 @@ class CheckedLoad:
     show_keys: bool = False
     ours: bool = True
 
-    def simulated(self, change: Change | None = None) -> Simulation:
-        """What becomes of it, or of the same with every request changed on its way."""
+    def simulated(
+        self,
+        change: Change | None = None,
+        *,
+        counts_only: bool = False,
+        until: Callable[[ClientRecord], bool] | None = None,
+    ) -> Simulation:
+        """What becomes of it, or of the same with every request changed on its way.
+
+        `counts_only`, `until`: as `simulate` has them, where no more is to be said of it.
+        """
         traffic = self.traffic()
         return simulate(
             self.scenario,
@@ -53,6 +62,8 @@ class CheckedLoad:
             traffic=traffic if change is None else Altered(traffic, change),
             folder=self.folder,
             behaviour=DEFAULT if self.burst else STEADY,
+            counts_only=counts_only,
+            until=until,
         )
 
 

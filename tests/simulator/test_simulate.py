@@ -11,6 +11,7 @@ from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, digest_of
 from keyheat.simulator.masses import even_masses, masses_of
+from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation, simulate
 from keyheat.words import Capacity
@@ -64,6 +65,24 @@ def test_the_same_seed_is_the_same_run() -> None:
         assert run.model.decisions.rows() == first.model.decisions.rows()
     assert not seconds_table(other).equals(seconds_table(first))
     assert (first.seed, simulate(scenario(1), traffic=Script()).seed) == (1, 3)
+
+
+def test_counts_alone_give_the_outcome_of_the_whole_record() -> None:
+    flows = put(poisson=True), put(300, ours=False), put(50, table="beside", index_writes=())
+    whole, counted = (
+        simulate(scenario(30), traffic=Script(*flows), counts_only=only) for only in (False, True)
+    )
+    assert outcome_of(whole) == outcome_of(counted)
+    rows_of_requests = [row for row in rows(whole) if row["operation"]]
+    for name in ("attempts", "throttled"):
+        assert sum(row[name] for row in rows_of_requests) == getattr(counted.client, name)[WRITE] > 0
+    assert (len(counted.client.seconds), len(counted.client.throttles)) == (0, 0)
+
+
+def test_a_run_ends_where_no_more_is_wanted() -> None:
+    script = Script(put())
+    run = simulate(scenario(60), traffic=script, until=lambda client: client.attempts[WRITE] > 5_000)
+    assert (len(script.answers), run.ended_s) == (3, SIMULATED_START_S + 3)
 
 
 def test_the_traffic_is_told_what_the_table_and_the_client_saw() -> None:

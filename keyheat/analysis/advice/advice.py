@@ -1,6 +1,7 @@
 """Advice for a diagnosis: what to do about each constraint, with what the simulator says would come of it."""
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, demand, demand_of_all
@@ -65,16 +66,15 @@ def _with_outlook(
     case: AdviceCase, advice: Recommendation, rerun: Rerun, before: SimulationOutcome
 ) -> Recommendation:
     changed = _changed(case, advice, rerun)
+    if not _believed(rerun, before):  # then nothing is said of what is simulated, nor paid by request
+        return advice.model_copy(update={"bill": _bill(rerun, changed)})
     after = changed.simulated()
-    bill = _bill(rerun, before, changed, after)
-    update: dict[str, object] = {"bill": bill}
-    if _believed(rerun, before):
-        update["foreseen"] = Foreseen(
-            throttle_share_before=before.share(),
-            throttle_share_after=after.share(),
-            enough_shards=_enough(case, advice, rerun, after),
-        )
-    return advice.model_copy(update=update)
+    foreseen = Foreseen(
+        throttle_share_before=before.share(),
+        throttle_share_after=after.share(),
+        enough_shards=_enough(case, advice, rerun, after),
+    )
+    return advice.model_copy(update={"bill": _bill(rerun, changed, before, after), "foreseen": foreseen})
 
 
 def _enough(case: AdviceCase, advice: Recommendation, rerun: Rerun, after: SimulationOutcome) -> int | None:
@@ -100,30 +100,32 @@ def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
     return NEAR_RATIO * max(measured, share) <= min(measured, share)
 
 
-def _bill(
-    rerun: Rerun, before: SimulationOutcome, changed: Rerun, after: SimulationOutcome
-) -> MonthlyBill | None:
+def _bill(rerun: Rerun, changed: Rerun, *outcomes: SimulationOutcome) -> MonthlyBill | None:
     """Dollars a month before and after, if this demand went on; None where capacity changes on the way.
 
-    What is paid by request is known only where the simulator repeats the run.
+    What is paid by request is known only with the outcomes of both.
     """
     tables = rerun.scenario.table, changed.scenario.table
     if rerun.scenario.timeline or any(table.scaled for table in tables):
         return None
-    by_request = any(table.billing_mode == "PAY_PER_REQUEST" for table in tables)
-    if by_request and not _believed(rerun, before):
+    if not outcomes and any(table.billing_mode == "PAY_PER_REQUEST" for table in tables):
         return None
+    scenarios = rerun.scenario, changed.scenario
+    before, after = (
+        _dollars(scenario, outcome, rerun.prices) for scenario, outcome in zip_longest(scenarios, outcomes)
+    )
     return MonthlyBill(
-        before_dollars_per_month=_dollars(rerun.scenario, before, rerun.prices),
-        after_dollars_per_month=_dollars(changed.scenario, after, rerun.prices),
-        prices=rerun.prices.shown,
+        before_dollars_per_month=before, after_dollars_per_month=after, prices=rerun.prices.shown
     )
 
 
-def _dollars(scenario: Scenario, outcome: SimulationOutcome, prices: Prices) -> float:
+def _dollars(scenario: Scenario, outcome: SimulationOutcome | None, prices: Prices) -> float:
     """A month of the table with its indexes: by what is provisioned, on demand by what was consumed."""
     reserved = provisioned_month(scenario.table, prices)
-    return consumed_month(outcome, scenario.local.scale, prices) if reserved is None else reserved
+    if reserved is not None:
+        return reserved
+    assert outcome is not None, "what is paid by request is asked for with it"
+    return consumed_month(outcome, scenario.local.scale, prices)
 
 
 def _changed(case: AdviceCase, advice: Recommendation, rerun: Rerun) -> Rerun:

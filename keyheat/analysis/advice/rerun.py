@@ -123,7 +123,7 @@ class Rerun:
         duration_s = min(self.scenario.load.duration_s, MOST_S)
         load = self.scenario.load.model_copy(update={"duration_s": duration_s})
         scenario = self.scenario.model_copy(update={"load": load})
-        return outcome_of(simulate(scenario, traffic=self.traffic()))
+        return outcome_of(simulate(scenario, traffic=self.traffic(), counts_only=True))
 
     def altered(self, change: Change) -> "Rerun":
         """The same run with its requests sent in another way."""

@@ -3,16 +3,17 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import isclose, isfinite
+from typing import TypeVar
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import percent, some
 from keyheat.regression.gates.comparison import CaseComparison, KnownValue, in_words, sides
 from keyheat.regression.gates.statistical import without
-from keyheat.regression.outcome import Decision, GateFinding
+from keyheat.regression.outcome import WORST_FIRST, Decision, GateFinding
 from keyheat.regression.phrases import value
 
 SAME = 1e-9  # relative: sums of floats in another order
-BySeed = Mapping[int | None, Sequence[KnownValue]]
+Seeded = TypeVar("Seeded", KnownValue, RunSummary)
 Pair = tuple[KnownValue, KnownValue]
 
 
@@ -27,10 +28,9 @@ def exact(compared: CaseComparison) -> GateFinding:
             if not _alike(of_seed):
                 why = f"{side} it differs between runs of seed {seed}"
                 return _not_exact(compared, why, known.before, known.after)
-    seeds = sorted(seed for seed in before.keys() & after.keys() if seed is not None)
-    if seeds:
-        pairs = [(before[seed][0], after[seed][0]) for seed in seeds]
-        return _decided(compared, pairs, f"with {some(len(seeds), 'seed')} compared one by one")
+    if pairs := _paired(before, after):
+        how = f"with {some(len(pairs), 'seed')} compared one by one"
+        return _decided(compared, [(first[0], last[0]) for first, last in pairs], how)
     several = min(len(before), len(after)) > 1 and _alike(known.before) and _alike(known.after)
     if several or _alike([*known.before, *known.after]):
         return _decided(compared, [(known.before[0], known.after[0])], "whatever the seed")
@@ -38,11 +38,19 @@ def exact(compared: CaseComparison) -> GateFinding:
     return _not_exact(compared, why, known.before, known.after)
 
 
-def _by_seed(runs: Sequence[KnownValue]) -> BySeed:
-    by_seed: dict[int | None, list[KnownValue]] = defaultdict(list)
+def _by_seed(runs: Sequence[Seeded]) -> Mapping[int | None, Sequence[Seeded]]:
+    by_seed: dict[int | None, list[Seeded]] = defaultdict(list)
     for run in runs:
         by_seed[run.seed].append(run)
     return by_seed
+
+
+def _paired(
+    before: Mapping[int | None, Sequence[Seeded]], after: Mapping[int | None, Sequence[Seeded]]
+) -> list[tuple[Sequence[Seeded], Sequence[Seeded]]]:
+    """The runs of both sides with each seed that both have, in the order of seeds."""
+    seeds = sorted(seed for seed in before.keys() & after.keys() if seed is not None)
+    return [(before[seed], after[seed]) for seed in seeds]
 
 
 def _decided(compared: CaseComparison, pairs: Sequence[Pair], how: str) -> GateFinding:
@@ -106,16 +114,13 @@ def _alike(runs: Sequence[KnownValue]) -> bool:
     return all(isclose(run.number, runs[0].number, rel_tol=SAME) for run in runs)
 
 
-WORST_FIRST: Sequence[Decision] = ("worse", "undecided", "better", "same")
 Said = tuple[Decision, str]
 
 
 def labelled(compared: CaseComparison) -> GateFinding:
     """Worse with a new label or another verdict, better where one is gone or the verdict is none now."""
-    seeds = _common_seeds(compared) if compared.simulated else ()
-    said = [one for pair in _runs_by_seed(compared, seeds) for one in _label_changes(*pair)]
-    if not seeds:
-        said = _label_changes(compared.before, compared.after)
+    pairs = _paired(_by_seed(compared.before), _by_seed(compared.after)) if compared.simulated else []
+    said = [one for pair in pairs or [(compared.before, compared.after)] for one in _label_changes(*pair)]
     found: set[Decision] = {decision for decision, _ in said}
     decision: Decision = min(found, key=WORST_FIRST.index, default="same")
     words = "; ".join(dict.fromkeys(words for one, words in said if one == decision))
@@ -125,23 +130,6 @@ def labelled(compared: CaseComparison) -> GateFinding:
         before=_labels_seen(compared.before),
         after=_labels_seen(compared.after),
     )
-
-
-def _common_seeds(compared: CaseComparison) -> Sequence[int]:
-    before, after = ({run.seed for run in side} for side in (compared.before, compared.after))
-    return sorted(seed for seed in before & after if seed is not None)
-
-
-def _runs_by_seed(
-    compared: CaseComparison, seeds: Sequence[int]
-) -> list[tuple[Sequence[RunSummary], Sequence[RunSummary]]]:
-    return [
-        (
-            [run for run in compared.before if run.seed == seed],
-            [run for run in compared.after if run.seed == seed],
-        )
-        for seed in seeds
-    ]
 
 
 def _label_changes(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> list[Said]:

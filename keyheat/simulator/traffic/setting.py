@@ -7,6 +7,7 @@ is Poisson distributed with the mean N x p. What a read costs follows from that 
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import ceil, floor, fsum, sqrt
 from pathlib import Path
 from random import Random
@@ -259,8 +260,9 @@ class TrafficSetting:
         return masses_of(self._pattern, at_s=self.at_s + HALF_S)
 
 
+@lru_cache(maxsize=2)
 def on_shards(keys: Masses, shards: int) -> Masses:
-    """The keys with a suffix, each evenly on all of its shards."""
+    """The keys with a suffix, each evenly on all of its shards; kept as those of a pattern are."""
     named = ((keys.name(number), share / shards) for number, share in enumerate(keys.shares.tolist()))
     shares = {shard: part for key, part in named for shard in shard_keys(key, shards)}
     distinct = keys.distinct * shards
