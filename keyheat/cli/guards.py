@@ -14,7 +14,7 @@ from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from keyheat.load.run.jobs import Job
 from keyheat.load.tables.ownership import TableError
-from keyheat.load.transport.target import Target, aws_target, credentials_for, target_at
+from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
@@ -185,7 +185,12 @@ def target_of(word: str) -> Target | None:
     """The target that is named; None: an endpoint of our own. Raises `TargetError`."""
     if word == "local":
         return None
-    return aws_target() if word == "aws" else target_at(word)
+    if word == "aws":
+        return aws_target()
+    try:
+        return target_at(word)
+    except TargetError as error:
+        raise TargetError(str(error) if ":" in word else f"{error}, nor is it local or aws") from error
 
 
 def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled_keys: bool) -> ScenarioPlan:

@@ -69,7 +69,13 @@ def demo(folder: Path) -> int:
 @changed
 @click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
 @click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
-@click.option("--transport", type=click.Choice(["signed", "boto3"]), default="signed", show_default=True)
+@click.option(
+    "--transport",
+    type=click.Choice(["signed", "boto3"]),
+    default="signed",
+    show_default=True,
+    help="signed: our own client, the fastest; boto3: what an application would see",
+)
 @click.option(
     "--retries",
     type=click.Choice(["off", "sdk"]),

@@ -15,7 +15,7 @@ from io import StringIO
 import click
 
 from keyheat.masking import masked, speak_plainly
-from keyheat.shipped import require, sentence
+from keyheat.shipped import require, sentence, shipped
 from keyheat.terminal.console import be_quiet, err, speak_json
 from keyheat.words import DONE, INTERRUPTED, INVALID, WRONG_USE
 
@@ -28,8 +28,8 @@ HELP = ["-h", "--help"]
 class Verbs(click.Group):
     """Finds a verb in the module that the menu names; the function is called as the verb is."""
 
-    def __init__(self, menu: Menu, needs: Mapping[str, Sequence[str]], *, help: str | None) -> None:
-        super().__init__(help=help, context_settings={"help_option_names": HELP})
+    def __init__(self, menu: Menu, needs: Mapping[str, Sequence[str]], *, help: str, epilog: str) -> None:
+        super().__init__(help=help, epilog=epilog, context_settings={"help_option_names": HELP})
         self._menu, self._needs = menu, needs
         self._module_of = {name: module for verbs in menu.values() for name, (module, _line) in verbs.items()}
 
@@ -57,14 +57,19 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The verb that is called; one that is misspelt is answered with those that are near."""
         if args and args[0] not in self._module_of and not args[0].startswith("-"):
-            near = _near(args[0], list(self._module_of))
-            hint = f" Did you mean {near}?" if near else " keyheat --help lists them."
-            raise click.UsageError(f"there is no verb {args[0]!r}.{hint}", ctx)
+            raise click.UsageError(f"there is no verb {args[0]!r}. {self._hint(args[0])}", ctx)
         name, verb, rest = super().resolve_command(ctx, args)
         if not (ctx.resilient_parsing or set(HELP) & set(rest)):  # help and completion need nothing
             for extra in self._needs.get(name or "", ()):
                 require(extra)
         return name, verb, rest
+
+    def _hint(self, word: str) -> str:
+        """What somebody may have meant by a word that is no verb."""
+        if word in {file.stem for file in (shipped("configs") / "scenarios").glob("*.toml")}:
+            return f"It is a scenario: `keyheat simulate {word}` runs it."
+        near = _near(word, list(self._module_of))
+        return f"Did you mean {near}?" if near else "keyheat --help lists them."
 
 
 def _near(word: str, words: Sequence[str]) -> str:
@@ -142,6 +147,7 @@ cli = Verbs(
     MENU,
     NEEDS,
     help="Load a DynamoDB table, label every throttle, show it: is it the partition or the table?",
+    epilog="New here? `keyheat simulate hotkey` needs no table and no AWS account, and ends in a report.",
 )
 click.version_option(version("keyheat"), prog_name="keyheat")(cli)
 

@@ -103,7 +103,9 @@ def over_elapsed(height: int, longest_s: int, top: float) -> go.Figure:
     made = figure(height=height)
     made.update_layout(
         annotations=[heading("requests per second", 1.0)],
-        xaxis=amounts(range=[0, longest_s], ticksuffix=" s", gridcolor="rgba(0,0,0,0)", nticks=5),
+        xaxis=amounts(
+            range=[0, longest_s], ticksuffix=" s", gridcolor="rgba(0,0,0,0)", nticks=5, ticklabelstandoff=5
+        ),
         yaxis=amounts(range=[0, top * 1.06 or 1.0], nticks=4),
     )
     return made

@@ -106,7 +106,7 @@ def _above(found: KneeAnswer, step: KneeStep) -> str:
     if step.on_burst:
         return f"{found.demand(step)} live on what was saved, beyond {which} ({step.direction}s)"
     by = f"{percent(step.throttled_share)} of the attempts are throttled"
-    return f"at {found.demand(step)} {by}, by {which} ({step.direction}s)"
+    return f"at {found.demand(step)}, {by}, by {which} ({step.direction}s)"
 
 
 def notes_of(found: KneeAnswer) -> list[str]:

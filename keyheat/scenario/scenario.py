@@ -4,6 +4,7 @@
 every mistake at once as `message @ $.path`; nothing downstream checks a field again.
 """
 
+from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -49,8 +50,10 @@ class NoSuchScenario(ScenarioError):
     """Neither a file nor the name of one in configs/scenarios."""
 
     def __init__(self, named: str) -> None:
-        names = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
-        super().__init__(named, [f"SCENARIO {named!r} is neither a file nor one of: {names}"])
+        names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
+        said = f"SCENARIO {named!r} is neither a file nor one of: {', '.join(names)}"
+        near = get_close_matches(named, names, n=1)
+        super().__init__(named, [f"{said}. Did you mean {near[0]}?" if near else said])
 
     def __str__(self) -> str:
         return self.errors[0]

@@ -99,6 +99,7 @@ def times(start_s: float, end_s: float, **more: Any) -> dict[str, Any]:
         "linecolor": LIGHT["line"],
         "tickfont": {"color": LIGHT["muted"]},
         "nticks": 7,
+        "ticklabelstandoff": 5,  # else the first stands on the zero of the other axis
         "automargin": True,
         **more,
     }
