@@ -16,7 +16,7 @@ import pytest
 
 from keyheat.cli import evidence as verbs
 from keyheat.evidence import collection
-from keyheat.runs.formats import read_evidence
+from keyheat.runs.plausibility import read_evidence
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
 PAGE = (Path(__file__).parents[1] / "docs" / "evidence.md").read_text(encoding="utf-8")

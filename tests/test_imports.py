@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,20 @@ def test_the_ground_stands_on_nothing_and_there_is_no_other_room() -> None:
         assert rooms((ROOT / "keyheat" / f"{name}.py").read_text(encoding="utf-8")) <= GROUND | {"model"}
     folders = {path.parent.name for path in (ROOT / "keyheat").glob("*/__init__.py")}
     assert folders == MAY_IMPORT.keys()
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Not even inside a function, or for its types alone."""
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in (ROOT / "keyheat").rglob("*.py")
+    }
+    needs = {}
+    for name, path in paths.items():
+        found = set(imported(path.read_text(encoding="utf-8")))
+        modules = {full if full in paths else full.rpartition(".")[0] for full in found}
+        needs[name] = (modules & paths.keys()) - {name}
+    assert len(list(TopologicalSorter(needs).static_order())) == len(paths)  # CycleError names a circle
 
 
 def test_a_load_test_imports_what_sends_and_what_it_sends() -> None:

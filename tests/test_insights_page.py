@@ -21,7 +21,7 @@ from keyheat.endpoint.service import Service
 from keyheat.load.observation import InsightsState
 from keyheat.pages.charts.keys import throttled_key_table
 from keyheat.pages.run.record import load_evidence
-from keyheat.runs.formats import read_evidence
+from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of
 from tests.endpoint.clients import FakeClock, ServiceApp
 

@@ -20,7 +20,8 @@ from keyheat import parquet, runfiles
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.cli import load
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.runs.formats import read_diagnosis, read_evidence
+from keyheat.runs.formats import read_diagnosis
+from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import load_scenario
 from tests.load.scripted import serving
 from tests.outside import free_port

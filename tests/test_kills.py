@@ -20,7 +20,8 @@ import pytest
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.evidence.collection import collect
-from keyheat.runs.formats import read_diagnosis, read_evidence
+from keyheat.runs.formats import read_diagnosis
+from keyheat.runs.plausibility import read_evidence
 from tests import outside
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, in_a_terminal, started
 

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from keyheat import runfiles
-from keyheat.runs.formats import read_diagnosis, read_evidence
+from keyheat.runs.formats import read_diagnosis
+from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import load_scenario
 from tests.outside import (
     OR_TOO_SLOW,

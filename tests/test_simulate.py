@@ -13,7 +13,8 @@ import pytest
 from keyheat import parquet, runfiles
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.limits import MINUTE_S
-from keyheat.runs.formats import read_diagnosis, read_evidence, write_evidence
+from keyheat.runs.formats import read_diagnosis, write_evidence
+from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.folder import write_run
 from keyheat.simulator.simulate import simulate

@@ -265,7 +265,7 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
     from keyheat.analysis.verdict import groups
     from keyheat.plan.prices import load_prices
     from keyheat.runs.client import read_client_files
-    from keyheat.runs.formats import read_evidence
+    from keyheat.runs.plausibility import read_evidence
 
     if target not in (None, SIMULATED):
         raise ValueError(

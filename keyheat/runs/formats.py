@@ -12,9 +12,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from keyheat import runfiles
-from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
-from keyheat.validation import Count, Model, Part, Points, Quantity, Rows, Time, checked
+from keyheat.validation import Count, Part, Points, Quantity, Rows, Time, checked
 from keyheat.words import Capacity, Constraint, Direction, Grade
 
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -299,20 +298,9 @@ class Diagnosis(Part):
     problems: tuple[str, ...] = ()  # analyzers that could not say anything, with file and line
 
 
-def read_evidence(path: Path) -> Evidence:
-    """Evidence from a file. Raises `FileProblem` with every mistake and contradiction in it."""
-    from keyheat.runs.plausibility import sound  # which is about these formats
-
-    found = _read(path, runfiles.EVIDENCE, Evidence)
-    try:
-        return sound(found)
-    except ValueError as error:
-        raise FileProblem(f"{path}: {error}") from error
-
-
 def read_diagnosis(path: Path) -> Diagnosis:
     """A diagnosis from a file. Raises `FileProblem` with every mistake in it."""
-    return _read(path, runfiles.DIAGNOSIS, Diagnosis)
+    return checked(path, Diagnosis, runfiles.read_json(path, runfiles.DIAGNOSIS))
 
 
 def write_evidence(path: Path, evidence: Evidence) -> None:
@@ -329,7 +317,3 @@ def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
     """A diagnosis as JSON; findings and problems, which older programs do not know, only where some are."""
     content = diagnosis.model_dump(mode="json")
     return {name: value for name, value in content.items() if value or name not in ("findings", "problems")}
-
-
-def _read(path: Path, format_name: str, model: type[Model]) -> Model:
-    return checked(path, model, runfiles.read_json(path, format_name))

@@ -8,17 +8,26 @@ from collections.abc import Hashable, Sequence
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from keyheat import runfiles
 from keyheat.model import limits
 from keyheat.numbers import span
-from keyheat.runfiles import MOST_ROWS, SHORTER
+from keyheat.runfiles import MOST_ROWS, SHORTER, FileProblem
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, SecondCount, Series, TableFacts, ThrottleCount, Window
-from keyheat.validation import Mistakes
+from keyheat.runs.formats import (
+    Evidence,
+    SecondCount,
+    Series,
+    TableFacts,
+    ThrottleCount,
+    Window,
+)
+from keyheat.validation import Mistakes, checked
 
 MOST: Final = 1e15  # more units, or throttles, than any table has in a day
 NEARLY: Final = 0.85  # how much alike two names are, one of which is a typing mistake for the other
@@ -133,6 +142,15 @@ EARLIEST_YEAR: Final = 2012  # the year in which DynamoDB began
 LATEST_YEAR: Final = 2200
 
 Row = TypeVar("Row", ThrottleCount, SecondCount)
+
+
+def read_evidence(path: Path) -> Evidence:
+    """Evidence from a file. Raises `FileProblem` with every mistake and contradiction in it."""
+    found = checked(path, Evidence, runfiles.read_json(path, runfiles.EVIDENCE))
+    try:
+        return sound(found)
+    except ValueError as error:
+        raise FileProblem(f"{path}: {error}") from error
 
 
 def sound(evidence: Evidence) -> Evidence:

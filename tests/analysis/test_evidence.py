@@ -15,7 +15,8 @@ from keyheat.analysis.diagnosis import analyze_evidence, analyze_run
 from keyheat.evidence import collection
 from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
-from keyheat.runs.formats import TableFacts, Window, read_evidence, write_evidence
+from keyheat.runs.formats import TableFacts, Window, write_evidence
+from keyheat.runs.plausibility import read_evidence
 from tests.analysis.runs import collect, write_run
 
 DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetMetricData")

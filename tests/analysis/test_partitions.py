@@ -19,11 +19,11 @@ from keyheat.runs.formats import (
     ShardCounts,
     TableFacts,
     Window,
-    read_evidence,
     write_diagnosis,
     write_evidence,
 )
 from keyheat.runs.manifest import read_manifest
+from keyheat.runs.plausibility import read_evidence
 from keyheat.words import Capacity
 from tests.analysis.runs import collect, write_run
 from tests.endpoint.streamed import Streamed

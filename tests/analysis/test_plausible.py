@@ -10,7 +10,8 @@ import pytest
 
 from keyheat import runfiles
 from keyheat.runfiles import FileProblem
-from keyheat.runs.formats import Evidence, read_evidence
+from keyheat.runs.formats import Evidence
+from keyheat.runs.plausibility import read_evidence
 
 GOOD: dict[str, Any] = {
     "format": "keyheat.evidence/1",

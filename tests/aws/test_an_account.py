@@ -20,8 +20,9 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from keyheat.runs.formats import Evidence, read_diagnosis, read_evidence
+from keyheat.runs.formats import Evidence, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.plausibility import read_evidence
 
 ON = os.environ.get("KEYHEAT_TEST_AWS") == "1"
 TARGET = os.environ.get("KEYHEAT_TEST_AWS_TARGET", "aws")

@@ -8,8 +8,8 @@ from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.collection import from_cli_output
 from keyheat.evidence.request import described_by
 from keyheat.runfiles import FileProblem, parsed_json
-from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window, read_evidence
-from keyheat.runs.plausibility import sound
+from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window
+from keyheat.runs.plausibility import read_evidence, sound
 
 NUMBERS = load_thresholds()
 WINDOW = Window(

@@ -12,7 +12,8 @@ from keyheat.pages.run.record import ReportRun, load_run
 from keyheat.pages.run.report import render, write_report
 from keyheat.pages.samples.cases import CASES
 from keyheat.runfiles import CannotWrite, FileProblem
-from keyheat.runs.formats import read_diagnosis, read_evidence
+from keyheat.runs.formats import read_diagnosis
+from keyheat.runs.plausibility import read_evidence
 
 GOLDEN = Path(__file__).parent / "golden"
 HOSTILE = "</script><img src=x onerror=alert(1)>&\"'"

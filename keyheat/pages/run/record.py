@@ -16,8 +16,9 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.runfiles import FILES, US_PER_MS, FileProblem
 from keyheat.runs.capabilities import Capabilities
-from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis, read_evidence
+from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
+from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
 from keyheat.words import TABLE, Direction, Resource
 
