@@ -176,11 +176,7 @@ def _told(tried_: FixTrial, turns: Sequence[Turn], prices: "Prices") -> int:
     )
     page = write_fix(tried_.place / NAME, found, prices, datetime.now(UTC))
     content = fix_json(found, page)
-    write_json(
-        tried_.place / "fix.json",
-        FORMAT,
-        {name: value for name, value in content.items() if name != "format"},
-    )
+    write_json(tried_.place / "fix.json", FORMAT, content)
     answer(lambda: content, lambda: fix_text(found))
     out.print(strong("\nBefore and after: ", page))
     return EXIT_CODES[found.proof.kind]

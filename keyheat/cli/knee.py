@@ -100,7 +100,7 @@ def knee(
         scenario=loaded, target=target, step_s=step_s, knee=found_knee, uses=uses, scale=steps.scale
     )
     content = knee_json(found)
-    write_json(folder / "knee.json", FORMAT, {name: content[name] for name in content if name != "format"})
+    write_json(folder / "knee.json", FORMAT, content)
     page = write_knee(folder / NAME, found, datetime.now(UTC))
     answer(lambda: {**content, "page": str(page)}, lambda: knee_text(found))
     out.print(strong("The page: ", page))
