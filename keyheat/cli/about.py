@@ -110,9 +110,8 @@ def schema(what: str) -> int:
         "suite": "regression.suite_spec",
         "regression": "regression.exports",
     }
-    print_json(
-        import_module(f"keyheat.{modules[what]}").json_schema()
-    )  # an editor of scenarios needs no extra
+    # One is imported and not all: that of a scenario needs no extra.
+    print_json(import_module(f"keyheat.{modules[what]}").json_schema())
     return DONE
 
 
