@@ -157,6 +157,7 @@ BASE = {
     "whatif": "main(['whatif', 'hotkey', 'shards', '-q'])",
     "queries": "main(['queries', '--table', 'orders'])",
     "loadtests": "main(['loadtests'])",
+    "schema": "main(['schema'])",
     "evidence": "main(['analyze', '--evidence', EVIDENCE])",
     "a check that fails": "keyheat.assert_no_hot_partition('hotkey')",
     "a check of a label": "keyheat.assert_label('too-small', label='table')",

@@ -327,7 +327,9 @@ def test_the_base_checks_a_design_and_brings_no_locust(base: Program, tmp_path: 
     assert (done.returncode, "4 passed" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("words", ["plan hotkey", "whatif hotkey shards", "queries --table t", "loadtests"])
+@pytest.mark.parametrize(
+    "words", ["plan hotkey", "whatif hotkey shards", "queries --table t", "loadtests", "schema"]
+)
 def test_the_base_has_verbs_that_need_no_more(base: Program, words: str) -> None:
     done = base("keyheat", *words.split())
     assert done.returncode == 0, done.stderr

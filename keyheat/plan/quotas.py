@@ -85,6 +85,7 @@ def pre_warmed(given: GivenCapacity, direction: Direction) -> float:
 
 
 UNITS: Final = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
+A_TABLE, ACCOUNT = "a table", "the account"
 RAISED: Final = "the Service Quotas console raises it (dynamodb), or give the scenario less"
 
 
@@ -140,44 +141,30 @@ def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
 
     What other tables of the account have is not in it: AWS may refuse earlier.
     """
-    given = given_to(scenario)
-    return (*_of_tables(given, quotas), *_of_account(given, quotas), *_of_settings(given, quotas))
+    return tuple(
+        f"{said} {units:,.0f} {unit}/s, and the quota of {whose} is {quota:,.0f}: {RAISED}"
+        for said, asked, whose in _asked_for(given_to(scenario))
+        for direction, unit in UNITS.items()
+        if (quota := (quotas.account if whose == ACCOUNT else quotas.table).of(direction)) is not None
+        and (units := asked.of(direction)) is not None
+        and units > quota
+    )
 
 
-def _of_tables(given: Sequence[GivenCapacity], quotas: Quotas) -> Iterator[str]:
+def _asked_for(given: Sequence[GivenCapacity]) -> Iterator[tuple[str, Capacity, str]]:
+    """What is asked for, in words and in units, and of what the quota is that bounds it.
+
+    Maxima and warm throughput of one table or index are bound by the table's quota, too.
+    """
     for table in dict.fromkeys(one.table for one in given):
         own = [one for one in given if one.table == table]
-        for direction, unit in UNITS.items():
-            quota, asked = quotas.table.of(direction), provisioned_of(own, direction)
-            if quota is not None and asked > quota:
-                indexes = " with its indexes" if len(own) > 1 else ""
-                yield (
-                    f"table {table}{indexes} is to have {asked:,.0f} {unit}/s, and the quota of a table is "
-                    f"{quota:,.0f}: {RAISED}"
-                )
-
-
-def _of_account(given: Sequence[GivenCapacity], quotas: Quotas) -> Iterator[str]:
-    for direction, unit in UNITS.items():
-        quota, asked = quotas.account.of(direction), provisioned_of(given, direction)
-        if quota is not None and asked > quota:
-            yield (
-                f"the scenario's tables are to have {asked:,.0f} {unit}/s, and the quota of the account is "
-                f"{quota:,.0f}: {RAISED}"
-            )
-
-
-def _of_settings(given: Sequence[GivenCapacity], quotas: Quotas) -> Iterator[str]:
-    """Maxima and warm throughput of one table or index are bound by the table's quota, too."""
+        indexes = " with its indexes" if len(own) > 1 else ""
+        yield f"table {table}{indexes} is to have", _together(own), A_TABLE
+    yield "the scenario's tables are to have", _together(given), ACCOUNT
     for one in given:
-        for direction, unit in UNITS.items():
-            quota = quotas.table.of(direction)
-            for what, asked in (
-                ("a maximum", one.max_on_demand.of(direction)),
-                ("warm throughput", one.warm.of(direction)),
-            ):
-                if quota is not None and asked is not None and asked > quota:
-                    yield (
-                        f"{one.name} is to have {what} of {asked:,.0f} {unit}/s, and the quota of a table is "
-                        f"{quota:,.0f}: {RAISED}"
-                    )
+        yield f"{one.name} is to have a maximum of", one.max_on_demand, A_TABLE
+        yield f"{one.name} is to have warm throughput of", one.warm, A_TABLE
+
+
+def _together(given: Sequence[GivenCapacity]) -> Capacity:
+    return Capacity(provisioned_of(given, Direction.READ), provisioned_of(given, Direction.WRITE))
