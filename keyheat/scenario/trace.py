@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keyheat.model.limits import MAX_ITEM_BYTES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS = ("time", "operation", "key", "size_bytes")
 SORT_KEY = "sort_key"
@@ -157,6 +156,8 @@ def check_trace(path: Path, *, has_sort_key: bool, least: Least) -> list[str]:
 
 def _values(path: Path) -> Iterator[dict[str, Any]]:
     """The rows as the file has them. Raises `TraceError` where it is no such file."""
+    import pyarrow as pa  # here, since only a replay needs it
+
     try:
         for batch in _batches(path):
             yield from batch.to_pylist()
@@ -167,7 +168,11 @@ def _values(path: Path) -> Iterator[dict[str, Any]]:
         raise TraceError([error.strerror or str(error).splitlines()[0]]) from error
 
 
-def _batches(path: Path) -> Iterator[pa.RecordBatch]:
+def _batches(path: Path) -> "Iterator[pa.RecordBatch]":
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
     if path.suffix == ".parquet":
         with pa.parquet.ParquetFile(path) as file:
             yield from file.iter_batches(PARQUET_ROWS, columns=_columns(file.schema_arrow.names))
