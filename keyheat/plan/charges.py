@@ -6,7 +6,7 @@ A price that the list does not have is None, never zero.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from keyheat.model import limits
 from keyheat.model.table import TableModel
@@ -16,9 +16,11 @@ from keyheat.plan.totals import ResourceSide
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.outcome import SimulationOutcome
-from keyheat.simulator.search import Trial
 from keyheat.words import Capacity, Direction
+
+if TYPE_CHECKING:  # what a simulation came to; a run that is only billed needs no simulator
+    from keyheat.simulator.outcome import SimulationOutcome
+    from keyheat.simulator.search import Trial
 
 THOUSAND: Final = 1_000
 MINUTE_S: Final = 60.0
@@ -205,7 +207,7 @@ class Monthly:
     units_per_read: float  # at least, eventually consistent: half a unit for each query
 
 
-def monthly(candidate: Trial, prices: Prices) -> Monthly:
+def monthly(candidate: "Trial", prices: Prices) -> Monthly:
     """The costs of a candidate, by its first seed. A query of up to 4 KB costs half a read unit:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
     """
@@ -218,7 +220,7 @@ def monthly(candidate: Trial, prices: Prices) -> Monthly:
     )
 
 
-def consumed_month(outcome: SimulationOutcome, scale: float, prices: Prices) -> float:
+def consumed_month(outcome: "SimulationOutcome", scale: float, prices: Prices) -> float:
     """Dollars a month of what was consumed, by the unit; `scale` is that of the simulated table."""
     month_units = {side: outcome.consumed_per_s(side) / scale * MONTH_S for side in Direction}
     return consumed_dollars(

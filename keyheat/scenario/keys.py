@@ -68,7 +68,7 @@ class Uniform:
 
 
 @dataclass(frozen=True, slots=True)
-class HotKey:
+class SingleHotKey:
     """One key takes a share of the requests; the others share the rest evenly."""
 
     share: float
@@ -301,8 +301,19 @@ class TraceKeys:
 
 
 __all__ = [
-    "DateKey", "HotKey", "HotSet", "KeyPattern", "Keys", "Sequence", "TraceKeys", "Uniform", "Zipf",
-    "calculated_suffix", "random_suffix", "shard_key", "shard_keys",
+    "DateKey",
+    "HotSet",
+    "KeyPattern",
+    "Keys",
+    "Sequence",
+    "SingleHotKey",
+    "TraceKeys",
+    "Uniform",
+    "Zipf",
+    "calculated_suffix",
+    "random_suffix",
+    "shard_key",
+    "shard_keys",
 ]  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from keyheat.scenario.spec.part import (
 )
 from keyheat.scenario.spec.rules import broken_rules
 from keyheat.scenario.spec.tables import ChangeSpec, TableSpec
+from keyheat.scenario.trace import check_trace
 from keyheat.shipped import shipped
 from keyheat.validation import mistakes
 from keyheat.words import Constraint
@@ -194,8 +195,6 @@ def _trace_mistakes(raw: dict[str, Any], folder: Path) -> list[str]:
 
     That of a right scenario is checked before its run.
     """
-    from keyheat.scenario.trace import check_trace  # here, since only a replay needs pyarrow
-
     keys, table = raw.get("keys"), raw.get("table")
     trace = keys.get("trace") if isinstance(keys, dict) else None
     if not isinstance(trace, str):

@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat.model.keyspace import key_point
-from keyheat.scenario.keys import DateKey, HotKey, HotSet, KeyPattern, Sequence, Uniform, Zipf, shard_key
+from keyheat.scenario.keys import (
+    DateKey,
+    HotSet,
+    KeyPattern,
+    Sequence,
+    SingleHotKey,
+    Uniform,
+    Zipf,
+    shard_key,
+)
 
 Within = Literal["point", "random", "rising"]
 """Inside one item collection: one item only; sort keys at random; sort keys that only ever grow."""
@@ -105,7 +114,7 @@ def _(pattern: Uniform, at_s: float, most: int) -> Law:
 
 
 @_law.register
-def _(pattern: HotKey, at_s: float, most: int) -> Law:
+def _(pattern: SingleHotKey, at_s: float, most: int) -> Law:
     return _hot_and_others([pattern.hot], pattern.share, pattern.others, pattern.prefix, most)
 
 

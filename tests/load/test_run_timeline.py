@@ -106,8 +106,9 @@ def test_a_refusal_is_said_and_kept(endpoint: EndpointProcess) -> None:
 def test_a_run_changes_its_table_and_says_when(
     run_locust: Locust, scenario_file: Path, tmp_path: Path
 ) -> None:
-    step = "[[timeline]]\nat_s = 0.5\nprovisioned = { write = 5_000 }\n[local]\nupdate_s = 0.2\n"
-    scenario_file.write_text(scenario_file.read_text() + step)
+    step = "[[timeline]]\nat_s = 0.1\nprovisioned = { write = 5_000 }\n[local]\nupdate_s = 0.2\n"
+    lasting = scenario_file.read_text().replace("duration_s = 1.5", "duration_s = 4")  # to see it in force
+    scenario_file.write_text(lasting + step)
     folder = tmp_path / "run"
     code, _out, err = run_locust(
         "hotkey.py", "--scenario", str(scenario_file), "--out", str(folder), "--no-report"
@@ -120,7 +121,7 @@ def test_a_run_changes_its_table_and_says_when(
         4_000,
         5_000,
     )
-    assert 0.5 <= event["at_s"] <= event["in_force_s"] - 0.15
+    assert 0.1 <= event["at_s"] <= event["in_force_s"] - 0.15
     assert event["refused"] is None
 
 

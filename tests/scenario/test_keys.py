@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from keyheat.scenario.keys import (
     NUMBERS_PER_WORKER,
     DateKey,
-    HotKey,
     HotSet,
     KeyPattern,
     Period,
     Sequence,
+    SingleHotKey,
     Uniform,
     Zipf,
     calculated_suffix,
@@ -25,7 +25,7 @@ from keyheat.scenario.keys import (
 
 PATTERNS: list[KeyPattern] = [
     Uniform(10),
-    HotKey(share=0.9, others=10),
+    SingleHotKey(share=0.9, others=10),
     HotSet(share=0.6, hot_keys=3, others=10),
     Zipf(1.0, 10),
     Zipf(0.3, 20),
@@ -90,8 +90,8 @@ def test_the_shares_of_very_many_keys_are_known_without_a_table(exponent: float)
     ("pattern", "share"),
     [
         (Uniform(8), 1 / 8),
-        (HotKey(0.9, 10), 0.9),
-        (HotKey(0.0, 10), 0.1),
+        (SingleHotKey(0.9, 10), 0.9),
+        (SingleHotKey(0.0, 10), 0.1),
         (HotSet(0.8, 4, 1_000), 0.2),
         (HotSet(0.1, 100, 10), 0.09),
         (Zipf(1.0, 3), 6 / 11),
@@ -124,7 +124,7 @@ def test_the_sequences_of_two_processes_have_no_number_in_common() -> None:
 
 
 def test_a_hot_key_takes_its_share() -> None:
-    drawn = Counter(HotKey(share=0.9).draw_many(np.random.default_rng(2), np.zeros(50_000)).tolist())
+    drawn = Counter(SingleHotKey(share=0.9).draw_many(np.random.default_rng(2), np.zeros(50_000)).tolist())
     assert drawn["hot"] / 50_000 == pytest.approx(0.9, abs=0.01)
 
 

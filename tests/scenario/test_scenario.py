@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from keyheat.scenario.keys import DateKey, HotKey, HotSet, KeyPattern, Sequence, Uniform, Zipf
+from keyheat.scenario.keys import DateKey, HotSet, KeyPattern, Sequence, SingleHotKey, Uniform, Zipf
 from keyheat.scenario.scenario import (
     FORMAT,
     Scenario,
@@ -52,7 +52,7 @@ def paths(errors: list[str]) -> list[str]:
 def test_a_right_scenario_is_a_frozen_value_with_defaults() -> None:
     scenario = scenario_from_dict(right(), "x")
     assert scenario.load.users == 50
-    assert scenario.keys.pattern() == HotKey(share=0.9, others=1_000)
+    assert scenario.keys.pattern() == SingleHotKey(share=0.9, others=1_000)
     with pytest.raises(ValidationError):
         scenario.name = "other"  # type: ignore[misc]
 
@@ -255,8 +255,11 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
     [
         ({"kind": "uniform", "keys": 7}, Uniform(7)),
         ({"kind": "uniform", "keys": 7, "prefix": "status"}, Uniform(7, "status")),
-        ({"kind": "hot_key", "share": 0.5, "keys": 3}, HotKey(0.5, 3)),
-        ({"kind": "hot_key", "share": 0.5, "prefix": "device"}, HotKey(0.5, 1_000, "device-hot", "device")),
+        ({"kind": "hot_key", "share": 0.5, "keys": 3}, SingleHotKey(0.5, 3)),
+        (
+            {"kind": "hot_key", "share": 0.5, "prefix": "device"},
+            SingleHotKey(0.5, 1_000, "device-hot", "device"),
+        ),
         ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, HotSet(0.8, 4)),
         ({"kind": "zipf", "exponent": 1.1, "keys": 50}, Zipf(1.1, 50)),
         ({"kind": "sequential", "prefix": "invoice"}, Sequence("invoice")),

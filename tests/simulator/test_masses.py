@@ -8,13 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model.keyspace import key_point, point, position
-from keyheat.scenario.keys import DateKey, HotKey, HotSet, KeyPattern, Sequence, Uniform, Zipf, shard_key
+from keyheat.scenario.keys import (
+    DateKey,
+    HotSet,
+    KeyPattern,
+    Sequence,
+    SingleHotKey,
+    Uniform,
+    Zipf,
+    shard_key,
+)
 from keyheat.simulator.masses import even_masses, masses_of, masses_of_shares
 from keyheat.simulator.shares import PartitionShares
 
 DRAWS = 200_000
 PATTERNS: list[KeyPattern] = [
-    Uniform(20), HotKey(0.7, 10), HotSet(0.6, 3, 10), Zipf(1.2, 30), DateKey(day_s=10.0),
+    Uniform(20), SingleHotKey(0.7, 10), HotSet(0.6, 3, 10), Zipf(1.2, 30), DateKey(day_s=10.0),
 ]  # fmt: skip
 
 
@@ -51,7 +60,7 @@ def test_of_too_many_keys_the_most_used_ones_are_named(monkeypatch: pytest.Monke
     zipf = masses_of(Zipf(1.0, 1_000))
     assert sorted(zipf.name(n) for n in range(100)) == sorted(f"key-{n}" for n in range(100))
     assert zipf.even == pytest.approx(1 - sum(Zipf(1.0, 1_000).share(rank) for rank in range(1, 101)))
-    hot = masses_of(HotKey(0.4, 1_000))
+    hot = masses_of(SingleHotKey(0.4, 1_000))
     assert (hot.name(0), hot.even) == ("hot", pytest.approx(0.6))
     assert masses_of(Uniform(1_000)).even == 1.0
     assert masses_of(Zipf(1.0, 1_000), shards=10).even > zipf.even

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keyheat.model.resources import Cause
-from keyheat.scenario.keys import HotKey, Uniform
+from keyheat.scenario.keys import SingleHotKey, Uniform
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, digest_of
@@ -17,7 +17,7 @@ from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulati
 from keyheat.words import Capacity
 from tests.simulator.sent import READ, WRITE
 
-HOT = masses_of(HotKey(0.8, 100))
+HOT = masses_of(SingleHotKey(0.8, 100))
 INDEX = {"name": "tag", "partition_key": "tag", "provisioned": {"read": 10, "write": 200}}
 
 

@@ -16,7 +16,7 @@ from keyheat.endpoint.errors import ServiceError, throttled, validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import (
-    ConsumedUnits,
+    ConsumedCapacity,
     bill,
     collection_metrics,
     count_write,
@@ -50,14 +50,14 @@ Answer = dict[str, Any]
 class BatchProgress:
     """How far a batch came: what each table spent, and what was refused."""
 
-    consumed: dict[str, ConsumedUnits] = field(default_factory=dict)
+    consumed: dict[str, ConsumedCapacity] = field(default_factory=dict)
     refused: list[tuple[Table, Refusal]] = field(default_factory=list)
     processed: int = 0
 
-    def spent(self, table: Table, consumed: ConsumedUnits) -> None:
+    def spent(self, table: Table, consumed: ConsumedCapacity) -> None:
         """One item was processed."""
         self.processed += 1
-        self.consumed.setdefault(table.name, ConsumedUnits()).add(consumed)
+        self.consumed.setdefault(table.name, ConsumedCapacity()).add(consumed)
 
     def require_some(self, operation: str, now_s: float) -> None:
         """Raises the throttling exception if nothing was processed; only then was the request throttled."""
@@ -145,7 +145,7 @@ def batch_get_item(service: Service, request: Request) -> Answer:
                 read.table.counting.read_or_refused(read.key[0], units, refusal, now_s)
             if refusal is None:
                 total += size
-                progress.spent(read.table, ConsumedUnits(units))
+                progress.spent(read.table, ConsumedCapacity(units))
                 if held is not None:
                     responses[read.table.name].append(Fragment(shown_item(held, read.projection)))
                 continue

@@ -27,14 +27,14 @@ Kind = str
 
 
 @dataclass(slots=True)
-class ConsumedUnits:
+class ConsumedCapacity:
     """Units of one table spent by one request: on the table, and on each index by name."""
 
     table: float = 0.0
     local: dict[str, float] = field(default_factory=dict)
     glob: dict[str, float] = field(default_factory=dict)
 
-    def add(self, other: "ConsumedUnits") -> None:
+    def add(self, other: "ConsumedCapacity") -> None:
         """Add what another part of the request spent."""
         self.table += other.table
         for mine, theirs in ((self.local, other.local), (self.glob, other.glob)):
@@ -52,7 +52,7 @@ def level_of(request: dict[str, Any]) -> str:
     return request.get("ReturnConsumedCapacity") or "NONE"
 
 
-def rendered(table: str, consumed: ConsumedUnits, level: str, kind: Kind | None = None) -> dict[str, Any]:
+def rendered(table: str, consumed: ConsumedCapacity, level: str, kind: Kind | None = None) -> dict[str, Any]:
     """One ConsumedCapacity; `kind` is the member that a transaction adds beside CapacityUnits."""
     answer: dict[str, Any] = {"TableName": table, **_units(consumed.total, kind)}
     if level == "INDEXES":
@@ -80,7 +80,7 @@ class WriteBill:
 
     units: float
     index_writes: tuple[IndexWrite, ...]
-    consumed: ConsumedUnits
+    consumed: ConsumedCapacity
     entries: tuple[EntryChange, ...] = ()
 
 
@@ -91,8 +91,8 @@ def bill(change: ItemChange, *, transactional: bool = False) -> WriteBill:
     """
     units = write_units(change.old_bytes, change.new_bytes, transactional=transactional)
     if not change.entries:
-        return WriteBill(units, (), ConsumedUnits(units))
-    consumed, index_writes = ConsumedUnits(units), []
+        return WriteBill(units, (), ConsumedCapacity(units))
+    consumed, index_writes = ConsumedCapacity(units), []
     for entry in change.entries:
         parts = _entry_writes(entry)
         spent = sum(part.units for part in parts)
@@ -110,7 +110,7 @@ def bill_of_failed(old: bytes | None, new_bytes: int = 0, *, transactional: bool
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
     """
     units = write_units(*((0, 0) if old is None else (size_of(old), new_bytes)), transactional=transactional)
-    return WriteBill(units, (), ConsumedUnits(units))
+    return WriteBill(units, (), ConsumedCapacity(units))
 
 
 def _entry_writes(entry: EntryChange) -> list[IndexWrite]:

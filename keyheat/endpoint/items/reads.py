@@ -19,7 +19,7 @@ from keyheat.endpoint.expressions.compiler import (
 )
 from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
 from keyheat.endpoint.itemkeys import attributes, key_of, partition_end, position_of
-from keyheat.endpoint.items.capacity import ConsumedUnits, level_of, rendered
+from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
 from keyheat.endpoint.items.pages import (
     RecordPage,
     Selection,
@@ -221,13 +221,13 @@ def _answer(service: Service, asked: ReadRequest, request: Request) -> bytes:
     return b"".join(parts)
 
 
-def _consumed(asked: ReadRequest, page: RecordPage, *, consistent: bool) -> ConsumedUnits:
+def _consumed(asked: ReadRequest, page: RecordPage, *, consistent: bool) -> ConsumedCapacity:
     units = read_units(page.total_bytes, consistent=consistent)
     if asked.index is None:
-        return ConsumedUnits(units)
+        return ConsumedCapacity(units)
     if not asked.index.local:
-        return ConsumedUnits(glob={asked.index.name: units})
-    return ConsumedUnits(_fetching(asked, page, consistent=consistent), local={asked.index.name: units})
+        return ConsumedCapacity(glob={asked.index.name: units})
+    return ConsumedCapacity(_fetching(asked, page, consistent=consistent), local={asked.index.name: units})
 
 
 def _fetching(asked: ReadRequest, page: RecordPage, *, consistent: bool) -> float:

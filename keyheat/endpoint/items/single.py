@@ -22,7 +22,7 @@ from keyheat.endpoint.itemkeys import Key, attributes, check_index_keys, checked
 from keyheat.endpoint.items.capacity import (
     TOO_LARGE,
     TOO_LARGE_TO_UPDATE,
-    ConsumedUnits,
+    ConsumedCapacity,
     admit,
     bill,
     bill_of_failed,
@@ -214,7 +214,7 @@ def get_item(service: Service, request: Request) -> bytes | Answer:
     if level == "NONE":
         return b"{}" if shown is None else b'{"Item":' + shown + b"}"
     answer: Answer = {} if shown is None else {"Item": Fragment(shown)}
-    answer["ConsumedCapacity"] = rendered(table.name, ConsumedUnits(units), level)
+    answer["ConsumedCapacity"] = rendered(table.name, ConsumedCapacity(units), level)
     return answer
 
 

@@ -18,7 +18,7 @@ from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import ServiceError, cancellation_code, validation_error
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import (
-    ConsumedUnits,
+    ConsumedCapacity,
     WriteBill,
     bill,
     bill_of_failed,
@@ -196,10 +196,10 @@ def _cancelled(reasons: list[Answer]) -> ServiceError:
 def _told(costs: Sequence[tuple[Table, WriteBill | None]], level: str) -> Answer:
     if level == "NONE":
         return {}
-    consumed: dict[str, ConsumedUnits] = {}
+    consumed: dict[str, ConsumedCapacity] = {}
     for table, cost in costs:
         assert cost is not None, "a step that was worked out has a cost"
-        consumed.setdefault(table.name, ConsumedUnits()).add(cost.consumed)
+        consumed.setdefault(table.name, ConsumedCapacity()).add(cost.consumed)
     return _rendered(consumed, level, "WriteCapacityUnits")
 
 
@@ -207,15 +207,15 @@ def _told_reads(steps: Sequence[TransactionStep], level: str) -> Answer:
     """A repeated request changes nothing and costs a read of every item."""
     if level == "NONE":
         return {}
-    consumed: dict[str, ConsumedUnits] = {}
+    consumed: dict[str, ConsumedCapacity] = {}
     for step in steps:
         held = step.table.items.get(step.asked.key[0])
         units = read_units(0 if held is None else size_of(held), consistent=True, transactional=True)
-        consumed.setdefault(step.table.name, ConsumedUnits()).add(ConsumedUnits(units))
+        consumed.setdefault(step.table.name, ConsumedCapacity()).add(ConsumedCapacity(units))
     return _rendered(consumed, level, "ReadCapacityUnits")
 
 
-def _rendered(consumed: dict[str, ConsumedUnits], level: str, kind: str) -> Answer:
+def _rendered(consumed: dict[str, ConsumedCapacity], level: str, kind: str) -> Answer:
     return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in consumed.items()]}
 
 
@@ -248,9 +248,9 @@ def transact_get_items(service: Service, request: Request) -> Answer:
     level = level_of(request)
     if level == "NONE":
         return answer
-    consumed: dict[str, ConsumedUnits] = {}
+    consumed: dict[str, ConsumedCapacity] = {}
     for (table, _, _), spent in zip(reads, units, strict=True):
-        consumed.setdefault(table.name, ConsumedUnits()).add(ConsumedUnits(spent))
+        consumed.setdefault(table.name, ConsumedCapacity()).add(ConsumedCapacity(spent))
     return {**answer, **_rendered(consumed, level, "ReadCapacityUnits")}
 
 

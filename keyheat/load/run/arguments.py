@@ -24,7 +24,11 @@ class ShowOurs(Action):
 
 def add_options(parser: Any) -> None:
     """Add our options to Locust's parser; a word that is not said anywhere comes from the scenario."""
-    group = parser.add_argument_group("Keyheat", "what is loaded, and where the answer goes")
+    _add_load(parser.add_argument_group("Keyheat", "what is loaded, and where the answer goes"))
+    _add_guards(parser.add_argument_group("Keyheat's guards", "what may be touched, and what it may cost"))
+
+
+def _add_load(group: Any) -> None:
     add = group.add_argument
     add("--keyheat-help", action=ShowOurs, nargs=0, help="show these options alone, which --help cannot")
     add(
@@ -69,7 +73,6 @@ def add_options(parser: Any) -> None:
         help="have CloudWatch Contributor Insights name throttled keys during the run, then put back "
         "what was there; AWS charges for its rules and for each throttled request",
     )
-    _add_guards(parser)
     add(
         "--allow-host",
         metavar="NAME",
@@ -85,10 +88,8 @@ def add_options(parser: Any) -> None:
     )
 
 
-def _add_guards(parser: Any) -> None:
-    add = parser.add_argument_group(
-        "Keyheat's guards", "what may be touched, and what it may cost"
-    ).add_argument
+def _add_guards(group: Any) -> None:
+    add = group.add_argument
     add("--table", metavar="NAME", help="load this table, which is there already, as it is")
     add(
         "--allow-table",

@@ -113,12 +113,8 @@ def check_options(
     errors = list(idle)
     path = _scenario_path(options, locustfiles, errors)
     scenario = _scenario(path, options.settings, needs_sort_key, errors) if path else None
-    if scenario is not None and scenario.cache is not None and not has_cache:
-        errors.append(f"{path}: no user of this load test reads through a cache @ $.cache")
     if scenario is not None:
-        errors += dict.fromkeys(f"{path}: {words}" for lack in lacks for words in lack(scenario))
-    if scenario is not None and scenario.table.scaled:
-        errors.append(f"{path}: {NOT_SCALED_HERE} @ $.table.auto_scaling")
+        errors += (f"{path}: {words}" for words in _unloadable(scenario, has_cache, lacks))
     target = _target(options, errors)
     budget = _budget(options, scenario.budget if scenario else BudgetSpec(), errors)
     prices = _prices(options, errors)
@@ -157,6 +153,17 @@ def check_options(
         align=not options.no_align,
         probe=not options.no_probe,
     )
+
+
+def _unloadable(
+    scenario: Scenario, has_cache: bool, lacks: Iterable[Callable[[Scenario], Iterable[str]]]
+) -> Iterator[str]:
+    """What of a scenario these users cannot load, as `message @ $.path`."""
+    if scenario.cache is not None and not has_cache:
+        yield "no user of this load test reads through a cache @ $.cache"
+    yield from dict.fromkeys(words for lack in lacks for words in lack(scenario))
+    if scenario.table.scaled:
+        yield f"{NOT_SCALED_HERE} @ $.table.auto_scaling"
 
 
 def _budget(options: Namespace, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:

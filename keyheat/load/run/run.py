@@ -83,6 +83,10 @@ class LoadRun:
 
     def _begin_load(self, environment: Any, target: Target, distributed: bool) -> None:
         order, started_s, scenario = self._order(target), self.ground.started_s, self.plan.scenario
+        if scenario.timeline:
+            self.timeline = TableTimeline.of(
+                scenario, target, started_s, self.progress.say, self.ground.clock
+            )
         if distributed:
             self.gatherer = Gatherer(environment, order, empty_record(order), started_s, self.ground.clock)
             self.gatherer.give_order()
@@ -94,10 +98,7 @@ class LoadRun:
             self.load.allowance.ask = self._used_up
             self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
         self._greenlets += [gevent.spawn(self._show_seconds), gevent.spawn(self.watch.follow)]
-        if scenario.timeline:
-            self.timeline = TableTimeline.of(
-                scenario, target, started_s, self.progress.say, self.ground.clock
-            )
+        if self.timeline is not None:
             self._greenlets.append(gevent.spawn(self.timeline.follow))
 
     def _begin_beside(self, environment: Any, target: Target) -> None:

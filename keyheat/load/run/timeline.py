@@ -43,9 +43,9 @@ class TableTimeline:
     poll_s: float
     say: Callable[[str], None]
     clock: Callable[[], float]
+    client: Any  # of DynamoDB; made before the load, for making one takes long enough to hold up requests
     log: list[TimelineEvent] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # steps of which we do not know what became
-    _client: Any = None
     _waiting: bool = False  # for an answer to DescribeTable
     _pending: list[int] = field(default_factory=list)  # lines of the log that are not in force yet
 
@@ -67,11 +67,11 @@ class TableTimeline:
             poll_s=LOCAL_POLL_S if target.local else POLL_S,
             say=say,
             clock=clock,
+            client=make_client(target, attempts=ATTEMPTS),
         )
 
     def follow(self) -> None:
         """Ask for every step at its moment; ends when all are in force, or refused."""
-        self._client = make_client(self.target, attempts=ATTEMPTS)
         requests = deque(requests_of(self.steps))
         try:
             while requests or self._pending:
@@ -87,7 +87,7 @@ class TableTimeline:
                     requests.popleft()
                     self._ask(described(description), at_s, steps)
         finally:
-            self._client.close()
+            self.client.close()
 
     @property
     def _elapsed_s(self) -> float:
@@ -106,7 +106,7 @@ class TableTimeline:
     def _describe(self) -> dict[str, Any] | None:
         """DescribeTable's answer; None where there is none now: it is asked again."""
         try:
-            found: dict[str, Any] = self._client.describe_table(TableName=self.table)["Table"]
+            found: dict[str, Any] = self.client.describe_table(TableName=self.table)["Table"]
         except (ClientError, BotoCoreError) as error:
             if not self._waiting:
                 self.say(f"the timeline waits: table {self.table} at {self.target.url}: {error}")
@@ -125,7 +125,7 @@ class TableTimeline:
     def _ask(self, before: TableCapacity, at_s: float, steps: tuple[ChangeSpec, ...]) -> None:
         asked_s, refused = self._elapsed_s, None
         try:
-            self._client.update_table(**update_request(self.table, before, steps))
+            self.client.update_table(**update_request(self.table, before, steps))
         except ClientError as error:
             refused = str(error)
         except BotoCoreError as error:

@@ -12,10 +12,10 @@ from keyheat.scenario.keys import (
     FIRST_DAY,
     PREFIX,
     DateKey,
-    HotKey,
     HotSet,
     KeyPattern,
     Sequence,
+    SingleHotKey,
     TraceKeys,
     Uniform,
     Zipf,
@@ -71,7 +71,7 @@ class KeysSpec(ScenarioPart):
             case "uniform":
                 return Uniform(self.keys, prefix)
             case "hot_key":
-                return HotKey(_stated(self.share), self.keys, hot, prefix)
+                return SingleHotKey(_stated(self.share), self.keys, hot, prefix)
             case "hot_set":
                 return HotSet(_stated(self.share), _stated(self.hot_keys), self.keys, hot, prefix)
             case "zipf":
