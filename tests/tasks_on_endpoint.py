@@ -85,7 +85,7 @@ class _Sender:
 
     def __post_init__(self) -> None:
         self._stage, self._chance = Stage(alone=False), Random(f"{self.scenario.seed} tasks")
-        self._app = service_app_at(scale=self.scenario.local.scale)
+        self._app = service_app_at(scale=self.scenario.local.scale, seed=self.scenario.seed)
         self._app.clock.now_s = self._stage.clock.now_s = SIMULATED_START_S
         tables = (self.scenario.table, *self.scenario.companions)
         for table in tables:

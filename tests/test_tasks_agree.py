@@ -1,6 +1,8 @@
 """What the simulator sends is what the tasks of a load test send: both fill a table with the same."""
 
+from math import sqrt
 from pathlib import Path
+from statistics import mean, stdev
 
 import pytest
 
@@ -13,6 +15,9 @@ from tests.tasks_on_endpoint import done_on_endpoint, simulated_totals
 AGREEING = 0.03
 SENT = ("hotkey", "country-index", "unique-key")
 """A partition that throttles, an index that holds back the table, conditions that fail."""
+BY_CHANCE = {"country-index-sharded": 8, "operations": 3, "audit-log-calculated": 3}
+"""A few dozen reads of unlike price, batches and single items: on how many days each is compared."""
+STANDARD_ERRORS = 3.0
 OWN = Path(__file__).parents[1] / "examples" / "own-loadtest" / "orders.toml"
 
 
@@ -27,6 +32,22 @@ def agreed(scenario: Scenario, folder: Path, *, seconds: float) -> None:
 @pytest.mark.parametrize("name", SENT)
 def test_a_load_test_sends_what_a_rehearsal_has_learnt(name: str) -> None:
     agreed(tenth_of(name), SCENARIOS, seconds=20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "count"), BY_CHANCE.items())
+def test_where_chance_decides_the_mean_of_some_days_agrees(name: str, count: int) -> None:
+    """At full size, for ten seconds: within 3 %, and what the endpoint's own days vary by."""
+    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    load = scenario.load.model_copy(update={"duration_s": 10.0})
+    days = [scenario.model_copy(update={"seed": seed, "load": load}) for seed in range(1, count + 1)]
+    sent = [done_on_endpoint(day.locustfile(SCENARIOS), day, SCENARIOS) for day in days]
+    simulated = [simulated_totals(simulate(day, folder=SCENARIOS)) for day in days]
+    for what in set[tuple[str, ...]]().union(*sent, *simulated):
+        each = [day[what] for day in sent]
+        chance = STANDARD_ERRORS * stdev(each) / sqrt(count)
+        found = mean(day[what] for day in simulated)
+        assert abs(found - mean(each)) <= AGREEING * mean(each) + chance, (what, found, each)
 
 
 @pytest.mark.opens

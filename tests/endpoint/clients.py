@@ -101,9 +101,11 @@ class ServiceApp:
         return made
 
 
-def service_app_at(*, scale: float = 1.0, publish_delay_s: float = 0.0, **more: Any) -> ServiceApp:
+def service_app_at(
+    *, scale: float = 1.0, seed: int = 1, publish_delay_s: float = 0.0, **more: Any
+) -> ServiceApp:
     """A service in this process, and its clients."""
     clock = FakeClock()
-    service = Service(clock=clock, scale=scale, seed=1, **more)
+    service = Service(clock=clock, scale=scale, seed=seed, **more)
     router = build_router(service, CONTROL, DATA, publish_delay_s=publish_delay_s)
     return ServiceApp(clock, service, router)
