@@ -11,14 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from heapq import nlargest
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from keyheat.model.resources import Cause, Refusal
 from keyheat.simulator.masses import Floats, Masses
 from keyheat.words import Direction
-
-if TYPE_CHECKING:
-    pass
 
 
 WINDOW_S: Final = 5

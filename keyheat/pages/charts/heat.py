@@ -52,6 +52,28 @@ def heat_chart(run: ReportRun, direction: Direction, ceiling_per_s: float, chart
         return None
     highest = max(float(rates.max()), ceiling_per_s)  # so that an even load looks as cool as it is
     names = [key_name(key, shown.get(key), 8).removeprefix("sha256:") for key in keys]
+    return Chart(
+        id=chart_id,
+        title=f"Where the heat was, {direction}s",
+        summary=_heat_summary(rates, starts, width_s, names),
+        figure=_figure(rates, starts, width_s, keys, names, highest),
+        legend=(Swatch(name=f"0 to {rate(highest, UNITS[direction])}", role="accent", mark="heat"),),
+        table=_heat_table(rates, starts, names, direction),
+        sheet=Sheet(
+            name=f"heat-of-keys-{direction}",
+            columns={_column(key): row for key, row in zip(keys, finest, strict=True)},
+            start_s=first_s,
+            step_s=float(finest_s),
+            end_s=first_s + finest.shape[1] * finest_s,
+            titles={_column(key): shortened(name, 40) for key, name in zip(keys, names, strict=True)},
+        ),
+    )
+
+
+def _figure(
+    rates: Floats, starts: list[float], width_s: float, keys: list[str], names: list[str], highest: float
+) -> go.Figure:
+    """A row for each key, the first one on top; a column for each window."""
     made = figure(height=64 + 26 * len(keys))
     made.add_trace(
         go.Heatmap(
@@ -83,22 +105,7 @@ def heat_chart(run: ReportRun, direction: Direction, ceiling_per_s: float, chart
             "tickfont": {"color": LIGHT["muted"]},
         },
     )
-    return Chart(
-        id=chart_id,
-        title=f"Where the heat was, {direction}s",
-        summary=_heat_summary(rates, starts, width_s, names),
-        figure=made,
-        legend=(Swatch(name=f"0 to {rate(highest, UNITS[direction])}", role="accent", mark="heat"),),
-        table=_heat_table(rates, starts, names, direction),
-        sheet=Sheet(
-            name=f"heat-of-keys-{direction}",
-            columns={_column(key): row for key, row in zip(keys, finest, strict=True)},
-            start_s=first_s,
-            step_s=float(finest_s),
-            end_s=first_s + finest.shape[1] * finest_s,
-            titles={_column(key): shortened(name, 40) for key, name in zip(keys, names, strict=True)},
-        ),
-    )
+    return made
 
 
 def _column(key: str) -> str:

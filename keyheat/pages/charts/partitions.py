@@ -163,32 +163,10 @@ def partition_chart(
         "ygap": 2 if len(shown) <= NAMED_ROWS else 0,
         "showscale": False,
     }
-    made.add_trace(
-        go.Heatmap(
-            **where,
-            z=[compact(row) for row in units],
-            colorscale=HEAT,
-            zmin=0,
-            zmax=highest,
-            meta={"z": [[_units_column(n, resource.direction) for n in chain] for chain in chains]},
-            hovertemplate="%{x}<br>%{z:,} units a second<extra></extra>",
-        )
-    )
-    if np.nanmax(refused, initial=0.0) > 0:
-        made.add_trace(
-            go.Heatmap(
-                **where,
-                z=[compact(np.where(row > 0, row, np.nan)) for row in refused],
-                colorscale=REFUSED,
-                zmin=0,
-                zmax=float(np.nanmax(refused)),
-                meta={
-                    "z": [[_refused_column(n, resource.direction) for n in chain] for chain in chains],
-                    "positive": True,
-                },
-                hovertemplate="%{x}<br>%{z:,} throttled a second<extra></extra>",
-            )
-        )
+    made.add_trace(_heat(where, units, highest, chains, resource.direction))
+    throttled = bool(np.nanmax(refused, initial=0.0) > 0)
+    if throttled:
+        made.add_trace(_refusals(where, refused, chains, resource.direction))
     splits = splits_of(ones, chains, start_s)
     made.update_layout(
         margin={"l": 8, "r": 12, "t": 8, "b": 8},
@@ -201,23 +179,58 @@ def partition_chart(
         title=f"Partitions: {resource.title}",
         summary=_summary(ones, shown, resource, step_s, splits, saying(start_s, end_s)),
         figure=made,
-        legend=_legend(highest, resource, bool(np.nanmax(refused, initial=0.0) > 0), bool(splits)),
+        legend=_legend(highest, resource, throttled, bool(splits)),
         table=_table(ones, resource, step_s, saying(start_s, end_s)),
         sheet=Sheet(
             name=f"partitions-{resource.slug}",
-            columns={
-                name: values
-                for one in ones
-                for name, values in (
-                    (_units_column(one.number, resource.direction), one.units_per_s),
-                    (_refused_column(one.number, resource.direction), one.refused_per_s),
-                )
-            },
+            columns=_columns(ones, resource.direction),
             start_s=start_s,
             step_s=step_s,
             end_s=end_s,
         ),
     )
+
+
+def _heat(
+    where: Mapping[str, Any], units: Floats, highest: float, chains: list[list[int]], direction: Direction
+) -> go.Heatmap:
+    """What each partition served."""
+    return go.Heatmap(
+        **where,
+        z=[compact(row) for row in units],
+        colorscale=HEAT,
+        zmin=0,
+        zmax=highest,
+        meta={"z": [[_units_column(n, direction) for n in chain] for chain in chains]},
+        hovertemplate="%{x}<br>%{z:,} units a second<extra></extra>",
+    )
+
+
+def _refusals(
+    where: Mapping[str, Any], refused: Floats, chains: list[list[int]], direction: Direction
+) -> go.Heatmap:
+    """What each partition refused, over its heat."""
+    return go.Heatmap(
+        **where,
+        z=[compact(np.where(row > 0, row, np.nan)) for row in refused],
+        colorscale=REFUSED,
+        zmin=0,
+        zmax=float(np.nanmax(refused)),
+        meta={"z": [[_refused_column(n, direction) for n in chain] for chain in chains], "positive": True},
+        hovertemplate="%{x}<br>%{z:,} throttled a second<extra></extra>",
+    )
+
+
+def _columns(ones: list[PartitionRates], direction: Direction) -> dict[str, Floats]:
+    """The columns of the sheet: two for each partition."""
+    return {
+        name: values
+        for one in ones
+        for name, values in (
+            (_units_column(one.number, direction), one.units_per_s),
+            (_refused_column(one.number, direction), one.refused_per_s),
+        )
+    }
 
 
 def _mark(at_s: float, low: int, high: int) -> dict[str, Any]:
