@@ -17,7 +17,6 @@ from keyheat.model.resources import Cause, Refusal
 from keyheat.simulator.masses import Floats, Masses
 from keyheat.words import Direction
 
-
 WINDOW_S: Final = 5
 WINDOWS_KEPT: Final = 720  # an hour of windows; a longer run gets longer ones
 WINDOW_KEPT: Final = 60  # keys of a closed window
