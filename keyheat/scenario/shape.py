@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from math import cos, inf, isclose, pi, sqrt
-from typing import Annotated, Any, Literal, TypeGuard
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from keyheat.scenario.spec.part import ScenarioPart, Seconds
+from keyheat.scenario.spec.part import ScenarioPart, Seconds, is_number
 
 PIECES_PER_PERIOD = 96
 """Straight lines that stand for one period of a sine: a quarter of an hour of a day each."""
@@ -223,7 +223,7 @@ def broken_shape(load: Mapping[str, Any], default_duration_s: float) -> Iterator
         return
     duration_s = load.get("duration_s", default_duration_s)
     yield from _fields(kind, raw)
-    if not _number(duration_s):
+    if not is_number(duration_s):
         return
     if kind == "steps":
         yield from _steps(raw.get("steps"), duration_s)
@@ -254,7 +254,7 @@ def _steps(listed: Any, duration_s: float) -> Iterator[str]:
     for number, (step, for_s) in enumerate(zip(listed, lasting, strict=True)):
         if isinstance(step, Mapping) and for_s is None:
             yield f"a step needs an end: for_s, in seconds @ $.load.shape.steps[{number}].for_s"
-    if lasting and all(_number(for_s) for for_s in lasting):
+    if lasting and all(is_number(for_s) for for_s in lasting):
         total_s = sum(float(for_s or 0) for for_s in lasting)
         if not isclose(total_s, duration_s, rel_tol=1e-9):
             yield (
@@ -265,7 +265,7 @@ def _steps(listed: Any, duration_s: float) -> Iterator[str]:
 
 def _spike(raw: Mapping[str, Any], duration_s: float) -> Iterator[str]:
     at_s, for_s = raw.get("at_s"), raw.get("for_s")
-    if _number(at_s) and _number(for_s) and at_s + for_s > duration_s:
+    if is_number(at_s) and is_number(for_s) and at_s + for_s > duration_s:
         yield (
             f"the spike ends {at_s + for_s:g} s after the start, the load after {duration_s:g} s "
             "@ $.load.shape.for_s"
@@ -274,7 +274,7 @@ def _spike(raw: Mapping[str, Any], duration_s: float) -> Iterator[str]:
 
 def _sine(raw: Mapping[str, Any]) -> Iterator[str]:
     low, high = raw.get("low_per_s"), raw.get("high_per_s")
-    if _number(low) and _number(high) and low > high:
+    if is_number(low) and is_number(high) and low > high:
         yield f"low_per_s is {low:g}, above high_per_s, {high:g} @ $.load.shape.low_per_s"
 
 
@@ -285,9 +285,5 @@ def _nothing(kind: str, raw: Mapping[str, Any]) -> Iterator[str]:
         rates = [step.get("per_s") for step in listed if isinstance(step, Mapping)]
     else:
         rates = [raw.get(field) for field in _FIELDS[kind] if field in _RATES]
-    if kind != "spike" and rates and all(_number(rate) and rate == 0 for rate in rates):
+    if kind != "spike" and rates and all(is_number(rate) and rate == 0 for rate in rates):
         yield "every rate is 0: nothing would be sent @ $.load.shape"
-
-
-def _number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Discriminator, Field, Tag
 
 from keyheat.model import limits
-from keyheat.scenario.spec.part import ScenarioPart
+from keyheat.scenario.spec.part import ScenarioPart, is_number
 
 
 class ItemSize(Hashable, Protocol):
@@ -232,7 +232,7 @@ def broken_sizes(raw: Any) -> Iterator[str]:
         if raw.get(name) is not None and name not in (*NEEDED[kind], *ALLOWED[kind]):
             yield f"no meaning with kind = {kind!r} @ {path}.{name}"
     for low, high in (("low", "high"), ("min", "max"), ("min", "median"), ("median", "max")):
-        if _is_number(raw.get(low)) and _is_number(raw.get(high)) and raw[low] > raw[high]:
+        if is_number(raw.get(low)) and is_number(raw.get(high)) and raw[low] > raw[high]:
             yield f"{low} = {raw[low]} is more than {high} = {raw[high]} @ {path}.{low}"
     yield from _weights(raw.get("sizes"), raw.get("weights"), path)
 
@@ -242,9 +242,5 @@ def _weights(sizes: Any, weights: Any, path: str) -> Iterator[str]:
         return
     if isinstance(sizes, list | tuple) and len(sizes) != len(weights):
         yield f"{len(weights)} weights for {len(sizes)} sizes @ {path}.weights"
-    if all(_is_number(weight) and weight == 0 for weight in weights):
+    if all(is_number(weight) and weight == 0 for weight in weights):
         yield f"at least one weight has to be above 0 @ {path}.weights"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

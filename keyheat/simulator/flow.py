@@ -9,7 +9,6 @@ on the answers so far, as that of a writer who adds shards does.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from heapq import nlargest
 from typing import Final, Protocol, runtime_checkable
 
@@ -23,11 +22,6 @@ WINDOW_KEPT: Final = 60  # keys of a closed window
 RUN_KEPT: Final = 4_096  # keys of the run; when there are twice as many, the least used ones are forgotten
 
 Heat = list[float]  # units asked for, throttles, units consumed
-
-
-def digest_of(key: str) -> str:
-    """How a key is named in files that do not show keys: the first 64 bits of its SHA-256."""
-    return f"sha256:{sha256(key.encode()).hexdigest()[:16]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,9 @@ from keyheat.runs.folder import (
     totals_json,
     versions,
 )
+from keyheat.scenario.keys import digest_of
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.flow import Heat, KeyHistory, digest_of, hottest
+from keyheat.simulator.flow import Heat, KeyHistory, hottest
 from keyheat.simulator.simulate import ClientRecord, Simulation
 from keyheat.words import WRITES_FIRST, Capacity, Direction
 

@@ -15,9 +15,10 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import TimelineEvent
+from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
-from keyheat.simulator.flow import Counting, Flow, FlowAnswer, KeyHistory, Traffic, digest_of
+from keyheat.simulator.flow import Counting, Flow, FlowAnswer, KeyHistory, Traffic
 from keyheat.simulator.wave import Wave
 from keyheat.words import Direction
 

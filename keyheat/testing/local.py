@@ -20,7 +20,8 @@ from keyheat.analysis.advice.rerun import OPERATIONS, Demanded, scenario_of_tabl
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import percent, whole
 from keyheat.runs.table_facts import table_facts
-from keyheat.simulator.flow import Flow, IndexFlow, digest_of
+from keyheat.scenario.keys import digest_of
+from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses
 from keyheat.testing.checks import assert_no_hot_partition, require_share
 from keyheat.testing.failure import CheckFailed, text_of

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from keyheat.model.resources import Cause
-from keyheat.scenario.keys import SingleHotKey, Uniform
+from keyheat.scenario.keys import SingleHotKey, Uniform, digest_of
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, digest_of
+from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow
 from keyheat.simulator.masses import even_masses, masses_of
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.rows import seconds_table

@@ -6,9 +6,11 @@ the run: there UpdateTable says no, and the run says so.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any
 
 from keyheat.model import limits
+from keyheat.model.updates import recent_switches_s
+from keyheat.scenario.spec.part import is_number
 
 SIDES = ("read", "write")
 CHANGES = ("billing_mode", "provisioned", "max_on_demand", "warm")
@@ -126,8 +128,7 @@ class Walk:
         self._start_on_demand()
         if is_number(at_s):
             self.to_on_demand_s.append(at_s)
-            recent = [one for one in self.to_on_demand_s if one > at_s - limits.ON_DEMAND_SWITCH_WINDOW_S]
-            if len(recent) > limits.ON_DEMAND_SWITCHES:
+            if len(recent_switches_s(self.to_on_demand_s, at_s)) > limits.ON_DEMAND_SWITCHES:
                 yield (
                     f"a table goes to PAY_PER_REQUEST at most {limits.ON_DEMAND_SWITCHES} times in "
                     f"{limits.ON_DEMAND_SWITCH_WINDOW_S / 3600:g} hours @ {path}.billing_mode"
@@ -178,8 +179,3 @@ def pair_of(raw: Raw, name: str) -> dict[str, float]:
     pair = raw.get(name)
     sides = pair if isinstance(pair, Mapping) else {}
     return {side: sides[side] for side in SIDES if is_number(sides.get(side))}
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a field holds a number, which a truth value is not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)

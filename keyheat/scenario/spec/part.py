@@ -1,6 +1,6 @@
 """What every part of a scenario file is made of; and two small ones: what ends a run early, and the cache."""
 
-from typing import Annotated
+from typing import Annotated, Any, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -29,6 +29,11 @@ class ScenarioPart(BaseModel):
     """One part of a scenario file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a field of a file that is not checked yet holds a number, which a truth value is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 Dollars = Annotated[float, Field(gt=0, le=1_000_000)]

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keyheat.model import limits
-from keyheat.scenario.spec.capacity import SIDES, Walk, is_number, pair_of
-from keyheat.scenario.spec.part import AttributeName, ScenarioPart, TableName, Units
+from keyheat.scenario.spec.capacity import SIDES, Walk, pair_of
+from keyheat.scenario.spec.part import AttributeName, ScenarioPart, TableName, Units, is_number
 
 KeyType = Literal["S", "N", "B"]
 IN_WORDS: dict[str, str] = {"S": "a string", "N": "a number", "B": "binary"}

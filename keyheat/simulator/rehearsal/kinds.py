@@ -42,7 +42,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Performance:
     """What one of several users has done of the same task, and what it has drawn in its life."""
 
     done: Sequence[Done]
@@ -86,7 +86,7 @@ class Kinds:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Performance],
         tables: Sequence[TableSpec],
         *,
         shards: int,

@@ -21,7 +21,7 @@ from typing import Any, Final
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.rehearsal.draws import IN_TIME, USER, Draws, NotedKeys, Noting
-from keyheat.simulator.rehearsal.kinds import Done, Kinds, Part
+from keyheat.simulator.rehearsal.kinds import Done, Kinds, Performance
 from keyheat.simulator.rehearsal.mix import Rehearsed, RehearsedLoadTest, RehearsedTask, UserClass
 from keyheat.simulator.rehearsal.stage import USERS, Stage, StandInLoad
 from keyheat.simulator.rehearsal.tables import NotLearnt, SentItem, Tables
@@ -210,10 +210,10 @@ class _Rehearsal:
             look()
         return found
 
-    def _part(self, actor: _Actor, done: Sequence[Done]) -> Part:
-        return Part(done, actor.keys, actor.numbers)
+    def _part(self, actor: _Actor, done: Sequence[Done]) -> Performance:
+        return Performance(done, actor.keys, actor.numbers)
 
-    def _others(self, others: Sequence[_Actor], one: _Actor, place: int) -> Iterator[Part]:
+    def _others(self, others: Sequence[_Actor], one: _Actor, place: int) -> Iterator[Performance]:
         """What other users do of a task, at times that are spread over the run."""
         like, _weight = one.tasks[place]
         numbers = count(APART // 2 + place * APART)
@@ -224,7 +224,7 @@ class _Rehearsal:
                 came = (self._do(other, task, next(numbers), at_s) for at_s in times)
                 yield self._part(other, [each for each in came if each is not None])
 
-    def _task(self, actor: _Actor, place: int, parts: Sequence[Part], owners: int) -> RehearsedTask:
+    def _task(self, actor: _Actor, place: int, parts: Sequence[Performance], owners: int) -> RehearsedTask:
         task, weight = actor.tasks[place]
         done = parts[0].done
         if not any(one.sent for one in done):
