@@ -8,7 +8,7 @@ import pytest
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Attempt, Record
 from keyheat.load.record.sketch import KeyHeat
-from keyheat.load.web.recent import (
+from keyheat.load.web.readings import (
     SHOWN_S,
     Refuser,
     RequestTotals,

@@ -314,7 +314,7 @@ OVER_S: Final = 1.0  # how long a rate is measured over, at least: shorter is ch
 MOST_GROWTH: Final = 2.0
 LOST_S: Final = 12.0
 """A source that is silent for longer does not consume any more: a worker that hears nothing of its master
-stops by itself before that (`guardian.py`)."""
+stops by itself before that (`MASTER_SILENT_S`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from keyheat.load.observation import check_clock
 from keyheat.load.probe.probe import DoesNotAnswer, capabilities_of, known
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import RunProgress, tell
-from keyheat.load.tables.checking import Allowed, check_quotas
 from keyheat.load.tables.existing import adapted, marked_if_foreign
 from keyheat.load.tables.lifecycle import control_client, look_at_tables
+from keyheat.load.tables.obstacles import Allowed, check_quotas
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.target import Target, proxy_in_words
 from keyheat.plan.bill import Bill, bill_of_run

@@ -1,7 +1,7 @@
 """`--table T`: a table that is there already in place of the scenario's own; nothing is changed there.
 
 All that stands in the way is said at once. Whether the table may be loaded at all is asked afterwards, by
-`tables.checking`, as of every other table.
+`tables.obstacles`, as of every other table.
 
 A table that is there, as a scenario states one: made of DescribeTable's answer.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html

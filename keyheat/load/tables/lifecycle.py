@@ -14,10 +14,10 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.checking import Allowed, check_tables, obstacles
 from keyheat.load.tables.control import create
 from keyheat.load.tables.description import TablePatience, described, until_active, upkeep_in_words
 from keyheat.load.tables.hold import HeldTables
+from keyheat.load.tables.obstacles import Allowed, check_tables, obstacles
 from keyheat.load.tables.ownership import (
     EXPIRES,
     RUN,

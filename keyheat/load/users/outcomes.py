@@ -235,11 +235,9 @@ class Write:
         return None if self.kind == "delete" else self.item
 
 
-def noting(
-    ledger: "Ledger | None", operation: str, body: bytes, send: Callable[[str, bytes], Answer]
-) -> Answer:
+def noting(ledger: "Ledger", operation: str, body: bytes, send: Callable[[str, bytes], Answer]) -> Answer:
     """Send a request, and tell the ledger what became of the writes in it."""
-    if ledger is None or operation not in OPERATIONS:
+    if operation not in OPERATIONS:
         return send(operation, body)
     writes = [write for write in writes_in(operation, orjson.loads(body)) if ledger.has(write.table)]
     named = [(ledger.identity(write.table, write.item), write) for write in writes]

@@ -17,7 +17,7 @@ from keyheat.addresses import SANDBOX
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import PIECES_ARRIVE_S, short_name
 from keyheat.load.run.run import LoadRun
-from keyheat.load.web.recent import Sentence
+from keyheat.load.web.readings import Sentence
 from keyheat.load.web.view import LiveView, Process, Subject
 from keyheat.masking import masked
 

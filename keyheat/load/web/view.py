@@ -7,7 +7,7 @@ from typing import Any
 
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
-from keyheat.load.web.recent import (
+from keyheat.load.web.readings import (
     RECENT_S,
     SHOWN_S,
     TOP_KEYS,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from keyheat.load.tables.checking import Allowed
 from keyheat.load.tables.hold import LEASE_S, LOCAL_LEASE_S
 from keyheat.load.tables.lifecycle import RunTables, look_at_tables
+from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import Lease, TableRefused, leases_in
 from keyheat.load.transport.target import Target, target_at
 from tests.load.tables.conftest import ELSEWHERE, Account, ours, spec_of

@@ -10,10 +10,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.tables.checking import Allowed
 from keyheat.load.tables.control import create
 from keyheat.load.tables.hold import LEASE_S
 from keyheat.load.tables.lifecycle import RunTables, look_at_tables, prepare_table
+from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableError, TableRefused, as_text
 from keyheat.load.tables.removal import identity_of
 from keyheat.load.transport.target import target_at

@@ -7,7 +7,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from keyheat.load.tables.checking import check_quotas
+from keyheat.load.tables.obstacles import check_quotas
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import load_scenario
