@@ -151,6 +151,7 @@ def test_an_evidence_file_alone_that_is_damaged(verb: Verb, sample: Sample, how:
     assert said.err.startswith(f"keyheat: {evidence}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["seconds.parquet", "throttles.parquet"])
 @pytest.mark.parametrize("how", DAMAGE)
 def test_client_records_alone_stand_in_for_evidence(stage: Verb, sample: Sample, file: str, how: str) -> None:

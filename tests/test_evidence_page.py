@@ -99,6 +99,7 @@ def aws(app: ServiceApp, words: list[str]) -> str:
     return json.dumps(answer, default=datetime.isoformat)
 
 
+@pytest.mark.slow
 def test_a_table_that_can_be_read(run: Run) -> None:
     said = [run(line) for line in LIVE]
     assert "partition" in said[1]

@@ -31,6 +31,7 @@ def scenario_of(folder: Path, old: str = "", new: str = "") -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_1_a_threshold_is_broken(verb: Verb, sample: Sample) -> None:
     run = sample("hotkey")
     manifest = json.loads((run / "run.json").read_bytes())

@@ -94,6 +94,7 @@ def test_analyze_takes_an_evidence_file_alone(verb: Verb, sample: Sample, tmp_pa
     assert sorted(evidence.parent.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_analyze_as_json_is_what_the_file_says(verb: Verb, sample: Sample) -> None:
     run = sample("datekey")
     printed = json.loads(verb("analyze", run, "--json").out)

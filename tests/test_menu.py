@@ -97,6 +97,7 @@ print([name for name in {HEAVY!r} if name in sys.modules], code)
     assert all(name in said.stdout for name in NAMES)
 
 
+@pytest.mark.slow
 def test_a_quiet_verb_says_nothing(verb: Verb, sample: Callable[..., Path]) -> None:
     run = sample("hotkey")
     said = verb("report", run, "--quiet")
@@ -110,6 +111,7 @@ def test_a_quiet_verb_still_says_what_is_wrong(verb: Verb, tmp_path: Path) -> No
     assert "run.json is missing" in said.err
 
 
+@pytest.mark.slow
 def test_json_is_all_that_is_on_stdout(verb: Verb, sample: Callable[..., Path], tmp_path: Path) -> None:
     run = sample("hotkey")
     assert json.loads(verb("report", run, "--json").out) == {"report": str(run / "report.html")}

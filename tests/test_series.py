@@ -104,6 +104,7 @@ def test_a_comparison_needs_no_load(verb: Verb, sample: Sample, tmp_path: Path) 
     assert page.read_text().count("<article") == 2
 
 
+@pytest.mark.slow
 def test_a_comparison_with_a_run_that_cannot_be_judged_is_3(
     verb: Verb, sample: Sample, tmp_path: Path
 ) -> None:

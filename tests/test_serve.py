@@ -240,6 +240,7 @@ def test_a_report_that_is_there_is_given(client, clock, tmp_path):
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
 
+@pytest.mark.slow
 def test_a_report_that_is_not_there_is_made_and_kept_in_memory(client, clock, sample, tmp_path):
     run = sample("hotkey").rename(tmp_path / "runs" / "hotkey")
     before = {path.name for path in run.iterdir()} | {"summary.json"}
@@ -254,6 +255,7 @@ def test_a_report_that_is_not_there_is_made_and_kept_in_memory(client, clock, sa
     assert client.get(f"/run/{key_of(client, clock)}/report").data != made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_what_its_charts_show_can_be_had(client, clock, sample, tmp_path, kind):
     run = sample("hotkey").rename(tmp_path / "runs" / "hotkey")
@@ -269,6 +271,7 @@ def test_what_its_charts_show_can_be_had(client, clock, sample, tmp_path, kind):
     assert client.get(f"/run/{key}/export/exe").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_report_that_is_older_than_the_diagnosis_is_not_shown(clock, sample):
     run = sample("hotkey")
     path = write_report(run, datetime.now(UTC))

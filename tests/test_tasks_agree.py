@@ -29,6 +29,7 @@ def agreed(scenario: Scenario, folder: Path, *, seconds: float) -> None:
     assert simulated == pytest.approx(sent, rel=AGREEING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SENT)
 def test_a_load_test_sends_what_a_rehearsal_has_learnt(name: str) -> None:
     agreed(tenth_of(name), SCENARIOS, seconds=20)

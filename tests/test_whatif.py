@@ -24,6 +24,7 @@ def test_the_page_shows_these_commands() -> None:
     assert {line for block in blocks for line in block.splitlines()} == set(COMMANDS)
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_is_said(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     said = verb("whatif", "hotkey", "shards")
@@ -33,6 +34,7 @@ def test_the_page_shows_what_is_said(verb: Verb, monkeypatch: pytest.MonkeyPatch
     assert max(map(len, said.out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_a_capacity_is_found_with_its_price(verb: Verb) -> None:
     said = verb("whatif", "too-small", "write-capacity")
     assert said.code == 0
@@ -63,6 +65,7 @@ def test_the_answer_as_json(verb: Verb) -> None:
     assert two["provisioned_dollars_per_month"] > 0
 
 
+@pytest.mark.slow
 def test_the_answer_of_an_index_names_it(verb: Verb) -> None:
     said = verb("whatif", "country-index", "shards", "--index", "by-country", "--most", "4")
     assert said.code == 1

@@ -237,6 +237,7 @@ def test_a_key_is_as_hot_as_while_it_was_hot() -> None:
     assert found.units_per_s == pytest.approx(1_800)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hotkey", "datekey"])
 def test_the_demo_gets_the_shards_that_the_formula_says(name: str, demo: Any, numbers: Thresholds) -> None:
     run, evidence = demo(name)

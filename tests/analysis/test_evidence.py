@@ -133,6 +133,7 @@ def test_a_truncated_file_is_named_and_the_rest_decides(damaged: str, run_dir: P
     assert [line for line in diagnosis.coverage.missing if damaged in line]
 
 
+@pytest.mark.slow
 def test_a_killed_run_ends_now(run_dir: Path, demo: Any) -> None:
     run, _ = demo("hotkey")
     for name in ("seconds.parquet", "throttles.parquet", "keys.json"):

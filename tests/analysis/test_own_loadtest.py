@@ -5,11 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from keyheat.runs.formats import read_diagnosis
 
 Verb = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_a_load_test_of_ones_own_is_analyzed_by_the_demand_that_was_seen(verb: Verb, tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert verb("simulate", "too-small", "--set", "load.duration_s=20", "--out", run).code == 0

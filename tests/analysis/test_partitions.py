@@ -65,6 +65,7 @@ def test_the_estimate_is_of_what_is_warm_or_provisioned() -> None:
     assert by_estimate(TableFacts(name="orders")) is None
 
 
+@pytest.mark.slow
 def test_a_run_says_what_it_saw(tmp_path: Path, demo: Any) -> None:
     run, _ = demo("hotkey")
     noted = {

@@ -111,6 +111,7 @@ def diagnosed(evidence: Evidence, client: ClientFiles | None = None) -> Diagnosi
     return diagnose(evidence, client=client, thresholds=NUMBERS, scenario=None)
 
 
+@pytest.mark.slow
 @given(evidences(), st.one_of(st.none(), KEYS.map(lambda keys: ClientFiles(keys=keys))))
 @settings(max_examples=150, deadline=None)
 def test_any_evidence_gets_an_answer_that_its_own_format_allows(evidence: Evidence, client: Any) -> None:

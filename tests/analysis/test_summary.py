@@ -42,6 +42,7 @@ def run(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_simulated_run_in_a_few_numbers(run: Path) -> None:
     assert (run / "summary.json").read_text().startswith('{\n  "format": "keyheat.summary/1",')
     found = read_summary(run)

@@ -186,6 +186,7 @@ def test_the_shards_that_the_simulator_needs() -> None:
     assert needed("too-small") == "no_number"
 
 
+@pytest.mark.slow
 def test_a_day_of_a_load_that_stays_the_same_is_told_from_a_minute_of_it() -> None:
     assert needed("hotkey", "load.duration_s=86_400") == needed("hotkey", "load.duration_s=60") == 4
 

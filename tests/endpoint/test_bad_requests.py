@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
+import pytest
 from botocore import xform_name
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -74,6 +75,7 @@ def a_service() -> Service:
 SERVICE = a_service()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=200,
     derandomize=True,

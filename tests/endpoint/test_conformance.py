@@ -77,6 +77,7 @@ class Endpoint:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_endpoint_conforms(case):
     play(case, Endpoint(case.capacity))

@@ -167,6 +167,7 @@ def theirs(node: Any) -> Any:
     return node.FUNC, *map(theirs, node.arguments)
 
 
+@pytest.mark.slow
 def test_conditions_are_read_as_moto_reads_them() -> None:
     """Brackets that are needless are refused by both, with the same words."""
     rng = random.Random(1)

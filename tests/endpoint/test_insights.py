@@ -259,6 +259,7 @@ def test_an_index_counts_its_own_keys(app: ServiceApp) -> None:
     assert values(report(app, "PKC", "by-shop")) == {("north",): 6.0, ("south",): 3.5}
 
 
+@pytest.mark.slow
 def test_throttled_counts_requests_not_units(app: ServiceApp) -> None:
     turn(app, ContributorInsightsMode="THROTTLED_KEYS")
     big = item("ann", 1, text="x" * 300_000)

@@ -76,6 +76,7 @@ def test_a_mistake_of_ours_is_a_500_whose_cause_stays_here(caplog: pytest.LogCap
     assert counts(app, "SuccessfulRequestLatency") == {}
 
 
+@pytest.mark.slow
 def test_boto3_sees_the_internal_error() -> None:
     app = app_with(GetItem=broken)
     with pytest.raises(ClientError, match="InternalServerError"):

@@ -86,6 +86,7 @@ def test_the_store_holds_what_was_written(writes: list[tuple[bool, Item]]) -> No
         assert store.index_bytes(index.name) == sum(map(item_bytes, entries))
 
 
+@pytest.mark.slow
 @given(writes)
 def test_an_index_made_later_is_the_one_kept_all_along(writes: list[tuple[bool, Item]]) -> None:
     always, later = ItemStore(SCHEMA), ItemStore(TableSchema(name="orders", keys=KEYS))
@@ -100,6 +101,7 @@ def test_an_index_made_later_is_the_one_kept_all_along(writes: list[tuple[bool, 
         later.index("local")
 
 
+@pytest.mark.slow
 @given(st.lists(items, max_size=30), st.booleans())
 def test_a_partition_comes_in_the_order_of_its_sort_key(items: list[Item], descending: bool) -> None:
     store = ItemStore(SCHEMA)

@@ -127,6 +127,7 @@ def test_every_kind_of_iterator_begins_where_it_says(streamed: Streamed) -> None
     assert (again["Records"], "NextShardIterator" in again) == ([], True)
 
 
+@pytest.mark.slow
 def test_a_page_has_1000_records_or_1_mb(streamed: Streamed) -> None:
     for n in range(1_010):
         streamed.put("k", f"{n:05d}")

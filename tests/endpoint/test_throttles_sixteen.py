@@ -165,6 +165,7 @@ def provoked(app: ServiceApp, case: Case) -> ClientError:
     raise AssertionError(f"{case.reason}: nothing refused in {MOST_REQUESTS} requests")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.reason}-{case.code}")
 def test_a_reason_reaches_boto3_and_cloudwatch(case):
     app = service_app_at(scale=SCALE)

@@ -31,6 +31,7 @@ def template(size: int | dict[str, object], **table: object) -> ItemTemplate:
     return ItemTemplate(scenario_from_dict(scenario, "test"))
 
 
+@pytest.mark.slow
 @given(
     size=st.integers(400, 5_000),
     key=st.text(min_size=1, max_size=40),
@@ -62,6 +63,7 @@ def test_a_number_that_updates_count_is_not_put() -> None:
     assert item_bytes(item) == 500
 
 
+@pytest.mark.slow
 @given(size=st.integers(400, 5_000), value=st.text(max_size=40), seed=st.integers(0, 50))
 def test_attributes_that_a_load_test_chooses_are_a_part_of_the_size(size: int, value: str, seed: int) -> None:
     items = template(500, **INDEXED)

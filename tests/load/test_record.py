@@ -117,6 +117,7 @@ def test_a_record_sent_in_pieces_is_the_record(log: list[Any]) -> None:
     assert view(cut_in_pieces(log)) == view(record_of(log))
 
 
+@pytest.mark.slow
 @given(logs)
 def test_every_attempt_is_counted_once(log: list[Any]) -> None:
     record = record_of(log)
@@ -128,6 +129,7 @@ def test_every_attempt_is_counted_once(log: list[Any]) -> None:
     assert record.seconds.table().num_rows == len(record.seconds.rows)
 
 
+@pytest.mark.slow
 @given(logs)
 def test_units_are_conserved(log: list[Any]) -> None:
     record = record_of(log)
@@ -212,6 +214,7 @@ def test_a_run_of_days_has_longer_windows() -> None:
     assert (young.window_s, young.windows[0][digest_of("hot")][0]) == (20, 5.0)
 
 
+@pytest.mark.slow
 def test_a_million_throttles_are_affordable() -> None:
     one = record_of([("throttled", Attempt("PutItem", "write", "k", 5.0, 0, 1), 1.0, None, None)]).throttles
     for _ in range(20):

@@ -84,6 +84,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(values, st.integers(0, 8))
 def test_the_depth_that_is_counted_is_that_of_the_content(content: object, most: int) -> None:
     signs = bounds._outside_strings(orjson.dumps(content))

@@ -38,6 +38,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(content=st.dictionaries(st.text(max_size=5).filter(lambda k: k != "format"), json_values, max_size=4))
 def test_json_comes_back_as_it_was(tmp_path_factory: Any, content: dict[str, Any]) -> None:
     path = tmp_path_factory.mktemp("run") / "run.json"

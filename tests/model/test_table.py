@@ -78,6 +78,7 @@ def state(model: TableModel) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @given(capacity=capacities, history=histories, scale=st.sampled_from([0.01, 1.0]))
 def test_units_are_conserved(capacity: TableCapacity, history: list[tuple[float, Op]], scale: float) -> None:
     model = TableModel(capacity, now_s=T0, scale=scale)
@@ -136,6 +137,7 @@ def test_a_refused_transaction_spends_nothing(
         assert spent.total() == pytest.approx(consumed.total() + units)
 
 
+@pytest.mark.slow
 @given(capacity=capacities, history=histories)
 def test_one_request_together_is_one_request(
     capacity: TableCapacity, history: list[tuple[float, Op]]
@@ -148,6 +150,7 @@ def test_one_request_together_is_one_request(
     assert one.decisions.rows() == together.decisions.rows()
 
 
+@pytest.mark.slow
 @given(
     low=st.integers(25, 900),  # whole buckets: which node of a smaller table is served is chance
     factor=st.floats(1, 5),
@@ -172,6 +175,7 @@ def test_more_capacity_on_the_same_partitions_never_throttles_more(
     assert served[1] >= served[0]
 
 
+@pytest.mark.slow
 @given(
     gaps=st.lists(st.floats(0, 5), max_size=60), keys=st.lists(st.integers(0, 5), min_size=60, max_size=60)
 )

@@ -82,6 +82,7 @@ def test_what_is_made_plain_is_seen(text: str) -> None:
     assert len(plain(text)) == len(text)
 
 
+@pytest.mark.slow
 @example("\u1680")
 @given(st.text())
 def test_json_is_the_same_with_escapes(text: str) -> None:

@@ -83,6 +83,7 @@ def test_units_follow_numbers():
     assert shown("reads.missing", None) == "–"
 
 
+@pytest.mark.slow
 def test_the_section_is_on_the_page_with_what_is_wrong_in_red(a_run, generated_at):
     run_dir = a_run("sharded")
     assert 'id="counted"' not in write_report(run_dir, generated_at).read_text()

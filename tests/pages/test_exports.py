@@ -33,6 +33,7 @@ def test_every_chart_is_a_file(exported):
     assert set(exported()) == SEVERAL
 
 
+@pytest.mark.slow
 def test_seconds_add_up_to_what_the_client_recorded(exported, samples):
     rows = rows_of(exported()["seconds-table-write"])
     run = load_run(samples["hotkey"])
@@ -42,6 +43,7 @@ def test_seconds_add_up_to_what_the_client_recorded(exported, samples):
     assert throttled == run.seconds["throttled"].sum()
 
 
+@pytest.mark.slow
 def test_parquet_has_the_same_columns_and_times(exported):
     of_csv = rows_of(exported()["generator"])
     table = pq.read_table(exported("parquet")["generator"])
@@ -69,6 +71,7 @@ def with_values(folder):
     return folder
 
 
+@pytest.mark.slow
 def test_values_of_keys_are_written_only_if_asked(a_run, tmp_path):
     folder = with_values(a_run())
     for path, _ in write_exports(folder, tmp_path / "digests", "csv"):
@@ -85,6 +88,7 @@ def test_values_that_were_not_recorded_are_refused(samples, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 def test_the_verb_says_what_it_wrote(samples, tmp_path):
     said = CliRunner().invoke(export, [str(samples["hotkey"]), "--out", str(tmp_path)])
     assert "generator.csv  120 rows" in said.output.replace("\n", "")

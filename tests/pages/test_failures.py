@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
 from keyheat.numbers import percent
 from keyheat.pages.run.counts import MEANINGS, failure_table
@@ -35,6 +37,7 @@ def test_every_kind_of_a_transport_has_words():
     assert kinds <= set(MEANINGS)
 
 
+@pytest.mark.slow
 def test_the_table_is_on_the_page(a_run, generated_at):
     page = write_report(with_failures(a_run(), {"connection_reset": 7}), generated_at).read_text()
     assert "Requests that failed for another reason than a throttle" in page

@@ -8,6 +8,7 @@ from keyheat.runfiles import CannotWrite
 NAMES = ("hotkey", "datekey", "sharded", "too-small")
 
 
+@pytest.mark.slow
 def test_four_runs_side_by_side(samples, generated_at, tmp_path):
     path = write_index(tmp_path, [RunEntry.of_run(samples[name]) for name in NAMES], generated_at)
     text = path.read_text()
@@ -19,6 +20,7 @@ def test_four_runs_side_by_side(samples, generated_at, tmp_path):
     assert "it was asked for" in text
 
 
+@pytest.mark.slow
 def test_links_are_relative_and_need_no_network(samples, generated_at):
     folder = samples["hotkey"].parent
     text = write_index(folder, [RunEntry.of_run(samples[name]) for name in NAMES], generated_at).read_text()

@@ -40,6 +40,7 @@ def test_a_truncated_file_is_named_with_the_reason(a_run, name):
     assert str(path.parent) not in run.missing[0].why
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_a_file_of_another_version_is_not_read(a_run, name):
     path = a_run() / name

@@ -41,6 +41,7 @@ def test_a_report_is_the_same_bytes_as_last_time(samples, generated_at, request,
     assert text == golden.read_text(encoding="utf-8"), "run pytest --update-golden if the change is meant"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_rendering_twice_gives_the_same_page(samples, generated_at, name):
     assert page(samples[name], generated_at) == page(samples[name], generated_at)
@@ -90,6 +91,7 @@ def test_the_diagnosis_alone_makes_a_report(a_run, generated_at):
     assert all(f"<code>{name}</code>" in text for name in OPTIONAL)
 
 
+@pytest.mark.slow
 def test_what_users_wrote_is_escaped_everywhere(a_run, generated_at):
     run_dir = a_run()
     for name in ("run.json", "evidence.json", "diagnosis.json", "keys.json"):
@@ -128,6 +130,7 @@ def spoiled(content):
     return [spoiled(value) for value in content] if isinstance(content, list) else content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_are_valid_and_use_only_colours_that_have_a_dark_partner(samples, generated_at, name):
     content = figures(page(samples[name], generated_at))
@@ -138,6 +141,7 @@ def test_figures_are_valid_and_use_only_colours_that_have_a_dark_partner(samples
         assert colours <= set(style.LIGHT.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_chart_has_a_text_equivalent(samples, generated_at, name):
     text = page(samples[name], generated_at)
@@ -148,11 +152,13 @@ def test_every_chart_has_a_text_equivalent(samples, generated_at, name):
         assert re.search(rf'id="{chart}" role="img" aria-label="[^"]+"', text)
 
 
+@pytest.mark.slow
 def test_element_ids_are_unique(samples, generated_at):
     ids = re.findall(r'\bid="([^"]+)"', page(samples["hotkey"], generated_at))
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_write_report_leaves_one_whole_file(a_run, generated_at):
     path = write_report(a_run(), generated_at)
     assert path.name == "report.html"
@@ -168,6 +174,7 @@ def test_no_diagnosis_means_no_report(a_run, generated_at):
     assert not (run_dir / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_says_so(a_run, generated_at):
     run_dir = a_run()
     (run_dir / "report.html").mkdir()
@@ -200,6 +207,7 @@ def test_marks_stand_out_from_the_page(colours, role):
     assert contrast(colours[role], colours["page"]) >= 2.8
 
 
+@pytest.mark.slow
 def test_keys_of_the_table_are_not_taken_for_those_of_an_index(samples, generated_at):
     run = load_run(samples["hotkey"])
     verdict = run.diagnosis.verdict.model_copy(update={"resource": "by-country"})

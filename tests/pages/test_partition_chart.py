@@ -80,6 +80,7 @@ def notes_of(run_dir, generated_at):
     return text, section[: section.index("</section>")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", ["missing", "cut short"])
 def test_a_missing_or_damaged_file_is_said_and_the_rest_is_shown(a_run, generated_at, spoil):
     run_dir = a_run()

@@ -93,6 +93,7 @@ def test_the_words_are_those_of_the_table(rule: Rule) -> None:
         assert said in PAGE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_example_can_be_asked_by_its_reader(name: str, verb: Callable[..., Any]) -> None:
     answer = verb("analyze", "--evidence", EXAMPLES / f"{name}.json")

@@ -29,6 +29,7 @@ def cells(columns):
     return {row.name: row.cells for group in groups_of(columns) for row in group.rows}
 
 
+@pytest.mark.slow
 def test_every_measure_is_a_row(columns):
     found = cells(columns)
     assert found["Limited by"] == ("Partition limit", "No throttles", "Table capacity")
@@ -41,6 +42,7 @@ def test_every_measure_is_a_row(columns):
     assert found["A million writes, on-demand"] == ("$0.625",) * 3
 
 
+@pytest.mark.slow
 def test_what_no_run_has_is_no_row_and_what_one_lacks_is_a_dash(samples, prices, a_run):
     assert "RCU per whole read" not in cells([RunColumn.of_run(samples["hotkey"], prices)])
     counting = a_run("sharded")
@@ -57,6 +59,7 @@ def test_wrong_reads_and_surprises_are_marked(a_run, prices):
     assert wrong == ["Expected", "items that were written and not found"]
 
 
+@pytest.mark.slow
 def test_the_small_charts_share_their_axes(columns):
     charts = multiples(columns)
     assert len({tuple(chart.figure.layout.yaxis.range) for chart in charts}) == 1
@@ -65,6 +68,7 @@ def test_the_small_charts_share_their_axes(columns):
     assert "none throttled" in charts[1].summary
 
 
+@pytest.mark.slow
 def test_the_answer_counts_what_was_expected(columns):
     answer = answer_of(columns)
     assert (answer.chip, answer.role) == ("2 of 3 as expected", "undetermined")
@@ -72,6 +76,7 @@ def test_the_answer_counts_what_was_expected(columns):
     assert answer_of(columns[:2]).chip == "All as expected"
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_needs_nothing(samples, prices, generated_at, tmp_path):
     folder = samples["hotkey"].parent
     path = tmp_path / "compare.html"
@@ -94,6 +99,7 @@ def test_a_run_that_cannot_be_read_has_a_column_and_a_reason(samples, prices, ge
     assert "<i>gone" not in text
 
 
+@pytest.mark.slow
 def test_an_invalid_run_is_said_first(samples, prices, generated_at, tmp_path):
     folders = [samples["sharded"], samples["generator-bound"]]
     answer = answer_of([RunColumn.of_run(folder, prices) for folder in folders])
@@ -111,6 +117,7 @@ def test_runs_of_other_scales_are_not_to_be_held_against_each_other(samples, a_r
     assert any("different scales" in warning for warning in answer_of(columns).warnings)
 
 
+@pytest.mark.slow
 def test_the_same_files_make_the_same_bytes(columns, prices, generated_at, tmp_path):
     pages = {
         render(columns, answer_of(columns), prices, tmp_path, generated_at, plotlyjs="") for _ in range(2)

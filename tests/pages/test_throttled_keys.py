@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from keyheat.pages.charts.keys import throttled_key_table
 from keyheat.pages.run.record import load_run
@@ -16,6 +17,7 @@ def use(key: str, throttles: int, **more: Any) -> dict[str, Any]:
     return {"key": key, "shown": None, "units": 50.0, "throttles": throttles, "share": 0.5, **more}
 
 
+@pytest.mark.slow
 def test_the_most_throttled_keys_come_first(a_run: Callable[[], Path]) -> None:
     folder = a_run()
     assert throttled_key_table(load_run(folder)) is None, "an older run does not say"

@@ -47,6 +47,7 @@ def test_hours_that_have_begun_count_whole(seconds: float, hours: int) -> None:
     assert hours_begun(seconds) == hours
 
 
+@pytest.mark.slow
 def test_a_load_of_an_hour_takes_a_second_one_for_what_is_around_it() -> None:
     assert billed("auto-scaling-ramp").hours == 2
 
@@ -82,6 +83,7 @@ def test_a_transaction_costs_twice() -> None:
     assert billed("aggregate-transaction").write_units == 2 * 2 * 50_000  # the order and its total
 
 
+@pytest.mark.slow
 def test_a_companion_is_paid_for_in_its_own_mode() -> None:
     bill = billed("dynamic-sharding")
     assert line(bill, "15,000 WCU/s provisioned").dollars == pytest.approx(9.75)
@@ -145,6 +147,7 @@ def test_a_table_that_is_kept_goes_on_costing() -> None:
     assert billed(changed("hotkey", table={"on_end": "keep"})).kept_per_hour == pytest.approx(2.665)
 
 
+@pytest.mark.slow
 def test_the_capacity_of_a_table_that_was_there_is_not_the_runs() -> None:
     assert billed("country-index", existing=True).lines == ()
     assert billed("dynamic-sharding", existing=True).dollars == pytest.approx(0, abs=0.001)  # its companion
@@ -153,6 +156,7 @@ def test_the_capacity_of_a_table_that_was_there_is_not_the_runs() -> None:
     assert Tariff.of(load_scenario(SCENARIOS / "hotkey.toml"), load_prices(), existing=True).per_hour == 0
 
 
+@pytest.mark.slow
 def test_what_dynamic_sharding_may_ask_for_is_paid_for() -> None:
     """It raises the table's capacity while it loads, and the budget holds over that."""
     raising = changed("dynamic-sharding", dynamic_sharding={"max_write_units": 40_000})

@@ -32,6 +32,7 @@ def shipped(name: str, **table: Any) -> Scenario:
     return scenario_from_dict(raw, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_scenario_is_foretold_as_it_expects(name: str) -> None:
     """Auto scaling, which is not foretold, would be in time for one of them."""

@@ -23,6 +23,7 @@ def drawn_power(effect: float, spread: float, runs: int, confidence: float, leas
     return sum(ratio.high < 1 and ratio.ratio <= np.exp(-least) for ratio in ratios) / len(ratios)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("effect", "spread", "runs", "least"), [(0.1, 0.02, 5, 0.0), (0.2, 0.02, 3, 0.0), (0.06, 0.02, 10, 0.05)]
 )

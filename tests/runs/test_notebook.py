@@ -62,6 +62,7 @@ def test_the_page_lists_every_column_as_it_is_declared(name: str) -> None:
     assert listed == [(f"`{one.name}`", f"`{one.dtype}`", one.unit, one.says) for one in FRAMES[name]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["", "evidence.json"])
 def test_frames_have_the_columns_and_dtypes_that_are_declared(project: Path, source: str) -> None:
     run = keyheat.load_run(project / "reports" / "out" / "hotkey" / source)

@@ -89,6 +89,7 @@ def test_keys_are_explained_by_what_was_drawn(tmp_path: Path, key: str, law: str
     assert (found.operation, found.times, found.within) == ("PutItem", 1.0, "rising")
 
 
+@pytest.mark.slow
 def test_keys_that_nothing_explains_are_counted(tmp_path: Path) -> None:
     """Chance of the file's own: one in ten is the hot key, the others are of a thousand."""
     body = """
@@ -144,6 +145,7 @@ class Auditor(Reader):
     )
 
 
+@pytest.mark.slow
 def test_attributes_of_an_index_are_learnt_and_a_sparse_one_is_written_less(tmp_path: Path) -> None:
     body = """
 class Mine(TableUser):

@@ -148,6 +148,7 @@ def test_capacity_is_taken_away_after_fifteen_quiet_minutes() -> None:
     assert played.write == 100
 
 
+@pytest.mark.slow
 def test_only_so_many_decreases_in_a_day() -> None:
     """A peak and a lull every forty minutes: four decreases, and then one an hour."""
     wave = Played(scenario(provisioned={"read": 5, "write": 800}, **scaled()))

@@ -191,6 +191,7 @@ def test_a_constant_demand_needs_itself(item_bytes: int, needed: int) -> None:
     assert found.candidates[0].outcomes[0].left[0].cause is Cause.PROVISIONED
 
 
+@pytest.mark.slow
 def test_burst_counts_only_where_it_is_asked_for() -> None:
     """300 s of burst and 60 s of load share 42,000 units: 117 a second are enough for so long."""
     found = smallest_capacity(steady(40), WRITE, burst=True)

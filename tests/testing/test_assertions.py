@@ -196,6 +196,7 @@ def test_no_check_replaces_sockets_or_asks_the_network() -> None:
         assert not {"locust", "gevent", "boto3"} & vars(module).keys()
 
 
+@pytest.mark.slow
 def test_a_scenario_has_the_name_that_the_command_line_knows() -> None:
     with pytest.raises(keyheat.CheckFailed):
         keyheat.assert_no_hot_partition("hotkey")

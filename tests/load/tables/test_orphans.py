@@ -163,6 +163,7 @@ def test_a_table_is_looked_at_again_before_it_is_deleted(account: Account) -> No
     assert search.delete(orphan) == "somebody else deleted it"
 
 
+@pytest.mark.slow
 def test_many_tables_are_looked_at_slowly_and_what_is_denied_does_not_end_the_search() -> None:
     account = ours()
     for number in range(105):  # more than one page of ListTables

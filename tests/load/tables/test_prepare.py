@@ -330,6 +330,7 @@ def test_a_table_that_somebody_made_a_moment_before_is_not_ours() -> None:
     assert (account.names(), heard.lines) == (["made"], [])
 
 
+@pytest.mark.slow
 def test_a_creation_that_never_ends_is_given_up() -> None:
     account = ours(create_s=10_000.0)
     with pytest.raises(TableError, match="not active in 600 s"):
