@@ -1,5 +1,6 @@
 """What a test opens beyond itself: `make quick` runs those that open no process, no socket and no browser."""
 
+import gc
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -50,3 +51,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     yield
     if _opened and item.get_closest_marker("opens") is None:
         pytest.fail(f"opens {', '.join(sorted(_opened))}: mark it with pytest.mark.opens")
+
+
+def pytest_collection_finish() -> None:
+    """What is there for the whole session is looked through once, not at every collection of garbage."""
+    gc.collect()
+    gc.freeze()
