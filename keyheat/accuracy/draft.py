@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Literal
 
-from keyheat.accuracy.streams import Rates, RequestStream, a_shape, after_pause, between, even
+from keyheat.accuracy.streams import Rates, RequestStream, after_pause, even
+from keyheat.accuracy.worlds import Worlds
 from keyheat.model import limits
 from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses
@@ -14,8 +15,6 @@ WRITE_UNITS: Final = (1, 1, 1, 1, 2, 3, 5, 8)
 READ_UNITS: Final = (1, 1, 1, 2, 4)
 NEVER_S: Final = 10**9  # the keys stay
 ROOM: Final = 10  # units/s of a direction that nothing is sent in
-POISSON: Final = 0.3  # chance that requests arrive at random, not evenly
-RETRIES: Final = 0.1  # chance that refused requests come again
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,7 @@ class Draft:
     """The scenario so far. Rates are in units/s."""
 
     rng: Random
+    worlds: Worlds
     duration_s: int
     kind: RandomRequests
     mode: Literal["provisioned", "on-demand", "either"] = "either"
@@ -124,7 +124,7 @@ class Draft:
     ) -> None:
         """A stream with so many units/s at its peak."""
         if shape is None:
-            drawn, word = a_shape(self.rng, self.duration_s, base=self.spiky_base)
+            drawn, word = self.worlds.shape(self.rng, self.duration_s, base=self.spiky_base)
             shape = after_pause(self.rng, drawn)
             self.said.append(word)
         operation = "PutItem" if self.side == "write" else "GetItem" if index is None else "Query"
@@ -137,10 +137,10 @@ class Draft:
             eventual=self.kind.eventual,
             index=index,
             index_writes=entries,
-            poisson=self.rng.random() < POISSON,
+            poisson=self.rng.random() < self.worlds.at_random,
             ours=ours,
         )
-        again = self.rng.uniform(0.3, 0.9) if ours and self.rng.random() < RETRIES else 0.0
+        again = self.rng.uniform(0.3, 0.9) if ours and self.rng.random() < self.worlds.tried_again else 0.0
         self.streams.append(
             RequestStream(
                 flow=flow,
@@ -163,8 +163,3 @@ def a_kind(rng: Random, direction: Direction) -> RandomRequests:
         return RandomRequests(direction, float(rng.choice(WRITE_UNITS)), False)
     eventual = rng.random() < 0.5
     return RandomRequests(direction, rng.choice(READ_UNITS) * (0.5 if eventual else 1.0), eventual)
-
-
-def a_capacity(rng: Random) -> float:
-    """Units/s of a table: from 1 to 100,000, most often hundreds or thousands."""
-    return between(rng, 1, 100_000) if rng.random() < 0.25 else between(rng, 50, 20_000)

@@ -1,36 +1,35 @@
 """One random scenario from a seed and a number: a table, its load, what disturbs it, what is lost."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, TypeVar
 
-from keyheat.accuracy import draft, streams
+from keyheat.accuracy import streams
 from keyheat.accuracy.draft import Draft, a_kind
 from keyheat.accuracy.situations import BESIDE, SITUATIONS, a_situation
 from keyheat.accuracy.streams import RandomTraffic, RequestStream, a_duration_s, between, some_keys
+from keyheat.accuracy.worlds import WIDE, WORLDS, Publication, Worlds
 from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, ThrottleCount, Window
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import Direction
 
-ANOTHER_CLIENT, CHANGED, SCALED, SWITCHED = 0.15, 0.12, 0.08, 0.03  # chances; the last three: if provisioned
-
-
 def disturb(draft: Draft) -> None:
     """Nothing, one disturbance or several, each by its own chance."""
-    rng = draft.rng
-    if rng.random() < ANOTHER_CLIENT:
+    rng, chance = draft.rng, draft.worlds
+    if rng.random() < chance.another_client:
         _another_client(draft)
     if not draft.on_demand:
         kind = rng.random()
-        if kind < CHANGED:
+        if kind < chance.changed:
             _capacity_changes(draft)
-        elif kind < CHANGED + SCALED:
+        elif kind < chance.changed + chance.scaled:
             _auto_scaling(draft)
-        elif kind < CHANGED + SCALED + SWITCHED:
+        elif kind < chance.changed + chance.scaled + chance.switched:
             _mode_switch(draft)
 
 
@@ -196,6 +195,8 @@ class RandomScenario:
     situation: str
     scenario: Scenario
     streams: tuple[RequestStream, ...]
+    behaviour: Behaviour
+    publication: Publication
     offset_s: int  # seconds into a minute at which it starts
     loss: Loss
     client: bool  # whether a client without reasons is there beside the cause metrics
@@ -206,12 +207,12 @@ class RandomScenario:
         return RandomTraffic(self.streams, self.scenario.seed)
 
 
-def draw(seed: int, number: int) -> RandomScenario:
-    """The `number`-th scenario of a seed; the same for the same two, whatever else is drawn."""
+def draw(seed: int, number: int, worlds: Worlds = WIDE) -> RandomScenario:
+    """The `number`-th scenario of a seed; the same for the same three, whatever else is drawn."""
     rng = Random(f"keyheat accuracy {seed} {number}")
     main = rng.choice((Direction.WRITE, Direction.WRITE, Direction.READ))
-    draft = Draft(rng=rng, duration_s=a_duration_s(rng), kind=a_kind(rng, main))
-    situation = a_situation(rng)
+    draft = Draft(rng=rng, worlds=worlds, duration_s=a_duration_s(rng), kind=a_kind(rng, main))
+    situation = a_situation(rng, worlds.name)
     situation(draft)
     disturb(draft)
     if rng.random() < BOTH_DIRECTIONS:
@@ -219,16 +220,28 @@ def draw(seed: int, number: int) -> RandomScenario:
     offset_s = rng.choice((0, rng.randrange(60)))
     minutes = -(-(offset_s + draft.duration_s) // limits.MINUTE_S)
     loss = a_loss(rng, minutes)
+    client = rng.random() < CLIENT_BESIDE_CAUSES
+    behaviour, publication = worlds.behaviour(rng), worlds.publication(rng)
     return RandomScenario(
         number=number,
         situation=situation.__name__.replace("_", " "),
         scenario=scenario_from_dict(_scenario(draft, number), f"scenario {number} of seed {seed}"),
         streams=tuple(draft.streams),
+        behaviour=behaviour,
+        publication=publication,
         offset_s=offset_s,
         loss=loss,
-        client=rng.random() < CLIENT_BESIDE_CAUSES,
-        said=(*draft.said, *loss.words),
+        client=client,
+        said=(*draft.said, *_differs(behaviour), *publication.words, *loss.words),
     )
+
+
+def _differs(behaviour: Behaviour) -> Iterator[str]:
+    """What is not as the model has it, for a person."""
+    for field in fields(Behaviour):
+        value = getattr(behaviour, field.name)
+        if value != getattr(DEFAULT, field.name):
+            yield f"{field.name} {value:.3g}"
 
 
 def _beside(draft: Draft) -> Draft:
@@ -237,6 +250,7 @@ def _beside(draft: Draft) -> Draft:
     direction = Direction.READ if draft.kind.direction is Direction.WRITE else Direction.WRITE
     other = Draft(
         rng=rng,
+        worlds=draft.worlds,
         duration_s=draft.duration_s,
         kind=a_kind(rng, direction),
         mode="on-demand" if draft.on_demand else "provisioned",
@@ -261,25 +275,30 @@ def _scenario(draft: Draft, number: int) -> dict[str, Any]:
 
 
 SITUATION_ROWS: Final = tuple(
-    (situation.__name__.replace("_", " "), weight, (situation.__doc__ or "").strip().rstrip("."))
-    for situation, weight in SITUATIONS
+    (situation.__name__.replace("_", " "), wide, nominal, (situation.__doc__ or "").strip().rstrip("."))
+    for situation, nominal, wide in SITUATIONS
 )
-"""Each situation: its name, how many of a hundred scenarios, what it is."""
+"""Each situation: its name, how many of a hundred scenarios of wide worlds and of the nominal, what it is."""
 
 CHANCE_ROWS: Final = (
-    ("the other direction is loaded, too", BOTH_DIRECTIONS),
-    ("another client uses the same table", ANOTHER_CLIENT),
-    ("requests arrive at random, not evenly (each stream)", draft.POISSON),
-    ("refused requests come again, after a wait (each stream)", draft.RETRIES),
-    ("capacity is raised or lowered in mid-window (provisioned)", CHANGED),
-    ("auto scaling is on (provisioned)", SCALED),
-    ("the table is switched to on-demand in mid-window (provisioned)", SWITCHED),
-    ("the window begins in the middle of the load", CHANCES["beginning"]),
-    ("CloudWatch lacks minutes within the window", CHANCES["minutes"]),
-    ("CloudWatch lacks the last minutes", CHANCES["end"]),
-    ("a series of settings never arrived", CHANCES["series"]),
+    ("the other direction is loaded, too", *(BOTH_DIRECTIONS for _ in WORLDS)),
+    ("another client uses the same table", *(one.another_client for one in WORLDS)),
+    ("requests arrive at random, not evenly (each stream)", *(one.at_random for one in WORLDS)),
+    ("refused requests come again, after a wait (each stream)", *(one.tried_again for one in WORLDS)),
+    ("capacity is raised or lowered in mid-window (provisioned)", *(one.changed for one in WORLDS)),
+    ("auto scaling is on (provisioned)", *(one.scaled for one in WORLDS)),
+    ("the table is switched to on-demand in mid-window (provisioned)", *(one.switched for one in WORLDS)),
+    *(
+        (what, *(CHANCES[name] for _ in WORLDS))
+        for what, name in (
+            ("the window begins in the middle of the load", "beginning"),
+            ("CloudWatch lacks minutes within the window", "minutes"),
+            ("CloudWatch lacks the last minutes", "end"),
+            ("a series of settings never arrived", "series"),
+        )
+    ),
 )
-"""Each disturbance and its chance."""
+"""Each disturbance and its chance in each of the worlds."""
 
 SIZES: Final = (
     "Capacities lie between 1 and 100,000 units/s, most between 50 and 20,000; items take 1 to 8 units. "

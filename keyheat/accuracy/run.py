@@ -13,6 +13,7 @@ from keyheat.accuracy import score, truth
 from keyheat.accuracy.draw import RandomScenario, draw
 from keyheat.accuracy.score import BEST, Best, LabelScore, SpanScore
 from keyheat.accuracy.truth import TrueRecord, TrueSpan, Whose
+from keyheat.accuracy.worlds import WorldsName, worlds_of
 from keyheat.analysis.analyzers import labels_of as labels_in
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.evidence.simulated import evidence_of
@@ -48,9 +49,12 @@ class ScenarioScores:
 def play(drawn: RandomScenario) -> SimulatedScenario:
     """Simulate a scenario, and take its truth and its evidence."""
     simulation = simulate(
-        drawn.scenario, started_s=SIMULATED_START_S + drawn.offset_s, traffic=drawn.traffic()
+        drawn.scenario,
+        started_s=SIMULATED_START_S + drawn.offset_s,
+        traffic=drawn.traffic(),
+        behaviour=drawn.behaviour,
     )
-    whole = evidence_of(simulation)
+    whole = drawn.publication.of(evidence_of(simulation))
     model = simulation.models[drawn.scenario.table.name]
     records = truth.records(model.decisions.rows())
     seen = drawn.loss.seen(whole.window)
@@ -82,14 +86,16 @@ def judge(played: SimulatedScenario, numbers: Thresholds) -> ScenarioScores:
     return ScenarioScores(answered=tuple(answered), judged=tuple(judged))
 
 
-def outcome(seed: int, number: int) -> ScenarioScores:
+def outcome(seed: int, worlds: WorldsName, number: int) -> ScenarioScores:
     """The `number`-th scenario of a seed, from drawing to judging."""
-    return judge(play(draw(seed, number)), load_thresholds())
+    return judge(play(draw(seed, number, worlds_of(worlds))), load_thresholds())
 
 
-def outcomes(seed: int, numbers: Sequence[int], *, jobs: int = 1) -> Iterator[ScenarioScores]:
+def outcomes(
+    seed: int, numbers: Sequence[int], *, worlds: WorldsName = "wide", jobs: int = 1
+) -> Iterator[ScenarioScores]:
     """Many scenarios in the order of their numbers, `jobs` at a time; the same whatever `jobs` is."""
-    one = partial(outcome, seed)
+    one = partial(outcome, seed, worlds)
     if jobs == 1:
         yield from map(one, numbers)
         return

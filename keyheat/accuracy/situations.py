@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from keyheat.accuracy.draft import Draft, a_capacity
+from keyheat.accuracy.draft import Draft
 from keyheat.accuracy.streams import (
     LONGEST_S,
     above_burst,
@@ -22,6 +22,7 @@ from keyheat.accuracy.streams import (
     some_keys,
     some_spikes,
 )
+from keyheat.accuracy.worlds import WorldsName
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import ON_DEMAND_START
@@ -35,7 +36,7 @@ WITHIN: Final[tuple[Within, ...]] = ("point", "random", "rising")
 
 def calm(draft: Draft) -> None:
     """Demand below the capacity, keys that no partition feels."""
-    capacity = a_capacity(draft.rng)
+    capacity = draft.worlds.capacity(draft.rng)
     draft.serve(capacity)
     served = max(capacity, _start(draft)) if draft.on_demand else capacity
     peak = served * below_limit(draft.rng)
@@ -77,7 +78,7 @@ def _hot_keys(draft: Draft, share: float) -> tuple[tuple[Masses, ...], int]:
 def too_small(draft: Draft) -> None:
     """A provisioned table with too little for the demand; keys that no partition feels first."""
     rng = draft.rng
-    capacity, factor = a_capacity(rng), above_burst(rng)
+    capacity, factor = draft.worlds.capacity(rng), above_burst(rng)
     depth = max(capacity * DEFAULT.burst_s, DEFAULT.burst_floor_units)
     spent_s = depth / (capacity * max(0.05, factor - 1))
     _last(draft, spent_s)
@@ -202,12 +203,24 @@ def two_at_once(draft: Draft) -> None:
 def spikes(draft: Draft) -> None:
     """Seconds of high load within quiet minutes, on evenly used keys."""
     rng = draft.rng
-    capacity = a_capacity(rng)
+    capacity = draft.worlds.capacity(rng)
     factor = between(rng, 1.5, 8)
     draft.provision(capacity, was_larger=_before(rng, capacity * factor))
     rates, word = some_spikes(rng, draft.duration_s, low=rng.uniform(0.2, 1.0) / factor)
     draft.said.append(word)
     draft.send(capacity * factor, shape=rates)
+
+
+def hot_spikes(draft: Draft) -> None:
+    """Seconds in which one key of a small table is asked for more than a partition gives; all else is quiet."""
+    rng, ceiling = draft.rng, draft.kind.ceiling
+    hot = ceiling * above_limit(rng)
+    share = rng.uniform(0.3, 1.0)
+    draft.provision(hot / share * rng.uniform(0.1, 1.2))
+    rates, word = some_spikes(rng, draft.duration_s, low=rng.uniform(0.01, 0.1))
+    keys, keys_s = _hot_keys(draft, share)
+    draft.said.append(word)
+    draft.send(hot / share, keys, keys_s=keys_s, shape=rates)
 
 
 def sprinkle(draft: Draft) -> None:
@@ -220,20 +233,21 @@ def sprinkle(draft: Draft) -> None:
     draft.send(served + rng.uniform(3, 45) * draft.kind.units, (hot_key("hot", 1.0),), shape=shape)
 
 
-SITUATIONS: Final[tuple[tuple[Situation, int], ...]] = (
-    (calm, 12),
-    (hot_partition, 15),
-    (too_small, 22),
-    (at_maximum, 9),
-    (at_quota, 6),
-    (not_grown, 5),
-    (small_index, 12),
-    (hot_index, 6),
-    (two_at_once, 4),
-    (spikes, 5),
-    (sprinkle, 4),
+SITUATIONS: Final[tuple[tuple[Situation, int, int], ...]] = (
+    (calm, 12, 12),
+    (hot_partition, 15, 14),
+    (too_small, 22, 21),
+    (at_maximum, 9, 9),
+    (at_quota, 6, 3),
+    (not_grown, 5, 5),
+    (small_index, 12, 12),
+    (hot_index, 6, 6),
+    (two_at_once, 4, 4),
+    (spikes, 5, 5),
+    (hot_spikes, 0, 5),
+    (sprinkle, 4, 4),
 )
-"""Each situation and how often, in a hundred scenarios."""
+"""Each situation and how often, in a hundred scenarios: of the nominal world, and of the wide ones."""
 
 BESIDE: Final[dict[bool, tuple[Situation, ...]]] = {
     False: (calm, calm, hot_partition, too_small),
@@ -242,8 +256,8 @@ BESIDE: Final[dict[bool, tuple[Situation, ...]]] = {
 """What the other direction of a table may be asked, by whether the table is on-demand."""
 
 
-def a_situation(rng: Random) -> Situation:
+def a_situation(rng: Random, worlds: WorldsName) -> Situation:
     """One of the situations, by their weights."""
-    situations, weights = zip(*SITUATIONS, strict=True)
-    found: Situation = rng.choices(situations, weights=weights)[0]
+    situations, nominal, wide = zip(*SITUATIONS, strict=True)
+    found: Situation = rng.choices(situations, weights=wide if worlds == "wide" else nominal)[0]
     return found

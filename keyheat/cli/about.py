@@ -25,11 +25,17 @@ from keyheat.words import BROKEN, DONE
 @click.command()
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option("--scenarios", "count", type=click.IntRange(min=1), default=300, show_default=True)
+@click.option(
+    "--worlds", type=click.Choice(["wide", "nominal"]), default="wide", show_default=True,
+    help="tables and loads as they come, or as the model has them",
+)
 @click.option("--only", type=click.IntRange(min=0), help="explain this one: scenario, truth, labels")
 @click.option("--jobs", type=click.IntRange(min=1), help="processes  [default: one for each core]")
 @click.option("--write", "page", type=a_path, help="write the whole result as a Markdown page")
 @in_json("the scores")
-def accuracy(seed: int, count: int, only: int | None, jobs: int | None, page: Path | None) -> int:
+def accuracy(
+    seed: int, count: int, worlds: WorldsName, only: int | None, jobs: int | None, page: Path | None
+) -> int:
     """How right the labels are: random tables are simulated, evidence is hidden, labels are counted.
 
     Exit code 1 where a goal is missed.
@@ -43,9 +49,9 @@ def accuracy(seed: int, count: int, only: int | None, jobs: int | None, page: Pa
     if only is not None:
         if page is not None or not in_words():
             raise click.UsageError("--only explains one scenario in words: leave --write and --json out")
-        return _explain(seed, only)
+        return _explain(seed, only, worlds)
     jobs = min(jobs or os.cpu_count() or 1, count)
-    found = together(list(counted(outcomes(seed, range(count), jobs=jobs), count, "scenarios", bars)))
+    found = together(list(counted(outcomes(seed, range(count), worlds=worlds, jobs=jobs), count, "scenarios", bars)))
     scores = score_all(found.answered, found.judged)
     short = tuple(missed(scores))
     if page is not None:
@@ -58,15 +64,16 @@ def accuracy(seed: int, count: int, only: int | None, jobs: int | None, page: Pa
     return BROKEN if short else DONE
 
 
-def _explain(seed: int, number: int) -> int:
+def _explain(seed: int, number: int, worlds: WorldsName) -> int:
     """One scenario in full."""
     from keyheat.accuracy.draw import draw
+    from keyheat.accuracy.worlds import worlds_of
     from keyheat.accuracy.run import labels_of, play
     from keyheat.accuracy.score import BEST
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.terminal import accuracy as shown_as
 
-    played, numbers = play(draw(seed, number)), load_thresholds()
+    played, numbers = play(draw(seed, number, worlds_of(worlds))), load_thresholds()
     labels = {best: labels_of(played, best, numbers) for best in BEST}
     out.print(shown_as.explained(played, labels))
     return DONE

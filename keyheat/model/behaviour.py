@@ -16,6 +16,13 @@ class Behaviour:
     """Least burst of a provisioned table or index: small ones are served more generously than documented. An
     AWS workshop put 2,500 items into a table of 5 write units within 134 s, on one connection."""
 
+    burst_at_start_share: float = 1.0
+    """Part of a full burst that a table or index has at first. Burst is best effort: a new table has been seen
+    with all of it, one that others loaded just before has none."""
+
+    burst_kept_share: float = 1.0
+    """Part of what was saved that outlasts a change of the provisioned throughput."""
+
     nodes: int = 6
     """Admission nodes that hand out a small table's capacity. On a new table of 1 write unit one of them was
     spent, and of twelve updates of 351 units that came at once on connections of their own four were served

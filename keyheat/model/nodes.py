@@ -170,9 +170,12 @@ def provisioned_bucket(
     depth = max(rate * behaviour.burst_s, behaviour.burst_floor_units) * scale
     if kept is not None and (kept.rate, kept.depth) == (rate * scale, depth):
         return kept
-    whole: Bucket = TokenBucket.full(rate=rate * scale, depth=depth, now_s=now_s)
-    if kept is not None:
-        whole = kept.resized(rate=rate * scale, depth=depth, now_s=now_s)
+    if kept is None:
+        saved = depth * behaviour.burst_at_start_share
+    else:
+        saved = kept.resized(rate=rate * scale, depth=depth, now_s=now_s).held(now_s)
+        saved *= behaviour.burst_kept_share
+    whole = TokenBucket(rate * scale, depth, saved, now_s)
     if rate >= behaviour.nodes_below_units_per_s:
         return whole
     chunk_units = max(behaviour.node_chunk_units, rate * behaviour.node_chunk_s) * scale

@@ -1,0 +1,250 @@
+"""What random scenarios are drawn from: the nominal world is the model as it stands, the wide ones are not.
+
+The rules were written beside the model, and a table that behaves just as it does proves little: AWS gives burst
+on a best effort, loads come in spikes, others write too, and CloudWatch counts what it likes. In a wide world
+each of these is drawn, by chances that stand here and are argued in `docs/accuracy.md`.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from random import Random
+from typing import Final, Literal
+
+import numpy as np
+
+from keyheat.accuracy import streams
+from keyheat.accuracy.streams import Rates, between
+from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.model.resources import Cause
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, Series
+from keyheat.words import Direction
+
+WorldsName = Literal["wide", "nominal"]
+COUNTED_BY_MINUTE: Final = frozenset(
+    name
+    for direction in Direction
+    for name in (
+        metrics.consumed(direction),
+        metrics.throttle_events(direction),
+        *(metrics.cause_events(direction, cause) for cause in Cause),
+    )
+)
+EVENTS: Final = COUNTED_BY_MINUTE - {metrics.consumed(direction) for direction in Direction}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """How CloudWatch tells of what happened: as it was, or as it does on ordinary days."""
+
+    events_per_throttle: float = 1.0
+    """Throttle events for each refused attempt that the client knows of: more where an SDK tries again
+    beneath it, fewer where a batch of many items is counted as one request."""
+    late_s: float = 0.0
+    """Seconds of each minute, at most, that are counted in the next one."""
+    partitions_known: bool = True
+    """Whether the warm throughput is there, which tells how many partitions there are at least."""
+    seed: int = 0
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What differs from what happened, for a person."""
+        found = []
+        if self.events_per_throttle != 1:
+            found.append(f"CloudWatch counts {self.events_per_throttle:.2g} events for each throttle")
+        if self.late_s:
+            found.append(f"up to {self.late_s:.0f} s of each minute are counted in the next")
+        if not self.partitions_known:
+            found.append("the warm throughput is not known")
+        return tuple(found)
+
+    def of(self, evidence: Evidence) -> Evidence:
+        """The evidence as it is published."""
+        rng = Random(self.seed)
+        late: dict[datetime, float] = defaultdict(lambda: rng.uniform(0, self.late_s) / limits.MINUTE_S)
+        table = evidence.table
+        if not self.partitions_known:
+            indexes = tuple(index.model_copy(update={"warm": None}) for index in table.indexes)
+            table = table.model_copy(update={"warm": None, "indexes": indexes})
+        series = tuple(self._published(one, late) for one in evidence.series)
+        return evidence.model_copy(update={"table": table, "series": series})
+
+    def _published(self, series: Series, late: Mapping[datetime, float]) -> Series:
+        if series.metric not in COUNTED_BY_MINUTE or series.statistic != "Sum" or series.operation:
+            return series
+        points = dict(series.points)
+        if series.metric in EVENTS and self.events_per_throttle != 1:
+            points = {
+                at: max(1.0, round(value * self.events_per_throttle)) if value else 0.0
+                for at, value in points.items()
+            }
+        if self.late_s:
+            points = _moved(points, late, timedelta(seconds=series.period_s))
+        return series.model_copy(update={"points": tuple(sorted(points.items()))})
+
+
+def _moved(
+    points: Mapping[datetime, float], late: Mapping[datetime, float], period: timedelta
+) -> dict[datetime, float]:
+    """The points, a part of each counted in the next one; what has no next one stays, and so does the sum."""
+    found = dict(points)
+    for at, value in sorted(points.items()):
+        if at + period in found:
+            part = round(value * late[at])
+            found[at] -= part
+            found[at + period] += part
+    return found
+
+
+def _as_modelled(_rng: Random) -> Behaviour:
+    return DEFAULT
+
+
+def _as_it_happened(_rng: Random) -> Publication:
+    return Publication()
+
+
+def _any_capacity(rng: Random) -> float:
+    """Units/s of a table: from 1 to 100,000, most often hundreds or thousands."""
+    return between(rng, 1, 100_000) if rng.random() < 0.25 else between(rng, 50, 20_000)
+
+
+def _usual_capacity(rng: Random) -> float:
+    """Units/s of a table: half of them small, as most tables are; few are large."""
+    kind = rng.random()
+    if kind < 0.5:
+        return between(rng, 5, 1_000)
+    return between(rng, 100, 10_000) if kind < 0.9 else between(rng, 1, 100_000)
+
+
+def _any_behaviour(rng: Random) -> Behaviour:
+    """Burst as it may come: whole, a part, none at all; late; or kept from a table that was just changed."""
+    kind = rng.choices(("whole", "part", "none", "late"), weights=(45, 20, 20, 15))[0]
+    changed = rng.choice((0.0, 1.0))
+    common = replace(
+        DEFAULT,
+        burst_kept_share=changed,
+        partition_depth_s=rng.uniform(1.0, 2.0),
+        index_buffer_units=rng.choice((0.0, DEFAULT.index_buffer_units)),
+        nodes_below_units_per_s=rng.choice((0.0, DEFAULT.nodes_below_units_per_s)),
+    )
+    if kind == "whole":
+        return common
+    if kind == "late":
+        return replace(common, burst_at_start_share=rng.uniform(0.0, 0.5))
+    share = rng.uniform(0.05, 0.95) if kind == "part" else 1 / limits.BURST_S
+    return replace(common, burst_s=share * limits.BURST_S, burst_floor_units=0.0, nodes_below_units_per_s=0.0)
+
+
+def _ordinary_publication(rng: Random) -> Publication:
+    kind = rng.choices(("one", "retries", "requests"), weights=(60, 25, 15))[0]
+    factor = 1.0
+    if kind == "retries":
+        factor = between(rng, 1.5, 10)
+    elif kind == "requests":
+        factor = 1 / between(rng, 2, 25)
+    return Publication(
+        events_per_throttle=factor,
+        late_s=rng.uniform(1, 8) if rng.random() < 0.3 else 0.0,
+        partitions_known=rng.random() < 0.5,
+        seed=rng.randrange(2**31),
+    )
+
+
+def ordinary_shape(
+    rng: Random, duration_s: int, *, base: tuple[float, float] = (0.05, 0.5)
+) -> tuple[Rates, str]:
+    """The load in each second as a part of its peak: jobs, spikes, days, and whoever happens to come by."""
+    kind = rng.choices(("plain", "spikes", "job", "tail"), weights=(50, 22, 13, 15))[0]
+    low = rng.uniform(*base)
+    if kind == "spikes":
+        long_s, every_s = rng.randint(1, 20), rng.choice((10, 15, 20, 30, 60, 60, rng.randint(21, 90)))
+        return _again(rng, duration_s, long_s=min(long_s, every_s // 2), every_s=every_s, low=low, what="spikes")
+    if kind == "job":
+        every_s = rng.choice((60, 300, 300, 600))
+        long_s = rng.randint(5, every_s // 2)
+        return _again(rng, duration_s, long_s=long_s, every_s=every_s, low=rng.choice((0.0, low)), what="a job")
+    if kind == "tail":
+        return _long_tail(rng, duration_s)
+    return streams.a_shape(rng, duration_s, base=base)
+
+
+def _again(
+    rng: Random, duration_s: int, *, long_s: int, every_s: int, low: float, what: str
+) -> tuple[Rates, str]:
+    first = rng.randrange(every_s)
+    rates = np.where((np.arange(duration_s) + first) % every_s < long_s, 1.0, low)
+    if rates.max() < 1.0:  # one that would have come after the end
+        rates[-long_s:] = 1.0
+    return rates, f"{what} of {long_s} s every {every_s} s above {low:.0%}"
+
+
+def _long_tail(rng: Random, duration_s: int) -> tuple[Rates, str]:
+    """Each second differs from the last, most are quiet and few are large: a log-normal of memory."""
+    spread, memory = rng.uniform(0.3, 0.9), rng.choice((0.0, 0.5, 0.9))
+    noise = np.random.default_rng(rng.randrange(2**31)).normal(size=duration_s)
+    level = np.empty(duration_s)
+    level[0] = noise[0]
+    for at in range(1, duration_s):
+        level[at] = memory * level[at - 1] + np.sqrt(1 - memory**2) * noise[at]
+    rates = np.exp(spread * level)
+    return rates / rates.max(), f"a long tail, spread {spread:.1f}, memory {memory:g} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worlds:
+    """What is drawn, and how often: chances are of a scenario, or of each stream where they are of requests."""
+
+    name: WorldsName
+    what: str
+    capacity: Callable[[Random], float]
+    behaviour: Callable[[Random], Behaviour]
+    publication: Callable[[Random], Publication]
+    shape: Callable[..., tuple[Rates, str]]
+    another_client: float
+    changed: float
+    scaled: float
+    switched: float
+    at_random: float
+    """Requests that arrive at random, not evenly."""
+    tried_again: float
+    """Refused requests that come again, after a wait."""
+
+
+NOMINAL: Final = Worlds(
+    name="nominal",
+    what="tables that behave as the model does, and say all of it",
+    capacity=_any_capacity,
+    behaviour=_as_modelled,
+    publication=_as_it_happened,
+    shape=streams.a_shape,
+    another_client=0.15,
+    changed=0.12,
+    scaled=0.08,
+    switched=0.03,
+    at_random=0.3,
+    tried_again=0.1,
+)
+WIDE: Final = Worlds(
+    name="wide",
+    what="ordinary days of ordinary tables: burst, loads, clients and counters as they come",
+    capacity=_usual_capacity,
+    behaviour=_any_behaviour,
+    publication=_ordinary_publication,
+    shape=ordinary_shape,
+    another_client=0.3,
+    changed=0.2,
+    scaled=0.1,
+    switched=0.03,
+    at_random=0.6,
+    tried_again=0.4,
+)
+WORLDS: Final[Sequence[Worlds]] = (WIDE, NOMINAL)
+
+
+def worlds_of(name: WorldsName) -> Worlds:
+    """The worlds of a name."""
+    return next(one for one in WORLDS if one.name == name)
