@@ -17,7 +17,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.words import WRITE
 
 from . import burst, minutes, on_demand
-from .burst import Bank, Extra, held_cells, of_whole_partitions
+from .burst import Bank, Extra
 from .minutes import MinuteReading
 from .opinion import Opinion, decided, undecided
 from .seconds import (
@@ -26,8 +26,7 @@ from .seconds import (
     SecondRates,
     ThrottledSecond,
     by_seconds,
-    little,
-    pinned,
+    pinned_share,
     rates,
     rule_of,
     smoothed,
@@ -35,7 +34,7 @@ from .seconds import (
 
 NO_CLOUDWATCH: Final = 0.95  # factor: nothing but the client's own record, and others may use the table too
 MAYBE_INDEX: Final = 0.8  # factor: a write may have been refused for an index that nobody asked about
-SLIGHT: Final = 0.5  # of what one partition serves in a second: so few units that none can be at its limit
+NEAR_S: Final = 2  # seconds on both sides of a throttled one that are looked at
 LAST_S: Final = 2**53  # later than any evidence
 
 Throttled = Mapping[int, Sequence[tuple[int, int]]]
@@ -49,8 +48,7 @@ class Way:
     provisioned: Steps
     by_minute: MinuteReading
     banks: Mapping[int, Bank]  # by second
-    pinned: frozenset[int]  # throttled seconds at which the burst was at its lowest for minutes
-    held: frozenset[int]  # cells in which consumption was held to just what is provisioned
+    pinned: float  # share of all throttled seconds in which just what is provisioned was consumed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,40 +123,39 @@ class Consumption:
 
     def _provisioned_second(self, cell: int, at: int, throttles: int) -> ThrottledSecond | None:
         found = [
-            (around, rule_of(around))
+            (around, *rule_of(around))
             for way in self.ways
             if (around := self._around(way, cell, at)) is not None
         ]
         if not found:
             return None
-        found = [(a, rule) for a, rule in found if not (a.bank and a.bank.overdrawn)] or found
-        if len({RULES[rule].constraint for _, rule in found}) > 1:
-            likely = [(a, rule) for a, rule in found if rule == "seconds-at-provisioned" and a.flat]
-            found = likely if len(likely) == 1 else [(found[0][0], CHANGED)]
-        around, rule = found[0]
-        return ThrottledSecond(at, throttles, around.rate, around.capacity, rule)
+        found = [one for one in found if not (one[0].bank and one[0].bank.overdrawn)] or found
+        if len({RULES[rule].constraint for _, rule, _ in found}) > 1:
+            likely = [one for one in found if one[1] == "seconds-at-provisioned"]
+            found = likely if len(likely) == 1 else [(found[0][0], CHANGED, None)]
+        around, rule, bound = found[0]
+        return ThrottledSecond(at, throttles, around.rate + around.others_per_s, around.capacity, rule, bound)
 
     def _around(self, way: Way, cell: int, at: int) -> AroundSecond | None:
         capacity = way.provisioned.at(at)
         if not capacity:
             return None
-        ceiling = partition_ceiling(self.track.direction, self.timeline.scale)
-        rate = self.rates.around(at, self._half_s, capacity)
-        total = (self.track.consumed or {}).get(cell)
-        minute = way.by_minute.minute(cell)
-        steady = minute is not None and minute.at and len(self.throttled[cell]) > 0.8 * self.track.step_s
+        own, throttled = self.rates.own, self.throttled[cell]
+        others = self.rates.others.get(cell, 0.0)
+        in_cell = [own.get(second, 0.0) for second, _ in throttled]
+        near = [own.get(second, 0.0) for second, _ in throttled if abs(second - at) <= NEAR_S]
         return AroundSecond(
-            rate=rate,
             capacity=capacity,
+            ceiling=partition_ceiling(self.track.direction, self.timeline.scale),
+            rate=sum(near) / len(near),
+            in_cell=sum(in_cell) / len(in_cell),
+            most=self.rates.most(at),
+            two=self.rates.two(at),
+            others=others / len(throttled),
+            others_per_s=others / self.track.step_s,
+            request_units=self.rates.item_units,
             bank=way.banks.get(at),
-            others=self.rates.others.get(cell, 0.0),
-            flat=steady or self.rates.flat(at, capacity),
-            pinned=at in way.pinned,
-            held=cell in way.held,
-            whole_partitions=of_whole_partitions(rate, ceiling),
-            too_few=total is not None and total < minutes.FEW * ceiling,
-            slight=self.rates.most(at) < SLIGHT * ceiling,
-            inferred=self.numbers.inferred,
+            pinned=way.pinned,
         )
 
     @property
@@ -194,14 +191,13 @@ def _way(
 ) -> Way:
     extra, ceiling = _extra(timeline, track), partition_ceiling(track.direction, timeline.scale)
     by_cell = (track.consumed or {}).items()
-    banks = burst.banks(used.by_second.items(), provisioned, step_s=1, extra=extra)
+    banks = burst.banks(used.by_second.items(), provisioned, step_s=1, extra=extra, own=used.own)
     in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra)
     return Way(
         provisioned=provisioned,
         by_minute=MinuteReading(track, provisioned, in_minutes, ceiling, numbers),
         banks=banks,
-        pinned=_pinned(throttled, banks, used),
-        held=held_cells(throttled, used.by_second, provisioned, ceiling),
+        pinned=pinned_share((s for moments in throttled.values() for s, _ in moments), used, provisioned),
     )
 
 
@@ -226,18 +222,6 @@ def _full(indexes: Sequence[str]) -> str:
     return (
         f"All that is provisioned for {which} was consumed, and the throttle events of the table and its "
         "indexes are not known: perhaps an index refused the writes."
-    )
-
-
-def _pinned(throttled: Throttled, banks: Mapping[int, Bank], used: SecondRates) -> frozenset[int]:
-    """The throttled seconds at which, for minutes, the burst was as low as it ever was."""
-    return pinned(
-        [
-            (second, bank.least <= little(bank, bank.rate, used.others.get(cell, 0.0)))
-            for cell, seconds in sorted(throttled.items())
-            for second, _ in seconds
-            if (bank := banks.get(second)) is not None
-        ]
     )
 
 

@@ -1,15 +1,18 @@
 """The inferred grade for provisioned capacity, by CloudWatch's minutes (or longer periods of old windows).
 
-What throttled a minute? Its average, consumed against provisioned, and the burst in hand (burst.py) say:
+What throttled a minute? What cannot have been is excluded first (bounds.py); the rest is weighed by the
+average, consumed against provisioned, and by what the other throttled minutes show:
 
-    consumed   burst in hand     throttled by
-    little     any               the table: one partition alone would have served more within a second
-    above      certainly left    a partition: the table was still giving more than is provisioned
-    above      run out           the table, from then on
-    equal      none              the table
-    equal      left              a partition, that holds the load to the same rate by chance (see burst.py)
-    below      none, before      the table: a minute that is only partly loaded
-    below      saved up          a partition: the table had room all the time
+    consumed     shown                                   throttled by
+    little       any                                     the table: no partition can have been full
+    any          spent later, more than comes in         a partition: the table was not empty
+    any          throttled minutes at provisioned        the table, in the others as well
+    equal        none                                    the table
+    above        the next throttled minute is, too       a partition: the table went on giving burst
+    above        burst spent by estimate                 the table, from then on
+    below        little provisioned                      the table: a partition would take burst to be full
+    far below    much provisioned                        a partition, most likely
+    below        else                                    nobody knows: burst may not have come
 
 A minute's average hides what happened within it, so the client's seconds are asked first (seconds.py).
 """
@@ -24,13 +27,16 @@ from keyheat.evidence.settings import Steps
 from keyheat.model import limits
 from keyheat.numbers import of_provisioned, span, units, whole
 
-from .burst import LOWER, Bank, exact, lowered, of_whole_partitions
+from .bounds import Bound, later_spent, later_words, not_a_partition
+from .burst import LOWER, Bank, lowered, of_whole_partitions
 from .opinion import Opinion, opinion_of, undecided
 
-FEW: Final = 0.9  # of the units that one partition serves in a second: fewer can hardly have emptied one
 AS_BEFORE: Final = 1.1  # times what was served before: so little more is the same load
 LONG: Final = 0.7  # factor: minutes at the table's limit show in no average of an hour
 MOMENT: Final = 0.9  # factor: the moment of a change is not known
+PINNED: Final = 0.3  # of all throttled minutes: so many at what is provisioned show the table's limit
+HALF: Final = 0.5  # of what is provisioned: less takes long pauses within the minute to be the table's limit
+MOVED: Final = 1.15  # times what comes in: a part of a minute may be counted in the next one
 UNSEEN: Final = 0.6  # factor: nothing shows what the burst was before the first known minute
 
 
@@ -43,6 +49,14 @@ class MinuteReading:
     banks: Mapping[int, Bank]
     ceiling: float  # of one partition, units/s
     numbers: Thresholds
+
+    @property
+    def pinned(self) -> bool:
+        """Whether throttled minutes show the table's limit: many are at just what is provisioned."""
+        cells = [cell for cell, events in (self.track.events or {}).items() if events]
+        found = [minute for cell in cells if (minute := self.minute(cell)) is not None]
+        told = [minute for minute in found if not minute.whole_partitions]
+        return bool(told) and sum(minute.at for minute in told) >= PINNED * len(found)
 
     def minute(self, cell: int) -> "Minute | None":
         """One cell; None where consumption or capacity is not known."""
@@ -87,12 +101,6 @@ class Minute:
         return self.rate * self.track.step_s
 
     @property
-    def saved(self) -> bool:
-        """Whether burst was certainly in hand before and after, and so all the time if the load was even."""
-        least = min(self.bank.least, self.bank.least_after)
-        return least > self.numbers.inferred.burst_saved_share * self.bank.depth
-
-    @property
     def spent_after(self) -> bool:
         return self.bank.spent_after(self.numbers.inferred.burst_spent_share)
 
@@ -102,19 +110,12 @@ class Minute:
         return of_whole_partitions(self.rate, self.reading.ceiling)
 
     @property
-    def held(self) -> bool:
-        """Whether it was held to what is provisioned, minute after minute, whatever burst was saved."""
-        if self.at and lowered(self.reading.provisioned, self.cell):
-            return True
-        if self.whole_partitions or not exact(self.rate, self.capacity):
-            return False
-        beside = (self.near(-1), self.near(1))
-        return any(minute is not None and exact(minute.rate, minute.capacity) for minute in beside)
+    def partition(self) -> Bound:
+        return not_a_partition(self.used, 0.0, self.reading.ceiling)
 
     @property
-    def beside_held(self) -> bool:
-        """Whether the minute before or after shows that no burst came."""
-        return any(minute is not None and minute.held for minute in (self.near(-1), self.near(1)))
+    def later(self) -> Bound:
+        return later_spent(self.bank.shown_after, MOVED * self.capacity, 0.0, self.track.step_s)
 
     @property
     def events(self) -> float:
@@ -189,18 +190,17 @@ def _changed(minutes: list[Minute]) -> Opinion:
 
 
 def _too_few(minute: Minute) -> Opinion | None:
-    if minute.used >= FEW * minute.reading.ceiling:
+    if not minute.partition.holds:
         return None
     few = f": {whole(minute.used)} units in all, fewer than one partition serves within a second"
     return minute.says("minutes-too-few-units", f"{few}.")
 
 
-def _saved(minute: Minute) -> Opinion | None:
-    if not minute.saved or minute.held or minute.beside_held:
+def _later(minute: Minute) -> Opinion | None:
+    if not minute.later.holds:
         return None
     rule = "minutes-below-provisioned" if minute.share < 1 else "minutes-burst-in-hand"
-    least = min(minute.bank.least, minute.bank.least_after)
-    return minute.says(rule, f", with {least:,.0f} units of burst in hand at least.")
+    return minute.says(rule, f". {later_words(minute.later)}.")
 
 
 def _at(minute: Minute) -> Opinion | None:
@@ -208,7 +208,7 @@ def _at(minute: Minute) -> Opinion | None:
         return None
     if minute.spent_after:
         return minute.says("minutes-at-provisioned", ", and the burst was spent.")
-    if minute.whole_partitions and not minute.held:
+    if minute.whole_partitions and not lowered(minute.reading.provisioned, minute.cell):
         held = ". Burst is left by estimate, and whole partitions serve just as much"
         opinion = minute.says("minutes-at-ceiling", f"{held}.")
         first = minute.reading.minute(minute.cell - minute.track.step_s) is None
@@ -216,46 +216,39 @@ def _at(minute: Minute) -> Opinion | None:
     return minute.says("minutes-at-provisioned", ".")
 
 
+def _pinned(minute: Minute) -> Opinion | None:
+    if not minute.reading.pinned:
+        return None
+    others = f"other throttled {minute.track.cell_name}s are at just what is provisioned"
+    rule = "minutes-partly-loaded" if minute.share < 1 else "minutes-burst-spent"
+    return minute.says(rule, f"; {others}.")
+
+
 def _above(minute: Minute) -> Opinion | None:
     if minute.share < 1:
         return None
+    if minute.spent_after:
+        return minute.says("minutes-burst-spent", f": the burst was spent within the {minute.track.cell_name}.")
     after = minute.near(1)
-    spent = after is not None and after.at and (after.held or not after.whole_partitions)
-    ran_out = minute.spent_after or spent
-    if not ran_out:
-        left = f"{minute.bank.likely_after:,.0f} units of it left by estimate"
-        return minute.says("minutes-burst-estimated", f": the table was still giving burst, {left}.")
-    if _while_burst_lasted(minute) > 0.5 * minute.events:
+    if after is not None and after.share > 1 and not after.at:
         return minute.says(
-            "minutes-burst-running-out", ": the burst ran out, and most throttles came before."
+            "minutes-burst-estimated", f": the table was still giving burst in the next {minute.track.cell_name}."
         )
-    return minute.says("minutes-burst-spent", f": the burst was spent within the {minute.track.cell_name}.")
-
-
-def _while_burst_lasted(minute: Minute) -> float:
-    """Throttles that fit to the part of the minute in which there was burst, as in the minute before."""
-    before = minute.near(-1)
-    if before is None or before.rate <= minute.capacity:
-        return 0.0
-    part = (minute.rate - minute.capacity) / (before.rate - minute.capacity)
-    return min(1.0, part) * before.events
+    return minute.says("minutes-burst-running-out", ": whether the burst ran out is not known.")
 
 
 def _below(minute: Minute) -> Opinion:
     if minute.bank.spent_before(minute.numbers.inferred.burst_spent_share):
         partly = ", after the burst was spent: a partly loaded period at the table's limit"
         return minute.says("minutes-burst-spent", f"{partly}.")
-    before = minute.near(-1)
-    if before is not None and before.at and _opinion(before).constraint == "table":
-        rest = f"after a {minute.track.cell_name} at provisioned: the rest of a load at the table's limit"
-        return minute.says("minutes-partly-loaded", f", {rest}.")
-    after = minute.near(1)
-    if after is not None and after.held:
-        begins = "the beginning of a load at the table's limit"
-        before_it = f"before a {minute.track.cell_name} at provisioned"
-        return minute.says("minutes-partly-loaded", f", {before_it}: {begins}.")
+    if minute.capacity < minute.reading.ceiling:
+        one = units(minute.reading.ceiling, minute.track.direction)
+        small = f". Less is provisioned than the {one} that a partition serves, so that it would take burst"
+        rule = "minutes-small-table" if minute.share < HALF else "minutes-small-table-near"
+        return minute.says(rule, f"{small}.")
     left = f", with {minute.bank.likely_after:,.0f} units of burst in hand by estimate"
-    opinion = minute.says("minutes-below-estimated", f"{left}.")
+    rule = "minutes-below-estimated" if minute.share < HALF else "minutes-near-provisioned"
+    opinion = minute.says(rule, f"{left}, if it came.")
     if minute.track.step_s <= limits.BURST_S:
         return opinion
     return opinion.weaker(LONG, f"An average of {span(minute.track.step_s)} shows no bursts of minutes.")
@@ -263,8 +256,9 @@ def _below(minute: Minute) -> Opinion:
 
 IN_ORDER: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (
     _too_few,
-    _saved,
+    _later,
     _at,
+    _pinned,
     _above,
     _below,
 )

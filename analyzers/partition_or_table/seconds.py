@@ -13,59 +13,60 @@ is provisioned, second after second. So the burst in hand (burst.py) decides nea
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
 from keyheat.analysis.rules import RULES
-from keyheat.analysis.thresholds import Inferred, Thresholds
+from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.evidence.settings import Steps
 from keyheat.numbers import of_provisioned, some, units, whole
 from keyheat.runs.formats import SecondCount
 from keyheat.words import Constraint, Direction
 
-from .burst import Bank
+from .bounds import Bound, later_spent, later_words, no_partition_words, not_a_partition, not_given, not_given_words
+from .burst import Bank, of_whole_partitions
 from .opinion import Opinion, opinion_of, undecided
 
 RUN: Final = 8  # throttled seconds of one constraint on end that stand by themselves
 AROUND_S: Final = 30  # seconds on both sides whose throttles say what dominated in shorter ones
-BRIEF_S: Final = 3  # seconds of the table's rate: so little burst is as good as none
-LITTLE: Final = 0.004  # of a full bucket: the same
-PINNED_S: Final = 150  # seconds over which burst does not stay down by chance
-PAUSE_S: Final = 200  # seconds without a throttle after which a run of them is over
-SPENT: Final = 0.1  # of a full bucket: so little by estimate is as good as none
-UNSPENT: Final = 0.3  # of a full bucket: so much by estimate makes a table's limit unlikely
 CHANGED: Final = "undetermined-capacity-changed"
+EXACT: Final = 0.03  # share by which seconds at what is provisioned may miss it
+OTHERS_EXACT: Final = 0.05  # the same where others consume too, nobody knows when
+PINNED: Final = 0.5  # of all throttled seconds: so many at what is provisioned show the table's limit
+LOOSE: Final = 0.1  # so few do not
 LEAST_SHARE: Final = 1e-6  # of a client whose own consumption is next to nothing
 NOTABLE: Final = 0.01  # share of others' consumption from which the client's idle seconds are not idle
 
 
 @dataclass(frozen=True, slots=True)
 class SecondRates:
-    """Units by epoch second; by cell, the units of others; and the mean units of one accepted request."""
+    """Units by epoch second; by cell, the units of others; and the mean units of one accepted request.
+
+    `own` are the client's units, which are certain; `by_second` has those of others, spread evenly, as well.
+    """
 
     by_second: Mapping[int, float] = field(default_factory=dict)
+    own: Mapping[int, float] = field(default_factory=dict)
     others: Mapping[int, float] = field(default_factory=dict)
     item_units: float = 1.0
 
-    def around(self, second: int, half_s: int, capacity: float | None = None) -> float:
-        """Units/s in the mean of the seconds around one; of more where single requests are large."""
-        if capacity:
-            lumps_s = 5 * self.item_units / capacity
-            half_s = max(half_s, int(min(20.0, lumps_s)))
+    def around(self, second: int, half_s: int) -> float:
+        """Units/s in the mean of the seconds around one, those of others among them."""
         near = range(second - half_s, second + half_s + 1)
         known = [self.by_second[at] for at in near if at in self.by_second]
         return sum(known) / max(1, len(known))
 
     def most(self, second: int) -> float:
-        """The most units of a second and of those before and after it."""
-        return max(self.by_second.get(at, 0.0) for at in range(second - 1, second + 2))
+        """The client's most units of a second and of those before and after it."""
+        return max(self.own.get(at, 0.0) for at in range(second - 1, second + 2))
 
-    def flat(self, second: int, rate: float) -> bool:
-        """Whether most of the seconds around one are at a rate, each by itself."""
-        known = [self.by_second[at] for at in range(second - 2, second + 3) if at in self.by_second]
-        return sum(abs(units - rate) <= 0.07 * rate for units in known) >= 0.6 * len(known)
+    def two(self, second: int) -> float:
+        """The client's most units of a second together with the one before or after."""
+        before, at, after = (self.own.get(second + by, 0.0) for by in (-1, 0, 1))
+        return at + max(before, after)
 
 
 def rates(timeline: EvidenceTimeline, track: EvidenceTrack, share: float) -> SecondRates:
@@ -75,6 +76,7 @@ def rates(timeline: EvidenceTimeline, track: EvidenceTrack, share: float) -> Sec
     for second in rows:
         by_cell[track.cell_of(second)].append(second)
     found: dict[int, float] = {}
+    certain: dict[int, float] = {}
     others: dict[int, float] = {}
     consumed, accepted = 0.0, 0
     own_share = _own_share(track, by_cell, rows)
@@ -90,9 +92,10 @@ def rates(timeline: EvidenceTimeline, track: EvidenceTrack, share: float) -> Sec
         consumed += held
         accepted += sum(max(0, rows[second].attempts - rows[second].throttled) for second in seconds)
         whole = unseen > NOTABLE * total
+        certain |= own
         for second in range(cell, cell + track.step_s) if whole else seconds:
             found[second] = own.get(second, 0.0) + unseen / track.step_s * whole
-    return SecondRates(found, others, consumed / accepted if accepted else 1.0)
+    return SecondRates(found, certain, others, consumed / accepted if accepted else 1.0)
 
 
 def _own_share(
@@ -133,6 +136,7 @@ class ThrottledSecond:
     rate: float  # units/s
     capacity: float  # units/s
     rule: str
+    bound: Bound | None = None  # the inequality that proves it
 
     @property
     def constraint(self) -> Constraint:
@@ -143,92 +147,85 @@ class ThrottledSecond:
 class AroundSecond:
     """What is known around one throttled second of a provisioned resource."""
 
-    rate: float
     capacity: float
+    ceiling: float
+    rate: float  # the client's units/s in the throttled seconds around
+    in_cell: float  # the same of all throttled seconds of the minute
+    most: float  # the client's most units of one second around
+    two: float  # and of two on end
+    others: float  # units of others for each throttled second of the minute, at most
+    others_per_s: float  # units/s of others in the mean
+    request_units: float
     bank: Bank | None
-    others: float  # units that somebody else consumed within the minute, nobody knows when
-    flat: bool  # whether the seconds around are at what is provisioned, each by itself, or their minute is
-    pinned: bool  # whether the burst was at its lowest at every throttled second of minutes around
-    held: bool  # whether nearly all throttled seconds of the minute are at just what is provisioned
-    whole_partitions: bool  # whether the rate is what a number of partitions serves at their ceiling
-    too_few: bool  # whether the minute's units are fewer than one partition serves in a second
-    slight: bool  # whether each second around has far fewer units than one partition serves
-    inferred: Inferred
+    pinned: float  # share of all throttled seconds in which just what is provisioned was consumed
 
     @property
-    def above(self) -> bool:
-        """Whether more than what is provisioned was consumed."""
-        return self.rate / self.capacity > self.inferred.at_second_high
+    def exact(self) -> bool:
+        """Whether just what is provisioned was consumed, by the client, or with others in the mean."""
+        if abs(self.rate - self.capacity) <= EXACT * self.capacity + self.request_units:
+            return True
+        together = self.in_cell + self.others_per_s
+        return self.others_matter and abs(together - self.capacity) <= OTHERS_EXACT * self.capacity
 
     @property
-    def at(self) -> bool:
-        """Whether what is provisioned was consumed, no more and no less."""
-        return self.inferred.at_second_low <= self.rate / self.capacity <= self.inferred.at_second_high
+    def others_matter(self) -> bool:
+        """Whether others may have consumed enough in one of the seconds to change what it says."""
+        return self.others > EXACT * self.capacity
 
     @property
-    def burst_for_certain(self) -> bool:
-        """Whether there was burst in hand, however the bucket stood when the window began."""
-        return self.bank is not None and self.bank.least > self.none
+    def partition(self) -> Bound:
+        return not_a_partition(self.two, self.others, self.ceiling)
 
     @property
-    def little_burst(self) -> bool:
-        """Whether less than a third of a full bucket was left by estimate."""
-        return self.bank is None or self.bank.likely <= UNSPENT * self.bank.depth
+    def later(self) -> Bound:
+        return later_spent(self.bank.shown_after if self.bank else 0.0, self.capacity, self.request_units, 1)
 
     @property
-    def no_burst(self) -> bool:
-        """Whether next to nothing was left by estimate."""
-        return self.bank is None or self.bank.likely <= max(self.none, SPENT * self.bank.depth)
+    def given(self) -> Bound:
+        return not_given(self.most, self.others, self.capacity, self.request_units)
 
     @property
-    def none(self) -> float:
-        """So little burst is as good as none, units."""
-        return little(self.bank, self.capacity, self.others)
+    def by_ceiling(self) -> bool:
+        """Whether whole partitions serve as much, with burst left by estimate, and nothing else tells."""
+        left = self.bank is not None and not self.bank.spent_before(SPENT)
+        return left and self.pinned < PINNED and of_whole_partitions(self.rate, self.ceiling)
 
 
-ROOM: Final = "room in the table"
-IN_ORDER: Final[tuple[tuple[Callable[[AroundSecond], bool], str], ...]] = (
-    (lambda second: second.too_few, "seconds-too-few-units"),
-    (lambda second: second.held, "seconds-at-provisioned"),
-    # A small table that is given burst, but slowly.
-    (lambda second: second.slight and second.above, "seconds-too-few-units"),
-    (lambda second: second.burst_for_certain, ROOM),
-    (lambda second: second.at and (second.little_burst or second.pinned), "seconds-at-provisioned"),
-    (lambda second: second.at and second.whole_partitions, "seconds-at-ceiling"),
-    (lambda second: second.at and second.flat, "seconds-at-provisioned"),
-    (lambda second: not second.at and (second.no_burst or second.pinned), "seconds-burst-spent"),
-)
-"""The first line that holds decides; where none does, the table had room."""
+SPENT: Final = 0.1  # of a full bucket: so little by estimate is as good as none
 
 
-def rule_of(around: AroundSecond) -> str:
-    """The rule that says what was the limit in this second."""
-    rule = next((rule for holds, rule in IN_ORDER if holds(around)), ROOM)
-    if rule != ROOM:
-        return rule
-    return "seconds-below-provisioned" if around.rate < around.capacity else "seconds-burst-in-hand"
+def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
+    """The rule that says what was the limit in this second, with the inequality where it is proved."""
+    if around.partition.holds:
+        return "seconds-too-few-units", around.partition
+    if around.later.holds:
+        below = around.rate < around.capacity
+        return "seconds-below-provisioned" if below else "seconds-burst-in-hand", around.later
+    if around.given.holds:
+        return "seconds-below-provisioned", around.given
+    if around.exact:
+        return "seconds-at-ceiling" if around.by_ceiling else "seconds-at-provisioned", None
+    if around.pinned >= PINNED:
+        return "seconds-burst-spent", None
+    if around.rate > around.capacity:
+        return "seconds-above-provisioned", None
+    if around.pinned < LOOSE and not around.others_matter:
+        return "seconds-near-provisioned", None
+    return "seconds-others-unknown", None
 
 
-def little(bank: Bank | None, capacity: float, others: float) -> float:
-    """So little burst is as good as none, units."""
-    return max(BRIEF_S * capacity, LITTLE * (bank.depth if bank else 0.0)) + others
-
-
-def pinned(moments: Sequence[tuple[int, bool]]) -> frozenset[int]:
-    """The throttled seconds of long runs in which each had next to no burst, at least.
-
-    `moments`: throttled seconds in order, and whether the burst certainly in hand was little. With room in
-    the table the burst grows or is spent between one throttle and the next: a table's limit pins it down.
-    """
-    found: list[int] = []
-    run: list[int] = []
-    for second, low in (*moments, (2**53, False)):
-        if run and (not low or second - run[-1] > PAUSE_S):
-            found += run if run[-1] - run[0] >= PINNED_S else []
-            run = []
-        if low:
-            run.append(second)
-    return frozenset(found)
+def pinned_share(
+    throttled: Iterable[int], used: SecondRates, provisioned: Steps
+) -> float:
+    """The part of the throttled seconds in which just what is provisioned was consumed, within 2 %."""
+    known = exact = 0
+    for second in throttled:
+        capacity = provisioned.at(second)
+        if second not in used.own or not capacity:
+            continue
+        known += 1
+        exact += abs(used.own[second] - capacity) <= 0.02 * capacity + used.item_units
+    return exact / known if known else 0.0
 
 
 def smoothed(seconds: Sequence[ThrottledSecond]) -> list[ThrottledSecond]:
@@ -285,7 +282,23 @@ def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers
         if rule not in OF_LIMITS
         else of_limit(rate, capacity, direction)
     )
-    return opinion_of(rule, f"{when}, {used} were consumed{WORDS.get(rule, '')}.", numbers)
+    opinion = opinion_of(rule, f"{when}, {used} were consumed{WORDS.get(rule, '')}.", numbers)
+    proof = _proof([second for second in seconds if second.rule == rule], direction)
+    return replace(opinion, because=f"{opinion.because} {proof}.") if proof else opinion
+
+
+def _proof(seconds: Sequence[ThrottledSecond], direction: Direction) -> str:
+    """The inequality of the heaviest second that has one."""
+    proved = [second for second in seconds if second.bound is not None]
+    if not proved:
+        return ""
+    second = max(proved, key=lambda one: one.throttles)
+    assert second.bound is not None
+    if second.constraint == "table":
+        return no_partition_words(second.bound, direction)
+    if second.bound.more > second.capacity:
+        return later_words(second.bound)
+    return not_given_words(second.bound, second.capacity, direction)
 
 
 def of_limit(used: float, capacity: float, direction: Direction) -> str:
@@ -296,7 +309,9 @@ def of_limit(used: float, capacity: float, direction: Direction) -> str:
 OF_LIMITS: Final = frozenset({"seconds-at-maximum", "seconds-at-quota", "seconds-below-limits"})
 WORDS: Final = {
     "seconds-burst-in-hand": ", with burst still in hand",
+    "seconds-above-provisioned": ", and nothing shows that the burst was spent",
+    "seconds-near-provisioned": ", never just what is provisioned",
     "seconds-at-ceiling": ", which is what whole partitions serve, too, with burst left by estimate",
-    "seconds-burst-spent": ", after the burst was spent",
-    "seconds-too-few-units": ": fewer units than one partition serves within a second",
+    "seconds-burst-spent": "; most throttled seconds are at just what is provisioned",
+    "seconds-others-unknown": " by the client; when others consumed theirs is not known",
 }

@@ -105,21 +105,22 @@ STATED: Final = tuple(_stated())
 BY_SECONDS: Final = (
     a_rule(
         "seconds-too-few-units", "table", "inferred",
-        "Fewer units than one partition serves within a second: in the whole minute, or, of a small table "
-        "above what is provisioned, in each second.", SECONDS,
+        "Fewer units than one partition serves within a second, in any two seconds around the throttled ones.",
+        SECONDS,
     ),
     a_rule(
         "seconds-below-provisioned", "partition", "inferred",
-        "Less than provisioned was consumed around the throttled seconds, with burst in hand.", SECONDS,
+        "The table gave less than comes in, in each second around the throttled ones, or more was spent later "
+        "than came in: it was not empty.", SECONDS,
     ),
     a_rule(
         "seconds-burst-in-hand", "partition", "inferred",
-        "More than provisioned was consumed around the throttled seconds, with burst in hand.", SECONDS,
+        "More than provisioned was consumed in the throttled seconds, and more was spent later than came in: "
+        "the burst was not spent.", SECONDS,
     ),
     a_rule(
         "seconds-at-provisioned", "table", "inferred",
-        "Just what is provisioned was consumed, second after second, and no burst is certain, or none came "
-        "although it should.", SECONDS,
+        "Just what is provisioned was consumed, second after second: no burst came, whatever was saved.", SECONDS,
     ),
     a_rule(
         "seconds-at-ceiling", "partition", "inferred",
@@ -128,7 +129,20 @@ BY_SECONDS: Final = (
     ),
     a_rule(
         "seconds-burst-spent", "table", "inferred",
-        "Load in bursts: at each throttled second the burst was at its lowest, for minutes.", SECONDS,
+        "Other than what is provisioned was consumed, but in most throttled seconds just that.", SECONDS,
+    ),
+    a_rule(
+        "seconds-above-provisioned", "partition", "inferred",
+        "More than provisioned was consumed, nothing shows that the burst was spent, and few throttled seconds "
+        "are at what is provisioned.", SECONDS,
+    ),
+    a_rule(
+        "seconds-near-provisioned", "partition", "inferred",
+        "About what is provisioned was consumed, but in no throttled second just that.", SECONDS,
+    ),
+    a_rule(
+        "seconds-others-unknown", "partition", "inferred",
+        "Others consumed enough in the minute to make up for what was not consumed in the throttled seconds.", SECONDS,
     ),
     a_rule(
         "seconds-at-maximum", "max_on_demand", "inferred",
@@ -151,17 +165,16 @@ BY_MINUTES: Final = (
     ),
     a_rule(
         "minutes-below-provisioned", "partition", "inferred",
-        "A minute's average is below provisioned, with burst in hand for certain: saved, or spent later.",
-        MINUTES,
+        "A minute's average is below provisioned, and more was spent later than came in: the table was not "
+        "empty.", MINUTES,
     ),
     a_rule(
         "minutes-burst-in-hand", "partition", "inferred",
-        "A minute's average is at provisioned or above, and burst was certainly in hand.", MINUTES,
+        "A minute's average is at provisioned or above, and more was spent later than came in.", MINUTES,
     ),
     a_rule(
         "minutes-at-provisioned", "table", "inferred",
-        "A minute's average is what is provisioned, within 3 %, and no burst is certain, or none came "
-        "although it should.", MINUTES,
+        "A minute's average is what is provisioned, within 3 %: no burst came, whatever was saved.", MINUTES,
     ),
     a_rule(
         "minutes-at-ceiling", "partition", "inferred",
@@ -170,25 +183,38 @@ BY_MINUTES: Final = (
     ),
     a_rule(
         "minutes-burst-running-out", "partition", "inferred",
-        "The burst ran out within the minute, but most of its throttles fit to the time before.", MINUTES,
+        "A minute's average is above provisioned, and whether the burst ran out is not known.", MINUTES,
     ),
     a_rule(
         "minutes-burst-spent", "table", "inferred",
-        "The burst ran out within the minute, or before a minute that is only partly loaded.", MINUTES,
+        "The burst ran out by estimate within the minute or before it, or other throttled minutes are at just "
+        "what is provisioned.", MINUTES,
     ),
     a_rule(
         "minutes-burst-estimated", "partition", "inferred",
-        "A minute's average is above provisioned, with burst left by estimate only.", MINUTES,
+        "The averages of two throttled minutes on end are above provisioned, with burst left by estimate.",
+        MINUTES,
     ),
     a_rule(
         "minutes-partly-loaded", "table", "inferred",
-        "A minute's average is below provisioned, after a throttled minute at the table's limit, or before "
-        "one that got no burst.", MINUTES,
+        "A minute's average is below provisioned, and other throttled minutes are at just that.", MINUTES,
     ),
     a_rule(
         "minutes-below-estimated", "partition", "inferred",
-        "A minute's average is below provisioned, with burst in hand by estimate only: a short burst "
-        "within the minute could have met the table's limit.", MINUTES,
+        "A minute's average is below half of what is provisioned, with burst in hand by estimate: only a short "
+        "burst within the minute, given no burst, could have met the table's limit.", MINUTES,
+    ),
+    a_rule(
+        "minutes-near-provisioned", "partition", "inferred",
+        "The same of a minute above half of what is provisioned.", MINUTES,
+    ),
+    a_rule(
+        "minutes-small-table", "table", "inferred",
+        "A minute's average is below half of what is provisioned, which is less than one partition serves.", MINUTES,
+    ),
+    a_rule(
+        "minutes-small-table-near", "table", "inferred",
+        "The same of a minute above half of what is provisioned.", MINUTES,
     ),
 )  # fmt: skip
 
