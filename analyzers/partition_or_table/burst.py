@@ -23,6 +23,7 @@ from keyheat.model import limits
 
 OVERDRAWN: Final = 0.01  # of a full bucket: by so much an estimate may miss
 ABOUT: Final = 1.01  # times what is provisioned: so little more is the same by another clock
+SAME: Final = 0.005  # share by which two rates may differ that are the same
 NEAR: Final = 0.03  # share by which a rate may miss that of whole partitions
 LOWER: Final = 0.8  # of what was provisioned before: so much less is a story of its own
 BEFORE_S: Final = 3_600  # seconds before a moment in which a higher capacity was lowered to that of now
@@ -116,10 +117,11 @@ def _shown(
     return found
 
 
-def of_whole_partitions(rate: float, ceiling: float) -> bool:
-    """Whether a rate is what a number of partitions serves at their ceiling."""
+def of_whole_partitions(rate: float, ceiling: float, capacity: float) -> bool:
+    """Whether a rate is what a number of partitions serves at their ceiling, no less than what is provisioned."""
     count = round(rate / ceiling)
-    return count > 0 and abs(rate - count * ceiling) <= NEAR * rate
+    off = abs(rate - count * ceiling)
+    return count > 0 and off <= NEAR * rate and off <= max(abs(rate - capacity), SAME * rate)
 
 
 def lowered(provisioned: Steps, second: float) -> bool:

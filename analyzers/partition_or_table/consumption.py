@@ -117,9 +117,11 @@ class Consumption:
         return by_seconds(own, self.track.direction, self.numbers)
 
     def _on_demand_second(self, cell: int, at: int, throttles: int) -> ThrottledSecond:
-        rate = max(self.rates.around(at, self._half_s), self.rates.by_second[at])
-        use = on_demand.use(self.timeline, self.track, cell, rate, self.numbers)
-        return ThrottledSecond(at, throttles, rate, use.maximum or use.quota, use.rule())
+        use = on_demand.use(self.timeline, self.track, cell, self.rates.by_second[at], self.numbers)
+        limit = use.maximum or use.quota * self._part_at(at, use.rate / use.total if use.total else 1.0)
+        around = self._near(cell, at, limit, None, self._pinned_to(limit))
+        rule, bound = on_demand.rule_of(around, maximum=use.maximum is not None)
+        return ThrottledSecond(at, throttles, around.rate + around.others_per_s, limit, rule, bound)
 
     def _provisioned_second(self, cell: int, at: int, throttles: int) -> ThrottledSecond | None:
         found = [
@@ -138,8 +140,9 @@ class Consumption:
 
     def _around(self, way: Way, cell: int, at: int) -> AroundSecond | None:
         capacity = way.provisioned.at(at)
-        if not capacity:
-            return None
+        return self._near(cell, at, capacity, way.banks.get(at), way.pinned) if capacity else None
+
+    def _near(self, cell: int, at: int, capacity: float, bank: Bank | None, pinned: float) -> AroundSecond:
         own, throttled = self.rates.own, self.throttled[cell]
         others = self.rates.others.get(cell, 0.0)
         in_cell = [own.get(second, 0.0) for second, _ in throttled]
@@ -154,13 +157,21 @@ class Consumption:
             others=others / len(throttled),
             others_per_s=others / self.track.step_s,
             request_units=self.rates.item_units,
-            bank=way.banks.get(at),
-            pinned=way.pinned,
+            bank=bank,
+            pinned=pinned,
         )
 
-    @property
-    def _half_s(self) -> int:
-        return self.numbers.inferred.smoothing_s // 2
+    def _part_at(self, second: int, in_the_minute: float) -> float:
+        """The resource's part of what it and those that share its quota consumed then, by the client."""
+        tracks = [track for track in self.timeline.tracks if track.direction == self.track.direction]
+        rows = [(track.seconds or {}).get(second) for track in tracks]
+        total = sum(row.consumed for row in rows if row is not None)
+        own = self.rates.own.get(second, 0.0)
+        return own / total if self.track.seconds and own and total else in_the_minute
+
+    def _pinned_to(self, limit: float) -> float:
+        throttled = (second for moments in self.throttled.values() for second, _ in moments)
+        return pinned_share(throttled, self.rates, lambda _second: limit)
 
 
 def consumption(timeline: EvidenceTimeline, track: EvidenceTrack, numbers: Thresholds) -> Consumption:
@@ -197,7 +208,7 @@ def _way(
         provisioned=provisioned,
         by_minute=MinuteReading(track, provisioned, in_minutes, ceiling, numbers),
         banks=banks,
-        pinned=pinned_share((s for moments in throttled.values() for s, _ in moments), used, provisioned),
+        pinned=pinned_share((s for moments in throttled.values() for s, _ in moments), used, provisioned.at),
     )
 
 

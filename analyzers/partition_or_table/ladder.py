@@ -16,6 +16,7 @@ from .consumption import Consumption
 from .opinion import Opinion, OpinionSpan, decided, spans, undecided
 from .seconds import ThrottledSecond, by_seconds, smoothed
 
+LATE: Final = 0.2  # of a minute's events: so many may be counted in the next one
 DENIED: Final = 0.5  # factor: the cause's own metric says that there were none
 
 
@@ -91,7 +92,7 @@ def _by_inference(
     throttles = {
         cell: count
         for cell, count in _unexplained(consumption.track).items()
-        if cell not in covered and count and not explained(cell)
+        if cell not in covered and count and not explained(cell) and not _counted_late(consumption, cell)
     }
     by_second = {
         cell: seconds
@@ -101,6 +102,16 @@ def _by_inference(
     seconds = [second for cell in sorted(by_second) for second in by_second[cell]]
     whole = {cell: count for cell, count in throttles.items() if cell not in by_second}
     return [*_by_second(consumption, seconds), *_by_cell(consumption, whole)]
+
+
+def _counted_late(consumption: Consumption, cell: int) -> bool:
+    """Whether CloudWatch's few events are those of the minute before, since the client saw none in this one."""
+    track, own = consumption.track, consumption.throttled
+    before = cell - track.step_s
+    if cell in own or before not in own or not any(cell <= at < cell + track.step_s for at in consumption.rates.own):
+        return False
+    events = track.events or {}
+    return events.get(cell, 0.0) <= LATE * events.get(before, 0.0)
 
 
 def _by_second(consumption: Consumption, seconds: Sequence[ThrottledSecond]) -> list[LabelCandidate]:

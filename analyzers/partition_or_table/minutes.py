@@ -107,7 +107,7 @@ class Minute:
     @property
     def whole_partitions(self) -> bool:
         """Whether the rate is what a number of partitions serves at their ceiling."""
-        return of_whole_partitions(self.rate, self.reading.ceiling)
+        return of_whole_partitions(self.rate, self.reading.ceiling, self.capacity)
 
     @property
     def partition(self) -> Bound:

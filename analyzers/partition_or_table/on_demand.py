@@ -15,8 +15,10 @@ from keyheat.evidence.settings import QUOTAS, partition_ceiling
 from keyheat.model import limits
 from keyheat.numbers import span, units, whole
 
+from .bounds import Bound
 from .minutes import LONG
 from .opinion import Opinion, opinion_of, undecided
+from .seconds import PINNED, AroundSecond
 
 BURSTY: Final = 0.2  # of a limit: with less on average, bursts that reached it would have to be very short
 
@@ -48,12 +50,6 @@ class OnDemandUse:
     def of_maximum(self) -> str:
         return f"{whole(self.rate)} of the {units(self.maximum or 0.0, self.track.direction)}"
 
-    def rule(self) -> str:
-        """The rule that says what was the limit in a throttled second."""
-        if self.at_maximum:
-            return "seconds-at-maximum"
-        return "seconds-at-quota" if self.at_quota else "seconds-below-limits"
-
     def says(self, rule: str, because: str) -> Opinion:
         return opinion_of(rule, because, self.numbers)
 
@@ -76,6 +72,21 @@ def use(
         ceiling=partition_ceiling(track.direction, timeline.scale),
         numbers=numbers,
     )
+
+
+def rule_of(around: AroundSecond, *, maximum: bool) -> tuple[str, Bound | None]:
+    """The rule that says what was the limit in a throttled second; its capacity is the maximum or the quota.
+
+    Both are limits like a table's provisioned throughput, of which nothing is saved for longer than a second.
+    """
+    limit = "seconds-at-maximum" if maximum else "seconds-at-quota"
+    if maximum and around.partition.holds:
+        return limit, around.partition
+    if around.given.holds:
+        return "seconds-below-limits", around.given
+    if around.exact or around.pinned >= PINNED or around.rate > around.capacity:
+        return limit, None
+    return "seconds-others-unknown" if around.others_matter else "seconds-below-limits", None
 
 
 def by_minutes(timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, numbers: Thresholds) -> Opinion:

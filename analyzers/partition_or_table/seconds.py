@@ -13,7 +13,7 @@ is provisioned, second after second. So the burst in hand (burst.py) decides nea
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
@@ -21,7 +21,6 @@ from typing import Final
 from keyheat.analysis.rules import RULES
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
-from keyheat.evidence.settings import Steps
 from keyheat.numbers import of_provisioned, some, units, whole
 from keyheat.runs.formats import SecondCount
 from keyheat.words import Constraint, Direction
@@ -188,7 +187,7 @@ class AroundSecond:
     def by_ceiling(self) -> bool:
         """Whether whole partitions serve as much, with burst left by estimate, and nothing else tells."""
         left = self.bank is not None and not self.bank.spent_before(SPENT)
-        return left and self.pinned < PINNED and of_whole_partitions(self.rate, self.ceiling)
+        return left and self.pinned < PINNED and of_whole_partitions(self.rate, self.ceiling, self.capacity)
 
 
 SPENT: Final = 0.1  # of a full bucket: so little by estimate is as good as none
@@ -215,16 +214,16 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
 
 
 def pinned_share(
-    throttled: Iterable[int], used: SecondRates, provisioned: Steps
+    throttled: Iterable[int], used: SecondRates, limit_at: Callable[[int], float | None]
 ) -> float:
-    """The part of the throttled seconds in which just what is provisioned was consumed, within 2 %."""
+    """The part of the throttled seconds in which just the limit was consumed, within 2 %."""
     known = exact = 0
     for second in throttled:
-        capacity = provisioned.at(second)
-        if second not in used.own or not capacity:
+        limit = limit_at(second)
+        if second not in used.own or not limit:
             continue
         known += 1
-        exact += abs(used.own[second] - capacity) <= 0.02 * capacity + used.item_units
+        exact += abs(used.own[second] - limit) <= 0.02 * limit + used.item_units
     return exact / known if known else 0.0
 
 
