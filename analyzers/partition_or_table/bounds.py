@@ -48,7 +48,12 @@ def later_spent(shown_after: float, capacity: float, request_units: float, span_
 
 def not_given(most: float, others: float, capacity: float, request_units: float) -> Bound:
     """The table gave less than comes in: `most` units in any second around the throttle."""
-    return Bound(most + others, BELOW * capacity - request_units)
+    return Bound(most + others, given_at_least(capacity, request_units))
+
+
+def given_at_least(capacity: float, request_units: float) -> float:
+    """Units that a table at its limit has given in one of the seconds around a refusal."""
+    return BELOW * capacity - request_units
 
 
 def no_partition_words(bound: Bound, direction: Direction) -> str:

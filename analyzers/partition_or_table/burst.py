@@ -14,7 +14,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,15 +71,18 @@ def banks(
     step_s: int,
     extra: Extra = NO_EXTRA,
     own: Mapping[int, float] | None = None,
+    highest: Callable[[float], float | None] | None = None,
 ) -> Mapping[int, Bank]:
     """The bank around each stretch of `step_s` seconds in `used` ((epoch second, units consumed), any order).
 
-    `own`: what was consumed for certain, where `used` holds estimates. A pause between two stretches refills.
-    Stretches whose provisioned capacity is unknown have no bank.
+    `own`: what was consumed for certain, where `used` holds estimates; `highest`: the most that can have been
+    provisioned, where that is not known. A pause between two stretches refills. Stretches whose provisioned
+    capacity is unknown have no bank.
     """
     ordered = sorted(used)
     rates = [provisioned.at(start_s) for start_s, _ in ordered]
-    shown = _shown(ordered if own is None else sorted(own.items()), provisioned, step_s=step_s)
+    certain = ordered if own is None else sorted(own.items())
+    shown = _shown(certain, highest or provisioned.at, step_s=step_s)
     found: dict[int, Bank] = {}
     held: float | None = None
     reached_s = 0
@@ -101,13 +104,13 @@ def banks(
 
 
 def _shown(
-    ordered: Sequence[tuple[int, float]], provisioned: Steps, *, step_s: int
+    ordered: Sequence[tuple[int, float]], provisioned_at: Callable[[float], float | None], *, step_s: int
 ) -> Mapping[int, float]:
     """By stretch: units that must have been in hand after it, since they were spent from then on."""
     found: dict[int, float] = {}
     before, next_s = 0.0, 0
     for start_s, units in reversed(ordered):
-        rate = provisioned.at(start_s)
+        rate = provisioned_at(start_s)
         if rate is None:
             before = 0.0
             continue

@@ -5,8 +5,8 @@ minutes, held against what is provisioned (minutes.py) or against an on-demand t
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from keyheat.analysis.rules import RULES
@@ -24,12 +24,14 @@ from .seconds import (
     CHANGED,
     AroundSecond,
     SecondRates,
+    ThrottledMinute,
     ThrottledSecond,
     by_seconds,
     pinned_share,
     rates,
     rule_of,
     smoothed,
+    throttled_minute,
 )
 
 NO_CLOUDWATCH: Final = 0.95  # factor: nothing but the client's own record, and others may use the table too
@@ -62,6 +64,8 @@ class Consumption:
     full_indexes: tuple[str, ...]  # those at what is provisioned while it throttled, their events not known
     rates: SecondRates
     throttled: Throttled
+    pinned_to_maximum: float  # share of all throttled seconds at just the on-demand maximum
+    _minutes: dict[tuple[int, float], ThrottledMinute] = field(default_factory=dict, compare=False)
 
     def opinion(self, cell: int, start_s: int = 0, end_s: int = LAST_S) -> Opinion:
         """What the evidence without stated causes says of one cell, or of the part within two seconds."""
@@ -119,7 +123,7 @@ class Consumption:
     def _on_demand_second(self, cell: int, at: int, throttles: int) -> ThrottledSecond:
         use = on_demand.use(self.timeline, self.track, cell, self.rates.by_second[at], self.numbers)
         limit = use.maximum or use.quota * self._part_at(at, use.rate / use.total if use.total else 1.0)
-        around = self._near(cell, at, limit, None, self._pinned_to(limit))
+        around = self._near(cell, at, limit, None, self.pinned_to_maximum if use.maximum else 0.0)
         rule, bound = on_demand.rule_of(around, maximum=use.maximum is not None)
         return ThrottledSecond(at, throttles, around.rate + around.others_per_s, limit, rule, bound)
 
@@ -135,31 +139,39 @@ class Consumption:
         if len({RULES[rule].constraint for _, rule, _ in found}) > 1:
             likely = [one for one in found if one[1] == "seconds-at-provisioned"]
             found = likely if len(likely) == 1 else [(found[0][0], CHANGED, None)]
-        around, rule, bound = found[0]
+        around, rule, bound = min(found, key=lambda one: self._sure(one[1]))
         return ThrottledSecond(at, throttles, around.rate + around.others_per_s, around.capacity, rule, bound)
+
+    def _sure(self, rule: str) -> float:
+        return self.numbers.confidence.rules.get(rule, 0.0)
 
     def _around(self, way: Way, cell: int, at: int) -> AroundSecond | None:
         capacity = way.provisioned.at(at)
         return self._near(cell, at, capacity, way.banks.get(at), way.pinned) if capacity else None
 
     def _near(self, cell: int, at: int, capacity: float, bank: Bank | None, pinned: float) -> AroundSecond:
-        own, throttled = self.rates.own, self.throttled[cell]
-        others = self.rates.others.get(cell, 0.0)
-        in_cell = [own.get(second, 0.0) for second, _ in throttled]
-        near = [own.get(second, 0.0) for second, _ in throttled if abs(second - at) <= NEAR_S]
+        own, minute = self.rates.own, self._minute(cell, capacity)
+        near = [own.get(s, 0.0) for s in range(at - NEAR_S, at + NEAR_S + 1) if s in minute.throttled]
         return AroundSecond(
             capacity=capacity,
             ceiling=partition_ceiling(self.track.direction, self.timeline.scale),
             rate=sum(near) / len(near),
-            in_cell=sum(in_cell) / len(in_cell),
             most=self.rates.most(at),
             two=self.rates.two(at),
-            others=others / len(throttled),
-            others_per_s=others / self.track.step_s,
+            minute=minute,
             request_units=self.rates.item_units,
             bank=bank,
             pinned=pinned,
         )
+
+    def _minute(self, cell: int, capacity: float) -> ThrottledMinute:
+        found = self._minutes.get((cell, capacity))
+        if found is None:
+            ceiling = partition_ceiling(self.track.direction, self.timeline.scale)
+            seconds = [second for second, _ in self.throttled[cell]]
+            found = throttled_minute(self.rates, seconds, cell, self.track.step_s, capacity, ceiling)
+            self._minutes[cell, capacity] = found
+        return found
 
     def _part_at(self, second: int, in_the_minute: float) -> float:
         """The resource's part of what it and those that share its quota consumed then, by the client."""
@@ -169,9 +181,6 @@ class Consumption:
         own = self.rates.own.get(second, 0.0)
         return own / total if self.track.seconds and own and total else in_the_minute
 
-    def _pinned_to(self, limit: float) -> float:
-        throttled = (second for moments in self.throttled.values() for second, _ in moments)
-        return pinned_share(throttled, self.rates, lambda _second: limit)
 
 
 def consumption(timeline: EvidenceTimeline, track: EvidenceTrack, numbers: Thresholds) -> Consumption:
@@ -189,6 +198,7 @@ def consumption(timeline: EvidenceTimeline, track: EvidenceTrack, numbers: Thres
         full_indexes=_full_indexes(timeline, track, throttled, numbers),
         rates=used,
         throttled=throttled,
+        pinned_to_maximum=pinned_share(throttled, used, track.maximum.at) if track.on_demand else 0.0,
     )
 
 
@@ -202,14 +212,28 @@ def _way(
 ) -> Way:
     extra, ceiling = _extra(timeline, track), partition_ceiling(track.direction, timeline.scale)
     by_cell = (track.consumed or {}).items()
-    banks = burst.banks(used.by_second.items(), provisioned, step_s=1, extra=extra, own=used.own)
-    in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra)
+    highest = highest_of(track.provisioned)
+    seconds = used.by_second.items()
+    banks = burst.banks(seconds, provisioned, step_s=1, extra=extra, own=used.own, highest=highest)
+    in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra, highest=highest)
     return Way(
         provisioned=provisioned,
         by_minute=MinuteReading(track, provisioned, in_minutes, ceiling, numbers),
         banks=banks,
-        pinned=pinned_share((s for moments in throttled.values() for s, _ in moments), used, provisioned.at),
+        pinned=pinned_share(throttled, used, provisioned.at),
     )
+
+
+def highest_of(provisioned: Steps) -> Callable[[float], float | None]:
+    """The most that can have been provisioned at a second, however a change within a period is read."""
+    if not provisioned.readings:
+        return provisioned.at
+
+    def highest(second: float) -> float | None:
+        known = [rate for reading in provisioned.readings if (rate := reading.at(second)) is not None]
+        return max(known, default=None)
+
+    return highest
 
 
 def _full_indexes(

@@ -13,7 +13,7 @@ is provisioned, second after second. So the burst in hand (burst.py) decides nea
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
@@ -25,7 +25,17 @@ from keyheat.numbers import of_provisioned, some, units, whole
 from keyheat.runs.formats import SecondCount
 from keyheat.words import Constraint, Direction
 
-from .bounds import Bound, later_spent, later_words, no_partition_words, not_a_partition, not_given, not_given_words
+from .bounds import (
+    FEW,
+    Bound,
+    given_at_least,
+    later_spent,
+    later_words,
+    no_partition_words,
+    not_a_partition,
+    not_given,
+    not_given_words,
+)
 from .burst import Bank, of_whole_partitions
 from .opinion import Opinion, opinion_of, undecided
 
@@ -143,17 +153,49 @@ class ThrottledSecond:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottledMinute:
+    """The throttled seconds of one cell together, and what others may have consumed in them.
+
+    When others consumed theirs is not known. They may have filled up some of the seconds, not all: so each
+    second is lent a part of theirs, by what it falls short of a limit, as if they had filled up a few alone.
+    """
+
+    throttled: frozenset[int]
+    mean: float  # the client's units/s in them
+    others_per_s: float  # units/s of others in the mean of the whole cell
+    of_table: float  # others' units that may have been consumed for each unit that a second falls short
+    of_partition: float
+
+
+FEW_OF_THEM: Final = 0.3  # of what all throttled seconds fall short: others that made up for it are behind few
+
+
+def throttled_minute(
+    used: SecondRates, seconds: Sequence[int], cell: int, step_s: int, capacity: float, ceiling: float
+) -> ThrottledMinute:
+    """The throttled seconds of one cell; `capacity` and `ceiling` are what they may fall short of."""
+    others = used.others.get(cell, 0.0)
+    table = sum(max(0.0, given_at_least(capacity, used.item_units) - used.most(at)) for at in seconds)
+    partition = sum(max(0.0, FEW * ceiling - used.two(at)) for at in seconds)
+    return ThrottledMinute(
+        throttled=frozenset(seconds),
+        mean=sum(used.own.get(at, 0.0) for at in seconds) / len(seconds),
+        others_per_s=others / step_s,
+        of_table=others / (FEW_OF_THEM * table) if table else 0.0,
+        of_partition=others / (FEW_OF_THEM * partition) if partition else 0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AroundSecond:
     """What is known around one throttled second of a provisioned resource."""
 
     capacity: float
     ceiling: float
     rate: float  # the client's units/s in the throttled seconds around
-    in_cell: float  # the same of all throttled seconds of the minute
     most: float  # the client's most units of one second around
     two: float  # and of two on end
-    others: float  # units of others for each throttled second of the minute, at most
-    others_per_s: float  # units/s of others in the mean
+    minute: ThrottledMinute
     request_units: float
     bank: Bank | None
     pinned: float  # share of all throttled seconds in which just what is provisioned was consumed
@@ -163,17 +205,22 @@ class AroundSecond:
         """Whether just what is provisioned was consumed, by the client, or with others in the mean."""
         if abs(self.rate - self.capacity) <= EXACT * self.capacity + self.request_units:
             return True
-        together = self.in_cell + self.others_per_s
+        together = self.minute.mean + self.others_per_s
         return self.others_matter and abs(together - self.capacity) <= OTHERS_EXACT * self.capacity
 
     @property
     def others_matter(self) -> bool:
         """Whether others may have consumed enough in one of the seconds to change what it says."""
-        return self.others > EXACT * self.capacity
+        return self.others_per_s > EXACT * self.capacity
+
+    @property
+    def others_per_s(self) -> float:
+        return self.minute.others_per_s
 
     @property
     def partition(self) -> Bound:
-        return not_a_partition(self.two, self.others, self.ceiling)
+        short = max(0.0, FEW * self.ceiling - self.two)
+        return not_a_partition(self.two, short * self.minute.of_partition, self.ceiling)
 
     @property
     def later(self) -> Bound:
@@ -181,7 +228,8 @@ class AroundSecond:
 
     @property
     def given(self) -> Bound:
-        return not_given(self.most, self.others, self.capacity, self.request_units)
+        short = max(0.0, given_at_least(self.capacity, self.request_units) - self.most)
+        return not_given(self.most, short * self.minute.of_table, self.capacity, self.request_units)
 
     @property
     def by_ceiling(self) -> bool:
@@ -214,11 +262,11 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
 
 
 def pinned_share(
-    throttled: Iterable[int], used: SecondRates, limit_at: Callable[[int], float | None]
+    throttled: Mapping[int, Sequence[tuple[int, int]]], used: SecondRates, limit_at: Callable[[int], float | None]
 ) -> float:
     """The part of the throttled seconds in which just the limit was consumed, within 2 %."""
     known = exact = 0
-    for second in throttled:
+    for second in (second for moments in throttled.values() for second, _ in moments):
         limit = limit_at(second)
         if second not in used.own or not limit:
             continue
