@@ -23,6 +23,7 @@ from keyheat.model import limits
 
 OVERDRAWN: Final = 0.01  # of a full bucket: by so much an estimate may miss
 ABOUT: Final = 1.01  # times what is provisioned: so little more is the same by another clock
+TENTH: Final = 0.1  # of one partition
 SAME: Final = 0.005  # share by which two rates may differ that are the same
 NEAR: Final = 0.03  # share by which a rate may miss that of whole partitions
 LOWER: Final = 0.8  # of what was provisioned before: so much less is a story of its own
@@ -124,7 +125,8 @@ def of_whole_partitions(rate: float, ceiling: float, capacity: float) -> bool:
     """Whether a rate is what a number of partitions serves at their ceiling, no less than what is provisioned."""
     count = round(rate / ceiling)
     off = abs(rate - count * ceiling)
-    return count > 0 and off <= NEAR * rate and off <= max(abs(rate - capacity), SAME * rate)
+    near = off <= min(NEAR * rate, TENTH * ceiling)  # of many partitions, any rate is near some number
+    return count > 0 and near and off <= max(abs(rate - capacity), SAME * rate)
 
 
 def lowered(provisioned: Steps, second: float) -> bool:

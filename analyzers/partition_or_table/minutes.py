@@ -208,6 +208,8 @@ def _at(minute: Minute) -> Opinion | None:
         return None
     if minute.spent_after:
         return minute.says("minutes-at-provisioned", ", and the burst was spent.")
+    if not minute.reading.pinned and not minute.whole_partitions:
+        return minute.says("minutes-at-once", f", in few of the throttled {minute.track.cell_name}s.")
     if minute.whole_partitions and not lowered(minute.reading.provisioned, minute.cell):
         held = ". Burst is left by estimate, and whole partitions serve just as much"
         opinion = minute.says("minutes-at-ceiling", f"{held}.")

@@ -158,10 +158,19 @@ def _together(seen: OnDemandUse) -> Opinion | None:
     )
 
 
-def _in_reach(seen: OnDemandUse) -> bool:
-    """Whether a short burst may have reached the quota: enough partitions, and enough consumed."""
+def _busiest(seen: OnDemandUse) -> float:
+    """The most consumed in any throttled minute, units/s: one may be the end of a load at the limit."""
+    cells = (cell for cell, events in (seen.track.events or {}).items() if events)
+    return max((rate for cell in cells if (rate := seen.track.consumed_per_s(cell)) is not None), default=seen.rate)
+
+
+def _in_reach(seen: OnDemandUse, times: float = 1.0) -> bool:
+    """Whether a short burst may have reached the quota: enough partitions, and enough consumed.
+
+    `times`: by how much the busiest throttled minute consumed more.
+    """
     served = seen.track.warm is None or seen.track.warm >= seen.numbers.inferred.at_limit * seen.quota
-    return served and seen.total >= BURSTY * seen.quota
+    return served and times * seen.total >= BURSTY * seen.quota
 
 
 def _below(seen: OnDemandUse) -> Opinion:
@@ -169,10 +178,11 @@ def _below(seen: OnDemandUse) -> Opinion:
     track = seen.track
     used = f"The on-demand {'table' if track.index is None else 'index'} consumed "
     used += f"{units(seen.rate, track.direction)} on average"
-    if seen.maximum and seen.rate >= BURSTY * seen.maximum:
+    busiest = _busiest(seen)
+    if seen.maximum and busiest >= BURSTY * seen.maximum:
         short = f"short bursts may have reached its maximum of {units(seen.maximum, track.direction)}"
         return seen.says("on-demand-below-maximum", f"{used}; {short}.")
-    if _in_reach(seen):
+    if _in_reach(seen, max(1.0, busiest / seen.rate if seen.rate else 1.0)):
         short = f"short bursts may have reached the account's quota of {units(seen.quota, track.direction)}"
         return seen.says("on-demand-below-quota", f"{used}; {short}.")
     cap = (

@@ -258,6 +258,8 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
         return "seconds-above-provisioned", None
     if around.pinned < LOOSE and not around.others_matter:
         return "seconds-near-provisioned", None
+    if around.rate + around.others_per_s < given_at_least(around.capacity, around.request_units):
+        return "seconds-others-even", None
     return "seconds-others-unknown", None
 
 
@@ -360,5 +362,6 @@ WORDS: Final = {
     "seconds-near-provisioned": ", never just what is provisioned",
     "seconds-at-ceiling": ", which is what whole partitions serve, too, with burst left by estimate",
     "seconds-burst-spent": "; most throttled seconds are at just what is provisioned",
+    "seconds-others-even": ", if others consumed theirs evenly",
     "seconds-others-unknown": " by the client; when others consumed theirs is not known",
 }

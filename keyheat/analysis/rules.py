@@ -141,6 +141,10 @@ BY_SECONDS: Final = (
         "About what is provisioned was consumed, but in no throttled second just that.", SECONDS,
     ),
     a_rule(
+        "seconds-others-even", "partition", "inferred",
+        "Less than provisioned was consumed, if others consumed theirs evenly over the minute.", SECONDS,
+    ),
+    a_rule(
         "seconds-others-unknown", "partition", "inferred",
         "Others consumed enough in the minute to make up for what was not consumed in the throttled seconds.", SECONDS,
     ),
@@ -175,6 +179,11 @@ BY_MINUTES: Final = (
     a_rule(
         "minutes-at-provisioned", "table", "inferred",
         "A minute's average is what is provisioned, within 3 %: no burst came, whatever was saved.", MINUTES,
+    ),
+    a_rule(
+        "minutes-at-once", "table", "inferred",
+        "A minute's average is what is provisioned, within 3 %, but few throttled minutes are: perhaps by chance.",
+        MINUTES,
     ),
     a_rule(
         "minutes-at-ceiling", "partition", "inferred",
