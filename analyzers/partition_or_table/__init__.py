@@ -28,13 +28,14 @@ from keyheat.analysis.heat import heats_of
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import of_provisioned, some, span
-from keyheat.runs.formats import Finding, Label
+from keyheat.runs.formats import Evidence, Finding, Label
 from keyheat.runs.run import Run
 from keyheat.words import WRITE, Constraint
 
 from .circumstances import with_circumstances
 from .consumption import Consumption, consumption
 from .ladder import LabelCandidate, Others, candidates, cells_of, metric_of, weigh
+from .rivals import rivals, settled_by
 
 MANY: Final = 10  # throttles from which two counts are not the same by chance
 
@@ -104,20 +105,22 @@ LATEST_S: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 def analyze(run: Run, numbers: Thresholds) -> list[Finding]:
     """A finding for each throttled span, in order of time. No throttles: no findings."""
     arranged = attributed(timeline(run.evidence))
-    made = [label for track in arranged.tracks for label in _of_track(arranged, track, numbers)]
+    made = [label for track in arranged.tracks for label in _of_track(arranged, track, run.evidence, numbers)]
     made.sort(key=lambda one: (one.start, one.end, one.resource, one.direction, one.constraint))
     heats = heats_of(run.evidence, run.client)
     return [_finding(one) for one in with_circumstances(made, arranged, run.evidence, heats, numbers)]
 
 
-def _of_track(arranged: EvidenceTimeline, track: EvidenceTrack, numbers: Thresholds) -> Iterator[Label]:
+def _of_track(
+    arranged: EvidenceTimeline, track: EvidenceTrack, evidence: Evidence, numbers: Thresholds
+) -> Iterator[Label]:
     ready = consumption(arranged, track, numbers)
     found = candidates(ready, explained=refused_by_index(arranged, track, numbers))
     others = Others.of(found)
-    return (_label(candidate, others, ready) for candidate in found)
+    return (_label(candidate, others, ready, evidence) for candidate in found)
 
 
-def _label(candidate: LabelCandidate, others: Others, ready: Consumption) -> Label:
+def _label(candidate: LabelCandidate, others: Others, ready: Consumption, evidence: Evidence) -> Label:
     weight = weigh(candidate, others, ready)
     when, track = candidate.span, ready.track
     return Label(
@@ -136,6 +139,8 @@ def _label(candidate: LabelCandidate, others: Others, ready: Consumption) -> Lab
             )
         ),
         rule=_rule(candidate),
+        rivals=rivals(candidate, ready),
+        settled_by=settled_by(candidate, ready, evidence),
     )
 
 

@@ -13,14 +13,27 @@ Both sides of an inequality are kept, so that a label can show it.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from keyheat.numbers import units, whole
-from keyheat.words import Direction
+from keyheat.words import Constraint, Direction
 
 FEW: Final = 0.9  # of the units that one partition serves in a second: fewer can hardly have emptied one
 BELOW: Final = 0.93  # of what is provisioned: a clock's second is not quite the table's
+
+
+PROVED: Final[Mapping[str, frozenset[Constraint]]] = {
+    "seconds-too-few-units": frozenset({"partition"}),
+    "minutes-too-few-units": frozenset({"partition"}),
+    "on-demand-small-maximum": frozenset({"partition"}),
+    "seconds-below-provisioned": frozenset({"table"}),
+    "seconds-burst-in-hand": frozenset({"table"}),
+    "minutes-below-provisioned": frozenset({"table"}),
+    "minutes-burst-in-hand": frozenset({"table"}),
+}
+"""By rule: the constraints that an inequality excluded where it decided."""
 
 
 @dataclass(frozen=True, slots=True)

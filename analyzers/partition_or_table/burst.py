@@ -122,7 +122,7 @@ def _shown(
 
 
 def of_whole_partitions(rate: float, ceiling: float, capacity: float) -> bool:
-    """Whether a rate is what a number of partitions serves at their ceiling, no less than what is provisioned."""
+    """Whether a rate is what a number of partitions serves, rather than what is provisioned."""
     count = round(rate / ceiling)
     off = abs(rate - count * ceiling)
     near = off <= min(NEAR * rate, TENTH * ceiling)  # of many partitions, any rate is near some number

@@ -182,7 +182,6 @@ class Consumption:
         return own / total if self.track.seconds and own and total else in_the_minute
 
 
-
 def consumption(timeline: EvidenceTimeline, track: EvidenceTrack, numbers: Thresholds) -> Consumption:
     """Make a track ready for opinions."""
     used = rates(timeline, track, numbers.inferred.client_share)

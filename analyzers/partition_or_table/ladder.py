@@ -105,10 +105,14 @@ def _by_inference(
 
 
 def _counted_late(consumption: Consumption, cell: int) -> bool:
-    """Whether CloudWatch's few events are those of the minute before, since the client saw none in this one."""
+    """Whether CloudWatch's few events are of the minute before, since the client saw none in this one."""
     track, own = consumption.track, consumption.throttled
     before = cell - track.step_s
-    if cell in own or before not in own or not any(cell <= at < cell + track.step_s for at in consumption.rates.own):
+    if (
+        cell in own
+        or before not in own
+        or not any(cell <= at < cell + track.step_s for at in consumption.rates.own)
+    ):
         return False
     events = track.events or {}
     return events.get(cell, 0.0) <= LATE * events.get(before, 0.0)

@@ -230,11 +230,14 @@ def _above(minute: Minute) -> Opinion | None:
     if minute.share < 1:
         return None
     if minute.spent_after:
-        return minute.says("minutes-burst-spent", f": the burst was spent within the {minute.track.cell_name}.")
+        return minute.says(
+            "minutes-burst-spent", f": the burst was spent within the {minute.track.cell_name}."
+        )
     after = minute.near(1)
     if after is not None and after.share > 1 and not after.at:
         return minute.says(
-            "minutes-burst-estimated", f": the table was still giving burst in the next {minute.track.cell_name}."
+            "minutes-burst-estimated",
+            f": the table was still giving burst in the next {minute.track.cell_name}.",
         )
     return minute.says("minutes-burst-running-out", ": whether the burst ran out is not known.")
 

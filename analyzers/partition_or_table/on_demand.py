@@ -161,7 +161,9 @@ def _together(seen: OnDemandUse) -> Opinion | None:
 def _busiest(seen: OnDemandUse) -> float:
     """The most consumed in any throttled minute, units/s: one may be the end of a load at the limit."""
     cells = (cell for cell, events in (seen.track.events or {}).items() if events)
-    return max((rate for cell in cells if (rate := seen.track.consumed_per_s(cell)) is not None), default=seen.rate)
+    return max(
+        (rate for cell in cells if (rate := seen.track.consumed_per_s(cell)) is not None), default=seen.rate
+    )
 
 
 def _in_reach(seen: OnDemandUse, times: float = 1.0) -> bool:

@@ -167,7 +167,9 @@ class ThrottledMinute:
     of_partition: float
 
 
-FEW_OF_THEM: Final = 0.3  # of what all throttled seconds fall short: others that made up for it are behind few
+FEW_OF_THEM: Final = (
+    0.3  # of what all throttled seconds fall short: others that made up for it are behind few
+)
 
 
 def throttled_minute(
@@ -264,7 +266,9 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
 
 
 def pinned_share(
-    throttled: Mapping[int, Sequence[tuple[int, int]]], used: SecondRates, limit_at: Callable[[int], float | None]
+    throttled: Mapping[int, Sequence[tuple[int, int]]],
+    used: SecondRates,
+    limit_at: Callable[[int], float | None],
 ) -> float:
     """The part of the throttled seconds in which just the limit was consumed, within 2 %."""
     known = exact = 0

@@ -10,13 +10,14 @@ from keyheat.accuracy import streams
 from keyheat.accuracy.draft import Draft, a_kind
 from keyheat.accuracy.situations import BESIDE, SITUATIONS, a_situation
 from keyheat.accuracy.streams import RandomTraffic, RequestStream, a_duration_s, between, some_keys
-from keyheat.accuracy.worlds import WIDE, WORLDS, Publication, Worlds
+from keyheat.accuracy.worlds import NOMINAL, WIDE, Publication, Worlds
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, ThrottleCount, Window
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import Direction
+
 
 def disturb(draft: Draft) -> None:
     """Nothing, one disturbance or several, each by its own chance."""
@@ -280,16 +281,21 @@ SITUATION_ROWS: Final = tuple(
 )
 """Each situation: its name, how many of a hundred scenarios of wide worlds and of the nominal, what it is."""
 
-CHANCE_ROWS: Final = (
-    ("the other direction is loaded, too", *(BOTH_DIRECTIONS for _ in WORLDS)),
-    ("another client uses the same table", *(one.another_client for one in WORLDS)),
-    ("requests arrive at random, not evenly (each stream)", *(one.at_random for one in WORLDS)),
-    ("refused requests come again, after a wait (each stream)", *(one.tried_again for one in WORLDS)),
-    ("capacity is raised or lowered in mid-window (provisioned)", *(one.changed for one in WORLDS)),
-    ("auto scaling is on (provisioned)", *(one.scaled for one in WORLDS)),
-    ("the table is switched to on-demand in mid-window (provisioned)", *(one.switched for one in WORLDS)),
+CHANCE_ROWS: Final[tuple[tuple[str, float, float], ...]] = (
+    ("the other direction is loaded, too", BOTH_DIRECTIONS, BOTH_DIRECTIONS),
     *(
-        (what, *(CHANCES[name] for _ in WORLDS))
+        (what, getattr(WIDE, name), getattr(NOMINAL, name))
+        for what, name in (
+            ("another client uses the same table", "another_client"),
+            ("requests arrive at random, not evenly (each stream)", "at_random"),
+            ("refused requests come again, after a wait (each stream)", "tried_again"),
+            ("capacity is raised or lowered in mid-window (provisioned)", "changed"),
+            ("auto scaling is on (provisioned)", "scaled"),
+            ("the table is switched to on-demand in mid-window (provisioned)", "switched"),
+        )
+    ),
+    *(
+        (what, CHANCES[name], CHANCES[name])
         for what, name in (
             ("the window begins in the middle of the load", "beginning"),
             ("CloudWatch lacks minutes within the window", "minutes"),

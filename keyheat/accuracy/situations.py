@@ -212,7 +212,7 @@ def spikes(draft: Draft) -> None:
 
 
 def hot_spikes(draft: Draft) -> None:
-    """Seconds in which one key of a small table is asked for more than a partition gives; all else is quiet."""
+    """Seconds in which one key of a small table is asked for more than a partition gives."""
     rng, ceiling = draft.rng, draft.kind.ceiling
     hot = ceiling * above_limit(rng)
     share = rng.uniform(0.3, 1.0)

@@ -1,16 +1,18 @@
 """The answers and labels of many scenarios, counted, and what they have to reach."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
 from keyheat.accuracy.score import BEST, MISSED, Best, LabelScore, SpanScore
+from keyheat.accuracy.worlds import WorldsName
 
 CONSTRAINTS: Final = ("partition", "table", "max_on_demand", "account")
 NOTHING: Final = "none"  # the truth of a false alarm
 ANSWERS: Final = (*CONSTRAINTS, "undetermined", NOTHING, MISSED)
+SURE: Final = 0.8  # confidence from which people act on a label
 BIN_EDGES: Final = (0.0, 0.55, 0.65, 0.75, 0.85, 0.92, 0.96, 1.0)
 
 
@@ -84,6 +86,8 @@ class GradeScore:
     bins: tuple[ConfidenceBin, ...]
     calibration_error: float
     rules: tuple[RuleScore, ...]
+    sure: Share  # of the labels that are stated with `SURE` or more, right
+    sure_by_constraint: dict[str, Share]
     worst: tuple[tuple[int, int], ...]  # (scenario, spans not right and false alarms), most first
 
 
@@ -106,6 +110,7 @@ def score(best: Best, answered: Sequence[SpanScore], judged: Sequence[LabelScore
     confusion = Counter((str(one.truth), one.answer) for one in scored)
     confusion.update((NOTHING, str(one.constraint)) for one in alarms)
     bins = calibration(judged)
+    sure = [one for one in judged if one.confidence >= SURE]
     return GradeScore(
         best=best,
         right=Share(sum(one.right for one in scored), len(scored) + len(alarms)),
@@ -119,6 +124,10 @@ def score(best: Best, answered: Sequence[SpanScore], judged: Sequence[LabelScore
         bins=bins,
         calibration_error=calibration_error(bins),
         rules=_rules(judged),
+        sure=_right(sure),
+        sure_by_constraint={
+            name: _right([one for one in sure if one.constraint == name]) for name in CONSTRAINTS
+        },
         worst=_worst(scored, alarms),
     )
 
@@ -191,7 +200,7 @@ class Goal:
     """A share that must be reached: of right answers among all, of right among decided, or of decided."""
 
     best: Best
-    of: Literal["right", "of_decided", "decided"]
+    of: Literal["right", "of_decided", "decided", "sure"]
     at_least: float
 
     def share(self, score: GradeScore) -> Share:
@@ -206,23 +215,41 @@ class Goal:
             "right": "of the throttled spans right",
             "of_decided": "of the decided spans right",
             "decided": "of the throttled spans decided",
+            "sure": f"of the labels of {SURE:g} and more right",
         }
         return f"{self.best}: {self.at_least * 100:g} % {what[self.of]}"
 
 
-GOALS: Final = (
+_STATED: Final = (
     Goal(best="reasons", of="right", at_least=0.995),
     Goal(best="causes", of="right", at_least=0.995),
     Goal(best="seconds", of="right", at_least=0.97),
-    Goal(best="minutes", of="of_decided", at_least=0.90),
-    Goal(best="minutes", of="decided", at_least=0.80),
 )
+GOALS: Final[Mapping[WorldsName, tuple[Goal, ...]]] = {
+    "nominal": (
+        *_STATED,
+        Goal(best="minutes", of="of_decided", at_least=0.90),
+        Goal(best="minutes", of="decided", at_least=0.80),
+    ),
+    "wide": (
+        *_STATED,
+        Goal(best="minutes", of="of_decided", at_least=0.93),
+        Goal(best="minutes", of="decided", at_least=0.75),
+        *(Goal(best=best, of="sure", at_least=0.97) for best in BEST),
+    ),
+}
+"""What has to be reached in the worlds of a name."""
 
 
-def missed(scores: Sequence[GradeScore]) -> Iterator[str]:
+def goal_of(score: GradeScore, of: str, worlds: WorldsName) -> Goal | None:
+    """The goal that a share of a score has, if there is one."""
+    return next((goal for goal in GOALS[worlds] if goal.best == score.best and goal.of == of), None)
+
+
+def missed(scores: Sequence[GradeScore], worlds: WorldsName = "wide") -> Iterator[str]:
     """The goals that were not reached, in words; a share of nothing reaches no goal."""
     by_best = {score.best: score for score in scores}
-    for goal in GOALS:
+    for goal in GOALS[worlds]:
         share = goal.share(by_best[goal.best])
         if share.value is None:
             yield f"{goal.name}; there were none to count"

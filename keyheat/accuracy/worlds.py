@@ -1,8 +1,8 @@
 """What random scenarios are drawn from: the nominal world is the model as it stands, the wide ones are not.
 
-The rules were written beside the model, and a table that behaves just as it does proves little: AWS gives burst
-on a best effort, loads come in spikes, others write too, and CloudWatch counts what it likes. In a wide world
-each of these is drawn, by chances that stand here and are argued in `docs/accuracy.md`.
+The rules were written beside the model, and a table that behaves just as it does proves little: AWS gives
+burst on a best effort, loads come in spikes, others write too, and CloudWatch counts what it likes. In a wide
+world each of these is drawn, by chances that stand here and are argued in `docs/accuracy.md`.
 """
 
 from collections import defaultdict
@@ -162,11 +162,15 @@ def ordinary_shape(
     low = rng.uniform(*base)
     if kind == "spikes":
         long_s, every_s = rng.randint(1, 20), rng.choice((10, 15, 20, 30, 60, 60, rng.randint(21, 90)))
-        return _again(rng, duration_s, long_s=min(long_s, every_s // 2), every_s=every_s, low=low, what="spikes")
+        return _again(
+            rng, duration_s, long_s=min(long_s, every_s // 2), every_s=every_s, low=low, what="spikes"
+        )
     if kind == "job":
         every_s = rng.choice((60, 300, 300, 600))
         long_s = rng.randint(5, every_s // 2)
-        return _again(rng, duration_s, long_s=long_s, every_s=every_s, low=rng.choice((0.0, low)), what="a job")
+        return _again(
+            rng, duration_s, long_s=long_s, every_s=every_s, low=rng.choice((0.0, low)), what="a job"
+        )
     if kind == "tail":
         return _long_tail(rng, duration_s)
     return streams.a_shape(rng, duration_s, base=base)
@@ -196,7 +200,7 @@ def _long_tail(rng: Random, duration_s: int) -> tuple[Rates, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worlds:
-    """What is drawn, and how often: chances are of a scenario, or of each stream where they are of requests."""
+    """What is drawn, and how often: chances are of a scenario, or of each stream of requests."""
 
     name: WorldsName
     what: str

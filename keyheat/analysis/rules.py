@@ -105,13 +105,13 @@ STATED: Final = tuple(_stated())
 BY_SECONDS: Final = (
     a_rule(
         "seconds-too-few-units", "table", "inferred",
-        "Fewer units than one partition serves within a second, in any two seconds around the throttled ones.",
+        "Fewer units than one partition serves within a second, in any two seconds around the throttled.",
         SECONDS,
     ),
     a_rule(
         "seconds-below-provisioned", "partition", "inferred",
-        "The table gave less than comes in, in each second around the throttled ones, or more was spent later "
-        "than came in: it was not empty.", SECONDS,
+        "The table gave less than comes in, in each second around the throttled ones, or more was spent "
+        "later than came in: it was not empty.", SECONDS,
     ),
     a_rule(
         "seconds-burst-in-hand", "partition", "inferred",
@@ -120,7 +120,8 @@ BY_SECONDS: Final = (
     ),
     a_rule(
         "seconds-at-provisioned", "table", "inferred",
-        "Just what is provisioned was consumed, second after second: no burst came, whatever was saved.", SECONDS,
+        "Just what is provisioned was consumed, second after second: no burst came, whatever was saved.",
+        SECONDS,
     ),
     a_rule(
         "seconds-at-ceiling", "partition", "inferred",
@@ -133,8 +134,8 @@ BY_SECONDS: Final = (
     ),
     a_rule(
         "seconds-above-provisioned", "partition", "inferred",
-        "More than provisioned was consumed, nothing shows that the burst was spent, and few throttled seconds "
-        "are at what is provisioned.", SECONDS,
+        "More than provisioned was consumed, nothing shows that the burst was spent, and few throttled "
+        "seconds are at what is provisioned.", SECONDS,
     ),
     a_rule(
         "seconds-near-provisioned", "partition", "inferred",
@@ -146,7 +147,7 @@ BY_SECONDS: Final = (
     ),
     a_rule(
         "seconds-others-unknown", "partition", "inferred",
-        "Others consumed enough in the minute to make up for what was not consumed in the throttled seconds.", SECONDS,
+        "Others consumed enough in the minute to make up for what the throttled seconds fall short.", SECONDS,
     ),
     a_rule(
         "seconds-at-maximum", "max_on_demand", "inferred",
@@ -182,8 +183,8 @@ BY_MINUTES: Final = (
     ),
     a_rule(
         "minutes-at-once", "table", "inferred",
-        "A minute's average is what is provisioned, within 3 %, but few throttled minutes are: perhaps by chance.",
-        MINUTES,
+        "A minute's average is what is provisioned, within 3 %, but few throttled minutes are: perhaps "
+        "by chance.", MINUTES,
     ),
     a_rule(
         "minutes-at-ceiling", "partition", "inferred",
@@ -196,8 +197,8 @@ BY_MINUTES: Final = (
     ),
     a_rule(
         "minutes-burst-spent", "table", "inferred",
-        "The burst ran out by estimate within the minute or before it, or other throttled minutes are at just "
-        "what is provisioned.", MINUTES,
+        "The burst ran out by estimate within the minute or before it, or other throttled minutes are at "
+        "just what is provisioned.", MINUTES,
     ),
     a_rule(
         "minutes-burst-estimated", "partition", "inferred",
@@ -210,8 +211,8 @@ BY_MINUTES: Final = (
     ),
     a_rule(
         "minutes-below-estimated", "partition", "inferred",
-        "A minute's average is below half of what is provisioned, with burst in hand by estimate: only a short "
-        "burst within the minute, given no burst, could have met the table's limit.", MINUTES,
+        "A minute's average is below half of what is provisioned, with burst in hand by estimate: only a "
+        "short spike that was given none could have met the table's limit.", MINUTES,
     ),
     a_rule(
         "minutes-near-provisioned", "partition", "inferred",
@@ -219,7 +220,8 @@ BY_MINUTES: Final = (
     ),
     a_rule(
         "minutes-small-table", "table", "inferred",
-        "A minute's average is below half of what is provisioned, which is less than one partition serves.", MINUTES,
+        "A minute's average is below half of what is provisioned, which is less than one partition serves.",
+        MINUTES,
     ),
     a_rule(
         "minutes-small-table-near", "table", "inferred",

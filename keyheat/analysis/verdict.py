@@ -123,6 +123,8 @@ def _of_groups(found: Sequence[LabelGroup]) -> Verdict:
         grade=first.heaviest.grade,
         confidence=round(first.confidence, 3),
         valid=first.constraint != "undetermined",
+        rivals=first.heaviest.rivals,
+        settled_by=first.heaviest.settled_by,
         because=(_share_of(first, total), *first.heaviest.because, *also),
     )
 

@@ -13,6 +13,7 @@ from click.shell_completion import get_completion_class
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from keyheat.accuracy.worlds import WorldsName
 from keyheat.cli.options import a_path, in_json
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.scenario import SCENARIOS
@@ -26,7 +27,10 @@ from keyheat.words import BROKEN, DONE
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option("--scenarios", "count", type=click.IntRange(min=1), default=300, show_default=True)
 @click.option(
-    "--worlds", type=click.Choice(["wide", "nominal"]), default="wide", show_default=True,
+    "--worlds",
+    type=click.Choice(["wide", "nominal"]),
+    default="wide",
+    show_default=True,
     help="tables and loads as they come, or as the model has them",
 )
 @click.option("--only", type=click.IntRange(min=0), help="explain this one: scenario, truth, labels")
@@ -51,14 +55,19 @@ def accuracy(
             raise click.UsageError("--only explains one scenario in words: leave --write and --json out")
         return _explain(seed, only, worlds)
     jobs = min(jobs or os.cpu_count() or 1, count)
-    found = together(list(counted(outcomes(seed, range(count), worlds=worlds, jobs=jobs), count, "scenarios", bars)))
+    found = together(
+        list(counted(outcomes(seed, range(count), worlds=worlds, jobs=jobs), count, "scenarios", bars))
+    )
     scores = score_all(found.answered, found.judged)
-    short = tuple(missed(scores))
+    short = tuple(missed(scores, worlds))
     if page is not None:
-        text = markdown(scores, short, seed=seed, count=count).encode()
+        text = markdown(scores, short, seed=seed, count=count, worlds=worlds).encode()
         write_atomically(page, lambda file: file.write(text))
         err.print(f"Page: {shown(page.resolve())}")
-    answer(lambda: shown_as.plain(scores, short, seed=seed, count=count), lambda: shown_as.table(scores))
+    answer(
+        lambda: shown_as.plain(scores, short, seed=seed, count=count, worlds=worlds),
+        lambda: shown_as.table(scores, worlds),
+    )
     for goal in short:
         err.print(f"missed: {goal}")
     return BROKEN if short else DONE
@@ -67,9 +76,9 @@ def accuracy(
 def _explain(seed: int, number: int, worlds: WorldsName) -> int:
     """One scenario in full."""
     from keyheat.accuracy.draw import draw
-    from keyheat.accuracy.worlds import worlds_of
     from keyheat.accuracy.run import labels_of, play
     from keyheat.accuracy.score import BEST
+    from keyheat.accuracy.worlds import worlds_of
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.terminal import accuracy as shown_as
 

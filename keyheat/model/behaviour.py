@@ -17,8 +17,8 @@ class Behaviour:
     AWS workshop put 2,500 items into a table of 5 write units within 134 s, on one connection."""
 
     burst_at_start_share: float = 1.0
-    """Part of a full burst that a table or index has at first. Burst is best effort: a new table has been seen
-    with all of it, one that others loaded just before has none."""
+    """Part of a full burst that a table or index has at first. Burst is best effort: a new table has been
+    seen with all of it, one that others loaded just before has none."""
 
     burst_kept_share: float = 1.0
     """Part of what was saved that outlasts a change of the provisioned throughput."""

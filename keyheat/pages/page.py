@@ -14,7 +14,7 @@ from markupsafe import Markup
 from keyheat.pages import style
 from keyheat.pages.charts.figures import Chart
 from keyheat.pages.run.sheets import packed
-from keyheat.pages.run.verdict import outlook
+from keyheat.pages.run.verdict import outlook, rival_words
 from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
 from keyheat.words import capital, glued, title_of
@@ -106,4 +106,5 @@ def _environment() -> Environment:
     environment.filters["capital"] = capital
     environment.filters["title_of"] = title_of
     environment.filters["outlook"] = outlook
+    environment.filters["rival_words"] = rival_words
     return environment

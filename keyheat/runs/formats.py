@@ -163,6 +163,13 @@ class Evidence(Part):
         return None
 
 
+class Rival(Part):
+    """Another constraint than the one that was inferred, and what would have to be true for it."""
+
+    constraint: Constraint
+    needs: str
+
+
 class Label(Part):
     """What constrained one resource in one direction over one span, and how we know.
 
@@ -179,6 +186,8 @@ class Label(Part):
     confidence: Confidence
     because: tuple[str, ...]
     rule: str | None = None
+    rivals: tuple[Rival, ...] = ()  # of an inferred label, and of one that is not decided
+    settled_by: str = ""  # the piece of evidence that would decide, and how to get it
 
 
 Measure = tuple[Annotated[float, Field(allow_inf_nan=False)], str]
@@ -201,6 +210,8 @@ class Finding(Part):
     end: Time | None = None
     grade: Grade | None = None  # who says so, where that is known
     rule: str | None = None  # the stable id of the rule that decided, where there are several
+    rivals: tuple[Rival, ...] = ()  # what else it may be, and what that takes
+    settled_by: str = ""  # the piece of evidence that would decide
     analyzer: str = ""  # whose it is: put there by Keyheat
 
 
@@ -215,6 +226,8 @@ class Verdict(Part):
     valid: bool
     because: tuple[str, ...]
     rule: str | None = None  # where it rests on no label: a rule of docs/rules.md
+    rivals: tuple[Rival, ...] = ()  # those of its heaviest label
+    settled_by: str = ""
 
 
 class HotKey(Part):

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from keyheat.accuracy.run import SimulatedScenario
 from keyheat.accuracy.score import BEST, Best
-from keyheat.accuracy.tally import GOALS, GradeScore, Share
+from keyheat.accuracy.tally import SURE, GradeScore, Share, goal_of
+from keyheat.accuracy.worlds import WorldsName
 from keyheat.numbers import clock, some
 from keyheat.runs.formats import Label
 from keyheat.terminal.layout import COLOURS, Paragraph
@@ -22,10 +23,10 @@ LEFT: Final[Mapping[Best, str]] = {
     "minutes": "CloudWatch's minutes alone",
 }
 """The best evidence that is left, in words."""
-COLUMNS: Final = ("spans", "right", "decided", "of those right", "false", "off by")
+COLUMNS: Final = ("spans", "right", "decided", "of those right", "sure right", "false", "off by")
 
 
-def table(scores: Sequence[GradeScore]) -> RenderableType:
+def table(scores: Sequence[GradeScore], worlds: WorldsName) -> RenderableType:
     """One line for each grade of evidence, goals beside their shares, and a goal that is missed in red."""
     made = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     made.add_column("best left", no_wrap=True)
@@ -35,9 +36,10 @@ def table(scores: Sequence[GradeScore]) -> RenderableType:
         made.add_row(
             score.best,
             f"{score.decided.whole:,}",
-            _judged(score, "right"),
-            _judged(score, "decided"),
-            _judged(score, "of_decided"),
+            _judged(score, "right", worlds),
+            _judged(score, "decided", worlds),
+            _judged(score, "of_decided", worlds),
+            _judged(score, "sure", worlds),
             f"{score.false_alarms:,}",
             f"{score.calibration_error:.3f}",
         )
@@ -45,7 +47,10 @@ def table(scores: Sequence[GradeScore]) -> RenderableType:
     return Group(
         made,
         Paragraph("; ".join(f"{best}: {words}" for best, words in LEFT.items()) + "."),
-        Text("Goals in brackets. False: labels where nothing throttled. Off by: the calibration error."),
+        Paragraph(
+            f"Goals in brackets. Sure: labels with a confidence of {SURE:g} and more. False: labels where "
+            "nothing throttled. Off by: the calibration error."
+        ),
         *(
             [Text("Scenarios with spans that are not right, most first (--only N explains one):")]
             if worst
@@ -55,7 +60,9 @@ def table(scores: Sequence[GradeScore]) -> RenderableType:
     )
 
 
-def plain(scores: Sequence[GradeScore], missed: Sequence[str], *, seed: int, count: int) -> dict[str, Any]:
+def plain(
+    scores: Sequence[GradeScore], missed: Sequence[str], *, seed: int, count: int, worlds: WorldsName
+) -> dict[str, Any]:
     """The scores as plain values."""
     grades = {}
     for score in scores:
@@ -70,7 +77,13 @@ def plain(scores: Sequence[GradeScore], missed: Sequence[str], *, seed: int, cou
         ]
         values["worst"] = [{"scenario": number, "not_right": bad} for number, bad in score.worst]
         grades[values.pop("best")] = values
-    return {"seed": seed, "scenarios": count, "missed_goals": list(missed), "grades": grades}
+    return {
+        "worlds": worlds,
+        "seed": seed,
+        "scenarios": count,
+        "missed_goals": list(missed),
+        "grades": grades,
+    }
 
 
 def explained(played: SimulatedScenario, labels: Mapping[Best, Sequence[Label]]) -> RenderableType:
@@ -97,9 +110,9 @@ def share_of(share: Share) -> str:
     return "–" if share.value is None else f"{share.value * 100:.1f} %"
 
 
-def _judged(score: GradeScore, of: str) -> Text:
+def _judged(score: GradeScore, of: str, worlds: WorldsName) -> Text:
     """A share, green where it reaches its goal, red where it does not."""
-    goal = next((goal for goal in GOALS if goal.best == score.best and goal.of == of), None)
+    goal = goal_of(score, of, worlds)
     share: Share = getattr(score, of)
     if goal is None:
         return Text(share_of(share), style="dim")

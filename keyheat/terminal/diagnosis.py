@@ -16,6 +16,7 @@ from keyheat.pages.run.verdict import (
     is_as_expected,
     numbers,
     outlook,
+    rival_words,
     sureness,
     verdict_sentence,
 )
@@ -92,6 +93,7 @@ def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableTyp
         Text.assemble(chip(verdict), how_sure),
         *as_expected,
         *_block("Why", verdict.because),
+        *_block("What else it may be", rival_words(verdict)),
         *_labels(diagnosis.labels),
         *_findings(diagnosis.findings),
         *_advice("What to do now", "mitigation", diagnosis),

@@ -15,7 +15,7 @@ from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.pages.wording import labels_of
 from keyheat.runs.formats import Finding, HotKey, Label, Recommendation, Verdict
 from keyheat.runs.provability import SAYS
-from keyheat.words import WRITE, Grade, Resource, whose
+from keyheat.words import LIMITS, WRITE, Grade, Resource, capital, whose
 
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
 Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
@@ -347,6 +347,12 @@ def about(finding: Finding) -> str:
     since, until = (moment(at.timestamp()) if at else "" for at in (finding.start, finding.end))
     when = " ".join(f"{word} {at}" for word, at in (("from", since), ("until", until)) if at)
     return ", ".join(filter(None, (who, when))) or "the whole run"
+
+
+def rival_words(verdict: Verdict) -> tuple[str, ...]:
+    """What each other constraint would take, and what would settle an inferred verdict."""
+    said = [f"{capital(LIMITS[one.constraint])}: {one.needs}." for one in verdict.rivals]
+    return (*said, verdict.settled_by) if verdict.settled_by else tuple(said)
 
 
 def numbers(finding: Finding) -> str:
