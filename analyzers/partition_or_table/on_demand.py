@@ -84,7 +84,7 @@ def rule_of(around: AroundSecond, *, maximum: bool) -> tuple[str, Bound | None]:
         return limit, around.partition
     if around.given.holds:
         return "seconds-below-limits", around.given
-    if around.exact or around.pinned >= PINNED or around.rate > around.capacity:
+    if around.near or around.with_others or around.pinned >= PINNED or around.rate > around.capacity:
         return limit, None
     return "seconds-others-unknown" if around.others_matter else "seconds-below-limits", None
 

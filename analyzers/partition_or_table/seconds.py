@@ -42,9 +42,10 @@ from .opinion import Opinion, opinion_of, undecided
 RUN: Final = 8  # throttled seconds of one constraint on end that stand by themselves
 AROUND_S: Final = 30  # seconds on both sides whose throttles say what dominated in shorter ones
 CHANGED: Final = "undetermined-capacity-changed"
-EXACT: Final = 0.03  # share by which seconds at what is provisioned may miss it
+EXACT: Final = 0.02  # share by which seconds at what is provisioned may miss it
 OTHERS_EXACT: Final = 0.05  # the same where others consume too, nobody knows when
 PINNED: Final = 0.5  # of all throttled seconds: so many at what is provisioned show the table's limit
+SOME: Final = 0.3  # so many, where the mean is at what is provisioned
 LOOSE: Final = 0.1  # so few do not
 LEAST_SHARE: Final = 1e-6  # of a client whose own consumption is next to nothing
 NOTABLE: Final = 0.01  # share of others' consumption from which the client's idle seconds are not idle
@@ -203,12 +204,19 @@ class AroundSecond:
     pinned: float  # share of all throttled seconds in which just what is provisioned was consumed
 
     @property
+    def near(self) -> bool:
+        """Whether the client consumed just what is provisioned in the mean of the throttled seconds around."""
+        return abs(self.rate - self.capacity) <= EXACT * self.capacity + self.request_units
+
+    @property
     def exact(self) -> bool:
-        """Whether just what is provisioned was consumed, by the client, or with others in the mean."""
-        if abs(self.rate - self.capacity) <= EXACT * self.capacity + self.request_units:
-            return True
-        together = self.minute.mean + self.others_per_s
-        return self.others_matter and abs(together - self.capacity) <= OTHERS_EXACT * self.capacity
+        """Whether just what is provisioned was consumed, second by second."""
+        return self.near and self.pinned >= SOME
+
+    @property
+    def with_others(self) -> bool:
+        """Whether it was just what is provisioned in the mean, with what others consumed in the minute."""
+        return abs(self.minute.mean + self.others_per_s - self.capacity) <= OTHERS_EXACT * self.capacity
 
     @property
     def others_matter(self) -> bool:
@@ -256,6 +264,8 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
         return "seconds-at-ceiling" if around.by_ceiling else "seconds-at-provisioned", None
     if around.pinned >= PINNED:
         return "seconds-burst-spent", None
+    if around.others_matter and around.with_others:
+        return "seconds-at-with-others", None
     if around.rate > around.capacity:
         return "seconds-above-provisioned", None
     if around.pinned < LOOSE and not around.others_matter:
@@ -366,6 +376,7 @@ WORDS: Final = {
     "seconds-near-provisioned": ", never just what is provisioned",
     "seconds-at-ceiling": ", which is what whole partitions serve, too, with burst left by estimate",
     "seconds-burst-spent": "; most throttled seconds are at just what is provisioned",
+    "seconds-at-with-others": " with what others consumed in the minute, if evenly",
     "seconds-others-even": ", if others consumed theirs evenly",
     "seconds-others-unknown": " by the client; when others consumed theirs is not known",
 }

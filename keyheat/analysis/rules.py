@@ -142,6 +142,10 @@ BY_SECONDS: Final = (
         "About what is provisioned was consumed, but in no throttled second just that.", SECONDS,
     ),
     a_rule(
+        "seconds-at-with-others", "table", "inferred",
+        "Just what is provisioned was consumed in the mean, with what others consumed in the minute.", SECONDS,
+    ),
+    a_rule(
         "seconds-others-even", "partition", "inferred",
         "Less than provisioned was consumed, if others consumed theirs evenly over the minute.", SECONDS,
     ),

@@ -1,16 +1,16 @@
 """The run in one label: the constraint that dominates by throttles, or why there is none to name."""
 
-from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.checks import error_share, throttle_share
+from keyheat.analysis.checks import error_share
 from keyheat.analysis.thresholds import Failures, Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Evidence, GeneratorFacts, Label, Verdict
+from keyheat.runs.formats import DirectionVerdict, Evidence, GeneratorFacts, Label, Verdict
 from keyheat.runs.provability import unreliable, without_a_model
 from keyheat.words import Constraint, Direction, whose
 
@@ -77,8 +77,9 @@ def verdict(
 ) -> Verdict:
     """What dominated. Not valid where the generator was the limit or the evidence does not decide."""
     found = groups(labels)
-    sprinkle = _sprinkle(found, evidence, client, numbers)
+    sprinkle = _sprinkle(found, evidence, numbers)
     made = _without_throttles(evidence, sprinkle) if not found or sprinkle else _of_groups(found)
+    made = with_directions(made, labels, evidence)
     if doubt := unreliable(evidence):
         made = made.model_copy(update={"because": (*made.because, doubt)})
     confession = (
@@ -136,49 +137,108 @@ def _share_of(group: LabelGroup, total: int) -> str:
     return f"All {total:,} throttles {group.said}" if total > 1 else f"The only throttle {group.said}"
 
 
-def _sprinkle(
-    found: Sequence[LabelGroup], evidence: Evidence, client: ClientFiles | None, numbers: Thresholds
-) -> str | None:
-    """Throttles that are both few and rare, in words; None where there are none or more than that."""
+def _sprinkle(found: Sequence[LabelGroup], evidence: Evidence, numbers: Thresholds) -> str | None:
+    """Throttles that are few, rare wherever they were, and of no stated cause, in words; else None."""
     throttles = sum(group.throttles for group in found)
-    share = throttle_share(evidence, client)
-    if share is None:
-        share = _share_by_units(throttles, {group.direction for group in found}, evidence)
-    if not throttles or share is None or throttles > numbers.noise.throttles or share > numbers.noise.share:
+    if not throttles or throttles > numbers.noise.throttles:
+        return None
+    if any(label.grade == "reason" for group in found for label in group.labels):
+        return None  # DynamoDB said why
+    of_whose: Counter[Whose] = Counter()
+    for group in found:
+        of_whose[group.resource, group.direction] += group.throttles
+    attempts = {one: _attempts(one, evidence) for one in of_whose}
+    known = {one: count for one, count in attempts.items() if count is not None}
+    if len(known) < len(of_whose) or any(
+        of_whose[one] > numbers.noise.share * max(count, of_whose[one]) for one, count in known.items()
+    ):
         return None
     few = f"more than {numbers.noise.throttles:,} throttles or {percent(numbers.noise.share)} of the attempts"
+    share = percent(throttles / sum(max(count, of_whose[one]) for one, count in known.items()))
+    where = "" if len(of_whose) > 1 else f" on {whose(found[0].resource)}"
     return (
-        f"{some(throttles, 'throttle')}, {percent(share)} of all attempts: a sprinkle. A verdict takes {few}."
+        f"{some(throttles, 'throttle')}, {share} of all attempts{where}: a sprinkle. A verdict takes {few}."
     )
 
 
-def _share_by_units(throttles: int, throttled: Set[Direction], evidence: Evidence) -> float | None:
-    """Throttles per request as CloudWatch alone tells: it counts units, so requests are taken to be large.
+Whose = tuple[str, Direction]
+"""A resource, `table` or the name of an index, and a direction."""
 
-    None where what was consumed in a throttled direction is not known.
-    """
-    arranged = timeline(evidence)
-    tables = [track for track in arranged.tracks if track.index is None]
-    if any(track.consumed is None for track in tables if track.direction in throttled):
+
+def _attempts(one: Whose, evidence: Evidence) -> float | None:
+    """Attempts on a resource in a direction: as the client counted, else by units; None where neither tells."""
+    resource, direction = one
+    index = None if resource == TABLE else resource
+    rows = [row for row in evidence.seconds or () if (row.index, row.direction) == (index, direction)]
+    counted = sum(row.attempts for row in rows)
+    if counted:
+        return counted
+    track = timeline(evidence).track(index, direction)
+    if track is None or track.consumed is None:
         return None
-    units = sum(_units(arranged, direction) for direction in Direction)
-    return throttles / (throttles + units / LARGE_UNITS) if units else None
+    # CloudWatch counts units, so that requests are taken to be large.
+    return sum(track.consumed.values()) / LARGE_UNITS
 
 
 def _without_throttles(evidence: Evidence, sprinkle: str | None) -> Verdict:
-    """`none` where the evidence would have shown throttles, else `undetermined`."""
+    """`none` where the evidence of a direction would have shown throttles, else `undetermined`."""
     arranged = timeline(evidence)
     by_client, by_cloudwatch = _client_says(evidence), _cloudwatch_says(arranged, evidence)
     if sprinkle is None and (made := without_a_model(evidence, by_client)):
         return made
-    because = tuple(said for said in (sprinkle, by_client, by_cloudwatch) if said)
-    if not because:
-        lacking = (
-            "No throttles were seen, but the evidence is not complete enough to say that there were none.",
+    clean = [one for one in _directions(evidence) if one.constraint == "none"]
+    said = () if by_client and by_cloudwatch else tuple(one.said for one in _directions(evidence))
+    because = tuple(said for said in (sprinkle, by_client, by_cloudwatch, *said) if said)
+    if not clean and sprinkle is None:
+        lacking = "No throttles were seen, but the evidence is not complete enough to say that there were none."
+        return Verdict(
+            constraint="undetermined", grade="none", confidence=0, valid=False, because=(lacking, *said)
         )
-        return Verdict(constraint="undetermined", grade="none", confidence=0, valid=False, because=lacking)
     confidence = WHOLLY if by_client and by_cloudwatch else BY_ONE_SIDE
     return Verdict(constraint="none", grade="none", confidence=confidence, valid=True, because=because)
+
+
+def with_directions(made: Verdict, labels: Sequence[Label], evidence: Evidence) -> Verdict:
+    """The verdict with what was looked at in each direction."""
+    return made.model_copy(update={"directions": _directions(evidence, labels)})
+
+
+def _directions(evidence: Evidence, labels: Sequence[Label] = ()) -> tuple[DirectionVerdict, ...]:
+    return tuple(_direction(direction, evidence, labels) for direction in Direction)
+
+
+def _direction(direction: Direction, evidence: Evidence, labels: Sequence[Label]) -> DirectionVerdict:
+    """What is known of one direction: what another lacks is no veto, and what nobody asked is not zero."""
+    name = f"{direction.title()}s"
+    own = groups([label for label in labels if label.direction == direction])
+    if own:
+        throttles = sum(group.throttles for group in own)
+        said = f"{name}: {some(throttles, 'throttle')}, most of them {REFUSED[own[0].constraint]}."
+        return DirectionVerdict(direction=direction, constraint=own[0].constraint, said=said)
+    attempts = sum(row.attempts for row in evidence.seconds or () if row.direction == direction)
+    if attempts:
+        said = f"{name}: none of the client's {some(attempts, 'attempt')} throttled."
+        return DirectionVerdict(direction=direction, constraint="none", said=said)
+    arranged = timeline(evidence)
+    tracks = [track for track in arranged.tracks if track.direction == direction]
+    if all(track.consumed is None and track.events is None for track in tracks):
+        return DirectionVerdict(direction=direction, constraint=None, said=f"{name}: not asked.")
+    cells = _cells(arranged, evidence)
+    lacking = [track for track in tracks if cells is None or not _complete(track, cells)]
+    if not lacking:
+        known = some(len(cells or ()), arranged.tracks[0].cell_name)
+        said = f"{name}: CloudWatch published {known}, and counts no throttle."
+        return DirectionVerdict(direction=direction, constraint="none", said=said)
+    where = " and ".join(whose(track.resource) for track in lacking)
+    said = f"{name}: not known of {where}, whose minutes CloudWatch did not publish, or was not asked for."
+    return DirectionVerdict(direction=direction, constraint="undetermined", said=said)
+
+
+def _complete(track: EvidenceTrack, cells: range) -> bool:
+    """Whether every minute of consumption is there, and throttle events were asked for."""
+    return (
+        track.events is not None and track.consumed is not None and all(cell in track.consumed for cell in cells)
+    )
 
 
 def _client_says(evidence: Evidence) -> str | None:
@@ -197,13 +257,8 @@ def _cloudwatch_says(arranged: EvidenceTimeline, evidence: Evidence) -> str | No
     cells = _cells(arranged, evidence)
     if cells is None:
         return None
-    for track in arranged.tracks:
-        if (
-            track.events is None
-            or track.consumed is None
-            or not all(cell in track.consumed for cell in cells)
-        ):
-            return None
+    if not all(_complete(track, cells) for track in arranged.tracks):
+        return None
     consumed = " and ".join(f"{whole(_units(arranged, d))} {UNITS[d]}" for d in Direction)
     known = some(len(cells), arranged.tracks[0].cell_name)
     return f"CloudWatch published the whole time, {known}: the table consumed {consumed}."

@@ -215,6 +215,14 @@ class Finding(Part):
     analyzer: str = ""  # whose it is: put there by Keyheat
 
 
+class DirectionVerdict(Part):
+    """What was looked at in one direction, and what that showed; None: nobody asked."""
+
+    direction: Direction
+    constraint: Constraint | None
+    said: str
+
+
 class Verdict(Part):
     """The run in one label; `valid` is False where the run says nothing about the table."""
 
@@ -228,6 +236,7 @@ class Verdict(Part):
     rule: str | None = None  # where it rests on no label: a rule of docs/rules.md
     rivals: tuple[Rival, ...] = ()  # those of its heaviest label
     settled_by: str = ""
+    directions: tuple[DirectionVerdict, ...] = ()
 
 
 class HotKey(Part):
