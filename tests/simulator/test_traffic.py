@@ -168,6 +168,16 @@ def test_popular_items_that_are_not_there_yet_are_put_once() -> None:
     assert hot * puts[0].requests == pytest.approx(1, rel=0.1), "however often it is asked for"
 
 
+def test_what_a_read_costs_is_its_keys_own_price() -> None:
+    """The hot item is there after the first read of it: reads that find nothing are of other keys."""
+    (found, missing), *_ = (
+        [flow for flow in flows if flow.operation == "GetItem"] for flows in of(scenario("read-hot"), 1)
+    )
+    assert (found.units, missing.units) == (4.0, 0.5)
+    assert max(missing.keys.shares) * missing.requests == pytest.approx(1, rel=0.1)
+    assert max(found.keys.shares) * found.requests == pytest.approx(0.9 * 1_600, rel=0.1)
+
+
 def test_reads_are_divided_among_the_copies_of_a_table() -> None:
     *_, last = of(scenario("read-spread"))
     reads = {flow.index: (flow.operation, flow.requests) for flow in last if flow.eventual}
