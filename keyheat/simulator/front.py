@@ -62,7 +62,7 @@ class Filled:
     ]  # the limits that refuse, with the number of the bucket, in order
     passed: Floats  # the part of each row that comes to the partitions
     served: Floats  # the part of what comes to a partition that it serves, for each row
-    refused: Floats  # the part that it refuses: of two items on it, it may have room for the first one
+    refused: Floats  # the part that it refuses: of two items of a request it may have room for one
     others: Floats  # the chance of the request's items on other partitions, for each row and partition
     accepted: Floats  # items of each row on each partition, in the mean
 
@@ -145,7 +145,7 @@ class Front:
             reached=reached,
             passed=found.x * shape if gate else np.ones(rows),
             served=served,
-            refused=1.0 - served[self._first_asked()],
+            refused=self._refused(served),
             others=others,
             accepted=self.cells * (found.x * offered) * served,
         )
@@ -211,14 +211,18 @@ class Front:
         slowly = (1.0 / counts)[self.owners][:, None]  # else it would swing: more survive, fewer are served
         return np.asarray(others ** (1.0 - slowly) * found**slowly)
 
-    def _first_asked(self) -> list[int]:
-        """For each row the one whose chance is that of its own item: of two on a partition the first is asked
-        for by itself."""
-        rows = list(range(len(self.units)))
+    def _refused(self, served: Floats) -> Floats:
+        """The part of what comes to a partition that it refuses, for each row.
+
+        Of two items of a request the first is asked for by itself, and the second beside it, if that has room.
+        """
+        refused = 1.0 - served
         for flow, one in enumerate(self.asked):
             if one.partner > 0:
-                rows[self.starts[flow] + 1] = self.starts[flow]
-        return rows
+                first, second = self.starts[flow], self.starts[flow + 1]
+                refused[first + 1] = refused[first]
+                refused[second + 1] += refused[second] - refused[first]
+        return refused
 
 
 def _elsewhere(items: Floats, served: Floats) -> Floats:
