@@ -214,7 +214,7 @@ class Front:
     def _refused(self, served: Floats) -> Floats:
         """The part of what comes to a partition that it refuses, for each row.
 
-        Of two items of a request the first is asked for by itself, and the second beside it, if that has room.
+        Of two items of a request the first is asked for by itself, the second beside it if that has room.
         """
         refused = 1.0 - served
         for flow, one in enumerate(self.asked):
