@@ -153,6 +153,27 @@ def test_what_sends_a_load_does_without_pandas() -> None:
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
+FILES_WITHOUT_FRAMES = """
+import sys
+import pyarrow as pa
+from keyheat.parquet import do_without_pandas
+do_without_pandas()
+table = pa.table({"at": pa.array([1, None], pa.int64()), "key": ["a", None]})
+assert "pandas" not in sys.modules
+assert table.to_pandas()["at"].isna().tolist() == [False, True]
+import pandas as pd
+assert pa.array(pd.Series([1.0, float("nan")])).null_count == 1, "pyarrow knows a column of pandas again"
+"""
+
+
+@pytest.mark.opens
+def test_files_are_written_without_pandas_and_frames_are_made_with_it() -> None:
+    """pyarrow imports it with the first list that it is given, unless it is told not to."""
+    words = [sys.executable, "-c", FILES_WITHOUT_FRAMES]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 BASE = {
     "plan": "main(['plan', 'hotkey'])",
     "whatif": "main(['whatif', 'hotkey', 'shards', '-q'])",
