@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
+WORKERS ?= 5
 # Bytecode is written for what is imported, as it is imported: a fifth less on disk than all of it. It is written
 # whatever the shell says: where it is not, every process of a test compiles all that it imports, for 2 seconds.
 unexport PYTHONDONTWRITEBYTECODE
@@ -53,9 +54,9 @@ $(DEV): $(STAMP) requirements-dev.lock
 wheel: dev
 	$(BIN)/python .ci/wheel.py dist
 
-# A third worker has something to do while the loads of two others wait for their time to pass.
+# More workers than cores: most of the time of a load, or of a minute that is to be published, passes in waiting.
 test: dev
-	$(BIN)/python -m pytest -q -n 3 --dist loadgroup -m "not alone"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not alone"
 	$(BIN)/python -m pytest -q -m alone
 
 quick: dev

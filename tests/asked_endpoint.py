@@ -68,9 +68,9 @@ class AskedEndpoint:
         self._items = ItemTemplate(self.scenario)
         self._rng = Random(f"{self.scenario.seed} items")
 
-    def ask(self, flow: Flow, items: Sequence[Item], at_s: float) -> list[Outcome]:
+    def ask(self, flows: Sequence[Flow], items: Sequence[Item], at_s: float) -> list[Outcome | None]:
         """One request with one item."""
-        (item,) = items
+        (flow,), (item,) = flows, items
         self.app.clock.now_s = at_s
         self._connections.use(at_s)
         body = {"PutItem": self._put, "GetItem": self._get, "Query": self._query}[flow.operation](flow, item)

@@ -22,7 +22,7 @@ from keyheat.model.table import IndexWrite, Op, TableModel
 from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
-from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.flow import Flow, FlowAnswer, sent_together
 from keyheat.simulator.masses import Floats, Masses
 from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation
 from keyheat.simulator.traffic import traffic_of
@@ -65,8 +65,8 @@ class Asked(Protocol):
 
     models: Mapping[str, TableModel]
 
-    def ask(self, flow: Flow, items: Sequence[Item], at_s: float) -> list[Outcome]:
-        """One request: an outcome for each item; of a cancelled transaction, for those to blame."""
+    def ask(self, flows: Sequence[Flow], items: Sequence[Item], at_s: float) -> list[Outcome | None]:
+        """One request with an item of each flow: what came of each; None where it is not to blame."""
 
 
 def asked_one_by_one(scenario: Scenario, folder: Path, asked: Asked | None = None) -> Simulation:
@@ -118,14 +118,16 @@ class _Models:
             for number, table in enumerate((scenario.table, *scenario.companions))
         }
 
-    def ask(self, flow: Flow, items: Sequence[Item], at_s: float) -> list[Outcome]:
-        model = self.models[flow.table or self._own]
+    def ask(self, flows: Sequence[Flow], items: Sequence[Item], at_s: float) -> list[Outcome | None]:
+        model = self.models[flows[0].table or self._own]
         self._connections.use(at_s)
-        ops = [_op(flow, item) for item in items]
-        if flow.together:
+        ops = [_op(flow, item) for flow, item in zip(flows, items, strict=True)]
+        if flows[0].together:
             answers = model.admit_together(ops, at_s)
-            return [_outcome(answer, op) for answer, op in zip(answers, ops, strict=True) if answer] or [
-                _outcome(None, op) for op in ops
+            cancelled = any(answers)
+            return [
+                _outcome(answer, op) if answer or not cancelled else None
+                for answer, op in zip(answers, ops, strict=True)
             ]
         return [_outcome(_admit(model, op, at_s), op) for op in ops]
 
@@ -176,22 +178,27 @@ class _Sender:
         self._timeline(self.asked.models[self._own], now_s)
         flows = self._traffic.second(at_s)
         outcomes: list[list[Outcome]] = [[] for _ in flows]
-        for due_s, number in sorted(self._due(flows)):
-            flow, sent_s = flows[number], now_s + due_s
-            items = [self._item(flow, sent_s) for _ in range(flow.items)]
-            outcomes[number] += self.asked.ask(flow, items, sent_s)
+        for due_s, places in sorted(self._due(flows)):
+            sent_s = now_s + due_s
+            whose = [place for place in places for _ in range(flows[place].items)]
+            items = [self._item(flows[place], sent_s) for place in whose]
+            for place, one in zip(
+                whose, self.asked.ask([flows[place] for place in whose], items, sent_s), strict=True
+            ):
+                outcomes[place] += [] if one is None else [one]
         answers = [_answer(flow, found) for flow, found in zip(flows, outcomes, strict=True)]
         self._traffic.answered(at_s, answers)
         self.client.saw(int(now_s), answers)
 
-    def _due(self, flows: Sequence[Flow]) -> list[tuple[float, int]]:
-        """When the requests of each flow are sent: evenly, or at random, and never two flows in step."""
+    def _due(self, flows: Sequence[Flow]) -> list[tuple[float, tuple[int, ...]]]:
+        """When the requests of each kind are sent: evenly, or at random, and never two kinds in step."""
         due = []
-        for number, flow in enumerate(flows):
+        for places in sent_together(flows):
+            number, flow = places[0], flows[places[0]]
             self._left[number, flow.operation] += flow.requests  # type: ignore[assignment]
             count = int(self._left[number, flow.operation] + 1e-9)
             self._left[number, flow.operation] -= count
-            due += [((place + self._rng.random()) / count, number) for place in range(count)]
+            due += [((place + self._rng.random()) / count, places) for place in range(count)]
         return due
 
     def _item(self, flow: Flow, at_s: float) -> Item:

@@ -57,17 +57,19 @@ def simulated_totals(simulation: Simulation) -> Totals:
 
 @dataclass(slots=True)
 class _Users:
-    """Users of one class: how often a second they send, and what they have sent."""
+    """Users of one class: how often a second they send, each at its own moments, and what they have sent."""
 
     each: list[Any]
     per_s: float
+    moments: list[float]  # of the users, as parts of the time in which each sends once
     sent: int = 0
     turn: int = 0
 
     @property
     def next_s(self) -> float:
         """When the next request is due."""
-        return (self.sent + 0.5) / self.per_s
+        turns, user = divmod(self.sent, len(self.moments))
+        return (turns + self.moments[user]) * len(self.moments) / self.per_s
 
 
 @dataclass(slots=True)
@@ -110,14 +112,16 @@ class _Sender:
         for one in classes:
             share = one.fixed_count or (users - fixed) * one.weight / weights
             each = [one(environment) for _ in range(OF_EACH)]
-            made.append(_Users(each, load.target_per_s * share / users))
+            moments = sorted(self._chance.random() for _ in range(max(1, round(share))))
+            made.append(_Users(each, load.target_per_s * share / users, moments))
         return made
 
     def _load(self) -> Any:
         items = self._stage.module(f"{USERS}.items").ItemTemplate(self.scenario)
         pattern = self.scenario.keys.pattern(folder=self.folder)
+        run_id = f"tasks-{self.scenario.seed}"  # which is in some keys: they lie elsewhere in every run
         load = StandInLoad(
-            order=SimpleNamespace(scenario=self.scenario, run_id="tasks", users=self.scenario.load.users),
+            order=SimpleNamespace(scenario=self.scenario, run_id=run_id, users=self.scenario.load.users),
             items=items, keys=pattern, numbers=count(1), clock=self._stage.clock, answer=self._answer,
             count=lambda *_what: None, ask=lambda: self.scenario.keys.shards,
         )  # fmt: skip

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ from locust import events
 from locust.argument_parser import get_parser
 from keyheat.load.run.arguments import add_options
 events.init_command_line_parser.add_listener(add_options)
-print(json.dumps(vars(get_parser(default_config_files=[]).parse_args(sys.argv[1:])), default=str))
+commands = (command[1:] for command in json.loads(sys.argv[1]))
+read = [vars(get_parser(default_config_files=[]).parse_args(command)) for command in commands]
+print(json.dumps(read, default=str))
 """
 IN_PAGE = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 PROCESSES, MASTER, WORKER = "".join(IN_PAGE).splitlines()
@@ -55,14 +58,26 @@ def container(role: str) -> dict[str, Any]:
     return dict(one)
 
 
-def parsed(command: list[str]) -> dict[str, Any]:
-    """What Locust and we read in a `locust` command."""
-    assert command[0] == "locust"
+def commands_of(where: str) -> list[list[str]]:
+    """The `locust` commands of the master and of a worker."""
+    if where == "compose":
+        return [compose()["services"][role]["command"] for role in ("master", "worker")]
+    if where == "kubernetes":
+        return [[*container(role)["command"], *container(role)["args"]] for role in ("master", "worker")]
+    return [shlex.split(MASTER), shlex.split(WORKER)]
+
+
+@cache
+def parsed(where: str) -> list[dict[str, Any]]:
+    """What Locust and we read in the commands of the master and of a worker."""
+    commands = commands_of(where)
+    assert {command[0] for command in commands} == {"locust"}
     done = subprocess.run(
-        [sys.executable, "-c", PARSE, *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+        [sys.executable, "-c", PARSE, json.dumps(commands)],
+        cwd=ROOT, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout))
+    return list(json.loads(done.stdout))
 
 
 @pytest.mark.opens
@@ -90,15 +105,10 @@ def test_the_files_are_what_their_schemas_say(command: list[str]) -> None:
 
 
 @pytest.mark.opens
+@pytest.mark.xdist_group("commands of deploy")  # read once for the tests below
 @pytest.mark.parametrize("where", ["compose", "kubernetes", "page"])
 def test_master_and_worker_say_what_both_parsers_understand_and_find_each_other(where: str) -> None:
-    if where == "compose":
-        commands = [compose()["services"][role]["command"] for role in ("master", "worker")]
-    elif where == "kubernetes":
-        commands = [[*container(role)["command"], *container(role)["args"]] for role in ("master", "worker")]
-    else:
-        commands = [shlex.split(MASTER), shlex.split(WORKER)]
-    master, worker = map(parsed, commands)
+    master, worker = parsed(where)
     assert (master["master"], worker["worker"]) == (True, True)
     assert master["locustfile"] == worker["locustfile"]
     assert (ROOT / master["locustfile"]).exists()
@@ -113,16 +123,18 @@ def test_master_and_worker_say_what_both_parsers_understand_and_find_each_other(
 
 
 @pytest.mark.opens
+@pytest.mark.xdist_group("commands of deploy")
 def test_compose_keeps_all_in_one_network_so_that_the_endpoint_is_on_this_machine() -> None:
     services = compose()["services"]
     assert {services[role]["network_mode"] for role in ("master", "worker")} == {"service:endpoint"}
-    endpoint, master = services["endpoint"], services["master"]
+    endpoint = services["endpoint"]
     port = endpoint["command"][endpoint["command"].index("--port") + 1]
-    target = parsed(master["command"])["target"]
+    leads, _worker = parsed("compose")
+    target = leads["target"]
     assert target == f"http://127.0.0.1:{port}"
     assert f"'{target}/_keyheat/health'" in endpoint["healthcheck"]["test"][-1]
-    assert endpoint["ports"] == [f"127.0.0.1:{parsed(master['command'])['web_port']}:8089"]
-    assert (ROOT / parsed(master["command"])["scenario"]).exists()
+    assert endpoint["ports"] == [f"127.0.0.1:{leads['web_port']}:8089"]
+    assert (ROOT / leads["scenario"]).exists()
     contents = [service["build"] for service in services.values()]
     assert all((DEPLOY / build["context"] / build["dockerfile"]).exists() for build in contents)
 
@@ -154,10 +166,11 @@ def test_kubernetes_objects_name_each_other() -> None:
 
 
 @pytest.mark.opens
+@pytest.mark.xdist_group("commands of deploy")
 def test_the_scenario_of_the_config_map_loads_and_is_the_load_tests() -> None:
     text = manifests()["ConfigMap/keyheat-scenario"]["data"]["scenario.toml"]
     scenario = scenario_from_dict(tomllib.loads(text), "kubernetes.yaml")
-    command = parsed([*container("master")["command"], *container("master")["args"]])
+    command, _worker = parsed("kubernetes")
     assert ROOT / command["locustfile"] == scenario.locustfile(ROOT)
     (mount,) = (one for one in container("master")["volumeMounts"] if one["name"] == "scenario")
     assert command["scenario"] == f"{mount['mountPath']}/scenario.toml"

@@ -30,13 +30,14 @@ def test_it_agrees_with_the_model_asked_one_by_one(name: str) -> None:
         evidence_of(made)
         for made in (asked_one_by_one(scenario, SCENARIOS), simulate(scenario, folder=SCENARIOS))
     )
-    assert named(verdict(one)) == named(verdict(other))
     truth, simulated = by_minute(one), by_minute(other)
+    most = max(came.throttles for found in (truth, simulated) for came in found.values())
+    assert most <= CHANCE or named(verdict(one)) == named(verdict(other))
     assert truth.keys() == simulated.keys()
     for resource, came in truth.items():
         allowed = 0.1 if name in BY_TURNS else AGREEING
         assert simulated[resource].units == pytest.approx(came.units, rel=allowed), resource
-        chance = CHANCE * sqrt(came.throttles)
+        chance = CHANCE * sqrt(max(1, came.throttles))  # one item too many at once is refused on some days
         assert abs(simulated[resource].throttles - came.throttles) <= allowed * came.throttles + chance, (
             resource
         )

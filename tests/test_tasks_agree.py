@@ -15,8 +15,10 @@ from tests.tasks_on_endpoint import done_on_endpoint, simulated_totals
 AGREEING = 0.03
 SENT = ("hotkey", "country-index", "unique-key")
 """A partition that throttles, an index that holds back the table, conditions that fail."""
-BY_CHANCE = {"country-index-sharded": 8, "operations": 3, "audit-log-calculated": 3}
+BY_CHANCE = {"country-index-sharded": 8, "operations": 3, "audit-log-calculated": 8}
 """A few dozen reads of unlike price, batches and single items: on how many days each is compared."""
+AT_A_TENTH = {"read-hot": 10, "aggregate-transaction": 12}
+"""Reads that find nothing yet beside those of a hot item, an order and its total on partitions by chance."""
 STANDARD_ERRORS = 3.0
 OWN = Path(__file__).parents[1] / "examples" / "own-loadtest" / "orders.toml"
 
@@ -41,7 +43,18 @@ def test_where_chance_decides_the_mean_of_some_days_agrees(name: str, count: int
     """At full size, for ten seconds: within 3 %, and what the endpoint's own days vary by."""
     scenario = load_scenario(SCENARIOS / f"{name}.toml")
     load = scenario.load.model_copy(update={"duration_s": 10.0})
-    days = [scenario.model_copy(update={"seed": seed, "load": load}) for seed in range(1, count + 1)]
+    agreed_in_the_mean(scenario.model_copy(update={"load": load}), count)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "count"), AT_A_TENTH.items())
+def test_so_it_does_at_a_tenth_of_the_size(name: str, count: int) -> None:
+    agreed_in_the_mean(tenth_of(name), count)
+
+
+def agreed_in_the_mean(scenario: Scenario, count: int) -> None:
+    """Within 3 %, and what the endpoint's own days vary by."""
+    days = [scenario.model_copy(update={"seed": seed}) for seed in range(1, count + 1)]
     sent = [done_on_endpoint(day.locustfile(SCENARIOS), day, SCENARIOS) for day in days]
     simulated = [simulated_totals(simulate(day, folder=SCENARIOS)) for day in days]
     for what in set[tuple[str, ...]]().union(*sent, *simulated):

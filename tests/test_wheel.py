@@ -4,6 +4,7 @@ It is installed, without a checkout, into an environment that sees all of this o
 that has those of the base alone. What a registry gives is tried by `make wheel`.
 """
 
+import json
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ from packaging.requirements import Requirement
 
 from keyheat.cli.main import MENU
 from keyheat.runs.formats import read_diagnosis
+from tests.conftest import Said
 from tests.outside import OR_TOO_SLOW, a_readers_environment
 
 pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.opens]
@@ -64,6 +66,22 @@ for verb in sys.argv[1:]:
         main([verb, "--help"])
 """
 """One process for all of them: each would load the same libraries."""
+SAYS = """
+import json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from keyheat.cli.main import main
+said = []
+for words in json.loads(sys.argv[1]):
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        try:
+            code = main(words)
+        except SystemExit as ended:
+            code = ended.code
+    said.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(said))
+"""
+"""What each of several commands answers that one process is given: exit code, stdout, stderr."""
 
 HOST_OF_THEIR_OWN = """
 def pytest_addoption(parser):
@@ -96,6 +114,18 @@ def test_local(dynamodb_local):
 """
 
 NO_PYARROW = "this needs pyarrow, which is not installed: pip install 'keyheat[report]'"
+
+NEEDS_NO_MORE = ("plan hotkey", "whatif hotkey shards", "queries --table t", "loadtests", "schema")
+NEEDS_AN_EXTRA = {
+    "run hotkey": "load",
+    "demo": "load",
+    "simulate hotkey": "report",
+    "serve": "report",
+    "regress suite.toml": "regress",
+}
+MINUTES = ROOT / "tests" / "fuzz" / "corpus" / "minutes.json"
+FEW = {r"requests_per_s = \S+": "requests_per_s = 100", r"duration_s = \S+": "duration_s = 3"}
+"""A load that shows that an installed load test sends; how much it sends is the subject of other tests."""
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -141,10 +171,19 @@ def site_of(home: Path) -> Path:
     return Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
 
 
-def environment(home: Path, wheel: Path, *programs: str) -> Path:
+@pytest.fixture(scope="module")
+def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is in the wheel, once for all environments: what it is compiled to is beside it."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    zipfile.ZipFile(wheel).extractall(folder)
+    return folder
+
+
+def environment(home: Path, unpacked: Path, *programs: str) -> Path:
     """An environment with the wheel in it; gives the folder of its programs."""
     venv.create(home, symlinks=True)
-    zipfile.ZipFile(wheel).extractall(site_of(home))
+    for top in unpacked.iterdir():
+        (site_of(home) / top.name).symlink_to(top)
     for name in programs:
         script = home / "bin" / name
         script.write_text(f'#!/bin/sh\nexec "{home}/bin/python" -m {name} "$@"\n')
@@ -153,20 +192,20 @@ def environment(home: Path, wheel: Path, *programs: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def programs(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the scripts are of an environment with the wheel and all libraries of this one."""
     home = tmp_path_factory.mktemp("installed")
-    bin = environment(home, wheel, "keyheat", "locust", "pytest")
+    bin = environment(home, unpacked, "keyheat", "locust", "pytest")
     # A path that a .pth file adds is not searched for .pth files: an editable Keyheat in it stays unseen.
     (site_of(home) / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return bin
 
 
 @pytest.fixture(scope="module")
-def base_programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base_programs(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the scripts are of an environment with the wheel, what it requires by itself, and pytest."""
     home = tmp_path_factory.mktemp("base")
-    bin = environment(home, wheel, "keyheat", "pytest")
+    bin = environment(home, unpacked, "keyheat", "pytest")
     (metadata,) = site_of(home).glob("keyheat-*.dist-info")
     for name in sorted(required([PathDistribution(metadata), distribution("pytest")])):
         for there in tops_of(distribution(name)):
@@ -215,6 +254,34 @@ def base(base_programs: Path, tmp_path: Path) -> Program:
     return runs(base_programs, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def said_by_base(base_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Said]:
+    """What the verbs answer in the environment with the base alone; none of them leaves anything behind."""
+    folder = tmp_path_factory.mktemp("nothing")
+    helps = (f"{words.split()[0]} --help" for words in NEEDS_AN_EXTRA)
+    asked = [*NEEDS_NO_MORE, *NEEDS_AN_EXTRA, *helps, f"analyze --evidence {MINUTES}"]
+    said = says(runs(base_programs, folder), *asked)
+    assert list(folder.iterdir()) == [], "nothing was started"
+    return dict(zip(asked, said, strict=True))
+
+
+def says(program: Program, *commands: str) -> list[Said]:
+    """What `keyheat` answers to each of these commands, one after the other."""
+    done = program("python", "-c", SAYS, json.dumps([command.split() for command in commands]))
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return [Said(*one) for one in json.loads(done.stdout)]
+
+
+def few(scenario: Path, folder: Path) -> Path:
+    """The scenario, for a moment and with few requests; it may be changed where it is."""
+    text = scenario.read_text()
+    for old, new in FEW.items():
+        text, changed = re.subn(old, new, text)
+        assert changed == 1, old
+    (folder / scenario.name).write_text(text)
+    return folder / scenario.name
+
+
 def runs(programs: Path, folder: Path) -> Program:
     def run(*words: object) -> "subprocess.CompletedProcess[str]":
         path = os.pathsep.join([str(programs), os.environ["PATH"]])
@@ -261,33 +328,22 @@ def test_every_verb_has_its_help(program: Program) -> None:
 
 
 def test_a_run_is_simulated_analysed_and_shown(program: Program, project: Path) -> None:
+    """The first in a process of its own, as somebody starts it; the others in one."""
     done = program("keyheat", "simulate", "hotkey", "--set", "load.duration_s=20", "--out", "out/mine")
     assert done.returncode == 0, done.stderr
     assert read_diagnosis(project / "out" / "mine" / "diagnosis.json").verdict.constraint == "partition"
-    for verb in ("analyze", "report"):
-        assert program("keyheat", verb, "out/mine").returncode == 0
-    assert program("keyheat", "plan", "too-small").returncode == 0
+    for said in says(program, "analyze out/mine", "report out/mine", "plan too-small"):
+        assert said.code == 0, said.err
 
 
 def test_a_shipped_load_test_and_one_of_the_users_load_a_local_table(program: Program, project: Path) -> None:
     (project / "mine.py").write_text("from keyheat.loadtests.hotkey import HotKeyUser  # noqa: F401\n")
     where = "from keyheat.shipped import shipped; print(shipped('loadtests').parent)"
     package = Path(program("python", "-c", where).stdout.strip())
-    scenario = package / "configs" / "scenarios" / "hotkey.toml"
+    scenario = few(package / "configs" / "scenarios" / "hotkey.toml", project)
+    words = ("--headless", "-u", 5, "-t", "2s", "--no-report", "--scenario", scenario)
     for number, file in enumerate((package / "loadtests" / "hotkey.py", "mine.py")):
-        words = (
-            "--headless",
-            "-u",
-            5,
-            "-t",
-            "3s",
-            "--no-report",
-            "--scenario",
-            scenario,
-            "--out",
-            f"out/{number}",
-        )
-        done = program("locust", "-f", file, *words)
+        done = program("locust", "-f", file, *words, "--out", f"out/{number}")
         assert done.returncode in OR_TOO_SLOW, done.stderr
         assert (project / "out" / str(number) / "seconds.parquet").exists()
 
@@ -308,11 +364,10 @@ def test_a_shipped_load_test_is_copied_and_run(program: Program, project: Path) 
     again = program("keyheat", "loadtests", "copy", "hotkey", "mine")
     assert again.returncode == 2
     assert "already there, and not replaced" in again.stderr
-    words = ("--headless", "-u", 5, "-t", "3s", "--no-report", "--out", "out/copy")
+    few(project / "mine" / "hotkey.toml", project / "mine")
+    words = ("--headless", "-u", 5, "-t", "2s", "--no-report", "--out", "out/copy")
     done = program("locust", "-f", "mine/hotkey.py", "--scenario", "mine/hotkey.toml", *words)
     assert done.returncode in OR_TOO_SLOW, done.stderr
-    scenario = project / "mine" / "hotkey.toml"
-    scenario.write_text(re.sub(r"duration_s = \d+", "duration_s = 5", scenario.read_text()))
     done = program("keyheat", "run", "mine/hotkey.toml", "--out", "out/run")
     assert done.returncode in OR_TOO_SLOW, done.stderr
     assert (project / "out" / "run" / "report.html").exists()
@@ -327,34 +382,22 @@ def test_the_base_checks_a_design_and_brings_no_locust(base: Program, tmp_path: 
     assert (done.returncode, "4 passed" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    "words", ["plan hotkey", "whatif hotkey shards", "queries --table t", "loadtests", "schema"]
-)
-def test_the_base_has_verbs_that_need_no_more(base: Program, words: str) -> None:
-    done = base("keyheat", *words.split())
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+@pytest.mark.parametrize("words", NEEDS_NO_MORE)
+def test_the_base_has_verbs_that_need_no_more(said_by_base: dict[str, Said], words: str) -> None:
+    said = said_by_base[words]
+    assert said.code == 0, said.err
+    assert said.out
 
 
-@pytest.mark.parametrize(
-    ("words", "extra"),
-    [
-        ("run hotkey", "load"),
-        ("demo", "load"),
-        ("simulate hotkey", "report"),
-        ("serve", "report"),
-        ("regress suite.toml", "regress"),
-    ],
-)
-def test_a_verb_says_which_extra_it_needs(base: Program, tmp_path: Path, words: str, extra: str) -> None:
-    done = base("keyheat", *words.split())
-    assert done.returncode == 2
+@pytest.mark.parametrize(("words", "extra"), NEEDS_AN_EXTRA.items())
+def test_a_verb_says_which_extra_it_needs(said_by_base: dict[str, Said], words: str, extra: str) -> None:
+    said = said_by_base[words]
+    assert said.code == 2
     assert re.fullmatch(
         rf"keyheat: this needs \w+, which is not installed: pip install 'keyheat\[{extra}\]'",
-        " ".join(done.stderr.split()),
+        " ".join(said.err.split()),
     )
-    assert list(tmp_path.iterdir()) == [], "nothing was started"
-    assert base("keyheat", words.split()[0], "--help").returncode == 0
+    assert said_by_base[f"{words.split()[0]} --help"].code == 0
 
 
 @pytest.mark.parametrize("words", ["analyze", "collect --run"])
@@ -367,10 +410,10 @@ def test_the_files_of_a_run_need_an_extra(base: Program, tmp_path: Path, words: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_evidence_is_labelled_by_the_base(base: Program) -> None:
-    done = base("keyheat", "analyze", "--evidence", ROOT / "tests" / "fuzz" / "corpus" / "minutes.json")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+def test_evidence_is_labelled_by_the_base(said_by_base: dict[str, Said]) -> None:
+    said = said_by_base[f"analyze --evidence {MINUTES}"]
+    assert said.code == 0, said.err
+    assert said.out
 
 
 def test_a_report_of_a_failing_check_needs_an_extra(base: Program, tmp_path: Path) -> None:

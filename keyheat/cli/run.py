@@ -60,7 +60,6 @@ def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int
 
 def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     """Load as the scenario says, in a process of its own, to the report; gives the exit code."""
-    from keyheat.pages.run.report import write_report
     from keyheat.runs.formats import read_diagnosis
     from keyheat.runs.manifest import read_manifest
     from keyheat.terminal.diagnosis import outcome
@@ -83,6 +82,8 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     if how.quick and code in (DONE, BROKEN):
         code = exit_code_of(diagnosed(job.folder)) or code
         if how.report:
+            from keyheat.pages.run.report import write_report  # half a second, once the load is over
+
             write_report(job.folder, datetime.now(UTC))
     if code not in (DONE, BROKEN, INVALID) or not made(job):
         err.print(_last_words(said))

@@ -134,6 +134,24 @@ class Flow:
     ours: bool = True  # False: somebody else's, which the client's record does not hold
 
 
+def sent_together(flows: Sequence[Flow]) -> list[tuple[int, ...]]:
+    """The places of the flows of each kind of request: of transactions of two unlike items there are two."""
+    found: list[tuple[int, ...]] = []
+    for place, flow in enumerate(flows):
+        if found and len(found[-1]) == 1 and _are_pair(flows[place - 1], flow):
+            found[-1] = place - 1, place
+        else:
+            found.append((place,))
+    return found
+
+
+def _are_pair(one: Flow, other: Flow) -> bool:
+    alike = all(
+        getattr(one, name) == getattr(other, name) for name in ("requests", "direction", "index", "table")
+    )
+    return alike and other.within and one.together and other.together and one.items == other.items == 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowAnswer:
     """What became of the requests of one flow within its second."""

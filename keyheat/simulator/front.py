@@ -5,7 +5,7 @@ Rows are the sizes of the flows' items, columns partitions. Of a row's items on 
     accepted = items * x * shape * served * others
 
 x * shape is what all share lets pass: the same for all rows, but for a bucket that favours small requests;
-served is the partition's part; others, of transactions, is the chance of the other items of the request.
+served is the partition's part; others, of transactions, is the chance of the request's other items elsewhere.
 """
 
 from collections.abc import Iterable, Sequence
@@ -62,6 +62,8 @@ class Filled:
     ]  # the limits that refuse, with the number of the bucket, in order
     passed: Floats  # the part of each row that comes to the partitions
     served: Floats  # the part of what comes to a partition that it serves, for each row
+    refused: Floats  # the part that it refuses: of two items of a request it may have room for one
+    others: Floats  # the chance of the request's items on other partitions, for each row and partition
     accepted: Floats  # items of each row on each partition, in the mean
 
 
@@ -80,6 +82,7 @@ class Front:
     mean: Floats
     units: Floats  # of an item of each row
     weighted: Floats  # what it takes from its partition
+    asks: Floats  # what its request asks for there
     buckets: Sequence[Bucket]
     rooms: Floats
 
@@ -92,6 +95,7 @@ class Front:
         counts = [len(one.units) for one in asked]
         units = np.concatenate([one.units for one in asked])
         eventual = np.repeat([one.flow.eventual for one in asked], counts)
+        weight = np.where(eventual, EVENTUAL_READ_WEIGHT, 1.0)
         return cls(
             ground=ground,
             resource=resource,
@@ -103,7 +107,8 @@ class Front:
             cells=np.concatenate([one.cells for one in asked]),
             mean=np.concatenate([one.mean for one in asked]),
             units=units,
-            weighted=units * np.where(eventual, EVENTUAL_READ_WEIGHT, 1.0),
+            weighted=units * weight,
+            asks=np.concatenate([one.asks for one in asked]) * weight,
             buckets=buckets,
             rooms=room(buckets, now_s),
         )
@@ -117,11 +122,11 @@ class Front:
         rooms = np.concatenate([limit.rooms for limit in limits] or [np.empty(0)])
         weights = np.concatenate([limit.weights for limit in limits] or [np.empty((0, len(self.units)))])
         rows = len(self.units)
-        shape, others = np.ones(rows), np.ones(rows)
+        shape, others = np.ones(rows), np.ones_like(self.cells)
         reached: tuple[tuple[SharedLimit, int], ...] = ()
         alike = self._alike(limits)
         for _ in range(ROUNDS):
-            offered = (shape * others)[:, None]
+            offered = shape[:, None] * others
             demand = self.weighted @ (self.cells * offered)
             most = np.divide(self.rooms, demand, out=np.ones_like(demand), where=demand > 0.0)
             found = fill(self.cells * offered, most, weights, rooms)
@@ -130,7 +135,7 @@ class Front:
             if alike:
                 break
             before = shape, others
-            shape = self._shape(reached, served * others[:, None])
+            shape = self._shape(reached, served * others)
             others = self._others(served, others)
             if max(np.abs(shape - before[0]).max(), np.abs(others - before[1]).max()) < ENOUGH:
                 break
@@ -140,6 +145,8 @@ class Front:
             reached=reached,
             passed=found.x * shape if gate else np.ones(rows),
             served=served,
+            refused=self._refused(served),
+            others=others,
             accepted=self.cells * (found.x * offered) * served,
         )
 
@@ -152,7 +159,7 @@ class Front:
         """The part that each partition serves of what comes to it: of each row's items the part `offered`."""
         served = np.ones_like(self.cells)
         wanted = self.cells * offered * self.weighted[:, None]
-        units, rows = np.unique(self.weighted, return_inverse=True)
+        units, rows = np.unique(self.asks, return_inverse=True)
         if len(units) == 1:
             demand = wanted.sum(axis=0)
             short = demand > self.rooms
@@ -160,7 +167,7 @@ class Front:
             return served
         earned = np.array([bucket.rate * SECOND_S for bucket in self.buckets])
         wanted = _gathered(wanted, rows)
-        rates = _gathered(self.mean * offered, rows)
+        rates = _gathered(self.mean * offered * (self.weighted / self.asks)[:, None], rows)
         odds, used = self.ground.odds.of(self.lane.key_range, units, rates, self.rooms, earned)
         short = wanted.sum(axis=0) > used * (1.0 + 1e-9)
         served[:, short] = shared_out(units, odds[:, short], wanted[:, short], used[short])[rows]
@@ -176,7 +183,7 @@ class Front:
             return alike
         limit, number = reached[0]
         bucket = limit.buckets[number]
-        whole = np.array([one.flow.items if one.flow.together else 1 for one in self.asked])[self.owners]
+        whole = np.array([one.of_request if one.flow.together else 1 for one in self.asked])[self.owners]
         units, rows = np.unique(limit.weights[number] * whole, return_inverse=True)
         if len(units) == 1 or not isinstance(bucket, TokenBucket):
             return alike
@@ -194,10 +201,34 @@ class Front:
         """The chance that the other items of a request are served by their partitions, for each row."""
         items = np.maximum(self.by_flow(self.cells).sum(axis=1), 1.0)
         chances = self.by_flow(self.cells * served).sum(axis=1) / items
-        counts = np.array([one.flow.items if one.flow.together else 1 for one in self.asked])
-        found = (chances ** (counts - 1))[self.owners]
-        slowly = (1.0 / counts)[self.owners]  # else it would swing: the more survive, the fewer are served
+        counts = np.array([one.of_request if one.flow.together else 1 for one in self.asked])
+        found = np.ones_like(self.cells) * (chances ** (counts - 1))[self.owners][:, None]
+        for flow, one in enumerate(self.asked):
+            if one.partner:
+                row, other = self.starts[flow], self.starts[flow + one.partner]
+                found[row] = _elsewhere(self.cells[other], served[other])
+                found[row + 1] = 1.0
+        slowly = (1.0 / counts)[self.owners][:, None]  # else it would swing: more survive, fewer are served
         return np.asarray(others ** (1.0 - slowly) * found**slowly)
+
+    def _refused(self, served: Floats) -> Floats:
+        """The part of what comes to a partition that it refuses, for each row.
+
+        Of two items of a request the first is asked for by itself, the second beside it if that has room.
+        """
+        refused = 1.0 - served
+        for flow, one in enumerate(self.asked):
+            if one.partner > 0:
+                first, second = self.starts[flow], self.starts[flow + 1]
+                refused[first + 1] = refused[first]
+                refused[second + 1] += refused[second] - refused[first]
+        return refused
+
+
+def _elsewhere(items: Floats, served: Floats) -> Floats:
+    """The part of items that is served on all partitions but one, for each."""
+    asked, accepted = (each.sum() - each for each in (items, items * served))
+    return np.asarray(np.divide(accepted, asked, out=np.ones_like(asked), where=asked > 0.0))
 
 
 def _reached(limits: Sequence[SharedLimit], found: Fill) -> tuple[tuple[SharedLimit, int], ...]:

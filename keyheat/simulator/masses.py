@@ -1,7 +1,7 @@
 """Where the requests of a flow fall on the line of keys: shares of named keys, and a share spread evenly."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, singledispatch
 from typing import Final, Literal
 
@@ -70,6 +70,14 @@ def masses_of_shares(
     if not 0.0 <= even <= 1.0 or (parts < 0).any() or (even < 1.0 and not parts.sum() > 0):
         raise ValueError(f"shares have to be at least 0 and not all 0, even from 0 to 1: {even=}, {shares=}")
     return _placed(len(keys), keys.__getitem__, parts, even=even, within=within, distinct=distinct)
+
+
+def thinned(keys: Masses, named: Floats, even: float) -> tuple[float, Masses]:
+    """The part of all requests that is kept, and the keys of those: of each named key, and of the even ones,
+    so large a part."""
+    shares, rest = keys.shares * named, keys.even * even
+    part = float(shares.sum()) + rest
+    return part, replace(keys, shares=shares / part, even=rest / part) if part > 0 else keys
 
 
 def masses_of(pattern: KeyPattern, *, at_s: float = 0.0, shards: int = 1, within: Within = "point") -> Masses:

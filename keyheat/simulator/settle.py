@@ -25,7 +25,7 @@ def settle(front: Front, filled: Filled, now_s: float, rng: np.random.Generator)
     spend(front.buckets, used, now_s)
     for limit in filled.limits:
         spend(limit.buckets, limit.weights @ totals, now_s)
-    missed = front.cells * filled.passed[:, None] * (1.0 - filled.served)
+    missed = front.cells * filled.passed[:, None] * filled.refused
     answers, by_partition = {}, np.zeros(len(front.buckets))
     for flow, one in enumerate(front.asked):
         rows = slice(front.starts[flow], front.starts[flow] + len(one.units))
@@ -70,10 +70,19 @@ def _accepted(front: Front, filled: Filled, rng: np.random.Generator) -> Floats:
     """Whole accepted items of each row on each partition."""
     accepted = rounded(filled.accepted, rng)
     for flow, one in enumerate(front.asked):
+        rows = slice(front.starts[flow], front.starts[flow] + len(one.units))
         if one.flow.together and one.flow.items > 1:
-            rows = slice(front.starts[flow], front.starts[flow] + len(one.units))
             accepted[rows] = _whole_requests(accepted[rows], one.flow.items, rng)
+        if one.partner < 0:  # as many as of the flow before
+            first = slice(front.starts[flow - 1], front.starts[flow])
+            accepted[rows] = _so_many(filled.accepted[rows], float(accepted[first].sum()), rng)
     return accepted
+
+
+def _so_many(items: Floats, count: float, rng: np.random.Generator) -> Floats:
+    """Whole items in proportion, so many in all."""
+    ends = np.floor(np.cumsum(items) * (count / max(float(items.sum()), 1e-12)) + rng.random())
+    return np.diff(ends, prepend=0.0).reshape(items.shape)
 
 
 def _whole_requests(items: Floats, of: int, rng: np.random.Generator) -> Floats:
@@ -157,21 +166,22 @@ def _cancelled(
     The others were not to blame. A gate has room for the first items of a transaction, for half of them in
     the mean; an index has room for none.
     """
-    one, items = of_flow.one, of_flow.one.flow.items
+    one, items, whole = of_flow.one, of_flow.one.flow.items, of_flow.one.of_request
     requests = one.requests - accepted // items
     if requests <= 0:
         return 0, 0.0
     total = max(float(of_flow.cells.sum()), 1.0)
     rows = slice(front.starts[flow], front.starts[flow] + len(one.units))
     passed = float(one.cells.sum(axis=1) @ filled.passed[rows]) / total
-    alone = float((one.cells * filled.served[rows]).sum()) / total
     accepted_part = float(of_flow.accepted.sum()) / total
-    by_partitions = passed * items * (1.0 - alone)
-    by_gate = (1.0 - passed) * (items + 1) / 2
-    by_index = max(0.0, passed * alone**items - accepted_part) * items if filled.reached else 0.0
+    by_partitions = items * float(of_flow.missed.sum()) / total
+    by_gate = (1.0 - passed) * (whole + 1) / 2 * items / whole
+    served = float((one.cells * filled.served[rows] * filled.others[rows]).sum()) / total
+    by_index = max(0.0, passed * served - accepted_part) * items if filled.reached else 0.0
     throttled = by_partitions + by_gate + by_index
     each = throttled / max(1.0 - accepted_part, 1e-12)
-    count = max(requests, int(rounded(np.array([requests * each]), rng)[0]))
+    least = 0 if one.partner else requests  # the other item may be to blame
+    count = max(least, int(rounded(np.array([requests * each]), rng)[0]))
     return count, (by_gate + by_index) / throttled if throttled else 0.0
 
 
@@ -209,6 +219,8 @@ def _record(model: TableModel, refusal: Refusal, count: int, now_s: float) -> No
 def _throttled_requests(one: FlowDemand, accepted: int, rng: np.random.Generator) -> int:
     """API calls that count as throttled: of batches only those whose every item was."""
     items = one.flow.items
+    if one.partner < 0:
+        return 0  # they are those of the flow before
     if items == 1 or one.flow.together:
         return one.requests - accepted // items
     chance = (1.0 - accepted / one.items) ** items if one.items else 0.0

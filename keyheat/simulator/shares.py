@@ -16,7 +16,7 @@ import numpy.typing as npt
 from keyheat.model.admission import ResourceModel
 from keyheat.model.keyspace import HASH_BYTES, WHOLE, point
 from keyheat.model.table import TableModel
-from keyheat.simulator.flow import Flow
+from keyheat.simulator.flow import Flow, sent_together
 from keyheat.simulator.masses import Floats, Masses
 from keyheat.simulator.odds import Odds
 
@@ -209,7 +209,10 @@ class FlowArrivals:
 
     def in_second(self, flows: Sequence[Flow]) -> list[int]:
         """Whole requests, in the order of the flows; a flow is known again by its place and operation."""
-        return [self._of(place, flow) for place, flow in enumerate(flows)]
+        found: list[int] = []
+        for places in sent_together(flows):
+            found += [self._of(places[0], flows[places[0]])] * len(places)
+        return found
 
     def _of(self, place: int, flow: Flow) -> int:
         if flow.poisson:
@@ -226,7 +229,11 @@ MOST_SIZES = 8
 
 @dataclass(frozen=True, slots=True)
 class FlowDemand:
-    """One flow of one second, `place` being its place among the flows: items by size and by partition."""
+    """One flow of one second, `place` being its place among the flows: items by size and by partition.
+
+    Of two unlike items of a transaction each is a flow, and the other one `partner` flows from it. Those that
+    fall on one partition ask it for both at once: a row of their own, the second one.
+    """
 
     place: int
     flow: Flow
@@ -234,6 +241,8 @@ class FlowDemand:
     units: Floats  # of an item, for each size
     cells: Floats  # items of each size (rows) on each partition (columns)
     mean: Floats  # and how many they are in the mean
+    asks: Floats  # units that the request asks for where such an item is, for each row
+    partner: int = 0
 
     @classmethod
     def drawn(
@@ -250,7 +259,49 @@ class FlowDemand:
             units=units,
             cells=rng.multinomial(counts, shares).astype(np.float64),
             mean=flow.requests * flow.items * np.outer(parts, shares),
+            asks=units,
         )
+
+    @classmethod
+    def pair(
+        cls,
+        places: Sequence[int],
+        flows: Sequence[Flow],
+        requests: int,
+        ground: TableShares,
+        rng: np.random.Generator,
+    ) -> "tuple[FlowDemand, FlowDemand]":
+        """The two unlike items of so many transactions, on one partition or on two."""
+        one, other = (flows[place] for place in places)
+        shares, others = (ground.shares(flow.index).of(flow.keys) for flow in (one, other))
+        alone, elsewhere = shares * (1.0 - others), others * (1.0 - shares)
+        items = rng.multinomial(requests, shares)
+        both = rng.binomial(items, np.clip(others, 0.0, 1.0))
+        apart = requests - int(both.sum())
+        rest = rng.multinomial(apart, elsewhere / elsewhere.sum()) if apart else both * 0
+
+        def demand(place: int, partner: int, cells: Sequence[Places], mean: Floats) -> FlowDemand:
+            flow = flows[place]
+            return cls(
+                place=place,
+                flow=flow,
+                requests=requests,
+                units=np.full(2, flow.units),
+                cells=np.array(cells, np.float64),
+                mean=flow.requests * np.array([mean, shares * others]),
+                asks=np.array([flow.units, one.units + other.units]),
+                partner=partner,
+            )
+
+        return (
+            demand(places[0], 1, [items - both, both], alone),
+            demand(places[1], -1, [rest, both], elsewhere),
+        )
+
+    @property
+    def of_request(self) -> int:
+        """Items of one request: of a transaction, all that have to be served together."""
+        return 2 if self.partner else self.flow.items
 
     @property
     def items(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from keyheat.model.resources import Cause, Refusal
 from keyheat.model.table import IndexWrite, Op, TableModel
-from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses
+from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, sent_together
 from keyheat.simulator.serving import serve_reads, serve_writes
 from keyheat.simulator.shares import FlowArrivals, FlowDemand, TableShares
 from keyheat.words import Direction
@@ -29,26 +29,32 @@ def one_by_one(
     rng: np.random.Generator,
 ) -> list[FlowAnswer]:
     """What becomes of so many requests of each flow, mixed at random, at moments drawn evenly."""
-    of_flow = np.repeat(np.arange(len(flows)), requests)
-    rng.shuffle(of_flow)
+    kinds = sent_together(flows)
+    of_kind = np.repeat(np.arange(len(kinds)), [requests[places[0]] for places in kinds])
+    rng.shuffle(of_kind)
     outcomes: list[list[Refusal | None]] = [[] for _ in flows]
-    moments_s = np.sort(rng.random(len(of_flow))) + now_s
-    for at_s, number in zip(moments_s.tolist(), of_flow.tolist(), strict=True):
-        flow = flows[number]
-        refusals = _ask(ground, flow, at_s, rng)
-        outcomes[number] += refusals
-        if all(refusals) or (flow.together and any(refusals)):
-            ground.model.minutes.throttled_request(flow.operation, at_s)
+    moments_s = np.sort(rng.random(len(of_kind))) + now_s
+    for at_s, number in zip(moments_s.tolist(), of_kind.tolist(), strict=True):
+        items = [place for place in kinds[number] for _ in range(flows[place].items)]
+        refusals = _ask(ground, [flows[place] for place in items], at_s, rng)
+        first = flows[items[0]]
+        cancelled = first.together and any(refusals)
+        for place, refusal in zip(items, refusals, strict=True):
+            if refusal or not cancelled:
+                outcomes[place].append(refusal)
+        if cancelled or all(refusals):
+            ground.model.minutes.throttled_request(first.operation, at_s)
     return [_answer(ground, flow, found) for flow, found in zip(flows, outcomes, strict=True)]
 
 
-def _ask(ground: TableShares, flow: Flow, at_s: float, rng: np.random.Generator) -> list[Refusal | None]:
-    """One request: an answer for each item that was asked for; of a cancelled one, for those to blame."""
-    model = ground.model
-    ops = [_op(ground, flow, at_s, rng) for _ in range(flow.items)]
+def _ask(
+    ground: TableShares, items: Sequence[Flow], at_s: float, rng: np.random.Generator
+) -> list[Refusal | None]:
+    """One request with an item of each of these flows: an answer for each."""
+    model, flow = ground.model, items[0]
+    ops = [_op(ground, each, at_s, rng) for each in items]
     if flow.together:
-        answers = model.admit_together(ops, at_s)
-        return [answer for answer in answers if answer] or answers
+        return model.admit_together(ops, at_s)
     if flow.direction is Direction.READ:
         return [
             model.admit_read(op.position, op.units, at_s, index=op.index, eventual=op.eventual) for op in ops
@@ -144,8 +150,13 @@ class Wave:
         self, direction: Direction, flows: Sequence[Flow], requests: Sequence[int]
     ) -> list[FlowDemand]:
         """The flows of one direction, divided among the partitions that there are now."""
-        return [
-            FlowDemand.drawn(place, flow, count, self._ground, self._rng)
-            for place, (flow, count) in enumerate(zip(flows, requests, strict=True))
-            if flow.direction is direction
-        ]
+        found: list[FlowDemand] = []
+        for places in sent_together(flows):
+            flow, count = flows[places[0]], requests[places[0]]
+            if flow.direction is not direction:
+                continue
+            if len(places) > 1:
+                found += FlowDemand.pair(places, flows, count, self._ground, self._rng)
+            else:
+                found.append(FlowDemand.drawn(places[0], flow, count, self._ground, self._rng))
+        return found

@@ -98,6 +98,7 @@ def of_transport(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[di
     return {transport: send(folder, transport, units=18_000) for transport in ("signed", "boto3")}
 
 
+@pytest.mark.xdist_group("operations")  # sent once for the tests below
 def test_both_transports_record_the_same(of_transport: dict[str, tuple[dict[str, Any], list[Any]]]) -> None:
     signed, boto3 = (of_transport[transport][0] for transport in ("signed", "boto3"))
     assert signed == boto3
@@ -106,6 +107,7 @@ def test_both_transports_record_the_same(of_transport: dict[str, tuple[dict[str,
     assert timed == READS | WRITES
 
 
+@pytest.mark.xdist_group("operations")
 @pytest.mark.parametrize("transport", ["signed", "boto3"])
 def test_units_and_attempts_are_those_that_the_endpoint_decided(
     of_transport: dict[str, tuple[dict[str, Any], list[Any]]], transport: str

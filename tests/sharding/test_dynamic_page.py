@@ -57,6 +57,7 @@ def test_the_page_has_this_command_and_no_other() -> None:
     assert re.findall(r"```sh\n(.*?)\n```", PAGE, re.DOTALL) == [RUN]
 
 
+@pytest.mark.xdist_group("dynamic sharding")  # one set of runs serves both tests
 def test_a_hot_key_gets_shards_and_loses_no_item(runs: dict[str, dict[str, Any]]) -> None:
     counted = runs["dynamic-sharding"]["counted"]
     assert counted["shards.increments"] >= 2
@@ -70,6 +71,7 @@ def test_a_hot_key_gets_shards_and_loses_no_item(runs: dict[str, dict[str, Any]]
     assert counted["reads.required"] > 0
 
 
+@pytest.mark.xdist_group("dynamic sharding")
 def test_the_same_load_test_has_fixed_shards_to_compare_with(runs: dict[str, dict[str, Any]]) -> None:
     for name, shards in (("one", 1), ("fixed", 5)):
         counted = runs[f"dynamic-sharding-{name}"]["counted"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from keyheat.model.table import IndexWrite, Op, TableCapacity, TableModel
-from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.flow import Flow, FlowAnswer, sent_together
 from keyheat.simulator.shares import PartitionShares
 from keyheat.simulator.wave import Wave
 from keyheat.words import Direction
@@ -41,12 +41,20 @@ def one_by_one(
     due: Counter[int] = Counter()
     for second in range(seconds):
         requests: list[tuple[Flow, list[Op]]] = []
-        for place, flow in enumerate(sent(second)):
+        flows = sent(second)
+        for places in sent_together(flows):
+            place, flow = places[0], flows[places[0]]
             due[place] += flow.requests  # type: ignore[assignment]
             count = int(rng.poisson(flow.requests)) if flow.poisson else int(due[place] + 1e-9)
             due[place] -= count
-            ops = drawn(shares, flow, count * flow.items, T0 + second, rng)
-            requests += [(flow, ops[n : n + flow.items]) for n in range(0, count * flow.items, flow.items)]
+            kinds = [
+                (one, drawn(shares, one, count * one.items, T0 + second, rng))
+                for one in (flows[each] for each in places)
+            ]
+            requests += [
+                (flow, [op for one, ops in kinds for op in ops[n * one.items : (n + 1) * one.items]])
+                for n in range(count)
+            ]
         moments_s = np.sort(rng.random(len(requests))) + T0 + second
         for number, at_s in zip(rng.permutation(len(requests)), moments_s.tolist(), strict=True):
             ask(model, *requests[number], at_s)

@@ -10,7 +10,7 @@ import pytest
 from keyheat.model.resources import Cause
 from keyheat.model.units import read_units
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_from_dict
-from keyheat.simulator.flow import Counting, Flow, FlowAnswer, Traffic
+from keyheat.simulator.flow import Counting, Flow, FlowAnswer, Traffic, sent_together
 from keyheat.simulator.traffic import traffic_of
 
 ROOT = Path(__file__).parents[2]
@@ -168,6 +168,16 @@ def test_popular_items_that_are_not_there_yet_are_put_once() -> None:
     assert hot * puts[0].requests == pytest.approx(1, rel=0.1), "however often it is asked for"
 
 
+def test_what_a_read_costs_is_its_keys_own_price() -> None:
+    """The hot item is there after the first read of it: reads that find nothing are of other keys."""
+    (found, missing), *_ = (
+        [flow for flow in flows if flow.operation == "GetItem"] for flows in of(scenario("read-hot"), 1)
+    )
+    assert (found.units, missing.units) == (4.0, 0.5)
+    assert max(missing.keys.shares) * missing.requests == pytest.approx(1, rel=0.1)
+    assert max(found.keys.shares) * found.requests == pytest.approx(0.9 * 1_600, rel=0.1)
+
+
 def test_reads_are_divided_among_the_copies_of_a_table() -> None:
     *_, last = of(scenario("read-spread"))
     reads = {flow.index: (flow.operation, flow.requests) for flow in last if flow.eventual}
@@ -202,13 +212,16 @@ def test_todays_key_is_another_tomorrow() -> None:
     assert flows[0][0].keys is flows[1][0].keys, "compared by identity"
 
 
-def test_a_refused_total_leaves_its_order_out() -> None:
-    """A transaction that the total's partition refuses never asked for its order."""
-    traffic = traffic_of(scenario("aggregate-transaction"), 1)
-    total, order = sent(traffic, 1, refused)[0]
-    assert total.requests == order.requests == 1_000
-    total, order = sent(traffic, 1)[0]
-    assert (total.requests, order.requests) == (1_000, 0)
+def test_an_order_and_its_total_are_one_request_and_two_runs_have_other_totals() -> None:
+    one = scenario("aggregate-transaction")
+    flows = [sent(traffic_of(one, seed), 2, refused) for seed in (1, 2)]
+    for first, second in flows:
+        assert sent_together(first) == sent_together(second) == [(0, 1)]
+        order, total = second
+        assert order.requests == total.requests == 1_000, "whatever was refused before"
+        assert (order.keys.even, max(total.keys.shares)) == (1, pytest.approx(0.7))
+    hot = [flows[run][0][1].keys.points[flows[run][0][1].keys.shares.argmax()] for run in (0, 1)]
+    assert hot[0] != hot[1]
 
 
 def test_reports_come_at_their_own_times_and_cost_more_each_time() -> None:

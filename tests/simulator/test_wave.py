@@ -65,6 +65,11 @@ def entry(name: str, keys: Masses, units: float = 1.0) -> tuple[IndexFlow, ...]:
     return (IndexFlow(index=name, units=units, keys=keys),)
 
 
+def pair(one: Flow, other: Flow) -> tuple[Flow, Flow]:
+    """Two unlike items of a transaction."""
+    return replace(one, together=True), replace(other, together=True, within=True)
+
+
 CASES = {
     "a hot key": (on_demand(), (puts(400, HOT),), 120),
     "zipf": (on_demand(), (puts(600, ZIPF, poisson=True),), 120),
@@ -112,6 +117,12 @@ CASES = {
     ),
     "items of many sizes on a hot key": (on_demand(), (puts(150, HOT, units=2.3, sizes=SIZES),), 60),
     "batches": (on_demand(), (puts(24, ZIPF, items=25),), 60),
+    "transactions of an even item and a hot one": (
+        provisioned(4_000, 6_000), pair(puts(100, EVEN, units=2.0), puts(100, COUNTRIES, units=2.0)), 60,
+    ),
+    "transactions of unlike sizes": (
+        provisioned(4_000, 6_000), pair(puts(80, EVEN, units=6.0), puts(80, HALF_HOT, units=2.0)), 60,
+    ),
 }  # fmt: skip
 
 
@@ -318,6 +329,15 @@ def test_eventual_reads_reach_half_as_much_again() -> None:
     assert answers[-1][0].units == pytest.approx(limits.PARTITION_READ_UNITS_PER_S, rel=0.01)
 
 
+def test_of_two_unlike_items_of_a_transaction_both_are_written_or_none() -> None:
+    flows = pair(puts(100, EVEN, units=2.0, poisson=True), puts(100, COUNTRIES, units=2.0, poisson=True))
+    waves, answers = in_waves(provisioned(4_000, 6_000), always(*flows), seconds=60, scale=SCALE)
+    assert all(one.accepted == other.accepted for one, other in answers)
+    cancelled = _throttled_requests(waves, 60)
+    refused = sum(sum(one.refused.values()) for each in answers for one in each)
+    assert 0 < cancelled <= refused <= 2 * cancelled
+
+
 def test_transactions_are_done_whole() -> None:
     flow = puts(40, ZIPF, units=2.0, items=4, together=True)
     waves, answers = in_waves(on_demand(), always(flow), seconds=120, scale=SCALE / 2)
@@ -325,5 +345,9 @@ def test_transactions_are_done_whole() -> None:
     refused = sum(sum(one.refused.values()) for (one,) in answers)
     cancelled = 40 * 120 - sum(one.accepted for (one,) in answers) / 4
     assert cancelled <= refused <= 4 * cancelled
-    throttled = [s for s in waves.minutes.series("t", T0, T0 + 120) if s.metric == "ThrottledRequests"]
-    assert sum(point.sum for point in throttled[0].points) == cancelled
+    assert _throttled_requests(waves, 120) == cancelled
+
+
+def _throttled_requests(model: TableModel, seconds: int) -> float:
+    series = model.minutes.series("t", T0, T0 + seconds)
+    return sum(point.sum for one in series if one.metric == "ThrottledRequests" for point in one.points)

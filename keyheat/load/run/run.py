@@ -26,6 +26,7 @@ from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target
+from keyheat.parquet import do_without_pandas
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.manifest import Stop
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
@@ -221,6 +222,7 @@ class LoadRun:
 
     def _write(self, ended_s: float, status: str) -> None:
         folder, started_s = self.ground.folder, self.ground.started_s
+        do_without_pandas()
         if self.timeline is not None:
             self.record.health.problems += self.timeline.problems
             folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]

@@ -5,10 +5,9 @@ from functools import partial
 from math import ceil
 
 from keyheat.model import limits
-from keyheat.model.resources import Cause
 from keyheat.model.units import read_units
 from keyheat.simulator.flow import FlowAnswer
-from keyheat.simulator.masses import Masses, even_masses
+from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.simulator.traffic.operations import put
 from keyheat.simulator.traffic.setting import TrafficSetting, Written
 from keyheat.simulator.traffic.users import LoadTest, TaskRequest, Users, one_task
@@ -75,51 +74,42 @@ def _scan(setting: TrafficSetting, orders: Masses) -> TaskRequest:
 def in_transactions(setting: TrafficSetting) -> LoadTest:
     """Each order is written together with the total that it changes, or neither is.
 
-    Orders lie evenly and totals where products are popular, so they are flows of their own. A transaction
-    that the total's partition refuses never asks for its order: as many orders as were refused in the last
-    second are left out.
+    Orders lie evenly and totals where products are popular, so each is a flow. A total's key has the run's
+    name in it: on which partition that of the popular product is, is another in every run.
     """
-    together = _Together(setting)
-    return together.users
+    orders, run = even_masses(), f"{setting.rng.getrandbits(32):08x}"
+    order = TaskRequest(
+        operation="TransactWriteItems",
+        direction=Direction.WRITE,
+        keys=orders,
+        units=limits.TRANSACTION_FACTOR * setting.load.mean_write_units,
+        together=True,
+        told=partial(_count_order, setting),
+    )
 
+    def told(answer: FlowAnswer) -> None:
+        setting.counts["orders.units"] += answer.units
+        setting.counts["transactions.requests"] += answer.flow.requests
+        setting.counts["transactions.cancelled"] += max(0.0, answer.flow.requests - answer.accepted)
 
-class _Together:
-    """Transactions of an order and its total."""
-
-    def __init__(self, setting: TrafficSetting) -> None:
-        self._setting = setting
-        self._orders = even_masses()
-        self._asked_for = 1.0  # the part of the transactions whose total has room
-
-    def users(self) -> list[Users]:
-        load = self._setting.load
-        total = TaskRequest(
-            operation="TransactWriteItems",
-            direction=Direction.WRITE,
-            keys=self._setting.keys,
+    def users() -> list[Users]:
+        total = replace(
+            order,
+            keys=setting.now("totals", lambda: _totals(setting.keys, run)),
             units=limits.TRANSACTION_FACTOR * TOTAL_UNITS,
-            together=True,
-            told=self._total_told,
-        )
-        order = TaskRequest(
-            operation="TransactWriteItems",
-            direction=Direction.WRITE,
-            keys=self._orders,
-            units=limits.TRANSACTION_FACTOR * load.mean_write_units,
-            times=self._asked_for,
-            together=True,
             within=True,
-            told=partial(_count_order, self._setting),
+            told=told,
         )
-        return [one_task(total, order)]
+        return [one_task(order, total)]
 
-    def _total_told(self, answer: FlowAnswer) -> None:
-        by_partition = answer.refused.get((None, Cause.KEY_RANGE), 0)
-        self._asked_for = 1 - by_partition / answer.attempts if answer.attempts else 1.0
-        counts = self._setting.counts
-        counts["orders.units"] += answer.units
-        counts["transactions.requests"] += answer.attempts
-        counts["transactions.cancelled"] += answer.attempts - answer.accepted
+    return users
+
+
+def _totals(products: Masses, run: str) -> Masses:
+    """The keys of the totals of these products."""
+    shares = products.shares.tolist()
+    named = {f"{run}/total/{products.name(number)}": share for number, share in enumerate(shares)}
+    return masses_of_shares(named, even=products.even, distinct=products.distinct)
 
 
 def from_stream(setting: TrafficSetting) -> LoadTest:

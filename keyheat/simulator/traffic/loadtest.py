@@ -135,13 +135,10 @@ class _Class:
         return [self._batch(first, replace(one, times=one.times * times)) for one in made]
 
     def _of(self, kind: RequestKind) -> list[TaskRequest]:
-        """One item of a kind; two requests where a condition may hold, or fail."""
+        """One item of a kind; two requests where it may be there, or not, or a condition hold, or fail."""
         keys = self._keys(kind)
-        if kind.what == "get":
-            there = self.setting.written(keys).there(self.setting.coming) if _may_be_there(kind) else None
-            return [self._read(kind, keys, kind.found if there is None else there)]
-        if kind.what == "query":
-            return [self._read(kind, keys, 1.0)]
+        if kind.what in ("get", "query"):
+            return self._reads(kind, keys)
         if kind.table is not None:
             return [self._elsewhere(kind, keys)]
         if kind.what == "put":
@@ -151,16 +148,26 @@ class _Class:
     def _keys(self, kind: RequestKind) -> Masses:
         return masses_of_text(self.setting, self.written if kind.key.known else kind.key)
 
+    def _reads(self, kind: RequestKind, keys: Masses) -> list[TaskRequest]:
+        """A read; two where some keys have an item by now, and others have none: each has its price."""
+        if not (self._single(kind) if kind.what == "query" else _may_be_there(kind)):
+            return [self._read(kind, keys, kind.found)]
+        written, coming = self.setting.written(keys), self.setting.coming
+        parts = (1.0, written.found(coming)), (0.0, written.missing(coming))
+        return [replace(self._read(kind, asked, there), times=part) for there, (part, asked) in parts if part]
+
     def _read(self, kind: RequestKind, keys: Masses, there: float, of: Written | None = None) -> TaskRequest:
         """One read, which finds its item with this probability; a query's `times` are its pages.
 
         `of` says what was written, where it is not what puts on these keys were.
         """
-        if kind.what == "query":
+        if kind.what == "query" and not self._single(kind):
             made = self._query(kind, keys, of)
             return replace(made, told=self._counted(kind, made.times))
+        if self._found_bytes(kind) <= ENTRY_BYTES:
+            there = 0.0  # a small entry costs what nothing does
         made = get(self.setting, keys, there=there, consistent=kind.consistent)
-        return replace(made, told=self._counted(kind, 1.0))
+        return replace(made, operation=kind.operation, index=kind.index, told=self._counted(kind, 1.0))
 
     def _counted(self, kind: RequestKind, pages: float) -> Callable[[FlowAnswer], None]:
         """Reads are counted as an application knows them, of however many requests each."""
@@ -176,7 +183,7 @@ class _Class:
             part = prefix.window_s / setting.at_s if setting.at_s > prefix.ago_s else 0.0
         cost = QueryCost(
             item_bytes=self._found_bytes(kind),
-            limit=1 if self._single(kind) else kind.limit or float("inf"),
+            limit=kind.limit or float("inf"),
             consistent=kind.consistent,
         )
         found = of or setting.written(setting.keys if prefix.of_drawn_key else keys)
@@ -326,7 +333,7 @@ class _Class:
         return replace(
             item,
             operation=first.operation,
-            keys=placed.get("rising", item).keys,
+            keys=self.setting.placed(self._keys(first), placed.get("rising", item).keys.within),
             units=factor * fsum(one.units * part for (_kind, one), part in zip(made, parts, strict=True)),
             sizes=tuple((factor * units, part) for units, part in item.sizes) if len(made) == 1 else (),
             index_writes=tuple(_summed(entries_of)),

@@ -24,7 +24,7 @@ from keyheat.scenario.sizes import FixedSize
 from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import IndexSpec
 from keyheat.simulator.flow import FlowAnswer, IndexFlow
-from keyheat.simulator.masses import Masses, Within, even_masses, masses_of_shares
+from keyheat.simulator.masses import Masses, Within, even_masses, masses_of_shares, thinned
 from keyheat.simulator.traffic.setting import TrafficSetting, Written
 from keyheat.simulator.traffic.users import (
     QueryCost,
@@ -233,10 +233,9 @@ def _missed(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, M
     if reads_per_s <= 0:
         return 1.0, keys
     lifetime_s = min(spec.ttl_s, kept_s(keys, spec.items, reads_per_s))
-    named = keys.shares / (1 + reads_per_s * keys.shares * lifetime_s)
-    even = keys.even / (1 + reads_per_s * keys.even / keys.distinct * lifetime_s)
-    part = float(named.sum() + even)
-    return part, replace(keys, shares=named / part, even=even / part)
+    named = 1 / (1 + reads_per_s * keys.shares * lifetime_s)
+    even = 1 / (1 + reads_per_s * keys.even / keys.distinct * lifetime_s)
+    return thinned(keys, named, even)
 
 
 def kept_s(keys: Masses, items: int, reads_per_s: float) -> float:
@@ -288,28 +287,28 @@ class Filling:
 
     def reads(self, each: Sequence[tuple[float, Read]]) -> tuple[list[TaskRequest], float]:
         """The reads that reach the table, each so many times, and how many a cache answers."""
-        there, keys, part = self._there, self.setting.keys, 1.0
+        coming, touched = self.setting.coming, self.touched
+        there, found = touched.found(coming)
+        absent, missing = touched.missing(coming)
+        reaching = there
         if self._cached is not None:
             # Only items that are there are kept: of the others every read is a miss.
-            missed, keys = self._cached.missed(keys, self.setting.coming * there)
-            part = there * missed + 1 - there
+            missed, asked = self._cached.missed(self.setting.keys, coming * there)
+            of_missed, found = touched.found(coming, asked)
+            reaching = missed * of_missed
         made = [
-            self._counted(replace(one, times=one.times * times * part), part)
+            self._counted(replace(one, times=one.times * times * sent), sent / due)
+            for due, sent, keys, is_there in ((there, reaching, found, 1.0), (absent, absent, missing, 0.0))
+            if sent
             for times, read in each
-            for one in (read(keys, 1 - (1 - there) / part),)
+            for one in (read(keys, is_there),)
         ]
-        return made, (1 - part) * fsum(times for times, _read in each)
+        return made, (there - reaching) * fsum(times for times, _read in each)
 
     def put(self, times: float, item: Callable[[Masses], TaskRequest]) -> TaskRequest:
         """The puts of what so many reads have not found."""
-        missing = 1 - self._there
-        found = self.touched
-        keys = found.missing(self.setting.coming) if missing else self.setting.keys
-        return replace(item(keys), times=times * missing)
-
-    @property
-    def _there(self) -> float:
-        return self.touched.there(self.setting.coming)
+        absent, keys = self.touched.missing(self.setting.coming)
+        return replace(item(keys), times=times * absent)
 
     def _counted(self, read: TaskRequest, part: float) -> TaskRequest:
         """The reads that a cache lets through: for each of them, so many others were answered by it."""

@@ -11,6 +11,7 @@ from functools import lru_cache
 from math import ceil, floor, fsum, sqrt
 from pathlib import Path
 from random import Random
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,7 +23,15 @@ from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.trace import read_trace
 from keyheat.simulator.flow import FlowAnswer
-from keyheat.simulator.masses import Floats, Masses, Within, even_masses, masses_of, masses_of_shares
+from keyheat.simulator.masses import (
+    Floats,
+    Masses,
+    Within,
+    even_masses,
+    masses_of,
+    masses_of_shares,
+    thinned,
+)
 
 LOOKS = 20  # within a second, while users are being started
 
@@ -91,15 +100,23 @@ class Written:
         """
         return 1.0 - float(np.dot(self._parts, _still_missing(self._shares, self.items, coming)))
 
-    def missing(self, coming: float) -> Masses:
-        """Of the next so many requests, those on keys without an item: each key can be found so only once."""
-        named = self.keys.shares * _still_missing(self.keys.shares, self.items, coming)
-        even = self.keys.even
-        if even:
-            (of_even,) = _still_missing(np.array([even / self.keys.distinct]), self.items, coming)
-            even *= float(of_even)
-        total = float(named.sum()) + even
-        return replace(self.keys, shares=named / total, even=even / total) if total > 0 else self.keys
+    def found(self, coming: float, asked: Masses | None = None) -> tuple[float, Masses]:
+        """Of the next so many requests, the part on keys with an item, and which keys those are.
+
+        `asked`: the same keys, where some of them are asked for more seldom than items are left on them.
+        """
+        named, even = self._lacking(coming)
+        return thinned(asked or self.keys, 1.0 - named, 1.0 - even)
+
+    def missing(self, coming: float) -> tuple[float, Masses]:
+        """Those on keys without an item: each key can be found so only once."""
+        return thinned(self.keys, *self._lacking(coming))
+
+    def _lacking(self, coming: float) -> tuple[Floats, float]:
+        """How probably each named key has no item yet, and one of the others."""
+        each_other = np.array([self.keys.even / self.keys.distinct])
+        (even,) = _still_missing(each_other, self.items, coming)
+        return _still_missing(self.keys.shares, self.items, coming), float(even)
 
     def different(self) -> float:
         """How many different keys have an item."""
@@ -163,7 +180,9 @@ class TrafficSetting:
     _pattern: KeyPattern = field(init=False)
     _shape: LoadShape = field(init=False)
     _made: dict[str, Masses] = field(default_factory=dict, init=False)
-    _placed: dict[tuple[int, Within], Masses] = field(default_factory=dict, init=False)
+    _placed: WeakKeyDictionary[Masses, dict[Within, Masses]] = field(
+        default_factory=WeakKeyDictionary, init=False
+    )
     _written: dict[int, Written] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -236,10 +255,10 @@ class TrafficSetting:
         """The same keys, with the requests in another place within each of them."""
         if keys.within == within:
             return keys
-        name = id(keys.points), within
-        if name not in self._placed:
-            self._placed[name] = replace(keys, within=within)
-        return self._placed[name]
+        known = self._placed.setdefault(keys, {})
+        if within not in known:
+            known[within] = replace(keys, within=within)
+        return known[within]
 
     def written(self, keys: Masses) -> Written:
         """What is written to keys, in whatever places within them."""
