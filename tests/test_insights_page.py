@@ -20,7 +20,7 @@ from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.load.observation import InsightsState
 from keyheat.pages.charts.keys import throttled_key_table
-from keyheat.pages.run.record import load_evidence
+from keyheat.pages.run.report import load_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of
 from tests.endpoint.clients import FakeClock, ServiceApp

@@ -18,7 +18,7 @@ from rich.console import Console
 from keyheat.analysis.advice.proof import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
 from keyheat.analysis.knee_steps import loaded_step
-from keyheat.analysis.summary import read_summary
+from keyheat.analysis.summarize import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import measured, percent, rate, span, whole
 from keyheat.pages.run.record import load_run as load_page

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from keyheat.analysis.summary import read_summary
+from keyheat.analysis.summarize import read_summary
 from keyheat.regression.history import History
 from tests.killed_regress import LATEST, MEASURED
 

@@ -127,7 +127,8 @@ def collect(
 @in_json("the diagnosis")
 def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...]) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
-    from keyheat.pages.run.record import load_evidence, load_run
+    from keyheat.pages.run.record import load_run
+    from keyheat.pages.run.report import load_evidence
     from keyheat.runs.formats import diagnosis_json
     from keyheat.terminal import diagnosis as terminal
 

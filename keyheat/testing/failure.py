@@ -48,7 +48,7 @@ def write_report_of(
     sent: CheckedLoad, simulation: Simulation, folder: Path, now: datetime | None = None
 ) -> Path:
     """Write the run directory of a simulated check, and give its report. Raises `CannotWrite`."""
-    from keyheat.analysis.summary import keep_summary
+    from keyheat.analysis.summarize import keep_summary
     from keyheat.pages.run.report import write_report
 
     run = diagnosed(sent, simulation)

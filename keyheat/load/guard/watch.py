@@ -25,7 +25,7 @@ from keyheat.load.record.record import PIECES_ARRIVE_S, Arrived, Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS, THROTTLED, Counts, no_counts, percentile_of
 from keyheat.load.run.load import Load
 from keyheat.load.run.plan import LoadPlan
-from keyheat.plan.bill import Tariff
+from keyheat.plan.charges import Tariff
 from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat import runfiles
-from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.runfiles import FILES, US_PER_MS, FileProblem
 from keyheat.runs.capabilities import Capabilities
@@ -168,15 +167,6 @@ class ReportRun:
     def totals(self) -> RunTotals:
         """What the client counted; zeros where that was not recorded."""
         return (self.manifest.totals if self.manifest else None) or RunTotals()
-
-
-def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:
-    """An evidence file, wherever it came from, with its diagnosis. Raises `FileProblem`.
-
-    `further` are analyzers of the user's own, which are asked as well.
-    """
-    evidence = read_evidence(path)
-    return ReportRun(diagnosis=diagnosed(evidence, further=further), evidence=evidence, alone=True)
 
 
 def load_run(run_dir: Path) -> ReportRun:
