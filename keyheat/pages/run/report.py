@@ -19,7 +19,7 @@ from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.charts.keys import SHOWN
 from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.hero import hero_of
-from keyheat.pages.run.record import ReportRun, SecondsRecord, load_run, read_record
+from keyheat.pages.run.record import ReportRun, SecondsRecord, evidence_alone, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.run.verdict import facts_of
@@ -128,7 +128,7 @@ def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:
     `further` are analyzers of the user's own, which are asked as well.
     """
     evidence = read_evidence(path)
-    return ReportRun(diagnosis=diagnosed(evidence, further=further), evidence=evidence, alone=True)
+    return evidence_alone(evidence, diagnosed(evidence, further=further))
 
 
 def write_evidence_report(

@@ -15,7 +15,7 @@ from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.pages.wording import labels_of
 from keyheat.runs.formats import Finding, HotKey, Label, Recommendation, Verdict
 from keyheat.runs.provability import SAYS
-from keyheat.words import WRITE, Grade, Resource, whose
+from keyheat.words import WRITE, Grade, Resource, index_of, whose
 
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
 Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
@@ -86,7 +86,7 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
 def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
     """The resource that the verdict speaks of; without one, the one that was asked for most."""
     verdict = run.diagnosis.verdict
-    index = None if verdict.resource in (None, "table") else verdict.resource
+    index = index_of(verdict.resource)
     if verdict.direction is not None:
         return Resource(index, verdict.direction)
     if record.seconds is not None and len(record.seconds["second"]):
