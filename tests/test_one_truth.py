@@ -29,7 +29,7 @@ from keyheat.pages.series import RunColumn, groups_of
 from keyheat.pages.sweep import Sweep
 from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import load_prices
-from keyheat.regression.history import Kept
+from keyheat.regression.history.records import Kept
 from keyheat.runfiles import FILES, RUN, SECONDS
 from keyheat.runs.formats import write_diagnosis
 from keyheat.runs.manifest import read_manifest

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from keyheat.analysis.summarize import read_summary
-from keyheat.regression.history import History
+from keyheat.regression.history.store import History
 from tests.killed_regress import LATEST, MEASURED
 
 pytestmark = pytest.mark.opens

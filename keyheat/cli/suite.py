@@ -26,8 +26,10 @@ from keyheat.regression.baseline import Baseline, baseline_of, differences_fores
 from keyheat.regression.calibration import calibrate
 from keyheat.regression.exports import Exports, content, write_summary
 from keyheat.regression.exports.markdown import annotations
-from keyheat.regression.history import History, HistoryProblem, Session
 from keyheat.regression.history.archive import place_of
+from keyheat.regression.history.problem import HistoryProblem
+from keyheat.regression.history.records import Session
+from keyheat.regression.history.store import History
 from keyheat.regression.outcome import EXIT_CODES, RunMade, SessionOutcome
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made

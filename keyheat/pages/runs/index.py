@@ -17,7 +17,9 @@ from keyheat.pages.page import embedded, page, said_at, save, template
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.runs.found import UnreadPlace
 from keyheat.pages.runs.rows import HistoryRun, RunRow, ScenarioTrend, SuitePlace, TrendSeries, trends_of
-from keyheat.regression.history import History, HistoryProblem, Session
+from keyheat.regression.history.problem import HistoryProblem
+from keyheat.regression.history.records import Session
+from keyheat.regression.history.store import History
 from keyheat.runfiles import REPORT
 from keyheat.terminal.console import shown
 
