@@ -6,6 +6,7 @@ from keyheat.analysis.heat import KeySpread, heats_of, key_spread
 from keyheat.numbers import percent, some
 from keyheat.runs.formats import Finding
 from keyheat.runs.run import Run
+from keyheat.words import label_of
 
 SPREAD = {
     "one_key": "one key has at least half of them, which speaks for a hot key",
@@ -18,7 +19,7 @@ def analyze(run: Run) -> Iterator[Finding]:
     """How the throttles of each resource are spread, and a finding where the heat moves, as with a date."""
     for index in (None, *(one.name for one in run.evidence.table.indexes)):
         if (spread := key_spread(run.evidence, index)) is not None:
-            yield _of_spread(spread, index or "table")
+            yield _of_spread(spread, label_of(index))
     for heat in heats_of(run.evidence, run.client):
         if heat.moves:
             keys = len(heat.moved_over)

@@ -1,6 +1,6 @@
 """The local endpoint on one core, load from the other: requests per second, memory, and its longest stall.
 
-python -m benchmarks.endpoint [--seconds 3] [--items 1000000] [--only puts,gets,...]
+python -m benchmarks.endpoint [--seconds 3] [--items 1000000] [--only rates,memory,stalls]
 """
 
 import argparse
@@ -182,6 +182,9 @@ def stalls(items: int, item_bytes: int) -> list[Row]:
     return [Row(what=what, measured=answered.longest_ms, unit="ms", at_most=50, note=note)]
 
 
+MEASUREMENTS = ("rates", "memory", "stalls")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Measure and print; 0 where every target is kept."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.endpoint", description=__doc__.split("\n")[0])
@@ -192,8 +195,11 @@ def main(arguments: list[str] | None = None) -> int:
         "--items", type=int, default=1_000_000, help="written to look for stalls (%(default)s)"
     )
     parser.add_argument("--item-bytes", type=int, default=980, help="size of those items (%(default)s)")
-    parser.add_argument("--only", default="rates,memory,stalls", help="which, with commas (%(default)s)")
+    parser.add_argument("--only", default=",".join(MEASUREMENTS), help="which, with commas (%(default)s)")
     options = parser.parse_args(arguments)
+    wanted = options.only.split(",")
+    if unknown := [name for name in wanted if name not in MEASUREMENTS]:
+        parser.error(f"--only: there is no {', '.join(unknown)}; there are {', '.join(MEASUREMENTS)}")
     if not shutil.which("wrk"):
         print("wrk is not installed: a slower generator is used, and high rates are its, not the endpoint's")
     measurements: dict[str, Callable[[], list[Row]]] = {
@@ -202,7 +208,7 @@ def main(arguments: list[str] | None = None) -> int:
         "stalls": lambda: stalls(options.items, options.item_bytes),
     }
     os.sched_setaffinity(0, {LOAD_CPU})
-    rows = [row for name in options.only.split(",") for row in measurements[name]()]
+    rows = [row for name in wanted for row in measurements[name]()]
     return 0 if show("Local endpoint, one core, 16 connections", rows) else 1
 
 

@@ -30,7 +30,7 @@ from keyheat.analysis.rules import (
     Rule,
 )
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
-from keyheat.pages.run.record import load_evidence
+from keyheat.pages.run.report import load_evidence
 from keyheat.terminal.diagnosis import summary
 
 PAGE: Final = Path(__file__).with_suffix(".md")

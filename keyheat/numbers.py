@@ -45,6 +45,13 @@ def dollars(amount: float | None) -> str:
     return NOTHING if amount is None else f"${measured(amount)}"
 
 
+def a_month(amount: float | None) -> str:
+    """Dollars of a month: $22.78, $1,945."""
+    if amount is None:
+        return NOTHING
+    return f"${amount:,.2f}" if amount < 100 else f"${amount:,.0f}"
+
+
 def milliseconds(value_ms: float | None) -> str:
     """A duration: 0.84 ms, 12.3 ms, 1.2 s."""
     if value_ms is None or not math.isfinite(value_ms):

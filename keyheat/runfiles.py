@@ -12,6 +12,7 @@ a temporary name beside the target and is renamed into place, so a killed proces
     evidence.json     EVIDENCE  what CloudWatch and the client say, the analyzer's input
     diagnosis.json    DIAGNOSIS labels and recommendations
     summary.json      SUMMARY   the run in a few numbers, as it is compared with others
+    report.html       its page, for a person
 """
 
 import os
@@ -48,6 +49,7 @@ FILES = {
     KEYS: "keys.json", PARTITIONS: "partitions.parquet",
     EVIDENCE: "evidence.json", DIAGNOSIS: "diagnosis.json", SUMMARY: "summary.json",
 }  # fmt: skip
+REPORT = "report.html"
 
 
 MOST_BYTES = 1 << 30

@@ -42,6 +42,19 @@ Grade = Literal["reason", "cause_metric", "inferred", "none"]
 
 TABLE: Final = "table"
 """What labels call the table itself; an index goes by its name."""
+INDEX_TABLE: Final = "index:table"
+"""What they call an index whose name is `table`, which DynamoDB permits: no name has a colon."""
+
+
+def label_of(index: str | None) -> str:
+    """What files and frames call an index, or the table itself (None)."""
+    return TABLE if not index else INDEX_TABLE if index == TABLE else index
+
+
+def index_of(label: str | None) -> str | None:
+    """The index that files and frames call so; None: the table itself."""
+    return None if label in (None, TABLE) else TABLE if label == INDEX_TABLE else label
+
 
 UnitsPerS = Annotated[float, Ge(0)]
 
@@ -70,7 +83,7 @@ class Resource:
     @property
     def label_name(self) -> str:
         """What a diagnosis calls it."""
-        return self.index or TABLE
+        return label_of(self.index)
 
     @property
     def title(self) -> str:
@@ -86,12 +99,13 @@ class Resource:
     @property
     def place(self) -> str:
         """What a sentence calls it, without its direction: `the table`."""
-        return whose(self.index)
+        return whose(self.label_name)
 
 
-def whose(resource: str | None) -> str:
-    """A resource in a sentence: `the table`, or `index by_country`."""
-    return "the table" if resource in (None, TABLE) else f"index {resource}"
+def whose(label: str | None) -> str:
+    """A resource in a sentence, by what labels call it: `the table`, or `index by_country`."""
+    index = index_of(label)
+    return "the table" if index is None else f"index {index}"
 
 
 DIGEST_DIGITS: Final = 12

@@ -46,9 +46,25 @@ MAY_IMPORT = {
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}
 
 
-def imported(source: str) -> Iterator[str]:
-    """The dotted name of every module that is imported, wherever in the file it stands."""
-    for node in ast.walk(ast.parse(source)):
+DEEPEST = 20
+"""Modules that stand on each other, from a verb down to a number of AWS."""
+
+
+def imported(source: str, *, types: bool = True) -> Iterator[str]:
+    """The dotted name of every module that is imported, wherever in the file it stands.
+
+    Without `types`, what is imported for its types alone is left out: nothing of it is loaded.
+    """
+    tree = ast.parse(source)
+    for_types = {
+        id(node)
+        for test in ast.walk(tree)
+        if isinstance(test, ast.If) and isinstance(test.test, ast.Name) and test.test.id == "TYPE_CHECKING"
+        for node in test.body
+    }
+    for node in ast.walk(tree):
+        if id(node) in for_types and not types:
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -89,18 +105,35 @@ def test_the_ground_stands_on_nothing_and_there_is_no_other_room() -> None:
     assert folders == MAY_IMPORT.keys()
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
-    """Not even inside a function, or for its types alone."""
+def needs_of_all(*, types: bool) -> dict[str, set[str]]:
+    """Each of our modules, with those that it imports."""
     paths = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
         for path in (ROOT / "keyheat").rglob("*.py")
     }
     needs = {}
     for name, path in paths.items():
-        found = set(imported(path.read_text(encoding="utf-8")))
+        found = set(imported(path.read_text(encoding="utf-8"), types=types))
         modules = {full if full in paths else full.rpartition(".")[0] for full in found}
         needs[name] = (modules & paths.keys()) - {name}
-    assert len(list(TopologicalSorter(needs).static_order())) == len(paths)  # CycleError names a circle
+    return needs
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Not even inside a function, or for its types alone."""
+    needs = needs_of_all(types=True)
+    assert len(list(TopologicalSorter(needs).static_order())) == len(needs)  # CycleError names a circle
+
+
+def test_no_chain_of_imports_is_deeper_than_that() -> None:
+    """Inside functions as well: a change at the bottom is felt through all of them."""
+    needs = needs_of_all(types=False)
+    chains: dict[str, list[str]] = {}
+    for name in TopologicalSorter(needs).static_order():
+        below = max((chains[one] for one in sorted(needs[name])), key=len, default=[])
+        chains[name] = [name, *below]
+    deepest = max(chains.values(), key=len)
+    assert len(deepest) <= DEEPEST, " > ".join(deepest)
 
 
 def test_a_load_test_imports_what_sends_and_what_it_sends() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import boto3
 import pytest
 
-from keyheat.analysis.diagnosis import analyze_evidence
+from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.heat import key_spread
 from keyheat.cli.main import main
 from keyheat.endpoint.operations import CONTROL, DATA
@@ -20,7 +20,7 @@ from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.load.observation import InsightsState
 from keyheat.pages.charts.keys import throttled_key_table
-from keyheat.pages.run.record import load_evidence
+from keyheat.pages.run.report import load_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of
 from tests.endpoint.clients import FakeClock, ServiceApp
@@ -91,7 +91,7 @@ def test_the_hot_key_of_a_table_that_we_never_loaded_is_named(app: ServiceApp) -
     collect_and_analyze(load(app, "ACCESSED_AND_THROTTLED_KEYS"))
     found = read_evidence(Path("evidence.json"))
     assert not [line for line in found.missing if "Contributor" in line]
-    diagnosis = analyze_evidence(Path("evidence.json"))
+    diagnosis = diagnosed(read_evidence(Path("evidence.json")))
     hot = diagnosis.hot_keys[0]
     assert (hot.key, hot.shown, hot.direction) == (digest_of("whale"), "whale", "write")
     assert hot.units_per_s > 500

@@ -1,7 +1,8 @@
 """What two outputs show of one run is the same to the last digit shown.
 
 Terminal, page, `summary.json`, index, index of runs, compare, sweep, fix, knee, suite and notebook: each says
-some of `accepted` (units a second), `share` (throttled, of all attempts), `throttles`, `attempts`, `lasted`.
+some of `accepted` (units a second), `share` (throttled, of all attempts), `throttles`, `attempts`, `lasted`,
+and of what was throttled when the limited time began and ended, and what a month of the table costs.
 """
 
 import io
@@ -18,18 +19,19 @@ from rich.console import Console
 from keyheat.analysis.advice.proof import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
 from keyheat.analysis.knee_steps import loaded_step
-from keyheat.analysis.summary import read_summary
+from keyheat.analysis.summarize import read_summary
 from keyheat.cli.main import main
-from keyheat.numbers import measured, percent, rate, span, whole
+from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
+from keyheat.pages.page import save
 from keyheat.pages.run.record import load_run as load_page
-from keyheat.pages.run.report import write_report
+from keyheat.pages.run.report import load_evidence, render, write_report
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run
 from keyheat.pages.series import RunColumn, groups_of
 from keyheat.pages.sweep import Sweep
 from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import load_prices
-from keyheat.regression.history import Kept
+from keyheat.regression.history.records import Kept
 from keyheat.runfiles import FILES, RUN, SECONDS
 from keyheat.runs.formats import write_diagnosis
 from keyheat.runs.manifest import read_manifest
@@ -196,6 +198,67 @@ def test_every_output_shows_the_same_number(
     for what, found in of_each.items():
         assert len({output for _, output, _ in found}) >= 4, what
         assert len({text for *_, text in found}) == 1, found
+
+
+def by_the_label(run: Path) -> Shown:
+    """The limited time and a month's dollars, of one span and the first advice that has a bill."""
+    found = load_run(run)
+    (label,) = found.labels.itertuples()
+    bill = next(one.bill for one in found.diagnosis.recommendations if one.bill)
+    yield "from", "notebook", clock(label.start.timestamp())
+    yield "until", "notebook", clock(label.end.timestamp())
+    yield "month", "diagnosis.json", a_month(bill.before_dollars_per_month)
+    scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
+    yield "month", "fix", a_month(tried(run, scenario, load_prices()).dollars_per_month)
+    outputs = {
+        "terminal": (r"What was limited.*? from +to .*? (\S+) +(\S+) +table", in_terminal(run)),
+        "report.html": (
+            r"Spans with throttles from .*? confidence (\S+) (\S+)",
+            text_of(run / "report.html"),
+        ),
+    }
+    for output, (table, text) in outputs.items():
+        said = re.sub(r"\s+", " ", text)
+        limited = re.search(table, said)
+        month = re.search(r"(?:instead of|stays at) (\$[\d,]+(?:\.\d+)?)", said)
+        assert limited, said
+        assert month, said
+        yield "from", output, limited[1]
+        yield "until", output, limited[2]
+        yield "month", output, month[1]
+
+
+@pytest.mark.parametrize("name", ["too-small", "hot-key"])
+def test_every_output_shows_the_same_limited_time_and_the_same_month(
+    name: str, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    run = runs[name] if name in runs else tmp_path / name
+    if name not in runs:
+        assert main(["simulate", "hotkey", "--out", str(run)]) == 0
+    said = sorted(by_the_label(run))
+    for what, found in groupby(said, key=lambda one: one[0]):
+        shown = list(found)
+        assert len(shown) >= 3, what
+        assert len({text for *_, text in shown}) == 1, shown
+    summary, (label,) = read_summary(run), load_run(run).labels.itertuples()
+    began = label.start.timestamp() - summary.started_at.timestamp()
+    assert summary.measures["first_throttle_s"] == began
+
+
+EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*burst*.json")), ids=lambda path: path.stem)
+def test_what_is_said_of_the_burst_is_the_same_everywhere(path: Path, tmp_path: Path) -> None:
+    """How much of it was left or used: a sentence of the diagnosis, which nobody works out again."""
+    run = load_evidence(path)
+    reasons = {line for label in run.diagnosis.labels for line in label.because if "burst" in line}
+    out = io.StringIO()
+    Console(file=out, width=500).print(terminal.summary(run.diagnosis, run))
+    page = save(tmp_path / "report.html", render(run, datetime.now(UTC)))
+    in_both = [re.sub(r"\s+", " ", text) for text in (out.getvalue(), text_of(page))]
+    shown = [{reason for reason in reasons if reason in text} for text in in_both]
+    assert shown[0] == shown[1] != set()
 
 
 def test_a_rate_is_the_mean_over_the_whole_seconds_of_the_load(runs: dict[str, Path]) -> None:

@@ -15,8 +15,9 @@ from keyheat.cli.run import How
 from keyheat.load.run.jobs import Job
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run as make_sample
-from keyheat.regression.history import History, Session
 from keyheat.regression.history.archive import fetch
+from keyheat.regression.history.records import Session
+from keyheat.regression.history.store import History
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from keyheat.analysis.summary import read_summary
-from keyheat.regression.history import History
+from keyheat.analysis.summarize import read_summary
+from keyheat.regression.history.store import History
 from tests.killed_regress import LATEST, MEASURED
 
 pytestmark = pytest.mark.opens

@@ -21,7 +21,7 @@ from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import clock, percent, span, units, whole
 from keyheat.runs.formats import Evidence, Label
-from keyheat.words import Direction
+from keyheat.words import Direction, index_of
 
 from .burst import LOWER
 
@@ -54,7 +54,7 @@ def with_circumstances(
     made = []
     for label in labels:
         whose = label.resource, label.direction
-        track = arranged.track(None if label.resource == "table" else label.resource, label.direction)
+        track = arranged.track(index_of(label.resource), label.direction)
         if track is not None:
             label = _told(label, starts_s[whose], track, splits_s)
             label = _not_grown(label, track, recorded[whose], heats, arranged.scale, numbers)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from keyheat.model.resources import Cause
 from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
-from keyheat.words import Constraint, Direction
+from keyheat.words import TABLE, Constraint, Direction, label_of
 
 GAP_S: Final = 60  # seconds without a throttle that end a span, as for labels
 AROUND_S: Final = 30  # seconds before and after a moment that say which cause dominates it
@@ -69,7 +69,7 @@ def records(rows: Iterable[Mapping[str, Any]]) -> dict[Whose, TrueRecord]:
     refused: defaultdict[Whose, dict[int, Counter[Constraint]]] = defaultdict(dict)
     attempts: Counter[Whose] = Counter()
     for row in rows:
-        whose: Whose = (row["index"] or "table", row["direction"])
+        whose: Whose = (label_of(row["index"]), row["direction"])
         counts: Counter[Constraint] = Counter()
         for cause, count in row["refused"].items():
             if count:
@@ -128,7 +128,7 @@ def with_quota(found: Mapping[Whose, TrueRecord], whose: Whose) -> TrueRecord:
     """
     own = found.get(whose, TrueRecord())
     resource, direction = whose
-    if resource != "table":
+    if resource != TABLE:
         return own
     refused = {second: Counter(causes) for second, causes in own.refused.items()}
     for (_index, other), record in found.items():

@@ -72,13 +72,6 @@ def load_run(path: "Path | str") -> Run:
     return Run(evidence, folder, read_diagnosis(diagnosis) if diagnosis.exists() else analyze_run(folder))
 
 
-def analyze_evidence(
-    path: Path, *, numbers: Thresholds | None = None, further: Sequence[Path] = ()
-) -> Diagnosis:
-    """The diagnosis of an evidence file alone. Raises `FileProblem`."""
-    return diagnosed(read_evidence(path), numbers=numbers, further=further)
-
-
 def diagnosed(
     evidence: Evidence, *, numbers: Thresholds | None = None, further: Sequence[Path] = ()
 ) -> Diagnosis:

@@ -26,7 +26,7 @@ from keyheat.simulator.alterations import spread_traffic, spreads_itself
 from keyheat.simulator.folder import keys_of
 from keyheat.simulator.outcome import STEADY, SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
-from keyheat.words import WRITES_FIRST, Direction, KnownConstraint
+from keyheat.words import WRITES_FIRST, Direction, KnownConstraint, label_of
 
 SHARE_MOST: Final = 0.001
 """A step is carried where no larger share of the attempts is throttled: retries hide it."""
@@ -175,7 +175,7 @@ def beyond_provisioned(
             )
             per_s, has = units / (last - half_s), rate * scale
             if per_s > has * (1 + ABOVE):
-                found.append((per_s / has, index or "table", side, per_s, has))
+                found.append((per_s / has, label_of(index), side, per_s, has))
     if not found:
         return None
     _share, resource, direction, per_s, has = max(found)
@@ -226,7 +226,7 @@ def used_by(
 
 def _of_side(asked: SideTotals, given: GivenCapacity, sent: LoadTotals, scale: float) -> Iterator[LimitUse]:
     side = asked.side
-    resource, direction = side.index or "table", side.direction
+    resource, direction = label_of(side.index), side.direction
     hottest = asked.hottest
     if hottest is not None:
         yield LimitUse(

@@ -18,7 +18,7 @@ from keyheat.numbers import span
 from keyheat.runs import metrics
 from keyheat.runs.formats import AccountFacts, Evidence, IndexFacts, SecondCount, Series, TableFacts
 from keyheat.runs.provability import units_hold
-from keyheat.words import Capacity, Constraint, Direction
+from keyheat.words import Capacity, Constraint, Direction, label_of
 
 EXTREMES: Final = ("Minimum", "Maximum")
 UNNAMED_INDEX: Final = "(an index)"  # a reason spoke of an index, and nothing says which of several
@@ -47,7 +47,7 @@ class EvidenceTrack:
     @property
     def resource(self) -> str:
         """How labels name it: `table`, or the name of the index."""
-        return "table" if self.index is None else self.index
+        return label_of(self.index)
 
     @property
     def cell_name(self) -> str:

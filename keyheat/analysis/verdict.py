@@ -190,7 +190,9 @@ def _without_throttles(evidence: Evidence, sprinkle: str | None) -> Verdict:
     said = () if by_client and by_cloudwatch else tuple(one.said for one in _directions(evidence))
     because = tuple(said for said in (sprinkle, by_client, by_cloudwatch, *said) if said)
     if not clean and sprinkle is None:
-        lacking = "No throttles were seen, but the evidence is not complete enough to say that there were none."
+        lacking = (
+            "No throttles were seen, but the evidence is not complete enough to say that there were none."
+        )
         return Verdict(
             constraint="undetermined", grade="none", confidence=0, valid=False, because=(lacking, *said)
         )
@@ -237,7 +239,9 @@ def _direction(direction: Direction, evidence: Evidence, labels: Sequence[Label]
 def _complete(track: EvidenceTrack, cells: range) -> bool:
     """Whether every minute of consumption is there, and throttle events were asked for."""
     return (
-        track.events is not None and track.consumed is not None and all(cell in track.consumed for cell in cells)
+        track.events is not None
+        and track.consumed is not None
+        and all(cell in track.consumed for cell in cells)
     )
 
 

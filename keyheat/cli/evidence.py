@@ -127,8 +127,10 @@ def collect(
 @in_json("the diagnosis")
 def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...]) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
-    from keyheat.pages.run.record import load_evidence, load_run
+    from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
+    from keyheat.pages.run.record import evidence_alone, load_run
     from keyheat.runs.formats import diagnosis_json
+    from keyheat.runs.plausibility import read_evidence
     from keyheat.terminal import diagnosis as terminal
 
     if (folder is None) == (evidence is None):
@@ -139,8 +141,9 @@ def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...
         run = load_run(folder) if in_words() else None
     else:
         assert evidence is not None
-        run = load_evidence(evidence, further)
-        diagnosis = run.diagnosis
+        found = read_evidence(evidence)
+        diagnosis = diagnosed_evidence(found, further=further)
+        run = evidence_alone(found, diagnosis)
     answer(lambda: diagnosis_json(diagnosis), lambda: terminal.summary(diagnosis, run))
     say_problems(diagnosis)
     return exit_code_of(diagnosis)

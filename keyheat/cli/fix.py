@@ -197,13 +197,12 @@ class Start:
     def sent_with(self, remedy: "Remedy") -> "Callable[[], Traffic] | None":
         """The demand with the remedy taken, where no scenario says it: hot keys are divided on their way."""
         from keyheat.simulator.alterations import Altered, in_shards
-        from keyheat.words import Direction
+        from keyheat.words import Direction, index_of
 
         shards = remedy.scenario.keys.shards
         if self.sent is None or shards == 1:
             return self.sent
-        index = None if remedy.resource == "table" else remedy.resource
-        change = in_shards(shards, Direction(remedy.direction), index)
+        change = in_shards(shards, Direction(remedy.direction), index_of(remedy.resource))
         return lambda sent=self.sent: Altered(sent(), change)  # type: ignore[misc]
 
     def limit_of(self, remedy: "Remedy") -> "Limit":

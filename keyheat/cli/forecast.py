@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from keyheat.cli.options import a_scenario, changed, in_json, price_list, some_prices
+from keyheat.cli.options import a_scenario, changed, in_json, price_list, says_yes, some_prices
 from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import find_scenario
-from keyheat.terminal.console import answer, bars, confirmed, err, out
+from keyheat.terminal.console import answer, bars, err, out
 from keyheat.words import BROKEN, DONE, INVALID, REFUSED
 
 if TYPE_CHECKING:
@@ -209,16 +209,14 @@ def probe(url: str, yes: bool) -> int:
 
 def _agreed(target: "Target") -> bool:
     """Whether somebody agrees to a table on another machine; asked on a terminal alone."""
-    from keyheat.load.guard.consent import somebody_there
-
-    if not somebody_there():
+    question = f"Make a table at {target.url}, send a few hundred requests to it, and delete it?"
+    agreed = says_yes(question)
+    if agreed is None:
         _say(
             f"{target.url} is not on this machine: the probe makes a table there, sends a few hundred "
             "requests to it and deletes it. Say --yes to go on"
         )
-        return False
-    question = f"Make a table at {target.url}, send a few hundred requests to it, and delete it?"
-    return confirmed(question)
+    return bool(agreed)
 
 
 def _show(target: "Target", found: "Capabilities") -> None:

@@ -172,12 +172,13 @@ def _ask(plans: Sequence[ScenarioPlan], undertakings: Sequence[Undertaking]) -> 
     """Show what is going to be done, and ask. Raises `SafetyRefusal` unless somebody says yes."""
     from keyheat.terminal.plan import plan_text
 
-    if not somebody_there():
+    person = _person()
+    if person is None:
         raise SafetyRefusal(NEEDS_YES)
     for plan in plans:
         err.print(plan_text(plan))
     err.print(f"\n{announced(undertakings)}\n")
-    if not agrees(functools.partial(err.input, markup=False)):
+    if not agrees(person):
         raise SafetyRefusal(DECLINED)
 
 

@@ -12,7 +12,8 @@ from keyheat.terminal.console import answer, err, in_words, shown
 from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
-    from keyheat.regression.history import History, Session
+    from keyheat.regression.history.records import Session
+    from keyheat.regression.history.store import History
 
 FORMAT: Final = "keyheat.history/1"
 HISTORY: Final = Path("reports") / "history.sqlite"
@@ -58,7 +59,7 @@ def list_sessions(file: Path, suite: str | None, last: int) -> int:
     """List sessions, the newest first. One whose process is gone is lost: its runs are kept."""
     if not file.exists():
         return _none(file)
-    from keyheat.regression.history import Maker
+    from keyheat.regression.history.records import Maker
     from keyheat.terminal.regression import SessionRow, list_text
 
     with _opened(file) as kept:
@@ -88,7 +89,7 @@ def list_sessions(file: Path, suite: str | None, last: int) -> int:
 
 def _last_good(kept: "History", suite: str, damage: list[str]) -> "Session | None":
     """The next baseline of a suite; None where damage, which is said, leaves it open."""
-    from keyheat.regression.history import Damaged
+    from keyheat.regression.history.problem import Damaged
 
     try:
         return kept.last_good(suite)
@@ -229,7 +230,7 @@ def _pruned_text(sessions: int, deleted: int, left: list[str], *, delete_runs: b
 @verb("check", "what is wrong with the file")
 def check(file: Path) -> int:
     """Read all of the file, and say what is wrong with it. Exit code 3: something is."""
-    from keyheat.regression.history import Damaged
+    from keyheat.regression.history.problem import Damaged
 
     try:
         with _opened(file) as kept:
@@ -278,7 +279,7 @@ def fetch(url: str, folder: Path) -> int:
 
 def _opened(file: Path) -> "History":
     """A history that is there already."""
-    from keyheat.regression.history import History
+    from keyheat.regression.history.store import History
 
     if not file.exists():
         raise click.UsageError(f"there is no history {file}; keyheat regress SUITE begins one")

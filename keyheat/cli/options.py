@@ -15,7 +15,7 @@ from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.scenario.scenario import SCENARIOS
-from keyheat.terminal.console import speak_json
+from keyheat.terminal.console import confirmed, speak_json
 
 OUT = Path("reports") / "out"
 
@@ -120,6 +120,13 @@ def price_list(path: Path) -> Prices:
         return load_prices(path)
     except FileProblem as problem:
         raise click.UsageError(str(problem)) from problem
+
+
+def says_yes(question: str) -> bool | None:
+    """Whether the person at the terminal says yes; None where nobody can be asked."""
+    from keyheat.load.guard.consent import somebody_there
+
+    return confirmed(question) if somebody_there() else None
 
 
 def in_utc(moment: datetime | None) -> datetime | None:

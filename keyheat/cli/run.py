@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from keyheat.claims import hold
 from keyheat.load.run import launch
-from keyheat.load.run.jobs import REPORT, Job, clear, made
+from keyheat.load.run.jobs import Job, clear, made
 from keyheat.masking import masked
-from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, SIMULATED, FileProblem
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED, FileProblem
 from keyheat.terminal.console import bars, err, in_words, out, print_json, shown
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
@@ -103,7 +103,7 @@ def diagnosed(folder: Path, further: Sequence[Path] = ()) -> "Diagnosis":
     `further` are analyzers of the user's own, which are asked as well.
     """
     from keyheat.analysis.diagnosis import analyze_run
-    from keyheat.analysis.summary import keep_summary
+    from keyheat.analysis.summarize import keep_summary
     from keyheat.runs.formats import write_diagnosis
 
     diagnosis = analyze_run(folder, further=further)
@@ -215,7 +215,7 @@ def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: obje
 
 
 def _told(job: Job, code: int | None) -> dict[str, object]:
-    from keyheat.analysis.summary import read_summary
+    from keyheat.analysis.summarize import read_summary
     from keyheat.runs.formats import read_diagnosis
 
     there = made(job)

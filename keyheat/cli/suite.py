@@ -12,26 +12,29 @@ from types import FrameType
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from keyheat.analysis.summary import RunSummary, read_summary
+from keyheat.analysis.summarize import read_summary
+from keyheat.analysis.summary import RunSummary
 from keyheat.cli.guards import Guards, agreed, on_existing, target_of
 from keyheat.cli.options import series_place
 from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.generator import machine
-from keyheat.load.run.jobs import REPORT, Job, made
+from keyheat.load.run.jobs import Job, made
 from keyheat.pages.regression import NAME, write_regression
 from keyheat.pages.run.report import write_report
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, refusal, scenarios_of
 from keyheat.regression.calibration import calibrate
 from keyheat.regression.exports import Exports, content, write_summary
 from keyheat.regression.exports.markdown import annotations
-from keyheat.regression.history import History, HistoryProblem, Session
 from keyheat.regression.history.archive import place_of
+from keyheat.regression.history.problem import HistoryProblem
+from keyheat.regression.history.records import Session
+from keyheat.regression.history.store import History
 from keyheat.regression.outcome import EXIT_CODES, RunMade, SessionOutcome
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made
 from keyheat.regression.verdict import Held, outcome_of, verdict_of_code
-from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem, write_json
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.console import answer, bars, err, in_words, print_lines, shown

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keyheat.cli.options import a_folder, in_json, price_list, some_prices
+from keyheat.cli.options import a_folder, in_json, price_list, says_yes, some_prices
 from keyheat.endpoint.options import Within
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FileProblem
-from keyheat.terminal.console import answer, bars, confirmed, err, in_words, out, print_json, shown
+from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _clean(
     err.print(cost_in_words(left, description, prices, pace))
     if left.running:
         err.print("Its run says that it is still going on: if it is, wait for its end.")
-    if not (left.target.local or yes or _agreed()):
+    if not (left.target.local or yes or says_yes("Delete them?")):
         err.print("keyheat: refused: say --yes to have them deleted")
         return REFUSED
     size_bytes = description.get("TableSizeBytes", 0)
@@ -113,13 +113,6 @@ def _clean(
     answer(lambda: _cleaned_json(cleaned), lambda: _cleaned_text(cleaned))
     _say_rest(cleaned, folder)
     return code
-
-
-def _agreed() -> bool:
-    """Whether somebody who can be asked says yes."""
-    from keyheat.load.guard.consent import somebody_there
-
-    return somebody_there() and confirmed("Delete them?")
 
 
 def _cleaned_json(cleaned: "CleaningState") -> dict[str, object]:
@@ -272,14 +265,10 @@ def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[l
     """What is going to be deleted, and the exit code where somebody has to say so first."""
     if not removable or dry_run:
         return [], DONE
-    from keyheat.load.guard.consent import somebody_there
-
     tables = f"{len(removable)} table{'s' if len(removable) > 1 else ''}"
-    asked = not yes and somebody_there()
-    if yes or (asked and confirmed(f"Delete {tables}?")):
-        return removable, DONE
-    if asked:
-        return [], DONE
+    agreed = yes or says_yes(f"Delete {tables}?")
+    if agreed is not None:
+        return removable if agreed else [], DONE
     err.print(f"keyheat: {tables} not deleted, since nobody can be asked here: say --yes, or --dry-run")
     return [], REFUSED
 

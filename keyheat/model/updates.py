@@ -7,11 +7,13 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-switching-ca
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from keyheat.model import limits
-from keyheat.model.resources import TableCapacity
 from keyheat.words import Capacity
+
+if TYPE_CHECKING:
+    from keyheat.model.resources import TableCapacity
 
 DAY_S: Final = 86_400
 
@@ -40,7 +42,7 @@ class CapacityHistory:
         """The changes of the table itself (None) or of one index."""
         return self.resources.setdefault(index, ResourceHistory())
 
-    def note(self, before: TableCapacity, after: TableCapacity, now_s: float) -> None:
+    def note(self, before: "TableCapacity", after: "TableCapacity", now_s: float) -> None:
         """Keep a change that was accepted at `now_s`."""
         for index, old, new in provisioned_changes(before, after):
             if below(new, old):
@@ -51,18 +53,18 @@ class CapacityHistory:
             self.to_on_demand_s.append(now_s)
 
 
-def decreased(before: TableCapacity, after: TableCapacity) -> list[str | None]:
+def decreased(before: "TableCapacity", after: "TableCapacity") -> list[str | None]:
     """The resources whose provisioned reads or writes would go down; None is the table itself."""
     return [index for index, old, new in provisioned_changes(before, after) if below(new, old)]
 
 
-def switches_to_on_demand(before: TableCapacity, after: TableCapacity) -> bool:
+def switches_to_on_demand(before: "TableCapacity", after: "TableCapacity") -> bool:
     """Whether a provisioned table would become an on-demand one: that is limited, the way back is not."""
     return after.on_demand and not before.on_demand
 
 
 def provisioned_changes(
-    before: TableCapacity, after: TableCapacity
+    before: "TableCapacity", after: "TableCapacity"
 ) -> list[tuple[str | None, Capacity, Capacity]]:
     """The resources that have provisioned throughput before and after, with both."""
     old = {index: part.provisioned for index, part in before.parts.items()}

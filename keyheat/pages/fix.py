@@ -12,7 +12,18 @@ import plotly.graph_objects as go
 from keyheat.analysis.advice.proof import Kind, Limit, Proof, Tried, middle
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.run_result import RunTraffic
-from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, some, whole
+from keyheat.numbers import (
+    NOTHING,
+    UNITS,
+    a_month,
+    dollars,
+    measured,
+    milliseconds,
+    percent,
+    rate,
+    some,
+    whole,
+)
 from keyheat.pages import comparison
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, held
 from keyheat.pages.comparison import PageAnswer, RequestRates, elapsed, over_elapsed, rates_of, write_page
@@ -125,7 +136,7 @@ def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
     for direction in ("write", "read"):
         made += _of_direction(fix, direction)
     made += _latencies(fix)
-    made.append(_measure(fix, "A month of the table", lambda one: one.dollars_per_month, dollars))
+    made.append(_measure(fix, "A month of the table", lambda one: one.dollars_per_month, a_month))
     made += _reading(fix)
     labels = (_labels(fix.proof.before), _labels(fix.proof.after))
     made.append(BeforeAfter(name="Limited by", before=labels[0], after=labels[1]))

@@ -16,12 +16,11 @@ from keyheat.pages.page import page, said_at, save
 from keyheat.pages.run import counts
 from keyheat.pages.run.hero import Hero, hero_of
 from keyheat.pages.run.record import TABLE_PERCENTILES, OperationLatency, ReportRun, load_run, read_record
-from keyheat.pages.run.report import REPORT
 from keyheat.pages.run.sheets import Floats
 from keyheat.pages.run.timeline import RateTimeline, by_minute, by_second
 from keyheat.pages.run.verdict import facts_of
 from keyheat.plan.prices import Prices
-from keyheat.runfiles import FileProblem
+from keyheat.runfiles import REPORT, FileProblem
 
 INDEX = "index.html"
 WIDTH, HEIGHT, THROTTLED_HEIGHT = 320, 64, 26

@@ -1,4 +1,4 @@
-"""What one run costs in AWS at most: a bill with a line for each thing that is paid for, and a running meter.
+"""What one run costs in AWS at most: a bill with a line for each thing that is paid for.
 
 Everything is an upper estimate, since a budget is held against it: requests are all served, hours that have
 begun count whole, and nothing is free of charge. Lines without a price are left out of the sum; `unpriced`
@@ -7,25 +7,27 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-understandin
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
-from typing import Final
 
-from keyheat.model.resources import BillingMode, highest
+from keyheat.model.resources import BillingMode
 from keyheat.plan import charges
-from keyheat.plan.charges import Line, hourly_dollars, unit_dollars
+from keyheat.plan.charges import (
+    AROUND_S,
+    Line,
+    highest_of,
+    hourly_dollars,
+    hours_begun,
+    made_for,
+    unit_dollars,
+)
 from keyheat.plan.forecast import forecast
-from keyheat.plan.prices import HOUR_S, Prices
+from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import GivenCapacity, given_to
 from keyheat.plan.totals import LoadTotals, ResourceSide, expected, reads_all_after
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import Capacity, Direction
-
-__all__ = ["Bill", "Line", "Tariff", "bill_of_run", "hours_begun"]
-
-AROUND_S: Final = 900.0
-"""Seconds that a table exists beside its load: creation, alignment to the minute, collecting, deletion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +75,8 @@ def bill_of_run(
     """
     found = sent if sent is not None else expected(scenario, folder=folder)
     given, hours = given_to(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
-    made = _made(given, existing=existing)
-    provisioned = _raised(made, scenario)
+    made = made_for(given, existing=existing)
+    provisioned = highest_of(made, scenario)
     units = _units(scenario, prices, found, folder)
     lines = [
         *charges.capacity(provisioned, prices, hours),
@@ -99,62 +101,6 @@ def bill_of_run(
         other_mode=_other_mode(given, prices, units, found, hours),
         kept_per_hour=fsum(hourly_dollars(one.provisioned, prices) for one in provisioned if one.kept),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tariff:
-    """The running meter of a run: what the units that came back, and the hours begun, have cost by now.
-
-    The units of a run are counted together, whichever table they are of. So where any table is paid for by
-    the unit, all units are: too much rather than too little.
-    """
-
-    per_hour: float  # dollars of all provisioned capacity
-    per_write_unit: float
-    per_read_unit: float
-
-    @classmethod
-    def of(cls, scenario: Scenario, prices: Prices, *, existing: bool = False) -> "Tariff":
-        """The tariff of a scenario's tables; an `existing` one has its capacity without the run."""
-        given = given_to(scenario)
-        by_unit = any(one.on_demand_from_s is not None for one in given)
-        return cls(
-            per_hour=fsum(
-                hourly_dollars(one.provisioned, prices)
-                for one in _raised(_made(given, existing=existing), scenario)
-            ),
-            per_write_unit=unit_dollars(Direction.WRITE, prices) if by_unit else 0.0,
-            per_read_unit=unit_dollars(Direction.READ, prices) if by_unit else 0.0,
-        )
-
-    def dollars(self, write_units: float, read_units: float, elapsed_s: float) -> float:
-        """What was spent since the tables were made, `elapsed_s` ago."""
-        consumed = write_units * self.per_write_unit + read_units * self.per_read_unit
-        return self.per_hour * hours_begun(elapsed_s) + consumed
-
-
-def hours_begun(seconds: float) -> int:
-    """Hours that are paid for: capacity is priced by the hour, and one that has begun counts whole."""
-    return max(1, ceil(seconds / HOUR_S))
-
-
-def _made(given: Sequence[GivenCapacity], *, existing: bool) -> list[GivenCapacity]:
-    """What exists for the run: companions, and the scenario's own table unless it was there."""
-    return [one for one in given if not (existing and one.table == given[0].table)]
-
-
-def _raised(made: Sequence[GivenCapacity], scenario: Scenario) -> list[GivenCapacity]:
-    """The same with the most that dynamic sharding may ask for its table while it loads."""
-    sharding = scenario.dynamic_sharding
-    if sharding is None or sharding.max_write_units is None:
-        return list(made)
-    most = Capacity(write=float(sharding.max_write_units))
-    return [
-        replace(one, provisioned=highest(one.provisioned, most))
-        if (one.table, one.index) == (scenario.table.name, None)
-        else one
-        for one in made
-    ]
 
 
 def _units(

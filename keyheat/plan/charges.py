@@ -1,27 +1,30 @@
-"""What is paid for: the lines of a run's bill, how many and at which price each; and a candidate's month.
+"""What is paid for: the lines of a run's bill, its running meter, and a candidate's month.
 
 A price that the list does not have is None, never zero.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import fsum
+from dataclasses import dataclass, replace
+from math import ceil, fsum
 from typing import TYPE_CHECKING, Final
 
 from keyheat.model import limits
+from keyheat.model.resources import highest
 from keyheat.model.table import TableModel
-from keyheat.plan.prices import MILLION, MONTH_S, Prices, consumed_dollars, provisioned_dollars
-from keyheat.plan.quotas import GivenCapacity, pre_warmed
-from keyheat.plan.totals import ResourceSide
+from keyheat.plan.prices import HOUR_S, MILLION, MONTH_S, Prices, consumed_dollars, provisioned_dollars
+from keyheat.plan.quotas import GivenCapacity, given_to, pre_warmed
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
 from keyheat.words import Capacity, Direction
 
 if TYPE_CHECKING:  # what a simulation came to; a run that is only billed needs no simulator
+    from keyheat.plan.totals import ResourceSide
     from keyheat.simulator.outcome import SimulationOutcome
     from keyheat.simulator.search import Trial
 
+AROUND_S: Final = 900.0
+"""Seconds that a table exists beside its load: creation, alignment to the minute, collecting, deletion."""
 THOUSAND: Final = 1_000
 MINUTE_S: Final = 60.0
 STREAM_READS_PER_S: Final = 5.0  # of each shard, by the consumer of a load test: it waits 0.2 s for more
@@ -55,6 +58,62 @@ def unit_dollars(direction: Direction, prices: Prices) -> float:
     return (own.write_per_million if direction is Direction.WRITE else own.read_per_million) / MILLION
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tariff:
+    """The running meter of a run: what the units that came back, and the hours begun, have cost by now.
+
+    The units of a run are counted together, whichever table they are of. So where any table is paid for by
+    the unit, all units are: too much rather than too little.
+    """
+
+    per_hour: float  # dollars of all provisioned capacity
+    per_write_unit: float
+    per_read_unit: float
+
+    @classmethod
+    def of(cls, scenario: Scenario, prices: Prices, *, existing: bool = False) -> "Tariff":
+        """The tariff of a scenario's tables; an `existing` one has its capacity without the run."""
+        given = given_to(scenario)
+        by_unit = any(one.on_demand_from_s is not None for one in given)
+        return cls(
+            per_hour=fsum(
+                hourly_dollars(one.provisioned, prices)
+                for one in highest_of(made_for(given, existing=existing), scenario)
+            ),
+            per_write_unit=unit_dollars(Direction.WRITE, prices) if by_unit else 0.0,
+            per_read_unit=unit_dollars(Direction.READ, prices) if by_unit else 0.0,
+        )
+
+    def dollars(self, write_units: float, read_units: float, elapsed_s: float) -> float:
+        """What was spent since the tables were made, `elapsed_s` ago."""
+        consumed = write_units * self.per_write_unit + read_units * self.per_read_unit
+        return self.per_hour * hours_begun(elapsed_s) + consumed
+
+
+def hours_begun(seconds: float) -> int:
+    """Hours that are paid for: capacity is priced by the hour, and one that has begun counts whole."""
+    return max(1, ceil(seconds / HOUR_S))
+
+
+def made_for(given: Sequence[GivenCapacity], *, existing: bool) -> list[GivenCapacity]:
+    """What exists for the run: companions, and the scenario's own table unless it was there."""
+    return [one for one in given if not (existing and one.table == given[0].table)]
+
+
+def highest_of(made: Sequence[GivenCapacity], scenario: Scenario) -> list[GivenCapacity]:
+    """The same with the most that dynamic sharding may ask for its table while it loads."""
+    sharding = scenario.dynamic_sharding
+    if sharding is None or sharding.max_write_units is None:
+        return list(made)
+    most = Capacity(write=float(sharding.max_write_units))
+    return [
+        replace(one, provisioned=highest(one.provisioned, most))
+        if (one.table, one.index) == (scenario.table.name, None)
+        else one
+        for one in made
+    ]
+
+
 def capacity(given: Sequence[GivenCapacity], prices: Prices, hours: int) -> Iterator[Line]:
     """Provisioned capacity of tables and indexes, by the hour."""
     own = prices.provisioned
@@ -71,7 +130,7 @@ def capacity(given: Sequence[GivenCapacity], prices: Prices, hours: int) -> Iter
 
 
 def consumed(
-    given: Sequence[GivenCapacity], prices: Prices, units: Mapping[ResourceSide, float]
+    given: Sequence[GivenCapacity], prices: Prices, units: "Mapping[ResourceSide, float]"
 ) -> Iterator[Line]:
     """Units of tables that are on demand at any time: all of their units, also those before a switch."""
     by_unit = {(one.table, one.index): one for one in given if one.on_demand_from_s is not None}
@@ -102,7 +161,7 @@ def check(
 
 
 def cleaning(
-    given: Sequence[GivenCapacity], prices: Prices, units: Mapping[ResourceSide, float], table_bytes: float
+    given: Sequence[GivenCapacity], prices: Prices, units: "Mapping[ResourceSide, float]", table_bytes: float
 ) -> Iterator[Line]:
     """Looking through a table that stays for what a run wrote, and deleting that: as many units as writing it
     took, at the most.

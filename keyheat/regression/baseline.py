@@ -14,8 +14,8 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.model.table import TableModel
 from keyheat.regression import comparability
 from keyheat.regression.comparability import differences
-from keyheat.regression.history import History, Kept, Session
-from keyheat.regression.history.records import GOOD
+from keyheat.regression.history.records import GOOD, Kept, Session
+from keyheat.regression.history.store import History
 from keyheat.regression.outcome import BaselineUsed, Difference, Verdict
 from keyheat.regression.suite import Suite
 from keyheat.runfiles import SIMULATED, FileProblem

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.history import Kept
+from keyheat.regression.history.records import Kept
 from keyheat.regression.outcome import RunMade, Side
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.scenario.scenario import Scenario

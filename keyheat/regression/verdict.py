@@ -11,7 +11,7 @@ from keyheat.numbers import some
 from keyheat.regression.baseline import Baseline, told
 from keyheat.regression.comparability import differences
 from keyheat.regression.gates.judge import judge
-from keyheat.regression.history import Session
+from keyheat.regression.history.records import Session
 from keyheat.regression.outcome import (
     CaseMade,
     Difference,

@@ -22,7 +22,7 @@ from keyheat.runfiles import US_PER_MS
 from keyheat.runs import metrics
 from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
 from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
-from keyheat.words import TABLE, Direction
+from keyheat.words import INDEX_TABLE, TABLE, Direction, label_of
 
 SECOND, MOMENT, TEXT, COUNT, NUMBER = (
     "datetime64[s, UTC]", "datetime64[us, UTC]", "string", "Int64", "Float64",
@@ -157,14 +157,14 @@ def _nullable(rows: pa.Table) -> pd.DataFrame:
     """Rows by resource; what is null is NA, whatever it is."""
     nullable = {pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype(), pa.string(): pd.StringDtype()}
     found: pd.DataFrame = rows.to_pandas(types_mapper=nullable.get)
-    found["resource"] = found["index"].fillna(TABLE)
+    found["resource"] = found["index"].replace(TABLE, INDEX_TABLE).fillna(TABLE)
     return found
 
 
 def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
     """What `evidence.json` keeps of the seconds: no operation, and not what was accepted or failed."""
     return frame("seconds", (
-        {"second": row.second, "resource": row.index or TABLE, "direction": row.direction,
+        {"second": row.second, "resource": label_of(row.index), "direction": row.direction,
          "attempts": row.attempts, "throttled": row.throttled, "consumed_units": row.consumed}
         for row in rows
     ))  # fmt: skip
@@ -173,7 +173,7 @@ def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
 def throttles_of(evidence: Evidence) -> pd.DataFrame:
     """What `evidence.json` keeps of the throttles: how many a second, by resource and reason."""
     return frame("throttles", (
-        {"at": row.second, "resource": row.index or TABLE, "direction": row.direction, "reason": row.reason,
+        {"at": row.second, "resource": label_of(row.index), "direction": row.direction, "reason": row.reason,
          "constraint": metrics.constraint_of(row.reason), "count": row.count}
         for row in evidence.throttles or ()
     ))  # fmt: skip
@@ -217,7 +217,7 @@ def minutes_of(evidence: Evidence) -> pd.DataFrame:
 def _points(series: Series) -> Iterable[tuple[Any, ...]]:
     column, side = _COLUMN_OF.get((series.metric, series.statistic), (None, None))
     if column is not None and series.operation is None:
-        resource = series.index or TABLE
+        resource = label_of(series.index)
         for at, value in series.points:
             yield at, resource, side, column, value, series.period_s
 

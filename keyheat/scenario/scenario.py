@@ -168,11 +168,6 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioError(error.source, error.errors + _trace_mistakes(raw, path.parent)) from error
 
 
-def parse_scenario(text: str, source: str) -> Scenario:
-    """A scenario from TOML text; `source` names it in errors. Raises `ScenarioError`."""
-    return scenario_from_dict(_toml(text, source), source)
-
-
 def _toml(text: str, source: str) -> dict[str, Any]:
     try:
         return parsed_toml(text)

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.model.behaviour import DEFAULT
 from keyheat.model.meter import LaneMeter
 from keyheat.model.resources import Cause
-from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.words import Direction
+
+if TYPE_CHECKING:  # what is summed up is made further up
+    from keyheat.simulator.simulate import Simulation
 
 STEADY: Final = replace(
     DEFAULT, burst_s=1.0, burst_floor_units=0.0, nodes_below_units_per_s=0.0, index_buffer_units=0.0
@@ -54,7 +54,7 @@ class SimulationOutcome:
         return sum(rate for (_index, side), rate in self.accepted_per_s.items() if side is direction)
 
 
-def outcome_of(simulation: Simulation) -> SimulationOutcome:
+def outcome_of(simulation: "Simulation") -> SimulationOutcome:
     """The numbers of a simulated run, of the scenario's own table."""
     seconds = simulation.ended_s - simulation.started_s
     model = simulation.model
@@ -71,14 +71,6 @@ def outcome_of(simulation: Simulation) -> SimulationOutcome:
         accepted_per_s={(m.index, m.direction): _consumed(m) / seconds for m in meters},
         left=tuple(sorted((left for meter in meters for left in _left(meter)), key=lambda one: -one.events)),
     )
-
-
-def simulated_share(
-    scenario: Scenario, *, seed: int | None = None, folder: Path = Path(), behaviour: Behaviour = DEFAULT
-) -> float:
-    """The share of attempts that a simulated run of the scenario throttles; `folder` is the scenario's."""
-    made = simulate(scenario, seed=seed, folder=folder, behaviour=behaviour, counts_only=True)
-    return outcome_of(made).share()
 
 
 def _consumed(meter: LaneMeter) -> float:

@@ -8,6 +8,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,10 +16,12 @@ import numpy.typing as npt
 
 from keyheat.model.admission import ResourceModel
 from keyheat.model.keyspace import HASH_BYTES, WHOLE, point
-from keyheat.model.table import TableModel
 from keyheat.simulator.flow import Flow, sent_together
 from keyheat.simulator.masses import Floats, Masses
 from keyheat.simulator.odds import Odds
+
+if TYPE_CHECKING:
+    from keyheat.model.table import TableModel
 
 Places = npt.NDArray[np.int64]
 SORT_BYTES = 8
@@ -180,7 +183,7 @@ class TableShares:
 
     __slots__ = ("_shares", "model", "odds")
 
-    def __init__(self, model: TableModel) -> None:
+    def __init__(self, model: "TableModel") -> None:
         self.model = model
         self.odds = Odds()
         self._shares: dict[str | None, tuple[ResourceModel, int, PartitionShares]] = {}

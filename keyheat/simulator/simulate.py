@@ -19,6 +19,7 @@ from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Counting, Flow, FlowAnswer, KeyHistory, Traffic
+from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.wave import Wave
 from keyheat.words import Direction
 
@@ -220,8 +221,6 @@ def simulate(
     """
     seed = scenario.seed if seed is None else seed
     if traffic is None:
-        from keyheat.simulator.traffic import traffic_of  # here, since they are made of this
-
         traffic = traffic_of(scenario, seed=seed, folder=folder)
     waves = _waves(scenario, started_s, seed, behaviour)
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)

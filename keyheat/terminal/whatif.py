@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.model.resources import Cause
-from keyheat.numbers import UNITS, dollars, exact_percent, percent, rate, some, whole
+from keyheat.numbers import UNITS, a_month, exact_percent, percent, rate, some, whole
 from keyheat.plan.charges import monthly
 from keyheat.plan.prices import Prices
 from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
@@ -125,8 +125,8 @@ def _row(search: WhatIfSearch, one: Trial, prices: Prices) -> list[str]:
         each = "query" if _whole(search) == "read" else "put"
         cells.append(f"{one.value:,} × {each}")
     elif costs.provisioned_dollars is not None:
-        cells.append(dollars(costs.provisioned_dollars))
-    return [*cells, dollars(costs.on_demand_dollars)]
+        cells.append(a_month(costs.provisioned_dollars))
+    return [*cells, a_month(costs.on_demand_dollars)]
 
 
 def _accepted(search: WhatIfSearch, one: Trial) -> float:

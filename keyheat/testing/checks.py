@@ -19,7 +19,7 @@ from keyheat.simulator.search import WhatIfSearch, smallest_shards
 from keyheat.simulator.simulate import ClientRecord, Simulation
 from keyheat.testing.failure import diagnosed, failed
 from keyheat.testing.subject import CheckedLoad, CheckOptions, Source, asked_of
-from keyheat.words import Constraint, Direction, DirectionName, whose
+from keyheat.words import Constraint, Direction, DirectionName, label_of, whose
 
 HEADROOM_TRIES = 6
 
@@ -194,7 +194,7 @@ def _with_shards(sent: CheckedLoad, shards: int) -> CheckedLoad:
 
 def _by_resource(outcome: SimulationOutcome, side: Direction, accepted: int) -> str:
     parts = [
-        f"{measured(per_s * outcome.seconds / accepted)} on {whose(index)}"
+        f"{measured(per_s * outcome.seconds / accepted)} on {whose(label_of(index))}"
         for (index, direction), per_s in outcome.accepted_per_s.items()
         if direction is side and per_s
     ]

@@ -20,7 +20,7 @@ from keyheat.simulator.folder import keys_of, manifest_of, write_run
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import Simulation
 from keyheat.testing.subject import CheckedLoad
-from keyheat.words import Direction, Grade, key_name, title_of, whose
+from keyheat.words import Direction, Grade, key_name, label_of, title_of, whose
 
 NOTE = "checked with nothing saved up: the table serves what it could serve for ever"
 
@@ -48,7 +48,7 @@ def write_report_of(
     sent: CheckedLoad, simulation: Simulation, folder: Path, now: datetime | None = None
 ) -> Path:
     """Write the run directory of a simulated check, and give its report. Raises `CannotWrite`."""
-    from keyheat.analysis.summary import keep_summary
+    from keyheat.analysis.summarize import keep_summary
     from keyheat.pages.run.report import write_report
 
     run = diagnosed(sent, simulation)
@@ -149,7 +149,9 @@ def _throttled(simulation: Simulation) -> str:
         for side in (Direction.WRITE, Direction.READ)
         if outcome.attempts[side]
     ]
-    where = [f"{whole(left.events)} x {left.cause.value} on {whose(left.index)}" for left in outcome.left]
+    where = [
+        f"{whole(left.events)} x {left.cause.value} on {whose(label_of(left.index))}" for left in outcome.left
+    ]
     return "; ".join([", ".join(sides) or "nothing was sent", *where])
 
 

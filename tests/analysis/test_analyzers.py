@@ -13,8 +13,7 @@ import keyheat
 from keyheat.analysis.analyzers import PLACED, answers, our_own
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.pages.run.record import load_evidence
-from keyheat.pages.run.report import render
+from keyheat.pages.run.report import load_evidence, render
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Finding, read_diagnosis, write_diagnosis
 from keyheat.runs.manifest import Keys, Manifest

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from keyheat import runfiles
-from keyheat.analysis.diagnosis import analyze_evidence, analyze_run
+from keyheat.analysis.diagnosis import analyze_run, diagnosed
 from keyheat.evidence import collection
 from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
@@ -49,7 +49,7 @@ def test_evidence_survives_its_file(run_dir: Path, demo: Any) -> None:
     found = collect(run_dir, run.aws())
     write_evidence(run_dir / "evidence.json", found)
     assert read_evidence(run_dir / "evidence.json") == found
-    assert analyze_evidence(run_dir / "evidence.json").verdict.constraint == "partition"
+    assert diagnosed(read_evidence(run_dir / "evidence.json")).verdict.constraint == "partition"
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """What advice would come to: the same demand on the simulator, believed only where it repeats the run."""
 
+import tomllib
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +17,7 @@ from keyheat.analysis.thresholds import Thresholds
 from keyheat.pages.run.verdict import outlook
 from keyheat.plan.prices import load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
-from keyheat.scenario.scenario import Scenario, parse_scenario
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.alterations import Altered, divided, eventually_consistent, in_shards
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import masses_of_shares
@@ -82,7 +83,7 @@ def evidence_of(made: Simulation, **table: Any) -> Evidence:
 def diagnosis_of(
     text: str, numbers: Thresholds, *, with_scenario: bool = True, **table: Any
 ) -> tuple[Diagnosis, Scenario]:
-    scenario = parse_scenario(text, "test")
+    scenario = scenario_from_dict(tomllib.loads(text), "test")
     evidence = evidence_of(simulate(scenario), **table)
     known = scenario if with_scenario else None
     return diagnose(evidence, client=None, thresholds=numbers, scenario=known), scenario
@@ -117,7 +118,7 @@ def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
 
 
 def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
-    scenario = parse_scenario(HOT_KEY, "test")
+    scenario = scenario_from_dict(tomllib.loads(HOT_KEY), "test")
     hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=1_800.0, direction="write")
     case = AdviceCase(
         constraint="partition", resource="table", direction="write", rule="reason-key-range", demand=None,

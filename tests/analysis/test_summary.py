@@ -9,16 +9,10 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis import summary
+from keyheat import runfiles
 from keyheat.analysis.measures import MEASURES
-from keyheat.analysis.summary import (
-    RunSummary,
-    keep_summary,
-    labels_of,
-    read_summary,
-    summarize,
-    write_summary,
-)
+from keyheat.analysis.summarize import keep_summary, labels_of, read_summary, summarize, write_summary
+from keyheat.analysis.summary import RunSummary, parsed
 from keyheat.cli.main import main
 from keyheat.runfiles import RUN, CannotWrite, FileProblem, read_json, write_json
 from keyheat.runs.formats import read_diagnosis, write_diagnosis
@@ -104,7 +98,7 @@ def test_what_is_there_is_read_and_not_made_again(run: Path, monkeypatch: pytest
     before = read_summary(run)
     for name in ("seconds.parquet", "run.json", "evidence.json"):
         (run / name).unlink()
-    monkeypatch.setattr(summary, "summarize", None)
+    monkeypatch.setattr("keyheat.analysis.summarize.summarize", None)
     assert read_summary(run) == before
 
 
@@ -113,7 +107,7 @@ def test_a_missing_or_damaged_summary_is_made_again(run: Path, content: bytes | 
     before, path = read_summary(run), run / "summary.json"
     path.unlink() if content is None else path.write_bytes(content)
     assert read_summary(run) == before
-    assert summary.parsed(path.read_bytes()) == before
+    assert parsed(path.read_bytes()) == before
 
 
 def test_one_that_is_older_than_the_diagnosis_is_made_again(run: Path) -> None:
@@ -135,7 +129,7 @@ def test_a_folder_that_cannot_be_written_has_its_summary_all_the_same(
 
     before = read_summary(run)
     (run / "summary.json").unlink()
-    monkeypatch.setattr(summary.runfiles, "write_json", refused)
+    monkeypatch.setattr(runfiles, "write_json", refused)
     assert read_summary(run) == before
     with pytest.raises(CannotWrite):
         write_summary(run)

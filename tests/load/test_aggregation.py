@@ -1,5 +1,6 @@
 """Totals of orders: followed from a stream across splits, written exactly once, and checked."""
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -26,7 +27,7 @@ from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.model.units import item_bytes
-from keyheat.scenario.scenario import Scenario, parse_scenario
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.spec.tables import CapacityPair
 
 pytestmark = pytest.mark.opens
@@ -59,7 +60,7 @@ def shared() -> Iterator[EndpointProcess]:
 
 @pytest.fixture
 def scenario() -> Scenario:
-    return parse_scenario(SCENARIO % {"number": next(numbers)}, "test")
+    return scenario_from_dict(tomllib.loads(SCENARIO % {"number": next(numbers)}), "test")
 
 
 @pytest.fixture

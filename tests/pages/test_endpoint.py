@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.pages.run.record import ReportRun, load_evidence
-from keyheat.pages.run.report import render
+from keyheat.pages.run.record import ReportRun
+from keyheat.pages.run.report import load_evidence, render
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)

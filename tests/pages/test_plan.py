@@ -1,6 +1,7 @@
 """A plan as a person reads it, and as a program does."""
 
 import json
+import tomllib
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from rich.console import Console
 from keyheat.plan.plan import ScenarioPlan, planned
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
-from keyheat.scenario.scenario import Scenario, load_scenario, parse_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.terminal.plan import picture, plan_text
 from keyheat.terminal.plan_words import plan_json
 
@@ -27,7 +28,7 @@ def shipped(name: str, load: str = "duration_s = 50", **wanted: Any) -> Scenario
     text = (SCENARIOS / f"{name}.toml").read_text()
     if load != "duration_s = 50":
         assert "duration_s = 50" in text
-    return plan_of(parse_scenario(text.replace("duration_s = 50", load), name), **wanted)
+    return plan_of(scenario_from_dict(tomllib.loads(text.replace("duration_s = 50", load)), name), **wanted)
 
 
 def on_paper(plan: ScenarioPlan) -> str:

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.diagnosis import analyze_evidence
+from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.rules import LEANING, MEASURED, RULES, Rule
 from keyheat.pages.charts import labels as label_chart
 from keyheat.runs.formats import Label, Verdict
+from keyheat.runs.plausibility import read_evidence
 from tests.outside import PATIENCE_S, a_readers_environment
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,7 @@ MAKER = runpy.run_path(str(ROOT / "docs" / "rules.py"))
 @cache
 def heaviest(name: str) -> Label | Verdict:
     """The label with most throttles; where nothing was throttled, the verdict."""
-    diagnosis = analyze_evidence(EXAMPLES / f"{name}.json")
+    diagnosis = diagnosed(read_evidence(EXAMPLES / f"{name}.json"))
     return max(diagnosis.labels, key=lambda label: label.throttles, default=diagnosis.verdict)
 
 

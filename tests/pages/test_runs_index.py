@@ -12,7 +12,7 @@ import pytest
 from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
 from keyheat.pages.runs.index import Recall, Runs, content_of, render_runs, write_runs
 from keyheat.pages.runs.rows import MOST, HistoryRun, SuitePlace, rows_of, trends_of
-from keyheat.regression.history import History
+from keyheat.regression.history.store import History
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.runs.folder import Underway, write_underway
 from tests.made_runs import FIRST, started, summary, written

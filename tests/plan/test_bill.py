@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from keyheat.plan.bill import Bill, Line, Tariff, bill_of_run, hours_begun
+from keyheat.plan.bill import Bill, bill_of_run
+from keyheat.plan.charges import Line, Tariff, hours_begun
 from keyheat.plan.prices import Prices, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.summary import RunSummary, read_summary
+from keyheat.analysis.summarize import read_summary
+from keyheat.analysis.summary import RunSummary
 from keyheat.cli.run import How, make_run
 from keyheat.load.run.jobs import Job, find_scenario
 from keyheat.regression.baseline import foreseen

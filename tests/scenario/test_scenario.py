@@ -17,7 +17,6 @@ from keyheat.scenario.scenario import (
     ScenarioError,
     json_schema,
     load_scenario,
-    parse_scenario,
     scenario_from_dict,
 )
 from keyheat.scenario.sizes import ChoiceSize, FixedSize, ItemSize, LognormalSize, UniformSize
@@ -187,9 +186,10 @@ def test_a_message_says_what_was_given() -> None:
     ("text", "message"),
     [("a = ", "not TOML"), ("format = 1\nformat = 2", "not TOML"), ("", r"missing @ \$\.format")],
 )
-def test_text_that_is_not_a_scenario(text: str, message: str) -> None:
+def test_text_that_is_not_a_scenario(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.toml").write_text(text)
     with pytest.raises(ScenarioError, match=message):
-        parse_scenario(text, "x.toml")
+        load_scenario(tmp_path / "x.toml")
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from keyheat.runs.provability import unreliable
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.alterations import eventually_consistent, in_shards
 from keyheat.simulator.outcome import SimulationOutcome
-from keyheat.words import Direction
+from keyheat.words import Direction, index_of
 
 HARDLY: Final = 0.001
 """A throttle share that an application with retries does not notice."""
@@ -130,7 +130,7 @@ def _dollars(scenario: Scenario, outcome: SimulationOutcome | None, prices: Pric
 
 def _changed(case: AdviceCase, advice: Recommendation, rerun: Rerun) -> Rerun:
     """The run with the advice taken."""
-    index = None if case.resource == "table" else case.resource
+    index = index_of(case.resource)
     if advice.action in _IN_SHARDS:
         return rerun.altered(in_shards(advice.shards or 1, Direction(case.direction), index))
     if advice.action == "read_eventually_consistent":
@@ -196,7 +196,7 @@ def _case(
     scaled: bool,
 ) -> AdviceCase:
     """What was measured about a constraint, in the units of a table at scale 1."""
-    track = arranged.track(None if group.resource == "table" else group.resource, group.direction)
+    track = arranged.track(index_of(group.resource), group.direction)
     heaviest, scale = group.heaviest, arranged.scale
     asked = demand(track, heaviest) if track else None
     if group.constraint == "account":

@@ -11,7 +11,7 @@ from keyheat.plan.totals import ResourceSide, expected
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.alterations import spreads_itself
-from keyheat.words import WRITE, Direction, title_of, whose
+from keyheat.words import WRITE, Direction, index_of, label_of, title_of, whose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class RemedyRequest:
 
     @property
     def index(self) -> str | None:
-        return None if self.resource == "table" else self.resource
+        return index_of(self.resource)
 
     @property
     def shards(self) -> int | None:
@@ -248,7 +248,8 @@ def _with_room(
         if has and needed > has:
             owner["provisioned"]["read"] = needed
             said.append(
-                f"Reading all shards back takes {needed:,} RCU/s of {whose(index)}, which had {has:,}."
+                f"Reading all shards back takes {needed:,} RCU/s of {whose(label_of(index))}, "
+                f"which had {has:,}."
             )
     return remedied(asked, raw, says, queries_per_read=queries, notes=tuple(said))
 

@@ -23,15 +23,18 @@ more where it was about to consume more:
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
 from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.plan.bill import AROUND_S, Bill, Tariff
+from keyheat.plan.charges import AROUND_S, Tariff
 from keyheat.runs.manifest import STOP_AMOUNTS, Rule, Stop
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.words import DirectionName
+
+if TYPE_CHECKING:  # what a load test sends is simulated for a bill, and not where it is sent
+    from keyheat.plan.bill import Bill
 
 MINUTE_S: Final = 60.0
 LEAST_DOLLARS: Final = 1e-9  # of a budget that is spent on hours alone, nothing is left for requests
@@ -58,7 +61,7 @@ def budget_of(stated: BudgetSpec, said: Mapping[str, float | None]) -> BudgetSpe
         ) from error
 
 
-def over_budget(budget: BudgetSpec, bill: Bill, duration_s: float) -> Iterator[str]:
+def over_budget(budget: BudgetSpec, bill: "Bill", duration_s: float) -> Iterator[str]:
     """Why the plan is more than the budget allows, a line for each cap that it exceeds."""
     units, minutes = bill.write_units + bill.read_units, duration_s / MINUTE_S
     if bill.dollars > budget.dollars:

@@ -3,13 +3,15 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from keyheat.load.transport.target import Target, proxy_in_words
-from keyheat.plan.bill import Bill
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.spec.tables import TableSpec
+
+if TYPE_CHECKING:
+    from keyheat.plan.bill import Bill
 
 QUESTION: Final = "Go on? [y/N] "
 AGREED: Final = ("y", "yes")
@@ -25,7 +27,7 @@ class Undertaking:
 
     scenario: Scenario
     target: Target
-    bill: Bill
+    bill: "Bill"
     budget: BudgetSpec
     duration_s: float | None  # None: until somebody stops it
     existing: str | None = None  # the table that is loaded as it is

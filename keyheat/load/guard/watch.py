@@ -12,7 +12,7 @@ of then. Few are kept, however long the window is.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import ceil, floor, inf
+from math import ceil, floor
 from time import monotonic
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from keyheat.load.record.record import PIECES_ARRIVE_S, Arrived, Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS, THROTTLED, Counts, no_counts, percentile_of
 from keyheat.load.run.load import Load
 from keyheat.load.run.plan import LoadPlan
-from keyheat.plan.bill import Tariff
+from keyheat.plan.charges import Tariff
 from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
@@ -118,7 +118,7 @@ class LoadWatch:
     caps: Caps
     rules: AbortSpec | None
     started_s: float  # epoch seconds at which the load began
-    ends_s: float  # and at which it is over anyway; infinite where nobody knows
+    duration_s: float | None  # after which it is over anyway; None: until somebody stops it
     record: Callable[[], Record]
     sources: Callable[[], Iterable[MeteredProcess]]
     stop: Callable[[], None]
@@ -180,7 +180,8 @@ class LoadWatch:
 
     def _exceeded(self, at_s: float) -> Stop | None:
         """The cap that is exceeded if the load goes on until then."""
-        at_s = min(at_s, self.ends_s)
+        if self.duration_s is not None:
+            at_s = min(at_s, self.started_s + self.duration_s)
         return self.caps.exceeded(self._meter.expected(at_s), at_s - self.started_s)
 
     def _broken(self, now_s: float) -> Stop | None:
@@ -193,11 +194,6 @@ class LoadWatch:
         if until - ceil(self.rules.over_s) < ceil(self.started_s + self.rules.after_s):
             return None
         return broken(self.rules, recent, now_s - self.started_s)
-
-
-def ends_at(started_s: float, duration_s: float | None) -> float:
-    """When a load is over that lasts so long; None: until somebody stops it."""
-    return inf if duration_s is None else started_s + duration_s
 
 
 MASTER_SILENT_S: Final = 10.0
@@ -223,12 +219,13 @@ def watch_here(
     plan: LoadPlan, caps: Caps, load: Load, duration_s: float | None, stop: Callable[[], None]
 ) -> LoadWatch:
     """The watch of a process that sends by itself: it knows everything at once."""
-    return _watch(
-        caps,
-        plan.scenario.abort_on,
-        duration_s,
-        stop,
-        load.clock,
+    return LoadWatch(
+        caps=caps,
+        rules=plan.scenario.abort_on,
+        started_s=load.clock(),
+        duration_s=duration_s,
+        stop=stop,
+        clock=load.clock,
         record=lambda: load.record,
         sources=lambda: [source_here(load, ConsumedUnits())],
     )
@@ -238,12 +235,13 @@ def watch_workers(
     plan: LoadPlan, caps: Caps, gatherer: Any, duration_s: float | None, stop: Callable[[], None]
 ) -> LoadWatch:
     """The watch of a master, which knows what its workers' pieces said."""
-    return _watch(
-        caps,
-        plan.scenario.abort_on,
-        duration_s,
-        stop,
-        gatherer.clock,
+    return LoadWatch(
+        caps=caps,
+        rules=plan.scenario.abort_on,
+        started_s=gatherer.clock(),
+        duration_s=duration_s,
+        stop=stop,
+        clock=gatherer.clock,
         record=lambda: gatherer.record,
         sources=lambda: _of_workers(gatherer.workers),
         reaction_s=WORKERS_REACT_S,
@@ -255,42 +253,15 @@ def watch_alone(
     caps: Caps, load: Load, sent: Callable[[], ConsumedUnits], stop: Callable[[], None]
 ) -> LoadWatch:
     """The watch of a worker over itself: alone it never uses more than the whole run may."""
-    return _watch(
-        caps,
-        None,
-        None,
-        stop,
-        load.clock,
-        record=lambda: load.record,
-        sources=lambda: [source_here(load, sent())],
-    )
-
-
-def _watch(
-    caps: Caps,
-    rules: AbortSpec | None,
-    duration_s: float | None,
-    stop: Callable[[], None],
-    clock: Callable[[], float],
-    *,
-    record: Callable[[], Record],
-    sources: Callable[[], Iterable[MeteredProcess]],
-    reaction_s: float = REACTION_S,
-    known_after_s: int = 0,
-) -> LoadWatch:
-    """A watch that begins now."""
-    started_s = clock()
     return LoadWatch(
         caps=caps,
-        rules=rules,
-        started_s=started_s,
-        ends_s=ends_at(started_s, duration_s),
-        record=record,
-        sources=sources,
+        rules=None,
+        started_s=load.clock(),
+        duration_s=None,
         stop=stop,
-        clock=clock,
-        reaction_s=reaction_s,
-        known_after_s=known_after_s,
+        clock=load.clock,
+        record=lambda: load.record,
+        sources=lambda: [source_here(load, sent())],
     )
 
 

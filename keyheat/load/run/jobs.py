@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from keyheat.claims import Claim, claim_new
-from keyheat.runfiles import DIAGNOSIS, FILES
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.variants import named, overridden, with_shards, write_scenario
-
-REPORT = "report.html"
 
 
 @dataclass(frozen=True, slots=True)

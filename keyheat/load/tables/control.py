@@ -12,9 +12,6 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.requests import check_shape
-from keyheat.endpoint.tables.catalog import define
 from keyheat.load.tables.ownership import DENIED, TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
@@ -74,17 +71,6 @@ def _pair(pair: CapacityPair, words: str, before: str = "") -> dict[str, int]:
 
 
 Tags = Sequence[dict[str, str]]
-
-
-def mistake(spec: TableSpec) -> str | None:
-    """Why DynamoDB would not make the table, by the rules that the local endpoint knows, too."""
-    request = creation(spec)
-    try:
-        check_shape("CreateTable", request)
-        define(request)
-    except ServiceError as error:
-        return f"cannot be made as the scenario describes it: {error.message}"
-    return None
 
 
 def create(client: Any, spec: TableSpec, tags: Tags) -> bool:

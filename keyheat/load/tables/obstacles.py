@@ -12,7 +12,10 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.control import creation, mistake
+from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.requests import check_shape
+from keyheat.endpoint.tables.catalog import define
+from keyheat.load.tables.control import creation
 from keyheat.load.tables.description import all_active
 from keyheat.load.tables.ownership import (
     TableError,
@@ -194,6 +197,17 @@ def _obstacle(spec: TableSpec, description: Mapping[str, Any] | None, *, as_it_i
         f"is there, but not as the scenario describes it: {found}. "
         f"Load it as it is with --table {spec.name}, or delete it, and the run makes it anew"
     )
+
+
+def mistake(spec: TableSpec) -> str | None:
+    """Why DynamoDB would not make the table, by the rules that the local endpoint knows, too."""
+    request = creation(spec)
+    try:
+        check_shape("CreateTable", request)
+        define(request)
+    except ServiceError as error:
+        return f"cannot be made as the scenario describes it: {error.message}"
+    return None
 
 
 def check_quotas(scenario: Scenario, target: Target, connect: Callable[[Target], Any]) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import orjson
 
+TIMEOUT_S = 10.0  # for which an answer is waited for
 THROTTLES = frozenset(
     {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
 )

@@ -38,7 +38,7 @@ from botocore.hooks import first_non_none_response
 from botocore.parsers import ResponseParserError
 
 from keyheat.answer_size import bounded
-from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.answer import TIMEOUT_S, Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,
     CREDENTIALS,
@@ -49,7 +49,6 @@ from keyheat.load.transport.failures import (
     damage,
     kind_of,
 )
-from keyheat.load.transport.signed import TIMEOUT_S
 from keyheat.load.transport.target import Target, ca_bundle, credentials_for
 from keyheat.masking import mask_errors
 

@@ -34,7 +34,7 @@ from geventhttpclient.response import HTTPParseError, HTTPResponse
 
 from keyheat.addresses import is_loopback
 from keyheat.answer_size import OTHER_BYTES, most_bytes
-from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.answer import TIMEOUT_S, Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,
     DAMAGED,
@@ -218,7 +218,6 @@ class Idle(Generic[Connection]):
             yield self._waiting.popleft()[0]
 
 
-TIMEOUT_S = 10.0
 EXPIRED = b"ExpiredToken"
 _poll = get_original("select", "poll")  # asks the system; gevent's would let other users run
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gevent
 import orjson
@@ -16,10 +16,13 @@ from flask import Blueprint, Response, request, send_file, send_from_directory
 from keyheat.addresses import SANDBOX
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import PIECES_ARRIVE_S, short_name
-from keyheat.load.run.run import LoadRun
 from keyheat.load.web.readings import Sentence
 from keyheat.load.web.view import LiveView, Process, Subject
 from keyheat.masking import masked
+from keyheat.runfiles import REPORT
+
+if TYPE_CHECKING:  # the run makes no page; it is shown on one
+    from keyheat.load.run.run import LoadRun
 
 FILES = Path(__file__).parent / "static"
 POLICY = (
@@ -61,7 +64,7 @@ class LivePage:
         nothing = Sentence("No run yet. Start one on Locust's page.", "idle")
         self._content: dict[str, Any] = {"state": "none", "sentence": asdict(nothing)}
 
-    def begin(self, run: LoadRun) -> None:
+    def begin(self, run: "LoadRun") -> None:
         """A run begins: show it."""
         self._run, self._view, self._stopped_s = run, LiveView(subject_of(run)), None
         self._folder, self._refusal = run.ground.path, None
@@ -97,7 +100,7 @@ class LivePage:
     @property
     def report(self) -> Path | None:
         """The report of the last run, once there is one."""
-        path = self._folder / "report.html" if self._folder else None
+        path = self._folder / REPORT if self._folder else None
         return path if path is not None and path.exists() else None
 
     def _read_on(self) -> None:
@@ -124,13 +127,13 @@ class LivePage:
             end=end,
         )
 
-    def _verdict(self, run: LoadRun, view: LiveView, end: int) -> GeneratorVerdict | None:
+    def _verdict(self, run: "LoadRun", view: LiveView, end: int) -> GeneratorVerdict | None:
         attempts = view.attempts(run.record, end)
         if end - run.ground.started_s < JUDGED_AFTER_S or not attempts:
             return None
         return run.verdict(attempts=attempts)
 
-    def _processes(self, run: LoadRun, now_s: float) -> list[Process]:
+    def _processes(self, run: "LoadRun", now_s: float) -> list[Process]:
         runner = self._environment.runner
         if run.gatherer is None:
             return [
@@ -157,7 +160,7 @@ class LivePage:
         ]
 
 
-def subject_of(run: LoadRun) -> Subject:
+def subject_of(run: "LoadRun") -> Subject:
     """What the page says of a run that does not change."""
     scenario, manifest = run.plan.scenario, run.ground.folder.manifest
     return Subject(

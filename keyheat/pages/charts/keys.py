@@ -10,7 +10,7 @@ from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, comp
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
-from keyheat.words import Direction, key_name, whose
+from keyheat.words import Direction, key_name, label_of, whose
 
 SHOWN = "key_shown"
 """The one column with values of keys, where the run recorded them."""
@@ -213,7 +213,7 @@ def _throttled_by_insights(run: ReportRun) -> PageTable | None:
     rows = tuple(
         (
             shortened(key_name(key.key, key.shown), 80),
-            whose(rule.index),
+            whose(label_of(rule.index)),
             whole(key.value),
             percent(key.value / rule.total),
         )

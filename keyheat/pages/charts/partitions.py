@@ -20,7 +20,7 @@ from keyheat.pages.charts.heat import HEAT
 from keyheat.pages.run.sheets import Floats, Sheet, joined_up
 from keyheat.pages.style import LIGHT
 from keyheat.pages.wording import saying
-from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource
+from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,7 +39,7 @@ def resources_of(rows: pd.DataFrame) -> list[Resource]:
     """The resources and directions in which any partition was asked for anything."""
     asked = rows.groupby("resource").sum(numeric_only=True)
     return [
-        Resource(None if name == TABLE else name, side)
+        Resource(index_of(name), side)
         for name in sorted(asked.index, key=lambda name: (name != TABLE, name))
         for side in WRITES_FIRST
         if asked.loc[name, f"{side}_units"] or asked.loc[name, f"throttled_{side}s"]

@@ -10,6 +10,7 @@ from keyheat.pages.charts.figures import PageTable, shortened
 from keyheat.pages.run.record import ReportRun, SecondsRecord
 from keyheat.pages.wording import NAMES, saying
 from keyheat.runs.metrics import constraint_of
+from keyheat.words import label_of
 
 ELSEWHERE: Final = ("arrivals", "retries")  # groups that the section on the load generator shows
 TABLES: Final = "tables."
@@ -294,7 +295,7 @@ def reason_table(record: SecondsRecord) -> PageTable | None:
         rows=tuple(
             (
                 shortened(reason or NO_REASON, 80),
-                shortened(index or "table", 80),
+                shortened(label_of(index), 80),
                 direction,
                 NAMES[constraint_of(reason) or "undetermined"].lower(),
                 whole(counts[reason, index, direction]),

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat import runfiles
-from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.runfiles import FILES, US_PER_MS, FileProblem
 from keyheat.runs.capabilities import Capabilities
@@ -20,7 +19,7 @@ from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
-from keyheat.words import TABLE, Direction, Resource
+from keyheat.words import TABLE, Direction, Resource, index_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,13 +169,9 @@ class ReportRun:
         return (self.manifest.totals if self.manifest else None) or RunTotals()
 
 
-def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:
-    """An evidence file, wherever it came from, with its diagnosis. Raises `FileProblem`.
-
-    `further` are analyzers of the user's own, which are asked as well.
-    """
-    evidence = read_evidence(path)
-    return ReportRun(diagnosis=diagnosed(evidence, further=further), evidence=evidence, alone=True)
+def evidence_alone(evidence: Evidence, diagnosis: Diagnosis) -> ReportRun:
+    """Evidence without a run, wherever it came from, with its diagnosis."""
+    return ReportRun(diagnosis=diagnosis, evidence=evidence, alone=True)
 
 
 def load_run(run_dir: Path) -> ReportRun:
@@ -306,12 +301,11 @@ def _of_frame(rows: "pd.DataFrame", moment: str, further: list[str], amounts: Ma
     second = rows[moment].astype("datetime64[s, UTC]").astype("int64")
     by = ["second", "resource", "direction", *further]
     grouped = rows.assign(second=second).groupby(by, dropna=False, as_index=False)[list(amounts)].sum()
-    names = grouped[["direction", *further]].astype(object)
-    index = grouped["resource"].astype(object)
+    names = {name: grouped[name].astype(object) for name in ("direction", *further)}
     return {
         "second": grouped["second"].to_numpy(np.int64),
-        "index": index.where(index != TABLE, None).to_numpy(),
-        **{name: names[name].where(names[name].notna(), None).to_numpy() for name in names},
+        "index": np.array([index_of(name) for name in grouped["resource"]], dtype=object),
+        **{name: column.where(column.notna(), None).to_numpy() for name, column in names.items()},
         **{
             name: grouped[amount].to_numpy(np.float64 if name == "consumed" else np.int64)
             for amount, name in amounts.items()

@@ -12,19 +12,21 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from keyheat.analysis.diagnosis import diagnosed
 from keyheat.numbers import UNITS
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.charts.keys import SHOWN
 from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.hero import hero_of
-from keyheat.pages.run.record import ReportRun, SecondsRecord, load_evidence, load_run, read_record
+from keyheat.pages.run.record import ReportRun, SecondsRecord, evidence_alone, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.run.verdict import facts_of
 from keyheat.pages.wording import MEANINGS
-from keyheat.runfiles import write_atomically
+from keyheat.runfiles import REPORT, write_atomically
 from keyheat.runs.formats import Diagnosis
+from keyheat.runs.plausibility import read_evidence
 from keyheat.words import READ, WRITE, capital
 
 
@@ -92,9 +94,6 @@ def _drawn(chart: Chart) -> tuple[float, float]:
     return epoch(start), epoch(end)
 
 
-REPORT = "report.html"
-
-
 def render(run: ReportRun, generated_at: datetime, *, plotlyjs: str | None = None) -> str:
     """The whole page. `generated_at` is printed on it; `plotlyjs` replaces the library inlined."""
     record = read_record(run)
@@ -121,6 +120,15 @@ def write_report(run_dir: Path, generated_at: datetime) -> Path:
     Raises `FileProblem` where there is no readable `diagnosis.json`, or the directory cannot be written.
     """
     return save(run_dir / REPORT, render(load_run(run_dir), generated_at))
+
+
+def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:
+    """An evidence file, wherever it came from, with its diagnosis. Raises `FileProblem`.
+
+    `further` are analyzers of the user's own, which are asked as well.
+    """
+    evidence = read_evidence(path)
+    return evidence_alone(evidence, diagnosed(evidence, further=further))
 
 
 def write_evidence_report(

@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.evidence.settings import partition_ceiling
-from keyheat.numbers import UNITS, measured, moment, percent, rate, some, whole
+from keyheat.numbers import UNITS, a_month, measured, moment, percent, rate, some, whole
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.pages.wording import labels_of
 from keyheat.runs.formats import Finding, HotKey, Label, Recommendation, Verdict
 from keyheat.runs.provability import SAYS
-from keyheat.words import LIMITS, WRITE, Grade, Resource, capital, whose
+from keyheat.words import LIMITS, WRITE, Grade, Resource, capital, index_of, whose
 
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
 Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
@@ -86,7 +86,7 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
 def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
     """The resource that the verdict speaks of; without one, the one that was asked for most."""
     verdict = run.diagnosis.verdict
-    index = None if verdict.resource in (None, "table") else verdict.resource
+    index = index_of(verdict.resource)
     if verdict.direction is not None:
         return Resource(index, verdict.direction)
     if record.seconds is not None and len(record.seconds["second"]):
@@ -329,14 +329,10 @@ def _bill(advice: Recommendation) -> str:
     bill = advice.bill
     if bill is None:
         return ""
-    before, after = _dollars(bill.before_dollars_per_month), _dollars(bill.after_dollars_per_month)
+    before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
     if before == after:
         return f"The bill for capacity stays at {before} a month, if the demand goes on ({bill.prices})."
     return f"Capacity costs {after} a month instead of {before}, if the demand goes on ({bill.prices})."
-
-
-def _dollars(amount: float) -> str:
-    return f"${amount:,.2f}" if amount < 100 else f"${amount:,.0f}"
 
 
 def about(finding: Finding) -> str:

@@ -13,9 +13,9 @@ from typing import Final, Literal
 
 import psutil
 
-from keyheat.analysis.summary import RunSummary, read_summary
-from keyheat.pages.run.report import REPORT
-from keyheat.runfiles import DIAGNOSIS, FILES, RUN, SUMMARY, FileProblem, parsed_json
+from keyheat.analysis.summarize import read_summary
+from keyheat.analysis.summary import RunSummary
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SUMMARY, FileProblem, parsed_json
 from keyheat.runs.folder import UNDERWAY_NAME, Underway, read_underway
 from keyheat.runs.manifest import Manifest, read_manifest
 

@@ -15,10 +15,12 @@ from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import some
 from keyheat.pages.page import embedded, page, said_at, save, template
 from keyheat.pages.run.hero import PLACES
-from keyheat.pages.run.report import REPORT
 from keyheat.pages.runs.found import UnreadPlace
 from keyheat.pages.runs.rows import HistoryRun, RunRow, ScenarioTrend, SuitePlace, TrendSeries, trends_of
-from keyheat.regression.history import History, HistoryProblem, Session
+from keyheat.regression.history.problem import HistoryProblem
+from keyheat.regression.history.records import Session
+from keyheat.regression.history.store import History
+from keyheat.runfiles import REPORT
 from keyheat.terminal.console import shown
 
 DIGITS: Final = 4  # of a measured number: more than any page shows

@@ -23,11 +23,11 @@ import orjson
 
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.run.record import load_run
-from keyheat.pages.run.report import REPORT, FileKind, render, write_exports
+from keyheat.pages.run.report import FileKind, render, write_exports
 from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
 from keyheat.pages.runs.index import NOTHING, Memory, Recall, Runs, content_of, place_of
 from keyheat.pages.runs.rows import RunRow, rows_of, trends_of
-from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, FileProblem
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, REPORT, FileProblem
 from keyheat.runs.folder import Underway, read_underway
 from keyheat.terminal.progress import PHASES
 

@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.load.guard.budget import Allowance, Caps, Reservation
 from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.plan.bill import Tariff
+from keyheat.plan.charges import Tariff
 
 
 @dataclass

@@ -16,7 +16,8 @@ from keyheat.load.guard.budget import (
     over_budget,
 )
 from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.plan.bill import Bill, Line, Tariff
+from keyheat.plan.bill import Bill
+from keyheat.plan.charges import Line, Tariff
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.part import BudgetSpec
 

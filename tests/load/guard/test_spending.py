@@ -4,7 +4,7 @@ import pytest
 
 from keyheat.load.guard.budget import Caps, Spending
 from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.plan.bill import Tariff
+from keyheat.plan.charges import Tariff
 from keyheat.runs.manifest import Rule, Stop
 
 CAPS = Caps(

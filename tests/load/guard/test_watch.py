@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
 
 import pytest
 
 from keyheat.load.guard.budget import Caps, MeteredProcess
-from keyheat.load.guard.watch import REACTION_S, WORKERS_REACT_S, LoadWatch, ends_at
+from keyheat.load.guard.watch import REACTION_S, WORKERS_REACT_S, LoadWatch
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.record import Attempt, Record
 from keyheat.scenario.spec.part import AbortSpec
@@ -53,11 +52,11 @@ def watch_of(
     caps: Caps,
     *,
     rules: AbortSpec | None = None,
-    ends_s: float = inf,
+    duration_s: float | None = None,
     reaction_s: float = REACTION_S,
 ) -> LoadWatch:
     return LoadWatch(
-        caps=caps, rules=rules, started_s=START_S, ends_s=ends_s,
+        caps=caps, rules=rules, started_s=START_S, duration_s=duration_s,
         record=lambda: world.record, sources=world.sources, stop=lambda: None, reaction_s=reaction_s,
         clock=lambda: world.now_s,
     )  # fmt: skip
@@ -104,7 +103,7 @@ def test_in_one_process_it_is_nearly_exact() -> None:
 def test_a_run_that_ends_within_its_budget_is_left_alone() -> None:
     world = World(steady(100.0), every_s=0.0)
     caps = Caps(units=1_003.0, seconds=10.0)
-    assert run(world, watch_of(world, caps, ends_s=START_S + 10.0), until_s=10.0) >= START_S + 10.0
+    assert run(world, watch_of(world, caps, duration_s=10.0), until_s=10.0) >= START_S + 10.0
 
 
 def test_minutes_are_counted_without_a_piece() -> None:
@@ -173,5 +172,6 @@ def test_a_load_that_is_being_ended_is_not_stopped_by_its_budget() -> None:
     assert watch.stopped is None
 
 
-def test_where_nobody_knows_when_a_load_ends_it_does_not() -> None:
-    assert (ends_at(5.0, None), ends_at(5.0, 3.0)) == (inf, 8.0)
+def test_a_run_of_which_nobody_knows_when_it_ends_is_stopped_by_the_same_budget() -> None:
+    world = World(steady(100.0), every_s=0.0)
+    assert run(world, watch_of(world, Caps(units=1_003.0, seconds=10.0)), until_s=10.0) < START_S + 10.0

@@ -10,8 +10,8 @@ import pytest
 from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
-from keyheat.load.tables.control import create, creation, mistake
-from keyheat.load.tables.obstacles import differences
+from keyheat.load.tables.control import create, creation
+from keyheat.load.tables.obstacles import differences, mistake
 from keyheat.load.tables.ownership import TableError, as_text, expiry_of, tags_for
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.spec.tables import TableSpec

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from keyheat.regression.history import History
+from keyheat.regression.history.store import History
 from tests.regression.runs import a_summary
 
 CASES, REPETITIONS = ("hotkey", "sharded"), 2

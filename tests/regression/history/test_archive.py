@@ -11,8 +11,8 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
-from keyheat.regression.history import HistoryProblem
 from keyheat.regression.history.archive import NAME, archive, fetch, remove
+from keyheat.regression.history.problem import HistoryProblem
 from keyheat.runfiles import RUN, write_json
 
 

@@ -7,8 +7,9 @@ from sqlite3 import connect
 
 import pytest
 
-from keyheat.regression.history import History, HistoryProblem
 from keyheat.regression.history.file import seal_of, with_digests
+from keyheat.regression.history.problem import HistoryProblem
+from keyheat.regression.history.store import History
 from keyheat.regression.outcome import Gate, GateFinding
 from tests.regression.runs import a_summary
 

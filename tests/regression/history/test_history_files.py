@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.regression.history import Damaged, History, HistoryProblem
 from keyheat.regression.history.file import APPLICATION_ID, VERSION, migrate
-from keyheat.regression.history.problem import _pids
+from keyheat.regression.history.problem import Damaged, HistoryProblem, _pids
+from keyheat.regression.history.store import History
 from tests.regression.runs import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.regression.history import History, HistoryProblem, Maker
 from keyheat.regression.history.file import opened
+from keyheat.regression.history.problem import HistoryProblem
+from keyheat.regression.history.records import Maker
+from keyheat.regression.history.store import History
 from tests.regression.runs import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)

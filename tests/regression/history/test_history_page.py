@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from keyheat.regression.history import History
 from keyheat.regression.history.archive import archive
+from keyheat.regression.history.store import History
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.runfiles import RUN, write_json
 from tests.regression.runs import a_summary

@@ -9,7 +9,7 @@ import pytest
 from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.baseline import Baseline
-from keyheat.regression.history import Kept
+from keyheat.regression.history.records import Kept
 from keyheat.regression.outcome import BaselineUsed, Side
 from keyheat.regression.suite import Suite, load_suite
 from keyheat.regression.suite_runs import SessionRuns, planned, run_made
