@@ -205,7 +205,7 @@ class AroundSecond:
 
     @property
     def near(self) -> bool:
-        """Whether the client consumed just what is provisioned in the mean of the throttled seconds around."""
+        """Whether just what is provisioned was consumed in the mean of the throttled seconds around."""
         return abs(self.rate - self.capacity) <= EXACT * self.capacity + self.request_units
 
     @property

@@ -143,7 +143,8 @@ BY_SECONDS: Final = (
     ),
     a_rule(
         "seconds-at-with-others", "table", "inferred",
-        "Just what is provisioned was consumed in the mean, with what others consumed in the minute.", SECONDS,
+        "Just what is provisioned was consumed in the mean, with what others consumed in the minute.",
+        SECONDS,
     ),
     a_rule(
         "seconds-others-even", "partition", "inferred",

@@ -12,7 +12,7 @@ from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import DirectionVerdict, Evidence, GeneratorFacts, Label, Verdict
 from keyheat.runs.provability import unreliable, without_a_model
-from keyheat.words import Constraint, Direction, whose
+from keyheat.words import Constraint, Direction, index_of, whose
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled: both sides say so, or one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
@@ -166,9 +166,9 @@ Whose = tuple[str, Direction]
 
 
 def _attempts(one: Whose, evidence: Evidence) -> float | None:
-    """Attempts on a resource in a direction: as the client counted, else by units; None where neither tells."""
+    """Attempts on a resource in a direction, by the client or by units; None where neither tells."""
     resource, direction = one
-    index = None if resource == TABLE else resource
+    index = index_of(resource)
     rows = [row for row in evidence.seconds or () if (row.index, row.direction) == (index, direction)]
     counted = sum(row.attempts for row in rows)
     if counted:

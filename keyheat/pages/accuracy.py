@@ -88,7 +88,8 @@ def markdown(
 
 def _scores(scores: Sequence[GradeScore], worlds: WorldsName) -> str:
     header = ("best evidence left", "spans", "right", "decided", "right of decided",
-              f"right of those with {SURE:g} and more", "false alarms", "sprinkles not wrong", "calibration error")  # fmt: skip
+              f"of {SURE:g} and more, right", "false alarms", "sprinkles not wrong",
+              "calibration error")  # fmt: skip
     rows = [
         (
             LEFT[score.best],
