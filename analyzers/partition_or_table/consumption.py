@@ -211,7 +211,7 @@ def _way(
 ) -> Way:
     extra, ceiling = _extra(timeline, track), partition_ceiling(track.direction, timeline.scale)
     by_cell = (track.consumed or {}).items()
-    highest = highest_of(track.provisioned)
+    highest = highest_of(track)
     seconds = used.by_second.items()
     banks = burst.banks(seconds, provisioned, step_s=1, extra=extra, own=used.own, highest=highest)
     in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra, highest=highest)
@@ -223,14 +223,14 @@ def _way(
     )
 
 
-def highest_of(provisioned: Steps) -> Callable[[float], float | None]:
+def highest_of(track: EvidenceTrack) -> Callable[[float], float | None]:
     """The most that can have been provisioned at a second, however a change within a period is read."""
-    if not provisioned.readings:
-        return provisioned.at
+    readings = track.provisioned.readings or (track.provisioned,)
 
     def highest(second: float) -> float | None:
-        known = [rate for reading in provisioned.readings if (rate := reading.at(second)) is not None]
-        return max(known, default=None)
+        if track.on_demand_at(second):
+            return None
+        return max((rate for one in readings if (rate := one.at(second)) is not None), default=None)
 
     return highest
 

@@ -229,17 +229,25 @@ def _pinned(minute: Minute) -> Opinion | None:
 def _above(minute: Minute) -> Opinion | None:
     if minute.share < 1:
         return None
-    if minute.spent_after:
-        return minute.says(
-            "minutes-burst-spent", f": the burst was spent within the {minute.track.cell_name}."
-        )
+    if minute.spent_after and _while_burst_lasted(minute) <= HALF * minute.events:
+        within = f": the burst was spent within the {minute.track.cell_name}"
+        return minute.says("minutes-burst-spent", f"{within}.")
     after = minute.near(1)
     if after is not None and after.share > 1 and not after.at:
         return minute.says(
             "minutes-burst-estimated",
             f": the table was still giving burst in the next {minute.track.cell_name}.",
         )
-    return minute.says("minutes-burst-running-out", ": whether the burst ran out is not known.")
+    return minute.says("minutes-burst-running-out", ": whether the burst ran out before is not known.")
+
+
+def _while_burst_lasted(minute: Minute) -> float:
+    """Throttles that fit to the part of the minute in which there was burst, as in the minute before."""
+    before = minute.near(-1)
+    if before is None or before.rate <= minute.capacity:
+        return 0.0
+    part = (minute.rate - minute.capacity) / (before.rate - minute.capacity)
+    return min(1.0, part) * before.events
 
 
 def _below(minute: Minute) -> Opinion:

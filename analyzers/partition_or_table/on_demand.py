@@ -86,7 +86,7 @@ def rule_of(around: AroundSecond, *, maximum: bool) -> tuple[str, Bound | None]:
         return "seconds-below-limits", around.given
     if around.near or around.with_others or around.pinned >= PINNED or around.rate > around.capacity:
         return limit, None
-    return "seconds-others-unknown" if around.others_matter else "seconds-below-limits", None
+    return "seconds-limits-unknown" if around.others_matter else "seconds-below-limits", None
 
 
 def by_minutes(timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, numbers: Thresholds) -> Opinion:

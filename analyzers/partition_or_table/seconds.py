@@ -168,9 +168,7 @@ class ThrottledMinute:
     of_partition: float
 
 
-FEW_OF_THEM: Final = (
-    0.3  # of what all throttled seconds fall short: others that made up for it are behind few
-)
+FEW_OF_THEM: Final = 0.3  # of what all throttled seconds fall short: others made up for few of them
 
 
 def throttled_minute(
@@ -245,15 +243,28 @@ class AroundSecond:
     def by_ceiling(self) -> bool:
         """Whether whole partitions serve as much, with burst left by estimate, and nothing else tells."""
         left = self.bank is not None and not self.bank.spent_before(SPENT)
-        return left and self.pinned < PINNED and of_whole_partitions(self.rate, self.ceiling, self.capacity)
+        return left and of_whole_partitions(self.rate, self.ceiling, self.capacity)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the burst was spent, however much was granted: the estimate is the most that there was."""
+        most = max(BRIEF_S * self.capacity, LITTLE * self.bank.depth) if self.bank else 0.0
+        return self.bank is not None and self.bank.likely <= most
+
+    @property
+    def too_few(self) -> bool:
+        """Whether no partition was full. A table with much more than that was not spent either."""
+        return self.partition.holds and not (self.given.holds and self.capacity > self.ceiling)
 
 
 SPENT: Final = 0.1  # of a full bucket: so little by estimate is as good as none
+BRIEF_S: Final = 3  # seconds of the table's rate: so little burst is as good as none
+LITTLE: Final = 0.004  # of a full bucket: the same
 
 
 def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
     """The rule that says what was the limit in this second, with the inequality where it is proved."""
-    if around.partition.holds:
+    if around.too_few:
         return "seconds-too-few-units", around.partition
     if around.later.holds:
         below = around.rate < around.capacity
@@ -262,11 +273,11 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
         return "seconds-below-provisioned", around.given
     if around.exact:
         return "seconds-at-ceiling" if around.by_ceiling else "seconds-at-provisioned", None
-    if around.pinned >= PINNED:
+    if around.pinned >= PINNED or around.spent:
         return "seconds-burst-spent", None
     if around.others_matter and around.with_others:
         return "seconds-at-with-others", None
-    if around.rate > around.capacity:
+    if around.rate > around.capacity * (1 + EXACT):
         return "seconds-above-provisioned", None
     if around.pinned < LOOSE and not around.others_matter:
         return "seconds-near-provisioned", None
@@ -369,7 +380,9 @@ def of_limit(used: float, capacity: float, direction: Direction) -> str:
     return f"{whole(used)} of at most {units(capacity, direction)}"
 
 
-OF_LIMITS: Final = frozenset({"seconds-at-maximum", "seconds-at-quota", "seconds-below-limits"})
+OF_LIMITS: Final = frozenset(
+    {"seconds-at-maximum", "seconds-at-quota", "seconds-below-limits", "seconds-limits-unknown"}
+)
 WORDS: Final = {
     "seconds-burst-in-hand": ", with burst still in hand",
     "seconds-above-provisioned": ", and nothing shows that the burst was spent",
@@ -378,5 +391,6 @@ WORDS: Final = {
     "seconds-burst-spent": "; most throttled seconds are at just what is provisioned",
     "seconds-at-with-others": " with what others consumed in the minute, if evenly",
     "seconds-others-even": ", if others consumed theirs evenly",
+    "seconds-limits-unknown": " by the client; when others consumed theirs is not known",
     "seconds-others-unknown": " by the client; when others consumed theirs is not known",
 }

@@ -130,7 +130,8 @@ BY_SECONDS: Final = (
     ),
     a_rule(
         "seconds-burst-spent", "table", "inferred",
-        "Other than what is provisioned was consumed, but in most throttled seconds just that.", SECONDS,
+        "Other than what is provisioned was consumed, but in most throttled seconds just that; or the burst "
+        "was spent even if all of it had been granted.", SECONDS,
     ),
     a_rule(
         "seconds-above-provisioned", "partition", "inferred",
@@ -151,7 +152,7 @@ BY_SECONDS: Final = (
         "Less than provisioned was consumed, if others consumed theirs evenly over the minute.", SECONDS,
     ),
     a_rule(
-        "seconds-others-unknown", "partition", "inferred",
+        "seconds-others-unknown", "table", "inferred",
         "Others consumed enough in the minute to make up for what the throttled seconds fall short.", SECONDS,
     ),
     a_rule(
@@ -165,6 +166,11 @@ BY_SECONDS: Final = (
     a_rule(
         "seconds-below-limits", "partition", "inferred",
         "On-demand, throttled in seconds below the maximum and below the account's quota.", SECONDS,
+    ),
+    a_rule(
+        "seconds-limits-unknown", "partition", "inferred",
+        "The same, where others consumed enough in the minute to make up for what the seconds fall short.",
+        SECONDS,
     ),
 )  # fmt: skip
 
