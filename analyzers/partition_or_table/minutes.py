@@ -110,6 +110,11 @@ class Minute:
         return of_whole_partitions(self.rate, self.reading.ceiling, self.capacity)
 
     @property
+    def held(self) -> bool:
+        """Whether a rate at what is provisioned tells: no partitions serve as much, or it was lowered to it."""
+        return not self.whole_partitions or lowered(self.reading.provisioned, self.cell)
+
+    @property
     def partition(self) -> Bound:
         return not_a_partition(self.used, 0.0, self.reading.ceiling)
 
@@ -210,12 +215,19 @@ def _at(minute: Minute) -> Opinion | None:
         return minute.says("minutes-at-provisioned", ", and the burst was spent.")
     if not minute.reading.pinned and not minute.whole_partitions:
         return minute.says("minutes-at-once", f", in few of the throttled {minute.track.cell_name}s.")
-    if minute.whole_partitions and not lowered(minute.reading.provisioned, minute.cell):
+    if not minute.held:
         held = ". Burst is left by estimate, and whole partitions serve just as much"
         opinion = minute.says("minutes-at-ceiling", f"{held}.")
         first = minute.reading.minute(minute.cell - minute.track.step_s) is None
         return opinion.weaker(UNSEEN, "What burst there was before is not known.") if first else opinion
     return minute.says("minutes-at-provisioned", ".")
+
+
+def _spent_before(minute: Minute) -> Opinion | None:
+    if minute.share >= 1 or not minute.bank.spent_before(minute.numbers.inferred.burst_spent_share):
+        return None
+    partly = ", after the burst was spent: a partly loaded period at the table's limit"
+    return minute.says("minutes-burst-spent", f"{partly}.")
 
 
 def _pinned(minute: Minute) -> Opinion | None:
@@ -229,10 +241,11 @@ def _pinned(minute: Minute) -> Opinion | None:
 def _above(minute: Minute) -> Opinion | None:
     if minute.share < 1:
         return None
-    if minute.spent_after and _while_burst_lasted(minute) <= HALF * minute.events:
+    after = minute.near(1)
+    ran_out = minute.spent_after or (after is not None and after.at and after.held)
+    if ran_out and _while_burst_lasted(minute) <= HALF * minute.events:
         within = f": the burst was spent within the {minute.track.cell_name}"
         return minute.says("minutes-burst-spent", f"{within}.")
-    after = minute.near(1)
     if after is not None and after.share > 1 and not after.at:
         return minute.says(
             "minutes-burst-estimated",
@@ -251,9 +264,6 @@ def _while_burst_lasted(minute: Minute) -> float:
 
 
 def _below(minute: Minute) -> Opinion:
-    if minute.bank.spent_before(minute.numbers.inferred.burst_spent_share):
-        partly = ", after the burst was spent: a partly loaded period at the table's limit"
-        return minute.says("minutes-burst-spent", f"{partly}.")
     if minute.capacity < minute.reading.ceiling:
         one = units(minute.reading.ceiling, minute.track.direction)
         small = f". Less is provisioned than the {one} that a partition serves, so that it would take burst"
@@ -271,6 +281,7 @@ IN_ORDER: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (
     _too_few,
     _later,
     _at,
+    _spent_before,
     _pinned,
     _above,
     _below,

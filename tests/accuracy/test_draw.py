@@ -21,7 +21,7 @@ def test_a_scenario_follows_from_its_seed_and_number() -> None:
 
 def test_every_situation_disturbance_and_loss_comes_up() -> None:
     drawn = [draw(1, number) for number in range(300)]
-    assert {one.situation for one in drawn} == {made.__name__.replace("_", " ") for made, _ in SITUATIONS}
+    assert {one.situation for one in drawn} == {made.__name__.replace("_", " ") for made, *_ in SITUATIONS}
     tables = [one.scenario.table for one in drawn]
     assert {table.billing_mode for table in tables} == {"PROVISIONED", "PAY_PER_REQUEST"}
     assert any(table.max_on_demand for table in tables)

@@ -122,12 +122,13 @@ def test_the_interval_of_a_share() -> None:
 
 def test_goals_that_are_missed_are_named() -> None:
     perfect = [answer("table", "table", best=best) for best in BEST]
-    assert list(missed(score_all(perfect, []))) == []
+    assert list(missed(score_all(perfect, []), "nominal")) == []
     one_in_ten = [answer("table", "partition" if n == 0 else "table", best="seconds") for n in range(10)]
-    (named,) = missed(score_all([*perfect[:2], *one_in_ten, *perfect[3:]], []))
+    (named,) = missed(score_all([*perfect[:2], *one_in_ten, *perfect[3:]], []), "nominal")
     assert named == "seconds: 97 % of the throttled spans right; it is 90.00 % (9 of 10)"
 
 
 def test_a_labeller_that_decides_nothing_misses_every_goal() -> None:
     silent = [answer("table", "undetermined", best=best) for best in BEST]
-    assert len(list(missed(score_all(silent, [])))) == 5
+    assert len(list(missed(score_all(silent, []), "nominal"))) == 5
+    assert len(list(missed(score_all(silent, []), "wide"))) == 9

@@ -87,7 +87,7 @@ def test_every_mistake_in_the_labelling_numbers_is_named(tmp_path: Path) -> None
     text = (
         DEFAULT.read_text()
         .replace("gap_s = 60.0", "gap_s = -1")
-        .replace("client_share = 0.8", "client_share = 8")
+        .replace("client_share = 0.5", "client_share = 8")
     )
     path = tmp_path / "thresholds.toml"
     path.write_text(text.replace("[noise]", "[noise]\nloud = true"))

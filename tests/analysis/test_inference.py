@@ -67,12 +67,100 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
     (
         "The first minute is above: whether the burst lasted is an estimate",
         evidence(consumed(2_100), events(9_000), provisioned(1_500), minutes=1),
+        "undetermined-minutes-burst-running-out", "undetermined",
+    ),
+    (
+        "The next minute is above as well: burst was still coming",
+        evidence(consumed(2_100, 1_700), events(9_000, 4_000), provisioned(1_500), minutes=2),
         "minutes-burst-estimated", "partition",
     ),
     (
-        "Below for minutes, so that burst was saved up: it could not have run out",
+        "Below for minutes: burst was saved up, but whether it came is not known",
         evidence(consumed(*[1_300] * 5), events(*[9_000] * 5), provisioned(4_000)),
+        "minutes-below-estimated", "partition",
+    ),
+    (
+        "Below, and in the next minute more is spent than came in: the table was not empty",
+        evidence(consumed(1_300, 7_000, 4_000), events(9_000, 0, 0), provisioned(2_500), minutes=3),
         "minutes-below-provisioned", "partition",
+    ),
+    (
+        "More than half of what is provisioned: a spike may have met it, if no burst came",
+        evidence(consumed(1_700), events(9_000), provisioned(2_500), minutes=1),
+        "minutes-near-provisioned", "partition",
+    ),
+    (
+        "A small table: a partition of it could only be full out of a burst",
+        evidence(consumed(100), events(9_000), provisioned(500), minutes=1),
+        "minutes-small-table", "table",
+    ),
+    (
+        "The same at more than half of it",
+        evidence(consumed(300), events(9_000), provisioned(500), minutes=1),
+        "undetermined-minutes-small-table-near", "undetermined",
+    ),
+    (
+        "One of four throttled minutes is at what is provisioned, perhaps by chance",
+        evidence(
+            consumed(700, 1_300, 2_000, 2_600), events(9_000, 9_000, 9_000, 90_000), provisioned(2_600),
+            minutes=4,
+        ),
+        "minutes-at-once", "table",
+    ),
+    (
+        "A second of 3,000 on a table of 1,300, and no more than that before and after it",
+        evidence(
+            provisioned(1_300), minutes=1, throttles=throttled(None, range(10, 11), 200),
+            seconds=client_seconds((range(10), 1_200, 0), (range(10, 11), 3_000, 200), (range(11, 40), 1_200, 0)),
+        ),
+        "seconds-above-provisioned", "partition",
+    ),
+    (
+        "Seconds near what is provisioned, and never just that",
+        evidence(
+            provisioned(1_300), minutes=1, seconds=client_seconds((range(30), 1_240, 200)),
+        ),
+        "seconds-near-provisioned", "partition",
+    ),
+    (
+        "With what somebody else consumed, all came to what is provisioned",
+        evidence(
+            consumed(917), events(4_500), provisioned(1_300), minutes=1,
+            seconds=client_seconds((range(40), 1_150, 75)),
+        ),
+        "seconds-at-with-others", "table",
+    ),
+    (
+        "With what somebody else consumed, if evenly, the table had room",
+        evidence(
+            consumed(600), events(2_000), provisioned(1_600), minutes=1,
+            seconds=client_seconds((range(20), 1_100, 100)),
+        ),
+        "seconds-others-even", "partition",
+    ),
+    (
+        "With what somebody else consumed, the table may have been at its limit",
+        evidence(
+            consumed(1_150), events(3_000), provisioned(1_600), minutes=1,
+            seconds=client_seconds((range(30), 1_180, 100)),
+        ),
+        "seconds-others-unknown", "table",
+    ),
+    (
+        "On demand, with what somebody else consumed, the maximum may have been reached",
+        evidence(
+            consumed(540), events(900), minutes=1, table=MAXIMUM,
+            seconds=client_seconds((range(10, 30), 1_100, 45)),
+        ),
+        "undetermined-seconds-limits-unknown", "undetermined",
+    ),
+    (
+        "The whole of a full burst is spent, and the next second is throttled above what is provisioned",
+        evidence(
+            provisioned(300), minutes=1, throttles=throttled(None, range(20, 21), 900),
+            seconds=client_seconds((range(20), 4_800, 0), (range(20, 21), 330, 900)),
+        ),
+        "seconds-burst-spent", "table",
     ),
     (
         "A flat line at 1,000, which is one partition's ceiling, and just what is provisioned",
@@ -113,8 +201,7 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
     (
         "A flat line at 2,000 from the first second on, which two partitions serve as well",
         evidence(
-            provisioned(2_000), throttles=throttled(None, range(10, 50)),
-            seconds=client_seconds((range(60), 2_000, 100)), minutes=1,
+            provisioned(2_000), minutes=1, seconds=client_seconds((range(30), 2_000, 100)),
         ),
         "undetermined-seconds-at-ceiling", "undetermined",
     ),
@@ -272,9 +359,9 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "undetermined-minutes-partly-loaded", "undetermined",
     ),
     (
-        "One minute at what is provisioned is by chance there, with burst saved",
+        "The only throttled minute is at what is provisioned: no burst came, whatever was saved",
         evidence(consumed(*[700] * 4, 1_300), events(*[0] * 4, 9_000), provisioned(1_300)),
-        "minutes-burst-in-hand", "partition",
+        "minutes-at-provisioned", "table",
     ),
     (
         "Bursts of 20 s at just what is provisioned, in minutes far below it: the keys are even",
@@ -286,13 +373,13 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "seconds-at-provisioned", "table",
     ),
     (
-        "The same at what a partition serves: by the burst in hand, the table had room",
+        "The same at what a partition serves: by what was saved, the table had room, if it came",
         evidence(
             consumed(*[1_000 / 3] * 6), events(*[4_000] * 6), provisioned(1_000), minutes=6,
             throttles=[row for m in range(6) for row in throttled(None, range(60 * m, 60 * m + 20), 200)],
             seconds=client_seconds(*((range(60 * m, 60 * m + 20), 1_000, 200) for m in range(6))),
         ),
-        "seconds-burst-in-hand", "partition",
+        "undetermined-seconds-at-ceiling", "undetermined",
     ),
     (
         "An index used up what it has, and nobody asked for throttle events: the table had room",
@@ -339,15 +426,15 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
             consumed(*[1_300] * 7), events(*[9_000] * 7), provisioned(4_000), minutes=7,
             partitions={"splits": ["2026-11-20T12:02:40Z"]},
         ),
-        "minutes-below-provisioned", "partition",
+        "minutes-below-estimated", "partition",
     ),
     (
         "Lowered within five minutes, at a moment that nobody knows: both values fit to another limit",
         evidence(
-            consumed(3_000, 480, 480), events(0, 9_000, 9_000), *[
+            consumed(800, 800), events(9_000, 9_000), *[
                 capacity(value, statistic=name)
                 for name, value in (("Average", 700), ("Minimum", 500), ("Maximum", 900))
-            ], minutes=3,
+            ], minutes=2,
         ),
         "undetermined-capacity-changed", "undetermined",
     ),
@@ -383,7 +470,7 @@ def test_the_longer_the_average_the_less_sure(numbers: Thresholds) -> None:
 
 
 @pytest.mark.parametrize(
-    ("per_s", "rule"), [(60, "seconds-below-provisioned"), (100, "undetermined-no-consumed")]
+    ("per_s", "rule"), [(60, "seconds-too-few-units"), (150, "undetermined-no-consumed")]
 )
 def test_in_a_lost_minute_the_client_speaks_as_far_as_in_the_others(
     per_s: int, rule: str, numbers: Thresholds

@@ -129,13 +129,39 @@ def test_a_pause_parts_two_spans(numbers: Thresholds) -> None:
 
 def test_a_sprinkle_makes_no_verdict_but_stays_listed(numbers: Thresholds) -> None:
     found = evidence(
-        throttles=throttled(KEY_RANGE, range(3), 2), seconds=client_seconds((range(100), 1_000, 0))
-    )
+        throttles=throttled(None, range(3), 2), seconds=client_seconds((range(100), 1_000, 0)),
+        table={"provisioned": {"write": 4_000}},
+    )  # fmt: skip
     diagnosis = diagnosed(found, numbers)
     assert diagnosis.verdict.constraint == "none"
     assert diagnosis.verdict.valid
     assert "sprinkle" in diagnosis.verdict.because[0]
     assert [label.constraint for label in diagnosis.labels] == ["partition"]
+
+
+def test_few_throttles_that_dynamodb_gave_a_reason_for_are_a_verdict(numbers: Thresholds) -> None:
+    found = evidence(
+        throttles=throttled(KEY_RANGE, range(3), 2), seconds=client_seconds((range(100), 1_000, 0))
+    )
+    verdict = diagnosed(found, numbers).verdict
+    assert (verdict.constraint, verdict.grade) == ("partition", "reason")
+
+
+def test_few_throttles_are_no_sprinkle_where_they_are_a_part_of_the_attempts(numbers: Thresholds) -> None:
+    """Nine of 27 reads of an index, beside a hundred thousand writes of its table."""
+    reads = [
+        {"second": START + timedelta(seconds=at), "index": "by_0", "direction": "read", "consumed": 2,
+         "attempts": 3, "throttled": 1}
+        for at in range(9)
+    ]  # fmt: skip
+    seconds = [*client_seconds((range(100), 1_000, 0)), *reads]
+    rows = [{**row, "direction": "read"} for row in throttled(None, range(9), 1, index="by_0")]
+    found = evidence(
+        throttles=rows, seconds=seconds, indexes=1,
+        table={"indexes": [{"name": "by_0", "provisioned": {"read": 2}}]},
+    )  # fmt: skip
+    verdict = diagnosed(found, numbers).verdict
+    assert (verdict.resource, verdict.direction, verdict.constraint) == ("by_0", "read", "table")
 
 
 @pytest.mark.parametrize(("per_s", "constraint"), [(100, "none"), (10, "table")])

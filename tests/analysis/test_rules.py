@@ -63,7 +63,7 @@ ONE_RULE: list[tuple[str, Evidence, str, str, str]] = [
     (
         "A third of what is provisioned is consumed, and writes throttle minute after minute",
         evidence(consumed(1_300, 1_300, 1_300), events(9_000, 9_000, 9_000), provisioned(4_000)),
-        "minutes-below-provisioned", "partition", "table",
+        "minutes-below-estimated", "partition", "table",
     ),
     (
         "Consumption lies flat at what is provisioned, after the burst was spent",
@@ -85,8 +85,10 @@ ONE_RULE: list[tuple[str, Evidence, str, str, str]] = [
         "minutes-burst-spent", "table", "table",
     ),
     (
-        "A table of 500 gives 1,000 out of its burst, minute after minute, and throttles meanwhile",
-        evidence(consumed(300, 1_000, 1_000), events(None, 9_000, 9_000), provisioned(500), minutes=3),
+        "A table of 500 gives 1,100 out of its burst, minute after minute, and throttles meanwhile",
+        evidence(
+            consumed(300, 1_100, 1_100, 1_100), events(None, 9_000, 90, None), provisioned(500), minutes=4
+        ),
         "minutes-burst-in-hand", "partition", "table",
     ),
     (
@@ -157,8 +159,7 @@ ONE_RULE: list[tuple[str, Evidence, str, str, str]] = [
     (
         "The burst is spent after half a minute, then the client gets what is provisioned, no more",
         evidence(
-            provisioned(100), throttles=throttled(None, range(34, 60)),
-            seconds=client_seconds((range(33), 1_000, 0), (range(33, 60), 100, 900)),
+            provisioned(1_300), seconds=client_seconds((range(20), 2_600, 0), (range(20, 45), 1_300, 900)),
         ),
         "seconds-at-provisioned", "table", "table",
     ),
