@@ -111,7 +111,7 @@ class Minute:
 
     @property
     def held(self) -> bool:
-        """Whether a rate at what is provisioned tells: no partitions serve as much, or it was lowered to it."""
+        """Whether a rate at what is provisioned tells: no partitions serve it, or it was lowered to it."""
         return not self.whole_partitions or lowered(self.reading.provisioned, self.cell)
 
     @property

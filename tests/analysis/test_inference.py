@@ -111,14 +111,16 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "A second of 3,000 on a table of 1,300, and no more than that before and after it",
         evidence(
             provisioned(1_300), minutes=1, throttles=throttled(None, range(10, 11), 200),
-            seconds=client_seconds((range(10), 1_200, 0), (range(10, 11), 3_000, 200), (range(11, 40), 1_200, 0)),
+            seconds=client_seconds(
+                (range(10), 1_200, 0), (range(10, 11), 3_000, 200), (range(11, 40), 1_200, 0)
+            ),
         ),
         "seconds-above-provisioned", "partition",
     ),
     (
         "Seconds near what is provisioned, and never just that",
         evidence(
-            provisioned(1_300), minutes=1, seconds=client_seconds((range(30), 1_240, 200)),
+            consumed(620), events(6_000), provisioned(1_300), minutes=1, seconds=client_seconds((range(30), 1_240, 200)),
         ),
         "seconds-near-provisioned", "partition",
     ),
@@ -128,7 +130,7 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
             consumed(917), events(4_500), provisioned(1_300), minutes=1,
             seconds=client_seconds((range(40), 1_150, 75)),
         ),
-        "seconds-at-with-others", "table",
+        "undetermined-seconds-at-with-others", "undetermined",
     ),
     (
         "With what somebody else consumed, if evenly, the table had room",
@@ -144,7 +146,7 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
             consumed(1_150), events(3_000), provisioned(1_600), minutes=1,
             seconds=client_seconds((range(30), 1_180, 100)),
         ),
-        "seconds-others-unknown", "table",
+        "undetermined-seconds-others-unknown", "undetermined",
     ),
     (
         "On demand, with what somebody else consumed, the maximum may have been reached",
@@ -165,7 +167,7 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
     (
         "A flat line at 1,000, which is one partition's ceiling, and just what is provisioned",
         evidence(consumed(*[1_000] * 5), events(0, *[9_000] * 4), provisioned(1_000)),
-        "minutes-at-ceiling", "partition",
+        "undetermined-minutes-at-ceiling", "undetermined",
     ),
     (
         "A burst that ran out late in a minute in which it was a partition that throttled",
