@@ -120,7 +120,8 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
     (
         "Seconds near what is provisioned, and never just that",
         evidence(
-            consumed(620), events(6_000), provisioned(1_300), minutes=1, seconds=client_seconds((range(30), 1_240, 200)),
+            consumed(620), events(6_000), provisioned(1_300), minutes=1,
+            seconds=client_seconds((range(30), 1_240, 200)),
         ),
         "seconds-near-provisioned", "partition",
     ),
