@@ -72,6 +72,11 @@ class Consumption:
         track, seconds = self.track, self.seconds(cell)
         if seconds:
             return self.settled(self._majority([s for s in seconds if start_s <= s.second < end_s]))
+        return self.by_minute(cell)
+
+    def by_minute(self, cell: int) -> Opinion:
+        """What CloudWatch's minute says of one cell, whatever the client's seconds do."""
+        track = self.track
         on_demand_then = track.on_demand_at(cell)
         if on_demand_then:
             return self.settled(on_demand.by_minutes(self.timeline, track, cell, self.numbers))

@@ -97,11 +97,21 @@ def _by_inference(
     by_second = {
         cell: seconds
         for cell in throttles
-        if not _of_unasked_index(consumption, cell) and (seconds := consumption.seconds(cell))
+        if not _of_unasked_index(consumption, cell)
+        and (seconds := consumption.seconds(cell))
+        and not _told_by_its_minute(consumption, cell, seconds)
     }
     seconds = [second for cell in sorted(by_second) for second in by_second[cell]]
     whole = {cell: count for cell, count in throttles.items() if cell not in by_second}
     return [*_by_second(consumption, seconds), *_by_cell(consumption, whole)]
+
+
+def _told_by_its_minute(consumption: Consumption, cell: int, seconds: Sequence[ThrottledSecond]) -> bool:
+    """Whether the client's seconds do not decide, for what others consumed, and the minute as a whole does."""
+    of_seconds = by_seconds(smoothed(seconds), consumption.track.direction, consumption.numbers)
+    if consumption.settled(of_seconds).constraint != "undetermined":
+        return False
+    return consumption.by_minute(cell).constraint != "undetermined"
 
 
 def _counted_late(consumption: Consumption, cell: int) -> bool:
@@ -196,7 +206,7 @@ def _opinion(consumption: Consumption, cell: int) -> Opinion:
     if seen_zero and track.index is None and track.direction == "write" and indexes:
         because = "CloudWatch counts no throttled write on the table itself: perhaps an index refused them."
         return undecided("undetermined-resource", because)
-    return consumption.opinion(cell)
+    return consumption.by_minute(cell)
 
 
 def _unless_denied(consumption: Consumption, cell: int, opinion: Opinion) -> Opinion:

@@ -23,7 +23,7 @@ LEFT: Final[Mapping[Best, str]] = {
     "minutes": "CloudWatch's minutes alone",
 }
 """The best evidence that is left, in words."""
-COLUMNS: Final = ("spans", "right", "decided", "of those right", "sure right", "false", "off by")
+COLUMNS: Final = ("spans", "right", "decided", "of those", "of sure", "false", "off by")
 
 
 def table(scores: Sequence[GradeScore], worlds: WorldsName) -> RenderableType:
@@ -48,8 +48,9 @@ def table(scores: Sequence[GradeScore], worlds: WorldsName) -> RenderableType:
         made,
         Paragraph("; ".join(f"{best}: {words}" for best, words in LEFT.items()) + "."),
         Paragraph(
-            f"Goals in brackets. Sure: labels with a confidence of {SURE:g} and more. False: labels where "
-            "nothing throttled. Off by: the calibration error."
+            "Right: per cent of all spans, of those that are decided, and of the labels that are sure, with a "
+            f"confidence of {SURE:g} and more. Goals in brackets. False: labels where nothing throttled. Off by: "
+            "the calibration error."
         ),
         *(
             [Text("Scenarios with spans that are not right, most first (--only N explains one):")]
@@ -115,9 +116,13 @@ def _judged(score: GradeScore, of: str, worlds: WorldsName) -> Text:
     goal = goal_of(score, of, worlds)
     share: Share = getattr(score, of)
     if goal is None:
-        return Text(share_of(share), style="dim")
+        return Text(_percent(share), style="dim")
     reached = share.value is not None and share.value >= goal.at_least
-    return Text(f"{share_of(share)} ({goal.at_least * 100:g} %)", style="green" if reached else "bold red")
+    return Text(f"{_percent(share)} ({goal.at_least * 100:g})", style="green" if reached else "bold red")
+
+
+def _percent(share: Share) -> str:
+    return share_of(share).removesuffix(" %")
 
 
 def _numbers(score: GradeScore) -> str:
