@@ -69,7 +69,7 @@ class Consumption:
 
     def opinion(self, cell: int, start_s: int = 0, end_s: int = LAST_S) -> Opinion:
         """What the evidence without stated causes says of one cell, or of the part within two seconds."""
-        track, seconds = self.track, self.seconds(cell)
+        seconds = self.seconds(cell)
         if seconds:
             return self.settled(self._majority([s for s in seconds if start_s <= s.second < end_s]))
         return self.by_minute(cell)

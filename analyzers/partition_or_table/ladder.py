@@ -107,7 +107,7 @@ def _by_inference(
 
 
 def _told_by_its_minute(consumption: Consumption, cell: int, seconds: Sequence[ThrottledSecond]) -> bool:
-    """Whether the client's seconds do not decide, for what others consumed, and the minute as a whole does."""
+    """Whether the client's seconds do not decide, for what others consumed, and the minute does."""
     of_seconds = by_seconds(smoothed(seconds), consumption.track.direction, consumption.numbers)
     if consumption.settled(of_seconds).constraint != "undetermined":
         return False

@@ -48,9 +48,9 @@ def table(scores: Sequence[GradeScore], worlds: WorldsName) -> RenderableType:
         made,
         Paragraph("; ".join(f"{best}: {words}" for best, words in LEFT.items()) + "."),
         Paragraph(
-            "Right: per cent of all spans, of those that are decided, and of the labels that are sure, with a "
-            f"confidence of {SURE:g} and more. Goals in brackets. False: labels where nothing throttled. Off by: "
-            "the calibration error."
+            "Right: per cent of all spans, of those that are decided, and of the labels that are sure, with "
+            f"a confidence of {SURE:g} and more. Goals in brackets. False: labels where nothing throttled. "
+            "Off by: the calibration error."
         ),
         *(
             [Text("Scenarios with spans that are not right, most first (--only N explains one):")]
