@@ -217,12 +217,13 @@ def _way(
     extra, ceiling = _extra(timeline, track), partition_ceiling(track.direction, timeline.scale)
     by_cell = (track.consumed or {}).items()
     highest = highest_of(track)
+    chunks = DEFAULT.nodes_below_units_per_s * timeline.scale
     seconds = used.by_second.items()
     banks = burst.banks(seconds, provisioned, step_s=1, extra=extra, own=used.own, highest=highest)
     in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra, highest=highest)
     return Way(
         provisioned=provisioned,
-        by_minute=MinuteReading(track, provisioned, in_minutes, ceiling, numbers),
+        by_minute=MinuteReading(track, provisioned, in_minutes, ceiling, chunks, numbers),
         banks=banks,
         pinned=pinned_share(throttled, used, provisioned.at),
     )

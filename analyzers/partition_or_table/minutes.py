@@ -48,6 +48,7 @@ class MinuteReading:
     provisioned: Steps
     banks: Mapping[int, Bank]
     ceiling: float  # of one partition, units/s
+    in_chunks_below: float  # units/s of a table whose capacity is handed out in chunks
     numbers: Thresholds
 
     @property
@@ -201,6 +202,15 @@ def _too_few(minute: Minute) -> Opinion | None:
     return minute.says("minutes-too-few-units", f"{few}.")
 
 
+def _in_chunks(minute: Minute) -> Opinion | None:
+    if minute.capacity >= minute.reading.in_chunks_below:
+        return None
+    full_s = minute.used / minute.reading.ceiling
+    took = f"all that was consumed would fill a partition for {full_s:.1f} s of {minute.track.step_s}"
+    chunks = "so small a table is given its capacity and its burst in chunks, with pauses between them"
+    return minute.says("minutes-in-chunks", f": {chunks}, and {took} at most.")
+
+
 def _later(minute: Minute) -> Opinion | None:
     if not minute.later.holds:
         return None
@@ -279,6 +289,7 @@ def _below(minute: Minute) -> Opinion:
 
 IN_ORDER: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (
     _too_few,
+    _in_chunks,
     _later,
     _at,
     _spent_before,

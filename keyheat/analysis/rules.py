@@ -180,6 +180,11 @@ BY_MINUTES: Final = (
         "Fewer units in the whole minute than one partition serves within a second.", MINUTES,
     ),
     a_rule(
+        "minutes-in-chunks", "table", "inferred",
+        "So little is provisioned that the table is given its capacity and its burst in chunks, with pauses.",
+        MINUTES,
+    ),
+    a_rule(
         "minutes-below-provisioned", "partition", "inferred",
         "A minute's average is below provisioned, and more was spent later than came in: the table was not "
         "empty.", MINUTES,

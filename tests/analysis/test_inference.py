@@ -52,6 +52,11 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "minutes-too-few-units", "table",
     ),
     (
+        "30 units/s of 8: a partition could have been full for two seconds of the minute, and the table is tiny",
+        evidence(consumed(30, 29, 31), events(310, 280, 0), provisioned(8), minutes=3),
+        "minutes-in-chunks", "table",
+    ),
+    (
         "The same, by the client's seconds",
         evidence(
             consumed(10, 10), events(900, 900), provisioned(10), minutes=2,
