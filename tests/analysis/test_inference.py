@@ -52,7 +52,7 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "minutes-too-few-units", "table",
     ),
     (
-        "30 units/s of 8: a partition could have been full for two seconds of the minute, and the table is tiny",
+        "30 units/s of 8: a partition was full for two seconds at most, and the table is tiny",
         evidence(consumed(30, 29, 31), events(310, 280, 0), provisioned(8), minutes=3),
         "minutes-in-chunks", "table",
     ),
