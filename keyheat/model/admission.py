@@ -23,6 +23,7 @@ from random import Random
 from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.bucket import Backlog, Bucket, TokenBucket
+from keyheat.model.maximum import MaximumBucket
 from keyheat.model.meter import LaneMeter
 from keyheat.model.minutes import CapacitySetting, ResourceMinutes
 from keyheat.model.nodes import Caller, provisioned_bucket
@@ -241,9 +242,18 @@ class ResourceModel:
         rate, depth = rate * scale, depth * scale
         if kept is not None:
             return kept.resized(rate=rate, depth=depth, now_s=now_s)
-        full = TokenBucket.full(rate=rate, depth=depth, now_s=now_s)
         if self.index is None or direction is Direction.READ:
-            return full
+            return MaximumBucket(
+                rate,
+                depth,
+                depth,
+                now_s,
+                large_units=depth / scale,
+                recovery_s=behaviour.quota_depth_s,
+                caller=around.caller,
+                ready_s=[now_s] * behaviour.maximum_nodes,
+            )
+        full = TokenBucket.full(rate=rate, depth=depth, now_s=now_s)
         least, most = behaviour.index_rest_units
         return Backlog(bucket=full, rest=(least * scale, most * scale), rng=around.rng)
 

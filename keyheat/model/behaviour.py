@@ -48,9 +48,19 @@ class Behaviour:
     quota_depth_s: float = 1.0
     """Seconds of its rate that an on-demand maximum or the account's quota may let through in an instant."""
 
+    maximum_nodes: int = 14
+    """Admission nodes that enforce an on-demand maximum without waiting for one another: of six requests at
+    once, each larger than a second of the maximum, five pass. Maxima are "best-effort targets, not ceilings"
+    (on-demand-capacity-mode-max-throughput.html, beside the pages below). With a maximum of 1 unit/s 60 of
+    72 updates of 351 units passed it, six every ten seconds, 74 of 96 reads of up to 88 units of a table, and
+    69 of 72 queries of 44 units of an index (github.com/radkawar/stackd, testdata/aws/dynamodb)."""
+
     index_buffer_units: float = 16_900.0
     """Index writes that may wait before the table is held back. An index of 1 write unit took about 19,560
-    units in a minute (AWS workshop, github.com/aws-samples/amazon-dynamodb-labs): 2,600 + 60 + this."""
+    units in a minute (AWS workshop, github.com/aws-samples/amazon-dynamodb-labs): 2,600 + 60 + this. Another
+    measurement has less: with a maximum of 1 unit/s an on-demand index took 12,250 units in 71 s, in 35
+    entries of 350, before it held back its table (stackd, as above). 48 writes were sent by then, which would
+    make 16,800 units, but the table's own partition had refused 13 of them."""
 
     index_rest_units: tuple[float, float] = (10.0, 45.0)
     """Units by which a full buffer drains before writes to the table are let in again, drawn evenly.
@@ -81,14 +91,16 @@ class Behaviour:
     growth_delay_s: tuple[float, float] = (240.0, 600.0)
     """Seconds from a new on-demand peak to the partitions that carry twice as much, drawn evenly."""
 
-    update_s: tuple[float, float] = (120.0, 300.0)
-    """Seconds that an UpdateTable takes which needs new partitions or switches the mode, drawn evenly:
-    "several minutes" (docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html)."""
+    update_s: tuple[float, float] = (100.0, 300.0)
+    """Seconds that an UpdateTable takes which needs new partitions, or provisioned mode, drawn evenly:
+    "several minutes" (docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html).
+    A switch to 1 unit took 104 s, and one of a table with two indexes 207 s (stackd, as above)."""
 
     update_warm_s: tuple[float, float] = (5.0, 30.0)
     """Seconds that an UpdateTable takes within the warm throughput, which needs no new partition, drawn
     evenly: "instantly" (warm-throughput-scenarios.html, beside the page above); users saw 5 to 10 seconds
-    (github.com/cortexproject/cortex/issues/1108)."""
+    (github.com/cortexproject/cortex/issues/1108), and 8 s to switch a warm table back to on-demand mode
+    (stackd, as above)."""
 
     alarm_delay_s: tuple[float, float] = (60.0, 180.0)
     """Seconds from the end of a minute until the alarms of auto scaling act on it, drawn evenly for each of

@@ -1,6 +1,8 @@
 """How often UpdateTable may be asked: decreases of provisioned capacity, and switches to on-demand mode.
 
-Decreases are limited for the table and each index by itself. Sources:
+Decreases are limited for the table and each index by itself. Making a table on demand counts as a switch:
+asked again and again within a day, one made provisioned went to on-demand mode four times, and one made on
+demand three times (github.com/radkawar/stackd, testdata/aws/dynamodb/billing_mode_limits.json). Sources:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html and
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-switching-capacity-modes.html
 """
@@ -38,6 +40,11 @@ class CapacityHistory:
     resources: dict[str | None, ResourceHistory] = field(default_factory=dict)
     to_on_demand_s: list[float] = field(default_factory=list)
 
+    @classmethod
+    def of_new(cls, capacity: TableCapacity, now_s: float) -> "CapacityHistory":
+        """That of a table that is created at `now_s`."""
+        return cls(to_on_demand_s=[now_s] if capacity.on_demand else [])
+
     def of(self, index: str | None) -> ResourceHistory:
         """The changes of the table itself (None) or of one index."""
         return self.resources.setdefault(index, ResourceHistory())
@@ -61,6 +68,11 @@ def decreased(before: "TableCapacity", after: "TableCapacity") -> list[str | Non
 def switches_to_on_demand(before: "TableCapacity", after: "TableCapacity") -> bool:
     """Whether a provisioned table would become an on-demand one: that is limited, the way back is not."""
     return after.on_demand and not before.on_demand
+
+
+def switches_to_provisioned(before: TableCapacity, after: TableCapacity) -> bool:
+    """Whether an on-demand table would become a provisioned one."""
+    return before.on_demand and not after.on_demand
 
 
 def provisioned_changes(
@@ -94,5 +106,6 @@ def next_decrease_s(today: Sequence[float], now_s: float) -> float:
 
 
 def recent_switches_s(to_on_demand_s: Sequence[float], now_s: float) -> list[float]:
-    """The switches to on-demand mode that count against the limit at `now_s`: those of the last 24 hours."""
+    """The switches to on-demand mode that count against the limit at `now_s`: those of the last 24 hours, and
+    the table's creation on demand, if it is among them."""
     return [at_s for at_s in to_on_demand_s if at_s > now_s - limits.ON_DEMAND_SWITCH_WINDOW_S]

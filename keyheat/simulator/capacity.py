@@ -28,6 +28,7 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
+from keyheat.model.updates import CapacityHistory
 from keyheat.scenario.changes import AUTO_SCALING, TIMELINE, TimelineEvent, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import (
@@ -174,7 +175,11 @@ class CapacityTimeline:
         self._requests = deque(requests_of(scenario.timeline))
         self._scalers = _scalers(scenario, behaviour, rng)
         self._updating = Updating(
-            started_s=started_s, behaviour=behaviour, rng=rng, update_s=scenario.local.update_s
+            started_s=started_s,
+            behaviour=behaviour,
+            rng=rng,
+            update_s=scenario.local.update_s,
+            history=CapacityHistory.of_new(capacity_of(scenario.table), started_s),
         )
 
     @property

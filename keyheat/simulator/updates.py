@@ -12,7 +12,7 @@ from random import Random
 
 from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
-from keyheat.model.resources import NO_THROUGHPUT, TableCapacity
+from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.updates import (
     CapacityHistory,
@@ -20,6 +20,7 @@ from keyheat.model.updates import (
     next_decrease_s,
     recent_switches_s,
     switches_to_on_demand,
+    switches_to_provisioned,
 )
 from keyheat.scenario.changes import TimelineEvent, applied, asked, only_warms
 from keyheat.scenario.spec.tables import ChangeSpec
@@ -82,7 +83,7 @@ class Updating:
         if switches_to_on_demand(before, after):
             recent = recent_switches_s(self.history.to_on_demand_s, now_s)
             if len(recent) >= limits.ON_DEMAND_SWITCHES:
-                return f"the table went to on-demand mode {len(recent)} times within a day"
+                return f"the table was made on demand, or went to that mode, {len(recent)} times within a day"
         return self._too_many_decreases(before, after, now_s)
 
     def ask(
@@ -140,7 +141,7 @@ class Updating:
     def _takes_s(self, before: TableCapacity, after: TableCapacity) -> float:
         if self.update_s is not None:
             return self.update_s
-        slow = before.billing_mode != after.billing_mode or _outgrows(before, after)
+        slow = switches_to_provisioned(before, after) or _outgrows(before, after)
         return self.rng.uniform(*(self.behaviour.update_s if slow else self.behaviour.update_warm_s))
 
     def _too_many_decreases(self, before: TableCapacity, after: TableCapacity, now_s: float) -> str | None:
@@ -168,10 +169,11 @@ def _described(model: TableModel) -> TableCapacity:
 
 
 def _outgrows(before: TableCapacity, after: TableCapacity) -> bool:
-    """Whether something would be provisioned, or be warm, beyond what the table can serve at once."""
+    """Whether something would be provisioned, be warm, or be on demand beyond what it can serve at once."""
+    start = ON_DEMAND_START if switches_to_on_demand(before, after) else None
     for name, part in after.parts.items():
         ready = before.parts[name].warm or NO_THROUGHPUT
-        for pair in (part.provisioned, part.warm):
+        for pair in (part.provisioned, part.warm, start):
             if pair is not None and any((pair.of(side) or 0) > (ready.of(side) or 0) for side in Direction):
                 return True
     return False

@@ -8,6 +8,7 @@ from keyheat.model.partitions import provisioned_partitions
 from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.model.units import read_units
+from keyheat.model.updates import CapacityHistory, recent_switches_s
 from keyheat.words import Capacity
 
 T0 = 1_800_000_000.0
@@ -67,10 +68,33 @@ def _in_a_second(asked: float, entries: float) -> int:
     )
 
 
+def _switches(of_new: TableCapacity) -> int:
+    """How often such a table may go to on-demand mode on the day on which it is made, asked every minute."""
+    history, provisioned = CapacityHistory.of_new(of_new, T0), _provisioned(1, 1)
+    done = 0
+    for minute in range(1, 32):
+        now_s = T0 + 60 * minute
+        if len(recent_switches_s(history.to_on_demand_s, now_s)) < limits.ON_DEMAND_SWITCHES:
+            history.note(provisioned, ON_DEMAND, now_s)
+            done += 1
+    return done
+
+
+def _warm_after_switch() -> tuple[float, float]:
+    """The warm reads and writes per second of an on-demand table after a switch to 1 unit of each."""
+    model = TableModel(ON_DEMAND, now_s=T0)
+    model.change_capacity(_provisioned(1, 1), T0 + 60)
+    return model.warm_throughput()
+
+
 METRICS: dict[str, Callable[..., float]] = {
     "partitions": lambda read, write: provisioned_partitions(Capacity(read, write)),
     "partitions_after_raise": _raised,
     "partitions_after_10_gb": _after_10_gb,
+    "switches_born_on_demand": lambda: _switches(ON_DEMAND),
+    "switches_born_provisioned": lambda: _switches(_provisioned(1, 1)),
+    "warm_read_after_switch": lambda: _warm_after_switch()[0],
+    "warm_write_after_switch": lambda: _warm_after_switch()[1],
     "warm_read": lambda read, write: _new(read, write).warm_throughput()[0],
     "warm_write": lambda read, write: _new(read, write).warm_throughput()[1],
     "warm_read_new_on_demand": lambda: TableModel(ON_DEMAND, now_s=T0).warm_throughput()[0],

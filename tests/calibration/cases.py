@@ -67,9 +67,14 @@ class Case:
         return TableCapacity(
             billing_mode=self.table.get("mode", "PROVISIONED"),
             provisioned=_throughput(self.table),
+            max_on_demand=_throughput(self.table.get("most", {})),
             warm=_throughput(self.table.get("warm", {})),
             indexes=tuple(
-                IndexCapacity(name=index["name"], provisioned=_throughput(index))
+                IndexCapacity(
+                    name=index["name"],
+                    provisioned=_throughput(index),
+                    max_on_demand=_throughput(index.get("most", {})),
+                )
                 for index in self.table.get("indexes", ())
             ),
         )
@@ -89,4 +94,5 @@ def all_cases() -> tuple[Case, ...]:
 
 
 def _throughput(found: dict[str, Any]) -> Capacity | None:
-    return Capacity(found.get("read"), found["write"]) if "write" in found else None
+    sides = found.get("read"), found.get("write")
+    return None if sides == (None, None) else Capacity(*sides)

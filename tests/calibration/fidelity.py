@@ -25,11 +25,14 @@ EXPLAINS = {
     "node_grant_s": ("lab-5wcu-small", "lab-5wcu-medium", "stackd-fresh-1wcu-trace", "paritysuite-400kb"),
     "partition_depth_s": ("stackd-fresh-1wcu-trace",),
     "quota_depth_s": ("fps-512-threads-40k",),
+    "maximum_nodes": ("stackd-max-on-demand-write", "stackd-max-on-demand-read"),
     "index_buffer_units": ("lab-gsi-low",),
     "index_rest_units": ("lab-gsi-low",),
     "split_heat_s": ("ast-9k9-read", "ast-persist-none", "fps-256-threads"),
     "split_busy_share": ("ast-9k9-read", "ast-persist-none"),
     "growth_delay_s": ("doc-od-peak-rule", "yc-od-cold-step-5000"),
+    "update_s": ("stackd-mode-switch",),
+    "update_warm_s": ("stackd-mode-switch",),
 }
 """The cases that speak for the value of a parameter; on those that are not here no published number bears."""
 

@@ -43,16 +43,17 @@ class Sender:
 
     def send(
         self, at_s: float, position: bytes, units: float, *, connection: int | None = None,
-        verb: str = "write", eventual: bool = False, label: str = "",
+        verb: str = "write", eventual: bool = False, label: str = "", index: str | None = None,
+        entry_units: float = 1.0,
     ) -> bool:  # fmt: skip
-        """Whether the request was served."""
+        """Whether the request was served; `index` is the one that is read."""
         self.caller.connection = connection
         model, now_s = self.record.model, START_S + self.history_s + at_s
         index_units = 0.0
         if verb == "read":
-            refusal = model.admit_read(position, units, now_s, eventual=eventual)
+            refusal = model.admit_read(position, units, now_s, index=index, eventual=eventual)
         else:
-            entries = self._entries()
+            entries = self._entries(entry_units)
             index_units = sum(entry.units for entry in entries)
             refusal = model.admit_write(position, units, now_s, entries)
         direction = Direction.READ if verb == "read" else Direction.WRITE
@@ -63,11 +64,11 @@ class Sender:
         """Note how many partitions the table has."""
         self.record.partitions.append((at_s, self.record.model.partition_count()))
 
-    def _entries(self) -> tuple[IndexWrite, ...]:
-        if not self.indexes or self.rng.random() >= self.indexed_share:
+    def _entries(self, units: float) -> tuple[IndexWrite, ...]:
+        if not self.indexes or not units or self.rng.random() >= self.indexed_share:
             return ()
         key = b"host-%d" % self.rng.randrange(self.hosts)
-        return tuple(IndexWrite(name, key.ljust(8, b"-"), 1.0) for name in self.indexes)
+        return tuple(IndexWrite(name, key.ljust(8, b"-"), units) for name in self.indexes)
 
 
 def threads(case: Case, sender: Sender) -> None:
@@ -144,16 +145,23 @@ def batches(case: Case, sender: Sender) -> None:
 
 
 def waves(case: Case, sender: Sender) -> None:
-    """Requests at given times; each of a wave has a connection of its own, unless the step names one."""
-    keys = keys_of(case.load.get("keys", {"kind": "item"}), sender.rng)
-    for step in case.load["steps"]:
+    """Requests at given times; each of a wave has a connection of its own, unless the step names one.
+
+    All steps are repeated `times` times, `every_s` apart. With `connections`, each has one of so many.
+    """
+    load = case.load
+    keys = keys_of(load.get("keys", {"kind": "item"}), sender.rng)
+    anew = [time * load.get("every_s", 0.0) for time in range(load.get("times", 1))]
+    for begins_s, step in ((begins_s, step) for begins_s in anew for step in load["steps"]):
         for number in range(step.get("requests", 1)):
+            drawn = sender.rng.randrange(load["connections"]) if "connections" in load else number
             sender.send(
-                step["at_s"] + number * step.get("apart_s", 0.0), keys(number), step["units"],
-                connection=step.get("connection", number), verb=step.get("verb", "write"),
+                begins_s + step["at_s"] + number * step.get("apart_s", 0.0), keys(number), step["units"],
+                connection=step.get("connection", drawn), verb=step.get("verb", "write"),
                 eventual=step.get("eventual", False), label=step.get("label", ""),
+                index=step.get("index"), entry_units=step.get("entry_units", 1.0),
             )  # fmt: skip
-    sender.record.elapsed_s = case.load["steps"][-1]["at_s"] + 1.0
+    sender.record.elapsed_s = anew[-1] + load["steps"][-1]["at_s"] + 1.0
 
 
 def phases(case: Case, sender: Sender) -> None:

@@ -168,6 +168,20 @@ def test_a_table_goes_to_on_demand_four_times_in_24_hours():
     account.update(BillingMode="PAY_PER_REQUEST")
 
 
+def test_a_table_made_on_demand_has_one_switch_less_on_its_first_day():
+    account = Account()
+    account.call("CreateTable", **on_demand())
+    for _ in range(3):
+        account.clock.advance(60.0)
+        account.update(BillingMode="PROVISIONED", ProvisionedThroughput=units(5, 5))
+        account.update(BillingMode="PAY_PER_REQUEST")
+    account.update(BillingMode="PROVISIONED", ProvisionedThroughput=units(5, 5))
+    refusal = account.refusal("UpdateTable", TableName="orders", BillingMode="PAY_PER_REQUEST")
+    assert refusal.code == "LimitExceededException"
+    account.clock.advance(DAY_S - 180.0)
+    account.update(BillingMode="PAY_PER_REQUEST")
+
+
 def test_a_switch_of_mode_shows_in_the_description_and_in_the_model():
     account = Account()
     account.create(**indexed())

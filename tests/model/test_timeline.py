@@ -126,8 +126,23 @@ def test_a_table_goes_on_demand_only_so_often() -> None:
         )
     ]
     assert errors_of(*steps) == [
-        "a table goes to PAY_PER_REQUEST at most 4 times in 24 hours @ $.timeline[12].billing_mode"
+        "a table goes to PAY_PER_REQUEST at most 4 times in 24 hours, and being made in that mode counts"
+        " @ $.timeline[12].billing_mode"
     ]
+
+
+def test_being_made_on_demand_counts_as_a_switch_to_it() -> None:
+    steps = [
+        one
+        for n in range(4)
+        for one in (
+            *({**back, "at_s": 100 * n + 10} for back in BACK),
+            at(100 * n + 60, billing_mode="PAY_PER_REQUEST"),
+        )
+    ]
+    index = {"name": "by-day", "partition_key": "day"}
+    (wrong,) = errors_of(*steps, **{**ON_DEMAND, "indexes": [index]})
+    assert wrong.endswith("counts @ $.timeline[11].billing_mode")
 
 
 def test_all_mistakes_are_said_at_once_with_those_of_fields() -> None:

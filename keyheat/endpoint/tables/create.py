@@ -15,7 +15,7 @@ from keyheat.endpoint.tables.settings import parse_tags
 from keyheat.model import limits
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.model.updates import ResourceHistory, next_decrease_s, recent_switches_s
+from keyheat.model.updates import CapacityHistory, ResourceHistory, next_decrease_s, recent_switches_s
 from keyheat.words import Capacity
 
 
@@ -91,6 +91,7 @@ def make_table(service: Service, definition: TableDefinition, now_s: float) -> T
         created_s=now_s,
         model=_model(service, definition, now_s),
         items=ItemStore(definition.schema),
+        history=CapacityHistory.of_new(definition.capacity, now_s),
     )
 
 

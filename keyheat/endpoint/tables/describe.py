@@ -156,11 +156,9 @@ def _provisioned(table: Table, index: str | None, units: Capacity | None, now_s:
 def _billing_mode(table: Table) -> Body | None:
     """Shown for a table that is or was in on-demand mode."""
     switches_s, mode = table.history.to_on_demand_s, table.definition.capacity.billing_mode
-    if switches_s:
-        return {"BillingMode": mode, "LastUpdateToPayPerRequestDateTime": round(switches_s[-1], 3)}
-    if mode == "PROVISIONED":
+    if not switches_s:
         return None
-    return {"BillingMode": mode, "LastUpdateToPayPerRequestDateTime": round(table.created_s, 3)}
+    return {"BillingMode": mode, "LastUpdateToPayPerRequestDateTime": round(switches_s[-1], 3)}
 
 
 def _max_on_demand(units: Capacity | None) -> Body | None:

@@ -84,6 +84,7 @@ class Walk:
         )
         if mode == ON_DEMAND:
             made._start_on_demand()
+            made.to_on_demand_s.append(0.0)  # making it on demand counts
         return made
 
     def request(self, at_s: Any, placed: Sequence[Placed]) -> Iterator[str]:
@@ -131,7 +132,8 @@ class Walk:
             if len(recent_switches_s(self.to_on_demand_s, at_s)) > limits.ON_DEMAND_SWITCHES:
                 yield (
                     f"a table goes to PAY_PER_REQUEST at most {limits.ON_DEMAND_SWITCHES} times in "
-                    f"{limits.ON_DEMAND_SWITCH_WINDOW_S / 3600:g} hours @ {path}.billing_mode"
+                    f"{limits.ON_DEMAND_SWITCH_WINDOW_S / 3600:g} hours, and being made in that mode counts "
+                    f"@ {path}.billing_mode"
                 )
 
     def _to_provisioned(self, path: str, placed: Sequence[Placed]) -> Iterator[str]:
