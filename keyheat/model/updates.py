@@ -41,7 +41,7 @@ class CapacityHistory:
     to_on_demand_s: list[float] = field(default_factory=list)
 
     @classmethod
-    def of_new(cls, capacity: TableCapacity, now_s: float) -> "CapacityHistory":
+    def of_new(cls, capacity: "TableCapacity", now_s: float) -> "CapacityHistory":
         """That of a table that is created at `now_s`."""
         return cls(to_on_demand_s=[now_s] if capacity.on_demand else [])
 
@@ -70,7 +70,7 @@ def switches_to_on_demand(before: "TableCapacity", after: "TableCapacity") -> bo
     return after.on_demand and not before.on_demand
 
 
-def switches_to_provisioned(before: TableCapacity, after: TableCapacity) -> bool:
+def switches_to_provisioned(before: "TableCapacity", after: "TableCapacity") -> bool:
     """Whether an on-demand table would become a provisioned one."""
     return before.on_demand and not after.on_demand
 
