@@ -14,7 +14,7 @@ from keyheat.words import LIMITS, WRITE, Constraint, Grade
 
 from .consumption import Consumption
 from .opinion import Opinion, OpinionSpan, decided, spans, undecided
-from .seconds import ThrottledSecond, by_seconds, smoothed
+from .seconds import OF_OTHERS, ThrottledSecond, by_seconds, smoothed
 
 LATE: Final = 0.2  # of a minute's events: so many may be counted in the next one
 DENIED: Final = 0.5  # factor: the cause's own metric says that there were none
@@ -109,7 +109,7 @@ def _by_inference(
 def _told_by_its_minute(consumption: Consumption, cell: int, seconds: Sequence[ThrottledSecond]) -> bool:
     """Whether the client's seconds do not decide, for what others consumed, and the minute does."""
     of_seconds = by_seconds(smoothed(seconds), consumption.track.direction, consumption.numbers)
-    if consumption.settled(of_seconds).constraint != "undetermined":
+    if of_seconds.rule not in OF_OTHERS or consumption.settled(of_seconds).constraint != "undetermined":
         return False
     return consumption.by_minute(cell).constraint != "undetermined"
 

@@ -383,6 +383,10 @@ def of_limit(used: float, capacity: float, direction: Direction) -> str:
 OF_LIMITS: Final = frozenset(
     {"seconds-at-maximum", "seconds-at-quota", "seconds-below-limits", "seconds-limits-unknown"}
 )
+OF_OTHERS: Final = frozenset(
+    {"seconds-at-with-others", "seconds-others-even", "seconds-others-unknown", "seconds-limits-unknown"}
+)
+"""Rules that hang on when others consumed what the client did not."""
 WORDS: Final = {
     "seconds-burst-in-hand": ", with burst still in hand",
     "seconds-above-provisioned": ", and nothing shows that the burst was spent",

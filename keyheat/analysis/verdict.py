@@ -201,8 +201,10 @@ def _without_throttles(evidence: Evidence, sprinkle: str | None) -> Verdict:
 
 
 def with_directions(made: Verdict, labels: Sequence[Label], evidence: Evidence) -> Verdict:
-    """The verdict with what was looked at in each direction."""
-    return made.model_copy(update={"directions": _directions(evidence, labels)})
+    """The verdict with what was looked at in each direction; of the other one it says so, too."""
+    directions = _directions(evidence, labels)
+    beside = [one.said for one in directions if made.direction not in (None, one.direction)]
+    return made.model_copy(update={"directions": directions, "because": (*made.because, *beside)})
 
 
 def _directions(evidence: Evidence, labels: Sequence[Label] = ()) -> tuple[DirectionVerdict, ...]:

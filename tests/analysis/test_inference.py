@@ -133,8 +133,8 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
     (
         "With what somebody else consumed, all came to what is provisioned",
         evidence(
-            consumed(917), events(4_500), provisioned(1_300), minutes=1,
-            seconds=client_seconds((range(40), 1_150, 75)),
+            consumed(670), events(4_500), provisioned(950), minutes=1,
+            seconds=client_seconds((range(40), 840, 75)),
         ),
         "undetermined-seconds-at-with-others", "undetermined",
     ),
@@ -149,8 +149,8 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
     (
         "With what somebody else consumed, the table may have been at its limit",
         evidence(
-            consumed(1_150), events(3_000), provisioned(1_600), minutes=1,
-            seconds=client_seconds((range(30), 1_180, 100)),
+            consumed(660), events(3_000), provisioned(950), minutes=1,
+            seconds=client_seconds((range(30), 700, 100)),
         ),
         "undetermined-seconds-others-unknown", "undetermined",
     ),
