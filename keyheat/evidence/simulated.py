@@ -109,13 +109,15 @@ def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) 
     return {
         key: {
             datetime.fromtimestamp(point.start_s, UTC): _STATISTICS[key.statistic](point)
-            for point in published.get((key.metric, key.period_s, key.index, key.operation), ())
+            for point in published.get(
+                (key.metric, key.period_s, key.index, key.operation, key.dimension), ()
+            )
         }
         for key in series_keys([index.name for index in table.indexes])
     }
 
 
-def _whose(dimensions: Dimensions) -> tuple[str | None, str | None]:
-    """The index and the operation that a series is of."""
+def _whose(dimensions: Dimensions) -> tuple[str | None, str | None, str | None]:
+    """The index and the operation that a series is of, and no further dimension: no PartiQL is simulated."""
     named = dict(dimensions)
-    return named.get(_INDEX), named.get(_OPERATION)
+    return named.get(_INDEX), named.get(_OPERATION), None

@@ -233,7 +233,7 @@ def test_old_windows_use_the_period_that_is_kept(age: timedelta, period_s: int) 
 
 
 def test_labels_of_queries_say_which_series_they_are() -> None:
-    keys = metrics.series_keys(["by_country", "a.b-c_d"])
+    keys = metrics.series_keys(["by_country", "a.b-c_d"], replicas=["eu-west-1"])
     assert [metrics.SeriesKey.of_label(key.label) for key in keys] == list(keys)
     assert len({key.label for key in keys}) == len(keys)
 
