@@ -266,12 +266,21 @@ class KeyWindow(LenientPart):
     top: tuple[KeyTop, ...] = ()
 
 
+class MetKeyUse(LenientPart):
+    """A partition key on which writers met, and how often."""
+
+    key: str
+    shown: str | None = None
+    count: Units = 0.0
+
+
 class Keys(LenientPart):
-    """The hottest keys, over the run and window by window."""
+    """The hottest keys, over the run and window by window; and those on which writers met, by how."""
 
     overall: Mapping[Direction, tuple[KeyUse, ...]] = {}
     by_throttles: Mapping[Direction, tuple[KeyUse, ...]] = {}
     windows: tuple[KeyWindow, ...] = ()
+    contended: Mapping[str, tuple[MetKeyUse, ...]] = {}
 
 
 def read_manifest(run_dir: Path) -> Manifest:
