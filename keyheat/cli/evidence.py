@@ -12,7 +12,6 @@ from keyheat.cli.options import a_file, a_folder, a_path, a_time, further_analyz
 from keyheat.cli.run import diagnosed, exit_code_of, say_problems
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
 from keyheat.terminal.console import answer, bars, err, in_words, print_json, shown
-from keyheat.terminal.progress import Working
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -147,6 +146,8 @@ def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...
     if (folder is None) == (evidence is None):
         raise click.UsageError("say which: a run directory, or --evidence FILE")
     if folder is not None:
+        from keyheat.terminal.progress import Working
+
         with Working("labelling throttles", bars):
             diagnosis = diagnosed(folder, further)
         run = load_run(folder) if in_words() else None

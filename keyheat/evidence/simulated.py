@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from keyheat.evidence.collection import run_window
 from keyheat.evidence.series import Points, series_of
 from keyheat.model.minutes import Datapoint, Dimensions
 from keyheat.model.table import TableModel
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import AccountFacts, Evidence, SecondCount, TableFacts, ThrottleCount
-from keyheat.runs.manifest import Manifest
+from keyheat.runs.manifest import Manifest, run_window
 from keyheat.runs.metrics import series_keys
 from keyheat.simulator.folder import table_facts
 from keyheat.simulator.simulate import ClientRecord, Simulation

@@ -1,4 +1,4 @@
-"""Transactions that take their time meet on an item: cancelled, or a plain write refused; both are counted."""
+"""Transactions that take their time meet on an item: cancelled, or a plain write refused, and counted."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
