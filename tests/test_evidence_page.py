@@ -6,6 +6,8 @@ The page's window is moved to the time of that table; nothing else is changed.
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -158,3 +160,16 @@ def test_the_refusal_on_the_page_is_what_is_said(verb: Verb, run: Run) -> None:
         wrong.replace('"2026-11-20T12:01:00Z", 812', '"2026-11-20T12:02:00Z", 812')
     )
     assert f"```\n{verb('analyze', '--evidence', 'by-hand.json').err}```" in PAGE
+
+
+@pytest.mark.opens
+def test_numbers_written_by_hand_wait_for_no_sdk() -> None:
+    program = (
+        "import sys; sys.argv = ['keyheat', '-q', 'analyze', '--evidence', sys.argv[1]]\n"
+        "from keyheat.cli.main import main\n"
+        "try: main()\n"
+        "finally: print({'boto3', 'pandas', 'pyarrow'} & set(sys.modules), file=sys.stderr)"
+    )
+    file = Path(__file__).parents[1] / "docs" / "examples" / "minutes-below-provisioned.json"
+    done = subprocess.run([sys.executable, "-c", program, str(file)], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == "set()"

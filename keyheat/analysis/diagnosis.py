@@ -10,10 +10,10 @@ from keyheat.analysis.checks import check, with_reads
 from keyheat.analysis.heat import RunHeat, heats_of
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.analysis.verdict import verdict, with_company
-from keyheat.evidence.collection import run_window
 from keyheat.runfiles import FileProblem
 from keyheat.runs.client import ClientFiles, read_client_files, read_records
 from keyheat.runs.formats import Coverage, Diagnosis, Evidence, Recommendation, read_diagnosis
+from keyheat.runs.manifest import run_window
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import Run, place_of
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict

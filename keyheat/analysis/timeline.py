@@ -208,17 +208,13 @@ def _on_demand(evidence: Evidence, provisioned: Steps) -> bool | None:
 
 def _step_s(series: Iterable[Series]) -> int:
     """The coarsest period among the series that are added up per cell."""
-    added = [s.period_s for s in series if s.statistic == "Sum" and s.operation is None]
+    added = [s.period_s for s in series if s.statistic == "Sum" and s.whole]
     return min(max(added, default=limits.MINUTE_S), metrics.LONGEST_PERIOD_S)
 
 
 def _by_key(series: Iterable[Series]) -> dict[SeriesName, Series]:
     """Series of the table and its indexes; extremes of a setting stand beside its average, not for it."""
-    return {
-        (s.metric, s.index, s.statistic if s.statistic in EXTREMES else ""): s
-        for s in series
-        if s.operation is None
-    }
+    return {(s.metric, s.index, s.statistic if s.statistic in EXTREMES else ""): s for s in series if s.whole}
 
 
 def _cells(series: Series, step_s: int) -> Cells:

@@ -12,7 +12,6 @@ from keyheat.cli.options import a_file, a_folder, a_path, a_time, further_analyz
 from keyheat.cli.run import diagnosed, exit_code_of, say_problems
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
 from keyheat.terminal.console import answer, bars, err, in_words, print_json, shown
-from keyheat.terminal.progress import Working
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -21,15 +20,26 @@ if TYPE_CHECKING:
 an_index = click.option(
     "--index", "indexes", multiple=True, help="a global secondary index of the table; may be repeated"
 )
+a_replica = click.option(
+    "--replica", "replicas", multiple=True,
+    help="another Region that a global table is replicated to; may be repeated",
+)  # fmt: skip
 
 
 @click.command()
 @click.option("--table", required=True)
 @an_index
+@a_replica
 @click.option("--start", type=a_time, help="of the window, UTC: an old one needs longer periods")
 @click.option("--end", type=a_time, help="with --start: print the whole request, with its times")
 @in_json("the queries, which are printed so in any case,")
-def queries(table: str, indexes: tuple[str, ...], start: datetime | None, end: datetime | None) -> int:
+def queries(
+    table: str,
+    indexes: tuple[str, ...],
+    replicas: tuple[str, ...],
+    start: datetime | None,
+    end: datetime | None,
+) -> int:
     """The GetMetricData queries as JSON, for somebody who runs the AWS CLI in our place."""
     from keyheat.evidence.request import check_start, window_of
     from keyheat.runs.metrics import QUERIES_PER_CALL, queries_for, request_for, series_keys
@@ -37,19 +47,19 @@ def queries(table: str, indexes: tuple[str, ...], start: datetime | None, end: d
     start, end, now = in_utc(start), in_utc(end), datetime.fromtimestamp(time.time(), UTC)
     if start is None and end is not None:
         raise click.UsageError("--end needs --start")
-    if (number := len(series_keys(indexes))) > QUERIES_PER_CALL:
+    if (number := len(series_keys(indexes, replicas=replicas))) > QUERIES_PER_CALL:
         raise click.UsageError(
             f"{number} queries, and AWS takes {QUERIES_PER_CALL} at once: name fewer indexes, and ask "
             "for the others in a second request (collect takes several files)"
         )
     if start is None:
-        print_json(queries_for(table, indexes))
+        print_json(queries_for(table, indexes, replicas=replicas))
     elif end is None:
         check_start(start, now)
-        print_json(queries_for(table, indexes, start=start, now=now))
+        print_json(queries_for(table, indexes, replicas=replicas, start=start, now=now))
     else:
         window_of(start, end, now)
-        print_json(request_for(table, indexes, start=start, end=end, now=now))
+        print_json(request_for(table, indexes, replicas=replicas, start=start, end=end, now=now))
     return DONE
 
 
@@ -57,6 +67,7 @@ def queries(table: str, indexes: tuple[str, ...], start: datetime | None, end: d
 @click.option("--run", "folder", type=a_folder, help="a run directory")
 @click.option("--table", help="a table, whoever loads it; with --start and --end")
 @an_index
+@a_replica
 @click.option("--start", type=a_time, help="UTC, such as 2026-11-20T12:00:00Z")
 @click.option("--end", type=a_time, help="UTC, exclusive")
 @click.option("--region", help="of the table  [default: as the AWS SDK finds it]")
@@ -81,6 +92,7 @@ def collect(
     folder: Path | None,
     table: str | None,
     indexes: tuple[str, ...],
+    replicas: tuple[str, ...],
     start: datetime | None,
     end: datetime | None,
     region: str | None,
@@ -98,8 +110,8 @@ def collect(
     from keyheat.terminal.progress import Countdown
 
     asked = EvidenceRequest(
-        folder=folder, table=table, indexes=indexes, start=in_utc(start), end=in_utc(end), region=region,
-        profile=profile, endpoint_url=endpoint_url, answers=answers, described=described,
+        folder=folder, table=table, indexes=indexes, replicas=replicas, start=in_utc(start), end=in_utc(end),
+        region=region, profile=profile, endpoint_url=endpoint_url, answers=answers, described=described,
         show_keys=show_keys,
     )  # fmt: skip
 
@@ -136,6 +148,8 @@ def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...
     if (folder is None) == (evidence is None):
         raise click.UsageError("say which: a run directory, or --evidence FILE")
     if folder is not None:
+        from keyheat.terminal.progress import Working
+
         with Working("labelling throttles", bars):
             diagnosis = diagnosed(folder, further)
         run = load_run(folder) if in_words() else None

@@ -87,7 +87,9 @@ def _router(options: EndpointOptions) -> Router:
         region=options.region,
         scale=options.scale,
         seed=options.seed,
-        durations=Durations(create_s=options.create_s, update_s=options.update_s),
+        durations=Durations(
+            create_s=options.create_s, update_s=options.update_s, transaction_s=options.transaction_s
+        ),
         streams=Streams(max_bytes=options.max_stream_bytes),
         recordings={} if options.record else None,
     )

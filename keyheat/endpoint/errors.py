@@ -57,6 +57,14 @@ def resource_not_found(message: str = "Requested resource not found") -> Service
     return ServiceError("ResourceNotFoundException", message)
 
 
+CONFLICT = "Transaction is ongoing for the item"
+
+
+def transaction_conflict() -> ServiceError:
+    """A transaction is under way on the item of a plain write."""
+    return ServiceError("TransactionConflictException", CONFLICT)
+
+
 TABLE_EXCEEDED = (
     "The level of configured provisioned throughput for the table was exceeded. "
     "Consider increasing your provisioning level with the UpdateTable API."

@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport = cast(asyncio.Transport, None)
         self._parser: Any = None
         self._waiting: deque[tuple[bytes, bytes, Headers, bytes, bool]] = deque()
-        self._paused = self._ended = self.closing = False
+        self._paused = self._ended = self.closing = self._thinking = False
         self._refusal = NOT_HTTP
         self.since = self.heard = shared.tick
         self.held_bytes = self._arrived_bytes = 0
@@ -138,7 +138,8 @@ class Connection(asyncio.Protocol):
     def idle(self) -> bool:
         """Whether nothing is half received, waiting or unsent."""
         unsent = self._transport.get_write_buffer_size()
-        return not (self._in_request or self._waiting or (unsent and not self.closing))
+        owed = self._in_request or self._waiting or self._thinking
+        return not (owed or (unsent and not self.closing))
 
     @property
     def arriving(self) -> bool:
@@ -178,7 +179,9 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._ended = True
-        return bool(self._waiting)  # True: our side stays open until the waiting requests are answered
+        return (
+            bool(self._waiting) or self._thinking
+        )  # True: our side stays open until the waiting requests are answered
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -186,10 +189,14 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._paused = False
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Answer what is waiting, as far as answers can be sent."""
         self.since = self._shared.tick
-        while self._waiting and not self._paused:
+        while self._waiting and not (self._paused or self._thinking):
             self._respond(*self._waiting.popleft())
-        if self._paused or self.closing:
+        if self._paused or self._thinking or self.closing:
             return
         if self._ended:
             self.close()
@@ -243,7 +250,7 @@ class Connection(asyncio.Protocol):
         if self._arrived_bytes:
             self._let_go()
         self._begin()
-        if self._paused:
+        if self._paused or self._thinking:
             self._waiting.append((method, url, headers, body, keep_alive))
         elif not self.closing:
             self._respond(method, url, headers, body, keep_alive)
@@ -264,6 +271,25 @@ class Connection(asyncio.Protocol):
         self.since = shared.tick
         shared.caller.connection = self._number
         raw = self._answer(method, url, headers, body) if method else TOO_LARGE
+        if shared.caller.waits_s:
+            self._think(shared.caller, raw, keep_alive)
+        else:
+            self._send(raw, keep_alive)
+
+    def _think(self, caller: Caller, raw: bytes, keep_alive: bool) -> None:
+        """Send an answer that takes its time when that is over; later requests wait for their turn."""
+        waits_s, caller.waits_s = caller.waits_s, 0.0
+        self._thinking = True
+        self._transport.pause_reading()
+        asyncio.get_running_loop().call_later(waits_s, self._thought, raw, keep_alive)
+
+    def _thought(self, raw: bytes, keep_alive: bool) -> None:
+        self._thinking = False
+        if not self.closing:
+            self._send(raw, keep_alive)
+            self._go_on()
+
+    def _send(self, raw: bytes, keep_alive: bool) -> None:
         if keep_alive:
             self._transport.write(raw)
         else:

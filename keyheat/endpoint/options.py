@@ -52,6 +52,7 @@ class EndpointOptions:
     publish_delay_s: float
     create_s: float
     update_s: float
+    transaction_s: float
     max_body_bytes: int
     max_head_bytes: int
     max_unfinished_bytes: int
@@ -92,6 +93,10 @@ ALL = (
     _some("--publish-delay-s", SECONDS, 0.0, "from a minute's end to its metrics"),
     _some("--create-s", SECONDS, 0.0, "seconds that CreateTable takes"),
     _some("--update-s", SECONDS, 0.0, "seconds that UpdateTable takes"),
+    _some(
+        "--transaction-s", Within(0), 0.0,
+        "seconds that a transaction takes: one that meets it on an item is cancelled (AWS: about 0.018)",
+    ),
     _some("--max-body-bytes", WHOLE, BOUNDS.body_bytes, "longest request body"),
     _some("--max-head-bytes", click.IntRange(256, 2**31), BOUNDS.head_bytes, "longest request head"),
     _some(

@@ -100,12 +100,13 @@ def no_stream(arn: str) -> ServiceError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Durations:
-    """Seconds that a change of a table takes. The service takes minutes; the local endpoint need not."""
+    """Seconds that a change takes. The service takes minutes for a table; the local endpoint need not."""
 
     create_s: float = 0.0
     update_s: float = 0.0
     delete_s: float = 0.0
     insights_s: float = 1.0
+    transaction_s: float = 0.0  # that a transaction takes; others on its items meet it meanwhile
 
 
 @dataclass(slots=True, kw_only=True)

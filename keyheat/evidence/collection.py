@@ -2,9 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
 
 from keyheat.addresses import endpoint_of
 from keyheat.evidence import cloudwatch, partitions
@@ -17,11 +15,9 @@ from keyheat.numbers import span
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.client import NO_RECORDS, Records, read_records
 from keyheat.runs.formats import Evidence, TableFacts, Window
-from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.manifest import Manifest, read_manifest, run_window
 from keyheat.runs.plausibility import within
 from keyheat.validation import Mistakes
-
-MINUTE: Final = timedelta(minutes=1)
 
 
 def collect(
@@ -140,15 +136,6 @@ def _cut_off(pages: Sequence[object]) -> tuple[str, ...]:
     tokens = [page.get("NextToken") for page in pages if isinstance(page, Mapping)]
     said = "CloudWatch: the answer goes on, for what was printed ends with a NextToken: leave out --max-items"
     return (said,) if tokens and all(tokens) else ()
-
-
-def run_window(run: Manifest, now_s: float) -> Window:
-    """From the minute in which the run started to the end of the minute in which it ended (killed: now)."""
-    ended = run.ended_at or max(datetime.fromtimestamp(now_s, UTC), run.started_at)
-    start = run.started_at.replace(second=0, microsecond=0)
-    whole = ended.replace(second=0, microsecond=0)
-    end = whole if whole == ended and whole > start else whole + MINUTE
-    return Window(start=start, end=max(end, start + MINUTE))
 
 
 def _gather(

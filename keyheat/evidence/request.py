@@ -30,6 +30,7 @@ class EvidenceRequest:
     folder: Path | None = None
     table: str | None = None
     indexes: tuple[str, ...] = ()
+    replicas: tuple[str, ...] = ()
     start: datetime | None = None
     end: datetime | None = None
     region: str | None = None
@@ -57,7 +58,7 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
         raise ValueError("say which: --run DIR, or --table T --start A --end B")
     now = datetime.fromtimestamp(clock(), UTC)
     window = window_of(asked.start, asked.end, now, asked_now=not asked.answers)
-    known = with_indexes(TableFacts(name=asked.table), asked.indexes)
+    known = with_indexes(TableFacts(name=asked.table, replicas=asked.replicas), asked.indexes)
     if asked.answers:
         table, missing = _described(asked, known, window)
         found = collection.from_cli_output(_pages(asked), table=table, window=window)
@@ -102,8 +103,9 @@ def check_start(start: datetime, now: datetime, *, asked_now: bool = True) -> No
 def _check_together(asked: EvidenceRequest) -> None:
     """Options that do not go together, all of them at once. Raises `ValueError`."""
     given = {
-        "--table": asked.table, "--index": asked.indexes, "--start": asked.start, "--end": asked.end,
-        "--region": asked.region, "--profile": asked.profile, "--describe-json": asked.described,
+        "--table": asked.table, "--index": asked.indexes, "--replica": asked.replicas,
+        "--start": asked.start, "--end": asked.end, "--region": asked.region, "--profile": asked.profile,
+        "--describe-json": asked.described,
     }  # fmt: skip
     names = [name for name, value in given.items() if value]
     if asked.folder is not None and names:

@@ -132,6 +132,7 @@ def series_of(points: Points, window: Window) -> tuple[Series, ...]:
             period_s=key.period_s,
             index=key.index,
             operation=key.operation,
+            dimension=key.dimension,
             points=tuple(_within(key, sorted(found.items()), window)),
         )
         for key, found in points.items()

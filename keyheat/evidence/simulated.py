@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from keyheat.evidence.collection import run_window
 from keyheat.evidence.series import Points, series_of
 from keyheat.model.minutes import Datapoint, Dimensions
 from keyheat.model.table import TableModel
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import AccountFacts, Evidence, SecondCount, TableFacts, ThrottleCount
-from keyheat.runs.manifest import Manifest
+from keyheat.runs.manifest import Manifest, run_window
 from keyheat.runs.metrics import series_keys
 from keyheat.simulator.folder import table_facts
 from keyheat.simulator.simulate import ClientRecord, Simulation
@@ -109,13 +108,15 @@ def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) 
     return {
         key: {
             datetime.fromtimestamp(point.start_s, UTC): _STATISTICS[key.statistic](point)
-            for point in published.get((key.metric, key.period_s, key.index, key.operation), ())
+            for point in published.get(
+                (key.metric, key.period_s, key.index, key.operation, key.dimension), ()
+            )
         }
         for key in series_keys([index.name for index in table.indexes])
     }
 
 
-def _whose(dimensions: Dimensions) -> tuple[str | None, str | None]:
-    """The index and the operation that a series is of."""
+def _whose(dimensions: Dimensions) -> tuple[str | None, str | None, str | None]:
+    """The index and the operation that a series is of, and no further dimension: no PartiQL is simulated."""
     named = dict(dimensions)
-    return named.get(_INDEX), named.get(_OPERATION)
+    return named.get(_INDEX), named.get(_OPERATION), None

@@ -50,13 +50,12 @@ def facts_then(described: Part, window: Window, known: TableFacts) -> tuple[Tabl
     What changed after the window began is left out, and said. `known` adds indexes that were named.
     """
     facts = table_facts(described)
-    then: dict[str, Any] = {}
+    then: dict[str, Any] = {"replicas": tuple(dict.fromkeys((*facts.replicas, *known.replicas)))}
     missing = []
     if (created := _time(described.get("CreationDateTime"))) and created >= window.end:
         missing.append(f"facts about the table: this one was created at {created:%FT%TZ}, after the window")
-        return with_indexes(
-            TableFacts(name=facts.name), (i.name for i in (*facts.indexes, *known.indexes))
-        ), missing
+        named = TableFacts(name=facts.name, replicas=known.replicas)
+        return with_indexes(named, (i.name for i in (*facts.indexes, *known.indexes))), missing
     switched = _time(_part(described, "BillingModeSummary").get("LastUpdateToPayPerRequestDateTime"))
     if switched and switched > window.start:
         missing.append(f"the billing mode: it was changed at {switched:%FT%TZ}")

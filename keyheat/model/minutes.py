@@ -114,8 +114,13 @@ class Minutes:
         self._count("ConditionalCheckFailedRequests", None, 1.0, now_s)
 
     def transaction_conflict(self, now_s: float) -> None:
-        """One request refused because a transaction was under way on its item."""
+        """One item's request refused because a transaction was under way on it."""
         self._count("TransactionConflict", None, 1.0, now_s)
+
+    def transaction_conflicts(self, count: int, now_s: float) -> None:
+        """So many items' requests as `transaction_conflict` counts one."""
+        if count:
+            self._track("TransactionConflict", None).of(int(now_s) // limits.MINUTE_S).merge(events(count))
 
     def series(self, table_name: str, start_s: float, end_s: float) -> list[MetricSeries]:
         """Every series with a datapoint from the minute of `start_s` up to, not including, `end_s`."""

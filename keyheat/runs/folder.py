@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
@@ -47,6 +47,15 @@ class HotKeys:
     windows: Mapping[int, Sequence[KeyLine]]
 
 
+@dataclass(frozen=True, slots=True)
+class MetKey:
+    """A key on which writers met, and how often; `key` is its digest, `shown` its value, if allowed."""
+
+    key: str
+    shown: str | None
+    count: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFiles:
     """What the files of a run hold, beside its manifest."""
@@ -56,6 +65,7 @@ class RunFiles:
     keys: Sequence[HotKeys]
     write_latencies: Callable[[IO[bytes]], object]
     partitions: "pa.Table | None" = None  # None: nobody knows, or they are written already
+    contended: Mapping[str, Sequence[MetKey]] = field(default_factory=dict)  # keys on which writers met
 
 
 @dataclass(slots=True)
@@ -80,7 +90,7 @@ class RunFolder:
         write_table(self._file(runfiles.SECONDS), runfiles.SECONDS, files.seconds)
         write_table(self._file(runfiles.THROTTLES), runfiles.THROTTLES, files.throttles)
         runfiles.write_atomically(self._file(runfiles.LATENCY), files.write_latencies)
-        runfiles.write_json(self._file(runfiles.KEYS), runfiles.KEYS, keys_json(files.keys))
+        runfiles.write_json(self._file(runfiles.KEYS), runfiles.KEYS, keys_json(files.keys, files.contended))
         if files.partitions is not None:
             write_table(self._file(runfiles.PARTITIONS), runfiles.PARTITIONS, files.partitions)
         self._write_manifest(more)
@@ -140,8 +150,11 @@ def _sums(table: "pa.Table", by: str, column: str) -> dict[Any, Any]:
     return {row[by]: row[f"{column}_sum"] for row in summed.to_pylist()}
 
 
-def keys_json(found: Sequence[HotKeys]) -> dict[str, Any]:
-    """The content of `keys.json`."""
+def keys_json(
+    found: Sequence[HotKeys], contended: Mapping[str, Sequence[MetKey]] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The content of `keys.json`; `contended` are keys on which writers met, by how they met."""
+    met = {how: [asdict(key) for key in keys] for how, keys in contended.items()}
     return {
         "k": TOP_KEYS,
         "overall": {one.direction.value: _overall(one.overall, one.total_units) for one in found},
@@ -156,6 +169,7 @@ def keys_json(found: Sequence[HotKeys]) -> dict[str, Any]:
             for one in found
             for start, top in sorted(one.windows.items())
         ],
+        **({"contended": met} if met else {}),
     }
 
 

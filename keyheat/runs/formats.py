@@ -38,6 +38,7 @@ class TableFacts(Part):
     max_on_demand: Capacity | None = None
     warm: Capacity | None = None
     has_lsi: bool | None = None
+    replicas: tuple[str, ...] = ()  # other Regions of a global table
     indexes: tuple[IndexFacts, ...] = ()
 
 
@@ -69,8 +70,14 @@ class Series(Part):
     period_s: Annotated[int, Field(gt=0)]
     index: str | None = None
     operation: str | None = None
+    dimension: str | None = None  # one more that tells it apart, as `Verb=PartiQLSelect`
     unit: str | None = None
     points: Points = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is of the table or an index as a whole: not of one operation, one source or replica."""
+        return self.operation is None and self.dimension is None
 
 
 class ThrottleCount(Part):
@@ -153,12 +160,7 @@ class Evidence(Part):
         """A series of the table itself added up; None where it is not there, infinite where no number holds
         it."""
         for series in self.series:
-            if (series.metric, series.statistic, series.index, series.operation) == (
-                metric,
-                "Sum",
-                None,
-                None,
-            ):
+            if series.whole and (series.metric, series.statistic, series.index) == (metric, "Sum", None):
                 return sum(value for _at, value in series.points)
         return None
 

@@ -216,7 +216,7 @@ def minutes_of(evidence: Evidence) -> pd.DataFrame:
 
 def _points(series: Series) -> Iterable[tuple[Any, ...]]:
     column, side = _COLUMN_OF.get((series.metric, series.statistic), (None, None))
-    if column is not None and series.operation is None:
+    if column is not None and series.whole:
         resource = label_of(series.index)
         for at, value in series.points:
             yield at, resource, side, column, value, series.period_s

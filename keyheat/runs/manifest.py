@@ -5,7 +5,7 @@ Only what names the table and the time is certain: a run that was killed leaves 
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 from keyheat import runfiles
 from keyheat.runfiles import MOST_SKEW_S, SIMULATED
 from keyheat.runs.capabilities import Capabilities
-from keyheat.runs.formats import PartitionFacts, TableFacts
+from keyheat.runs.formats import PartitionFacts, TableFacts, Window
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
 from keyheat.words import Direction
 
@@ -238,6 +238,18 @@ class Manifest(LenientPart):
         return value if isinstance(value, str) and value else None
 
 
+MINUTE: Final = timedelta(minutes=1)
+
+
+def run_window(run: Manifest, now_s: float) -> Window:
+    """From the minute in which the run started to the end of the minute in which it ended (killed: now)."""
+    ended = run.ended_at or max(datetime.fromtimestamp(now_s, UTC), run.started_at)
+    start = run.started_at.replace(second=0, microsecond=0)
+    whole = ended.replace(second=0, microsecond=0)
+    end = whole if whole == ended and whole > start else whole + MINUTE
+    return Window(start=start, end=max(end, start + MINUTE))
+
+
 class KeyUse(LenientPart):
     """How much one partition key asked for over the whole run."""
 
@@ -266,12 +278,21 @@ class KeyWindow(LenientPart):
     top: tuple[KeyTop, ...] = ()
 
 
+class MetKeyUse(LenientPart):
+    """A partition key on which writers met, and how often."""
+
+    key: str
+    shown: str | None = None
+    count: Units = 0.0
+
+
 class Keys(LenientPart):
-    """The hottest keys, over the run and window by window."""
+    """The hottest keys, over the run and window by window; and those on which writers met, by how."""
 
     overall: Mapping[Direction, tuple[KeyUse, ...]] = {}
     by_throttles: Mapping[Direction, tuple[KeyUse, ...]] = {}
     windows: tuple[KeyWindow, ...] = ()
+    contended: Mapping[str, tuple[MetKeyUse, ...]] = {}
 
 
 def read_manifest(run_dir: Path) -> Manifest:

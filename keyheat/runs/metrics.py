@@ -4,9 +4,10 @@ Names, dimensions and periods: https://docs.aws.amazon.com/amazondynamodb/latest
 A query without the index dimension answers for the base table alone, so each index is asked for by itself.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from keyheat.model import limits
@@ -30,9 +31,23 @@ OPERATIONS: Final = (
     "BatchExecuteStatement",
     "ExecuteTransaction",
 )
+_READ_OR_WRITE: Final = ("OperationType=Read", "OperationType=Write")
+FURTHER: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "ExecuteStatement": tuple(f"Verb=PartiQL{verb}" for verb in ("Select", "Insert", "Update", "Delete")),
+        "BatchExecuteStatement": _READ_OR_WRITE,
+        "ExecuteTransaction": _READ_OR_WRITE,
+    }
+)
+"""The further dimension of operations that have points with it only: a query without it comes back empty.
+Read off live answers (github.com/radkawar/stackd, testdata/aws/dynamodb/throttle_metrics.json, 2026-09)."""
+REPLICATED: Final = "Source=GlobalTable"
+"""Of a replica's write units the part that other Regions' writes took; `Source=Customer` is the rest."""
 
 LONGEST_PERIOD_S: Final = 86_400  # of one datapoint that we ask for or take
 LATENCY: Final = "SuccessfulRequestLatency"
+REPLICATION_LATENCY: Final = "ReplicationLatency"
+DURATIONS: Final = (LATENCY, REPLICATION_LATENCY)  # in milliseconds; everything else is counted
 NOT_READ: Final = ("UserErrors", "ReturnedItemCount", "ReturnedBytes")
 CONSTRAINT_OF_CAUSE: Final[dict[Cause, Constraint]] = {
     Cause.KEY_RANGE: "partition",
@@ -93,7 +108,9 @@ class Metric:
     name: str
     statistic: str = "Sum"
     period_s: int = limits.MINUTE_S
-    of: Literal["resource", "table", "operation"] = "resource"  # resource: the table and each index
+    of: Literal["resource", "table", "operation", "replicated", "replica"] = "resource"
+    """resource: the table and each index; replicated: the same of a global table, as far as writes came from
+    other Regions; replica: each other Region of it."""
 
 
 def _of_direction(direction: Direction) -> Iterator[Metric]:
@@ -115,6 +132,8 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(name="SystemErrors", of="operation"),
     Metric(name=LATENCY, statistic="Average", of="operation"),
     Metric(name=LATENCY, statistic="SampleCount", of="operation"),
+    Metric(name=consumed(Direction.WRITE), of="replicated"),
+    Metric(name=REPLICATION_LATENCY, statistic="Average", period_s=limits.SETTING_PERIOD_S, of="replica"),
 )
 
 
@@ -130,15 +149,25 @@ READ: Final[dict[str, frozenset[str]]] = {
 """The statistics that are read, by metric."""
 
 
+def is_dimension(text: str) -> bool:
+    """Whether it is a dimension with its value, as `Verb=PartiQLSelect`."""
+    name, _, value = text.partition("=")
+    return name.isidentifier() and bool(value) and "/" not in value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesKey:
-    """Which series: a metric of the table (index and operation None), of an index, or of an operation."""
+    """Which series: a metric of the table (index and operation None), of an index, or of an operation.
+
+    `dimension` is one more that CloudWatch tells it apart by, as `Verb=PartiQLSelect`.
+    """
 
     metric: str
     statistic: str
     period_s: int
     index: str | None = None
     operation: str | None = None
+    dimension: str | None = None
 
     @property
     def label(self) -> str:
@@ -150,22 +179,31 @@ class SeriesKey:
             if self.operation
             else "table"
         )
-        return f"{self.metric}/{self.statistic}/{self.period_s}/{whose}"
+        further = f"/{self.dimension}" if self.dimension else ""
+        return f"{self.metric}/{self.statistic}/{self.period_s}/{whose}{further}"
 
     @classmethod
     def of_label(cls, label: str) -> "SeriesKey | None":
         """The key that a label of ours stands for, None for any other text."""
         metric, _, rest = label.partition("/")
         statistic, _, rest = rest.partition("/")
-        period, _, whose = rest.partition("/")
+        period, _, rest = rest.partition("/")
+        whose, slash, dimension = rest.partition("/")
         kind, _, name = whose.partition("=")
         if not (metric and statistic and period.isdecimal() and int(period) > 0 and len(period) < 7):
             return None
-        if whose == "table":
-            return cls(metric=metric, statistic=statistic, period_s=int(period))
-        if name and kind in ("index", "operation"):
-            return cls(metric=metric, statistic=statistic, period_s=int(period), **{kind: name})
-        return None
+        if slash and not is_dimension(dimension):
+            return None
+        if whose != "table" and not (name and kind in ("index", "operation")):
+            return None
+        return cls(
+            metric=metric,
+            statistic=statistic,
+            period_s=int(period),
+            index=name if kind == "index" else None,
+            operation=name if kind == "operation" else None,
+            dimension=dimension or None,
+        )
 
     def query(self, table: str, query_id: str) -> dict[str, Any]:
         """The `MetricDataQuery` that asks for it."""
@@ -174,6 +212,9 @@ class SeriesKey:
             dimensions.append({"Name": "GlobalSecondaryIndexName", "Value": self.index})
         if self.operation:
             dimensions.append({"Name": "Operation", "Value": self.operation})
+        if self.dimension:
+            name, _, value = self.dimension.partition("=")
+            dimensions.append({"Name": name, "Value": value})
         return {
             "Id": query_id,
             "Label": self.label,
@@ -209,9 +250,9 @@ def asked_from(start: datetime, now: datetime) -> tuple[datetime, int]:
 
 
 def series_keys(
-    indexes: Sequence[str] = (), *, finest_period_s: int = limits.MINUTE_S
+    indexes: Sequence[str] = (), *, replicas: Sequence[str] = (), finest_period_s: int = limits.MINUTE_S
 ) -> tuple[SeriesKey, ...]:
-    """Every series of a table with these global secondary indexes."""
+    """Every series of a table with these global secondary indexes, and replicas in these other Regions."""
     return tuple(
         SeriesKey(
             metric=metric.name,
@@ -219,11 +260,27 @@ def series_keys(
             period_s=max(metric.period_s, finest_period_s),
             index=index,
             operation=operation,
+            dimension=dimension,
         )
         for metric in METRICS
-        for index in ((None, *indexes) if metric.of == "resource" else (None,))
-        for operation in (OPERATIONS if metric.of == "operation" else (None,))
+        for index, operation, dimension in _owners(metric, indexes, replicas)
     )
+
+
+def _owners(
+    metric: Metric, indexes: Sequence[str], replicas: Sequence[str]
+) -> Iterator[tuple[str | None, str | None, str | None]]:
+    """Index, operation and further dimension of each series of a metric."""
+    if metric.of == "operation":
+        for operation in OPERATIONS:
+            for further in FURTHER.get(operation, (None,)):
+                yield None, operation, further
+    elif metric.of == "replica":
+        for region in replicas:
+            yield None, None, f"ReceivingRegion={region}"
+    elif metric.of != "replicated" or replicas:
+        for index in (None,) if metric.of == "table" else (None, *indexes):
+            yield index, None, REPLICATED if metric.of == "replicated" else None
 
 
 def queries(table: str, keys: Sequence[SeriesKey]) -> list[dict[str, Any]]:
@@ -232,23 +289,34 @@ def queries(table: str, keys: Sequence[SeriesKey]) -> list[dict[str, Any]]:
 
 
 def queries_for(
-    table: str, indexes: Sequence[str] = (), *, start: datetime | None = None, now: datetime | None = None
+    table: str,
+    indexes: Sequence[str] = (),
+    *,
+    replicas: Sequence[str] = (),
+    start: datetime | None = None,
+    now: datetime | None = None,
 ) -> list[dict[str, Any]]:
     """What `aws cloudwatch get-metric-data --metric-data-queries` wants, for somebody who asks in our place.
 
     `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
     """
     finest_period_s = asked_from(start, now or datetime.now(UTC))[1] if start else limits.MINUTE_S
-    return queries(table, series_keys(indexes, finest_period_s=finest_period_s))
+    return queries(table, series_keys(indexes, replicas=replicas, finest_period_s=finest_period_s))
 
 
 def request_for(
-    table: str, indexes: Sequence[str], *, start: datetime, end: datetime, now: datetime
+    table: str,
+    indexes: Sequence[str],
+    *,
+    replicas: Sequence[str] = (),
+    start: datetime,
+    end: datetime,
+    now: datetime,
 ) -> dict[str, Any]:
     """The whole request, as `aws cloudwatch get-metric-data --cli-input-json` takes it."""
     first, _period_s = asked_from(start, now)
     return {
-        "MetricDataQueries": queries_for(table, indexes, start=start, now=now),
+        "MetricDataQueries": queries_for(table, indexes, replicas=replicas, start=start, now=now),
         "StartTime": f"{first:%FT%TZ}",
         "EndTime": f"{end:%FT%TZ}",
         "ScanBy": "TimestampAscending",

@@ -48,7 +48,7 @@ def sound_series(
     good = []
     for place, series in enumerate(found):
         where = f".series[{place}]"
-        key = (series.metric, series.statistic, series.index, series.operation)
+        key = (series.metric, series.statistic, series.index, series.operation, series.dimension)
         if (earlier := places.setdefault(key, place)) != place:
             mistakes.add(f"the same series as $.series[{earlier}]: put their points together", where)
         _check_kind(series, known, where, mistakes)
@@ -66,18 +66,21 @@ def _check_kind(series: Series, known: set[str], where: str, mistakes: Mistakes)
     if series.index is not None and known and series.index not in known:
         has = ", ".join(sorted(known)[:10])
         mistakes.add(f"the table has no index {series.index[:255]!r}; it has {has[:500]}", f"{where}.index")
+    if series.dimension is not None and not metrics.is_dimension(series.dimension):
+        message = f"a dimension is written as Name=Value, got {series.dimension[:80]!r}"
+        mistakes.add(message, f"{where}.dimension")
     read = metrics.READ.get(series.metric)
     if read is None:
         meant = _meant(series.metric)
         if meant is not None:
             mistakes.add(f"no metric {series.metric!r}; is it {meant}?", f"{where}.metric")
         return
-    if series.statistic not in read and series.metric != metrics.LATENCY:
+    if series.statistic not in read and series.metric not in metrics.DURATIONS:
         wanted = " or ".join(sorted(read))
         mistakes.add(
             f"{series.metric} is read as {wanted}, got {series.statistic[:80]!r}", f"{where}.statistic"
         )
-    unit = "Milliseconds" if series.metric == metrics.LATENCY else "Count"
+    unit = "Milliseconds" if series.metric in metrics.DURATIONS else "Count"
     if series.unit is not None and {series.unit, "Count"} != {unit, "Count"}:
         mistakes.add(f"{series.metric} is in {unit}, got {series.unit[:80]!r}", f"{where}.unit")
 

@@ -24,6 +24,7 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
         max_on_demand=_maximum(described),
         warm=_warm(described),
         has_lsi=bool(described.get("LocalSecondaryIndexes")),
+        replicas=_replicas(described),
         indexes=tuple(
             IndexFacts(
                 name=index["IndexName"],
@@ -34,6 +35,13 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
             for index in described.get("GlobalSecondaryIndexes", ())
         ),
     )
+
+
+def _replicas(described: Mapping[str, Any]) -> tuple[str, ...]:
+    """The other Regions of a global table; none where it has none."""
+    _, _, here = described.get("TableArn", "").partition(":dynamodb:")
+    named = (replica.get("RegionName") for replica in described.get("Replicas") or ())
+    return tuple(region for region in named if region and region != here.partition(":")[0])
 
 
 def mode_of(described: Mapping[str, Any]) -> BillingMode:

@@ -81,6 +81,11 @@ class LocalSpec(ScenarioPart):
         description="seconds that UpdateTable takes; absent: none on the local endpoint, and in a simulation "
         "minutes, as in AWS",
     )
+    transaction_s: Annotated[float, Field(ge=0, le=60)] | None = Field(
+        None,
+        description="seconds for which a transaction holds its items, and others on them are cancelled for "
+        "the conflict; absent: transactions never meet; about 0.018 in AWS",
+    )
 
 
 class Scenario(ScenarioPart):

@@ -165,6 +165,8 @@ class FlowAnswer:
     """Throttled attempts by (index that refused, or None for the table itself; cause): one cause each."""
     uses: KeyUses | None = None
     """What the most used keys asked for; None where no key is named."""
+    conflicts: int = 0
+    """Transactions that met another one on an item of this flow: cancelled before anything was asked for."""
 
 
 class Traffic(Protocol):

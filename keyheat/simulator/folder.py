@@ -94,7 +94,8 @@ def _totals(client: ClientRecord) -> dict[str, Any]:
             counts.update(dict(zip(COUNTS, numbers, strict=True)))
     for _second, _index, _side, reason, _operation, _key, _units, count in client.throttles.rows():
         reasons[reason] += count
-    return totals_json(counts, units, reasons)
+    met = {"TransactionConflict": client.conflicts} if client.conflicts else {}
+    return totals_json(counts, units, reasons, met)
 
 
 def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any]:

@@ -76,12 +76,15 @@ class ClientRecord:
     and `attempts` and `throttled`, by direction, are enough to hold one run against another.
     """
 
-    __slots__ = ("attempts", "beside", "counts_only", "keys", "seconds", "throttled", "throttles")
+    __slots__ = (
+        "attempts", "beside", "conflicts", "counts_only", "keys", "seconds", "throttled", "throttles",
+    )  # fmt: skip
 
     def __init__(self, *, counts_only: bool = False) -> None:
         self.counts_only = counts_only
         self.attempts = dict.fromkeys(Direction, 0)
         self.throttled = dict.fromkeys(Direction, 0)
+        self.conflicts = 0
         self.seconds = Rows("qwwwqqqqd")
         self.throttles = Rows("qwwwwwdq")
         self.keys = {direction: KeyHistory() for direction in Direction}
@@ -98,6 +101,7 @@ class ClientRecord:
                 continue
             self.attempts[answer.flow.direction] += answer.attempts
             self.throttled[answer.flow.direction] += answer.attempts - answer.accepted
+            self.conflicts += answer.conflicts
             if self.counts_only:
                 continue
             _count(rows, answer)
@@ -150,7 +154,8 @@ def _count(rows: dict[tuple[str | None, str, str | None], list[float]], answer: 
     throttled = answer.attempts - answer.accepted
     own = answer.units if flow.index is None else 0.0
     of_table = (None, flow.direction.value, flow.operation)
-    _add(rows, of_table, answer.attempts, answer.accepted, throttled, own)
+    sent, met = answer.attempts + answer.conflicts, answer.conflicts
+    _add(rows, of_table, sent, answer.accepted, throttled, own, met)
     indexes = dict(answer.index_units)
     if flow.index is not None:
         indexes[flow.index] = answer.units
@@ -170,9 +175,10 @@ def _add(
     accepted: int,
     throttled: int,
     units: float,
+    errors: int = 0,
 ) -> None:
     counts = rows.setdefault(row, [0, 0, 0, 0, 0.0])
-    for place, more in enumerate((attempts, accepted, throttled, 0, units)):
+    for place, more in enumerate((attempts, accepted, throttled, errors, units)):
         counts[place] += more
 
 
@@ -261,7 +267,9 @@ def _waves(scenario: Scenario, started_s: float, seed: int, behaviour: Behaviour
             seed=seed + number,
             behaviour=behaviour,
         )
-        waves[table.name] = Wave(model, np.random.default_rng((seed, number)))
+        stated = scenario.local.transaction_s
+        transaction_s = behaviour.transaction_s if stated is None else stated
+        waves[table.name] = Wave(model, np.random.default_rng((seed, number)), transaction_s)
     return waves
 
 

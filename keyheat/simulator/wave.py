@@ -16,6 +16,7 @@ import numpy as np
 from keyheat.model.resources import Cause, Refusal
 from keyheat.model.table import IndexWrite, Op, TableModel
 from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, sent_together
+from keyheat.simulator.meetings import Meetings, told
 from keyheat.simulator.serving import serve_reads, serve_writes
 from keyheat.simulator.shares import FlowArrivals, FlowDemand, TableShares
 from keyheat.words import Direction
@@ -125,10 +126,11 @@ FEW_ITEMS = 32
 class Wave:
     """The flows that reach one table, second after second."""
 
-    __slots__ = ("_arrivals", "_ground", "_rng", "model")
+    __slots__ = ("_arrivals", "_ground", "_meetings", "_rng", "model")
 
-    def __init__(self, model: TableModel, rng: np.random.Generator) -> None:
+    def __init__(self, model: TableModel, rng: np.random.Generator, transaction_s: float = 0.0) -> None:
         self.model = model
+        self._meetings = Meetings(transaction_s)
         self._rng = rng
         self._arrivals = FlowArrivals(rng)
         self._ground = TableShares(model)
@@ -136,7 +138,17 @@ class Wave:
     def second(self, flows: Sequence[Flow], now_s: float) -> list[FlowAnswer]:
         """Send what is sent in the second that begins at `now_s`; the answers are in the order of flows."""
         self.model.advance(now_s)
-        requests = self._arrivals.in_second(flows)
+        left, requests, met = self._meetings.leave(flows, self._arrivals.in_second(flows), self._rng)
+        answers = self._served(left, requests, now_s)
+        if met:
+            self.model.minutes.transaction_conflicts(sum(met.values()), now_s)
+            answers = [
+                told(flow, answer, met.get(place, 0))
+                for place, (flow, answer) in enumerate(zip(flows, answers, strict=True))
+            ]
+        return answers
+
+    def _served(self, flows: Sequence[Flow], requests: Sequence[int], now_s: float) -> list[FlowAnswer]:
         items = [count * flow.items for count, flow in zip(requests, flows, strict=True)]
         if sum(items) <= FEW_ITEMS:
             return one_by_one(self._ground, flows, requests, now_s, self._rng)

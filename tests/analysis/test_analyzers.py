@@ -24,6 +24,7 @@ from tests.analysis.handwritten import (
     START,
     client_seconds,
     consumed,
+    diagnosed,
     events,
     evidence,
     provisioned,
@@ -288,6 +289,43 @@ def test_writers_that_meet(
         seconds=client_seconds((range(10), 100, 0)),
     )  # fmt: skip
     assert [one.because[0].startswith(said or "nothing") for one in found] == ([True] if said else [])
+
+
+def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> None:
+    counted = {"transactions.requests": 500.0, "transactions.conflicts": 200.0, "writes.conflicts": 50.0}
+    manifest = Manifest.model_validate({"started_at": START, "table": {"name": "orders"}, "counted": counted})
+    met = [{"key": "sha256:1", "shown": "total/shoes", "count": 240}, {"key": "sha256:2", "count": 10}]
+    keys = Keys.model_validate({"contended": {"conflicts": met}})
+    client = ClientFiles(manifest=manifest, keys=keys)
+    (found,) = found_by("contention", numbers, client=client, seconds=client_seconds((range(10), 100, 0)))
+    assert (found.label, found.direction) == ("contention", "write")
+    first, of_transactions, where, not_capacity, helps = found.because
+    assert first.startswith("250 transaction conflicts, 25 % of all writes: ")
+    assert of_transactions == "Of 500 transactions, 40 % were cancelled for it."
+    assert where == "The key on which most met is total/shoes: 96 % of those whose key was noted."
+    assert not_capacity.startswith("Nothing was throttled. This is contention and not capacity")
+    assert "retry with jitter" in helps
+    assert found.numbers["of all writes"] == (25.0, "%")
+
+
+def test_conflicts_without_a_throttle_are_the_verdict_none(numbers: Thresholds) -> None:
+    quiet = [events(0, 0), series("ReadThrottleEvents", 0, 0)]
+    spent = [consumed(90, 90), series("ConsumedReadCapacityUnits", 0, 0)]
+    conflicts = series("TransactionConflict", 900, 900)
+    diagnosis = diagnosed(evidence(conflicts, *spent, *quiet, provisioned(1_000), minutes=2), numbers)
+    assert (diagnosis.verdict.constraint, diagnosis.labels) == ("none", ())
+    (found,) = diagnosis.findings
+    assert (found.label, found.analyzer) == ("contention", "contention")
+    assert found.because[0].startswith("1,800 transaction conflicts: ")
+
+
+@pytest.mark.parametrize("code", ["writes.conflicts", "replication.conflicts"])
+def test_plain_writes_and_regions_meet_as_well(code: str, numbers: Thresholds) -> None:
+    manifest = Manifest.model_validate(
+        {"started_at": START, "table": {"name": "orders"}, "counted": {code: 30}}
+    )
+    (found,) = found_by("contention", numbers, client=ClientFiles(manifest=manifest))
+    assert found.because[0].startswith("30 ")
 
 
 def test_the_heat_is_on_one_key_or_moves(numbers: Thresholds) -> None:

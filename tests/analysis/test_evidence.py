@@ -16,6 +16,7 @@ from keyheat.evidence import collection
 from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window, write_evidence
+from keyheat.runs.manifest import Manifest, run_window
 from keyheat.runs.plausibility import read_evidence
 from tests.analysis.runs import collect, write_run
 
@@ -170,9 +171,9 @@ def test_the_window_is_whole_minutes(started: str, ended: str | None, first: str
     def at(text: str | None) -> datetime | None:
         return datetime.fromisoformat(f"2026-11-20T{text}+00:00") if text else None
 
-    run = collection.Manifest(started_at=at(started), ended_at=at(ended), table=TableFacts(name="t"))
+    run = Manifest(started_at=at(started), ended_at=at(ended), table=TableFacts(name="t"))
     now_s = datetime(2026, 11, 20, 12, 5, 30, tzinfo=UTC).timestamp()
-    assert collection.run_window(run, now_s) == Window(start=at(first), end=at(last))
+    assert run_window(run, now_s) == Window(start=at(first), end=at(last))
 
 
 def test_the_cli_says_what_boto3_says(demo: Any) -> None:
@@ -233,7 +234,7 @@ def test_old_windows_use_the_period_that_is_kept(age: timedelta, period_s: int) 
 
 
 def test_labels_of_queries_say_which_series_they_are() -> None:
-    keys = metrics.series_keys(["by_country", "a.b-c_d"])
+    keys = metrics.series_keys(["by_country", "a.b-c_d"], replicas=["eu-west-1"])
     assert [metrics.SeriesKey.of_label(key.label) for key in keys] == list(keys)
     assert len({key.label for key in keys}) == len(keys)
 

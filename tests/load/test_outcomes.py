@@ -7,8 +7,10 @@ import pytest
 
 from keyheat.load.record.record import Attempt, Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED
+from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed
+from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed, note_single
+from keyheat.scenario.keys import digest_of
 
 ATTEMPT = Attempt("BatchWriteItem", "write", "a", 1_000.5, 10, 2_000)
 PARTS = [RequestPart("a", "1", 1.0), RequestPart("a", "2", 3.0), RequestPart("b", "1", 1.0)]
@@ -149,6 +151,35 @@ def test_a_failed_condition_was_admitted_and_costs_what_is_documented() -> None:
     assert note(record, ATTEMPT, error("ConditionalCheckFailedException")) is None
     assert totals(record) == (1, 0, 0, 5.0)
     assert record.counted == {"conditions.failed": 1, "conditions.failed_units": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("TransactionConflictException", "writes.conflicts"),
+        ("ReplicatedWriteConflictException", "replication.conflicts"),
+    ],
+)
+def test_a_plain_write_that_meets_another_one_is_an_error_with_its_key(code: str, name: str) -> None:
+    record = Record()
+    assert note_single(record, ATTEMPT, error(code), 1.0) == code
+    assert (record.errors_by_kind, record.counted) == ({code: 1}, {name: 1})
+    assert record.meetings["conflicts"].held == {digest_of("a"): 1.0}
+
+
+def test_the_keys_on_which_writers_met_are_kept_merged_and_sent() -> None:
+    record, shown = Record(), Record(heat={"write": KeyHeat(show_keys=True)})
+    Transaction(PARTS)(record, ATTEMPT, cancelled("None", "TransactionConflict", "TransactionConflict"))
+    Transaction(PARTS)(record, ATTEMPT, cancelled("ConditionalCheckFailed", "None", "TransactionConflict"))
+    Conditional(units=1.0, failed_units=1.0)(shown, ATTEMPT, error("ConditionalCheckFailedException"))
+    assert record.meetings["conflicts"].held == {digest_of("a"): 1.0, digest_of("b"): 2.0}
+    assert record.meetings["conditions"].held == {digest_of("a"): 1.0}
+    assert record.counted["transactions.conditions"] == 1
+    assert shown.meetings["conditions"].held == {"a": 1.0}
+    whole = Record.from_wire(record.cut().to_wire())
+    assert record.meetings == {}
+    whole.merge(Record(meetings={"conflicts": whole.meetings["conflicts"]}))
+    assert whole.meetings["conflicts"].weight(digest_of("b")) == 4.0
 
 
 def test_a_condition_that_holds_or_is_throttled_is_as_any_other_write() -> None:

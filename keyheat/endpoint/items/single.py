@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from orjson import Fragment
 
-from keyheat.endpoint.errors import throttled, validation_error
+from keyheat.endpoint.errors import throttled, transaction_conflict, validation_error
 from keyheat.endpoint.expressions.compiler import (
     Expressions,
     ParsedCondition,
@@ -138,6 +138,9 @@ def planned(table: Table, asked: WriteRequest, old: bytes | None) -> ItemChange:
 def _write(service: Service, operation: str, table: Table, asked: WriteRequest, request: Request) -> Answer:
     """Test, bill, ask and make one write; the answer without what ReturnValues wants."""
     now_s, old = service.now_s(), table.items.get(asked.key[0])
+    if table.ongoing.lasts_s and table.ongoing.meets(asked.key[0], now_s):
+        table.model.minutes.transaction_conflict(now_s)
+        raise transaction_conflict()
     if asked.condition is not None and not asked.holds({} if old is None else orjson.loads(json_of(old))):
         new_bytes = 0 if asked.put is None else item_bytes(asked.put)
         admit(table, operation, asked.key, bill_of_failed(old, new_bytes), now_s)

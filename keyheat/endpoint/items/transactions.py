@@ -1,7 +1,9 @@
 """TransactWriteItems and TransactGetItems: all of the operations, or none of them.
 
 A cancelled transaction says of each operation, in the order of the request, why it could not be done.
-Handlers run one at a time, so two transactions never meet on an item and nothing is cancelled for a conflict.
+Handlers run one at a time, so two transactions meet on an item only where they are told to take their time
+(`Durations.transaction_s`): each then holds its items, and its answer waits, for so long. What a conflict
+costs is not published; here it costs nothing.
 A transaction over several tables asks them one after another: what an earlier one admitted stays spent if
 a later one refuses.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
@@ -15,7 +17,7 @@ import orjson
 from orjson import Fragment
 
 from keyheat.endpoint.contributors import Insights
-from keyheat.endpoint.errors import ServiceError, cancellation_code, validation_error
+from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation_code, validation_error
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import (
     ConsumedCapacity,
@@ -88,6 +90,7 @@ def transact_write_items(service: Service, request: Request) -> Answer:
     token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
     if token is not None and tokens.seen(token, digest, now_s):
         return _told_reads(steps, level)
+    _check_meetings([(step.table, step.asked.key[0]) for step in steps], now_s)
     for step in steps:
         _work_out(step)
     if sum(step.change.new_bytes for step in steps if step.change is not None) > TRANSACT_BYTES:
@@ -97,9 +100,30 @@ def transact_write_items(service: Service, request: Request) -> Answer:
     for step in steps:
         if step.change is not None:
             make(step.table, step.change, now_s)
+    _take_time(service, steps, now_s)
     if token is not None:
         tokens.add(token, digest, now_s)
     return _told([(step.table, step.cost) for step in steps], level)
+
+
+def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
+    """Raises TransactionCanceledException where another one is under way on any of the items."""
+    if not any(table.ongoing.lasts_s for table, _item in items):
+        return
+    met = [table.ongoing.meets(item, now_s) for table, item in items]
+    for (table, _item), one in zip(items, met, strict=True):
+        if one:
+            table.model.minutes.transaction_conflict(now_s)
+    if any(met):
+        conflict = {"Code": "TransactionConflict", "Message": CONFLICT}
+        raise _cancelled([conflict if one else NO_REASON for one in met])
+
+
+def _take_time(service: Service, steps: Sequence[TransactionStep], now_s: float) -> None:
+    """The transaction is under way on its items until it is answered."""
+    for step in steps:
+        step.table.ongoing.begin((step.asked.key[0],), now_s)
+    service.caller.waits_s = service.durations.transaction_s
 
 
 def _step(service: Service, entry: Any, request: Request) -> TransactionStep:
@@ -232,6 +256,7 @@ def transact_get_items(service: Service, request: Request) -> Answer:
         reads.append((table, checked_key(table.schema.keys, check_item(get["Key"])), get))
     _check_distinct([(table.name, key) for table, key, _ in reads])
     projections = [asked_projection(get) for _, _, get in reads]
+    _check_meetings([(table, key[0]) for table, key, _ in reads], service.now_s())
     held = [table.items.get(key[0]) for table, key, _ in reads]
     units = [read_units(size_of(one) if one else 0, consistent=True, transactional=True) for one in held]
     ops: list[AskedOp] = [

@@ -15,6 +15,7 @@ from keyheat.endpoint.itemstore import ItemStore
 from keyheat.endpoint.schema import TableSchema, table_schema
 from keyheat.endpoint.stream import TableStream
 from keyheat.endpoint.tables.throughput import table_capacity
+from keyheat.model.ongoing import OngoingTransactions
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.updates import CapacityHistory
@@ -120,6 +121,7 @@ class Table:
     stream: TableStream | None = None  # the latest, disabled or not
     insights: Insights = field(default_factory=Insights)
     counting: Insights | None = None  # those, while any of them is on
+    ongoing: OngoingTransactions = field(default_factory=OngoingTransactions)
 
     def __post_init__(self) -> None:
         self.schema = self.definition.schema

@@ -13,6 +13,7 @@ from keyheat.endpoint.tables.catalog import Catalog, Table, TableChange, TableDe
 from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.tables.settings import parse_tags
 from keyheat.model import limits
+from keyheat.model.ongoing import OngoingTransactions
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.updates import CapacityHistory, ResourceHistory, next_decrease_s, recent_switches_s
@@ -92,6 +93,7 @@ def make_table(service: Service, definition: TableDefinition, now_s: float) -> T
         model=_model(service, definition, now_s),
         items=ItemStore(definition.schema),
         history=CapacityHistory.of_new(definition.capacity, now_s),
+        ongoing=OngoingTransactions(service.durations.transaction_s),
     )
 
 

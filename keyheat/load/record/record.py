@@ -22,8 +22,8 @@ from keyheat.load.record.rows import (
     Seconds,
     ThrottleRows,
 )
-from keyheat.load.record.sketch import KeyHeat
-from keyheat.scenario.keys import digest_number
+from keyheat.load.record.sketch import HeavyHitters, KeyHeat
+from keyheat.scenario.keys import digest_number, digest_of
 
 __all__ = ["Attempt", "Record"]
 
@@ -38,12 +38,21 @@ class Record:
     heat: dict[str, KeyHeat] = field(default_factory=lambda: {"read": KeyHeat(), "write": KeyHeat()})
     errors_by_kind: Counter[str] = field(default_factory=Counter)
     counted: dict[str, float] = field(default_factory=dict)  # what users count: "reads.missing" ...
+    meetings: dict[str, HeavyHitters] = field(default_factory=dict)  # keys on which writers met, by how
     health: Health = field(default_factory=Health)
     consumed: ConsumedUnits = field(default_factory=ConsumedUnits)  # what a budget is held against
 
     def count(self, name: str, number: float = 1) -> None:
         """Add to something that a load test counts; `name` is `group.what`, such as `reads.missing`."""
         self.counted[name] = self.counted.get(name, 0) + number
+
+    def contended(self, attempt: Attempt, how: str) -> None:
+        """Note on which key a write met another one; `how` is `conflicts` or `conditions`."""
+        if attempt.table is not None:
+            return
+        heat = self.heat.get("write")
+        name = attempt.key if heat is not None and heat.show_keys else digest_of(attempt.key)
+        self.meetings.setdefault(how, HeavyHitters()).add(name, 1.0)
 
     def _count_beside(self, attempt: Attempt, outcome: str, units: float) -> None:
         """Count an attempt on a table that is not judged: its seconds and keys are not the table's."""
@@ -144,6 +153,8 @@ class Record:
         self.errors_by_kind.update(other.errors_by_kind)
         for name, number in other.counted.items():
             self.count(name, number)
+        for how, met in other.meetings.items():
+            self.meetings.setdefault(how, HeavyHitters()).merge(met)
         self.health.merge(other.health)
         self.consumed.merge(other.consumed)
 
@@ -156,6 +167,7 @@ class Record:
             heat={},
             errors_by_kind=self.errors_by_kind,
             counted=self.counted,
+            meetings=self.meetings,
             health=self.health,
             consumed=self.consumed,
         )
@@ -177,6 +189,7 @@ class Record:
             "heat": {direction: heat.to_wire() for direction, heat in self.heat.items()},
             "errors_by_kind": dict(self.errors_by_kind),
             "counted": self.counted,
+            "meetings": {how: [met.held, met.taken, met.total] for how, met in self.meetings.items()},
             "health": self.health.to_wire(),
             "consumed": self.consumed.to_wire(),
         }
@@ -191,6 +204,7 @@ class Record:
             heat={direction: KeyHeat.from_wire(heat) for direction, heat in wire["heat"].items()},
             errors_by_kind=Counter(wire["errors_by_kind"]),
             counted=dict(wire["counted"]),
+            meetings={how: HeavyHitters(*met) for how, met in wire["meetings"].items()},
             health=Health.from_wire(wire["health"]),
             consumed=ConsumedUnits(*wire["consumed"]),
         )

@@ -18,11 +18,11 @@ from typing import Any
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import write_log
-from keyheat.load.record.sketch import KeyHeat, hottest
+from keyheat.load.record.sketch import HeavyHitters, KeyHeat, hottest
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import RunProgress
 from keyheat.runfiles import DIAGNOSIS, FILES, time_of
-from keyheat.runs.folder import TOP_KEYS, HotKeys, KeyLine, RunFiles, RunFolder, totals_of
+from keyheat.runs.folder import TOP_KEYS, HotKeys, KeyLine, MetKey, RunFiles, RunFolder, totals_of
 from keyheat.scenario.keys import digest_of
 from keyheat.shipped import ROOT
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRITES_FIRST, Direction
@@ -114,6 +114,7 @@ def end_run(
         seconds=record.seconds.table(),
         throttles=record.throttles.table(),
         keys=keys_of(record),
+        contended={how: _met(record, met) for how, met in sorted(record.meetings.items())},
         write_latencies=lambda file: write_log(file, record.latencies, start_s=start_s, end_s=end_s),
     )
     more: dict[str, Any] = {
@@ -124,6 +125,15 @@ def end_run(
         "counted": dict(sorted(record.counted.items())),
     }
     folder.end(files, more)
+
+
+def _met(record: Record, met: HeavyHitters) -> list[MetKey]:
+    """The keys on which writers met most often, most first."""
+    show = record.heat["write"].show_keys
+    return [
+        MetKey(digest_of(name) if show else name, name if show else None, met.weight(name))
+        for name in met.top(TOP_KEYS)
+    ]
 
 
 def keys_of(record: Record) -> tuple[HotKeys, ...]:

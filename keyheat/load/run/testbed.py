@@ -183,7 +183,7 @@ class Testbed:
     def _start_endpoint(self) -> Target:
         local = self.plan.scenario.local
         self.endpoint = EndpointProcess.start(
-            scale=local.scale, seed=self.plan.scenario.seed, more=_update_time(self.plan.scenario)
+            scale=local.scale, seed=self.plan.scenario.seed, more=_durations(self.plan.scenario)
         )
         self._leave.callback(self._stop_endpoint)
         return target_at(self.endpoint.url)
@@ -251,6 +251,8 @@ class Testbed:
             self.endpoint = None
 
 
-def _update_time(scenario: Scenario) -> tuple[str, ...]:
-    """The endpoint's flags for how long UpdateTable takes."""
-    return () if scenario.local.update_s is None else ("--update-s", repr(scenario.local.update_s))
+def _durations(scenario: Scenario) -> tuple[str, ...]:
+    """The endpoint's flags for how long UpdateTable and a transaction take."""
+    local = scenario.local
+    stated = {"--update-s": local.update_s, "--transaction-s": local.transaction_s}
+    return tuple(word for flag, value in stated.items() if value is not None for word in (flag, repr(value)))

@@ -24,6 +24,15 @@ Note = Callable[["Record", Attempt, Answer], str | None]
 NO_REASON = Reason(None, None)
 CONDITION_FAILED = "ConditionalCheckFailedException"
 CONFLICT = "TransactionConflict"
+CONDITION = "ConditionalCheckFailed"
+MET = {
+    "TransactionConflictException": "writes.conflicts",
+    "ReplicatedWriteConflictException": "replication.conflicts",
+    "ReplicationInProgress": "replication.conflicts",
+}
+"""Errors of a write that met another one on its item, and what counts them.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html"""
 
 
 class NotSeen(Exception):
@@ -50,6 +59,9 @@ def note_single(record: "Record", attempt: Attempt, answer: Answer, units: float
         return reason.reason or answer.error_code
     failure = failure_of(answer)
     record.failed(attempt, failure)
+    if failure in MET:
+        record.count(MET[failure])
+        record.contended(attempt, "conflicts")
     return failure
 
 
@@ -98,6 +110,7 @@ class Conditional:
         record.accepted(attempt, self.failed_units)
         record.count("conditions.failed")
         record.count("conditions.failed_units", self.failed_units)
+        record.contended(attempt, "conditions")
         return None
 
 
@@ -157,8 +170,12 @@ class Transaction:
 
     def _note_cancelled(self, record: "Record", attempt: Attempt, answer: Answer) -> str:
         codes = answer.cancellations
-        if CONFLICT in codes:
-            record.count("transactions.conflicts")
+        for code, what in ((CONFLICT, "conflicts"), (CONDITION, "conditions")):
+            if code in codes:
+                record.count(f"transactions.{what}")
+            for part, said in zip(self.parts, codes, strict=False):
+                if said == code:
+                    record.contended(_item(attempt, part.key, timed=False), what)
         told = [(part, code) for part, code in zip(self.parts, codes, strict=False) if code != "None"]
         throttled = [(part, code) for part, code in told if code in THROTTLED_ITEMS]
         for number, (part, _) in enumerate(throttled):

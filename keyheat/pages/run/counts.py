@@ -35,6 +35,8 @@ GROUPS: Final[Mapping[str, str]] = {
     "conditions": "Conditional writes",
     "batch": "Batch writes",
     "transactions": "Transactions",
+    "writes": "Plain writes",
+    "replication": "Writes in several Regions",
 }
 WORDS: Final[Mapping[str, CountedName]] = {
     "reads.checked": CountedName("reads whose answer was checked"),
@@ -87,6 +89,9 @@ WORDS: Final[Mapping[str, CountedName]] = {
     "transactions.requests": CountedName("transactions sent"),
     "transactions.cancelled": CountedName("transactions cancelled"),
     "transactions.conflicts": CountedName("of them because of another transaction on the same item"),
+    "transactions.conditions": CountedName("of them because a condition did not hold"),
+    "writes.conflicts": CountedName("plain writes refused while a transaction was under way on the item"),
+    "replication.conflicts": CountedName("writes refused while another Region wrote the same item"),
 }
 OUTCOMES: Final = ("accepted", "throttled", "error", "write_units", "read_units")
 

@@ -91,6 +91,8 @@ def in_transactions(setting: TrafficSetting) -> LoadTest:
         setting.counts["orders.units"] += answer.units
         setting.counts["transactions.requests"] += answer.flow.requests
         setting.counts["transactions.cancelled"] += max(0.0, answer.flow.requests - answer.accepted)
+        if answer.conflicts:
+            setting.counts["transactions.conflicts"] += answer.conflicts
 
     def users() -> list[Users]:
         total = replace(

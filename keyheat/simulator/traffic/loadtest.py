@@ -326,7 +326,9 @@ class _Class:
         def told(answer: FlowAnswer) -> None:
             written.items += answer.accepted * more
             begun = 0 if first.beside else answer.attempts / count
-            self.setting.counts["transactions.requests"] += begun
+            self.setting.counts["transactions.requests"] += begun + (0 if first.beside else answer.conflicts)
+            for what in ("cancelled", "conflicts") if answer.conflicts else ():
+                self.setting.counts[f"transactions.{what}"] += answer.conflicts
 
         placed = {one.keys.within: one for _kind, one in made}
         factor = limits.TRANSACTION_FACTOR

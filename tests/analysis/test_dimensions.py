@@ -1,0 +1,113 @@
+"""Series that CloudWatch has with one dimension more: PartiQL's, and those of a global table's replicas.
+
+A query without it comes back empty, and says nothing of why.
+"""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.timeline import timeline
+from keyheat.endpoint.cloudwatch.metrics import NAMESPACE, MetricKey, MetricPoint
+from keyheat.evidence.collection import from_cli_output
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.plausibility import sound
+from keyheat.runs.table_facts import table_facts
+from tests.endpoint.clients import START_S, service_app_at
+
+
+@pytest.mark.parametrize(
+    "label", ["A/Sum/60/table/", "A/Sum/60/table/Verb", "A/Sum/60/operation=/Verb=x", "A/Sum/60/b=c"]
+)
+def test_other_labels_are_none_of_ours(label: str) -> None:
+    assert metrics.SeriesKey.of_label(label) is None
+
+
+def asked_of(metric: str, **more: Any) -> set[tuple[tuple[str, str], ...]]:
+    """The dimensions but for the table's name that a metric is asked for with."""
+    return {
+        tuple((one["Name"], one["Value"]) for one in query["MetricStat"]["Metric"]["Dimensions"][1:])
+        for query in metrics.queries_for("orders", **more)
+        if query["MetricStat"]["Metric"]["MetricName"] == metric
+    }
+
+
+@pytest.mark.parametrize("metric", ["ThrottledRequests", "SystemErrors", "SuccessfulRequestLatency"])
+def test_partiql_is_asked_for_with_the_dimension_that_it_is_published_with(metric: str) -> None:
+    asked = asked_of(metric)
+    partiql = {one for one in asked if "Execute" in one[0][1]}
+    assert partiql == {
+        *(
+            (("Operation", "ExecuteStatement"), ("Verb", f"PartiQL{verb}"))
+            for verb in ("Select", "Insert", "Update", "Delete")
+        ),
+        *(
+            (("Operation", name), ("OperationType", kind))
+            for name in ("BatchExecuteStatement", "ExecuteTransaction")
+            for kind in ("Read", "Write")
+        ),
+    }
+    assert all(len(one) == 1 for one in asked - partiql)
+
+
+def test_a_global_tables_replicas_are_asked_for_where_it_has_any() -> None:
+    assert asked_of("ReplicationLatency") == set()
+    assert asked_of("ReplicationLatency", replicas=["eu-west-1", "us-west-2"]) == {
+        (("ReceivingRegion", "eu-west-1"),), (("ReceivingRegion", "us-west-2"),),
+    }  # fmt: skip
+    assert asked_of("ConsumedWriteCapacityUnits", indexes=["by_day"], replicas=["eu-west-1"]) == {
+        (), (("GlobalSecondaryIndexName", "by_day"),), (("Source", "GlobalTable"),),
+        (("GlobalSecondaryIndexName", "by_day"), ("Source", "GlobalTable")),
+    }  # fmt: skip
+
+
+def test_what_is_of_a_part_of_the_table_is_not_taken_for_the_table() -> None:
+    at = [["2026-11-20T12:00:00Z", 6.0]]
+    whole = {"metric": "ConsumedWriteCapacityUnits", "statistic": "Sum", "period_s": 60, "points": at}
+    of_replica = {**whole, "dimension": "Source=GlobalTable", "points": [["2026-11-20T12:00:00Z", 5.0]]}
+    window = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z"}
+    found = sound(
+        Evidence.model_validate(
+            {"table": {"name": "orders"}, "window": window, "series": [whole, of_replica]}
+        )
+    )
+    assert found.total("ConsumedWriteCapacityUnits") == 6.0
+    (track,) = (one for one in timeline(found).tracks if one.direction == "write")
+    assert list((track.consumed or {}).values()) == [6.0]
+    with pytest.raises(ValueError, match="Name=Value, got 'Verb'"):
+        sound(
+            found.model_copy(update={"series": (found.series[0].model_copy(update={"dimension": "Verb"}),)})
+        )
+
+
+def test_a_global_table_says_its_other_regions() -> None:
+    described = {
+        "TableName": "orders", "TableArn": "arn:aws:dynamodb:us-east-1:123456789012:table/orders",
+        "Replicas": [{"RegionName": "us-east-1"}, {"RegionName": "eu-west-1"}],
+    }  # fmt: skip
+    assert table_facts(described).replicas == ("eu-west-1",)
+
+
+def test_the_local_cloudwatch_and_what_the_aws_cli_printed_have_them() -> None:
+    app = service_app_at()
+    began_s = int(START_S // 60 * 60)
+    dimensions = (("Operation", "ExecuteStatement"), ("TableName", "orders"), ("Verb", "PartiQLUpdate"))
+    six = MetricPoint(start_s=began_s, sum=6.0, count=6.0, minimum=1.0, maximum=1.0)
+    published: Any = app.router.pages[0]  # no PartiQL is served here, so its counts are put in by hand
+    published.metrics.own._add(MetricKey(NAMESPACE, "ThrottledRequests", dimensions), six)
+    app.clock.advance(120)
+    start, end = (datetime.fromtimestamp(began_s + more_s, UTC) for more_s in (0, 60))
+    asked = metrics.request_for("orders", (), replicas=("eu-west-1",), start=start, end=end, now=end)
+    printed = json.loads(json.dumps(app.cloudwatch.get_metric_data(**asked), default=datetime.isoformat))
+    found = from_cli_output([printed], table=TableFacts(name="orders"), window=Window(start=start, end=end))
+    (one,) = (series for series in found.series if series.points)
+    assert (one.metric, one.operation, one.dimension) == (
+        "ThrottledRequests",
+        "ExecuteStatement",
+        "Verb=PartiQLUpdate",
+    )
+    assert one.points == ((start, 6.0),)
+    assert Evidence.model_validate_json(found.model_dump_json()) == found

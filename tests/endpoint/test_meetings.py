@@ -1,0 +1,128 @@
+"""Transactions that take their time meet on an item: cancelled, or a plain write refused, and counted."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.endpoint.service import Durations
+from keyheat.model.ongoing import OngoingTransactions
+from tests.endpoint.clients import START_S, ServiceApp, client, service_app_at
+
+TAKES_S = 0.02
+
+
+def make_table(ddb: Any) -> None:
+    ddb.create_table(
+        TableName="orders",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+def write(ddb: Any, *keys: str) -> None:
+    puts = [{"Put": {"TableName": "orders", "Item": {"pk": {"S": key}}}} for key in keys]
+    ddb.transact_write_items(TransactItems=puts)
+
+
+def read(ddb: Any, key: str) -> None:
+    ddb.transact_get_items(TransactItems=[{"Get": {"TableName": "orders", "Key": {"pk": {"S": key}}}}])
+
+
+@pytest.fixture
+def app() -> ServiceApp:
+    app = service_app_at(durations=Durations(transaction_s=TAKES_S))
+    make_table(app.ddb)
+    return app
+
+
+def codes_of(send: Callable[[], None]) -> list[str]:
+    with pytest.raises(ClientError) as caught:
+        send()
+    answer: Any = caught.value.response
+    assert answer["Error"]["Code"] == "TransactionCanceledException"
+    return [reason["Code"] for reason in answer["CancellationReasons"]]
+
+
+def test_a_transaction_that_meets_another_one_is_cancelled_and_says_on_which_item(app: ServiceApp) -> None:
+    write(app.ddb, "order-1", "total")
+    assert codes_of(lambda: write(app.ddb, "order-2", "total")) == ["None", "TransactionConflict"]
+    assert codes_of(lambda: read(app.ddb, "total")) == ["TransactionConflict"]
+    assert "Item" not in app.ddb.get_item(TableName="orders", Key={"pk": {"S": "order-2"}})
+    write(app.ddb, "order-3", "another total")
+
+
+def test_a_plain_write_that_meets_a_transaction_is_refused_and_a_plain_read_is_not(app: ServiceApp) -> None:
+    write(app.ddb, "total")
+    with pytest.raises(app.ddb.exceptions.TransactionConflictException, match="Transaction is ongoing"):
+        app.ddb.put_item(TableName="orders", Item={"pk": {"S": "total"}})
+    assert "Item" in app.ddb.get_item(TableName="orders", Key={"pk": {"S": "total"}})
+
+
+def test_when_it_is_over_nobody_meets_it(app: ServiceApp) -> None:
+    write(app.ddb, "total")
+    app.clock.advance(TAKES_S)
+    write(app.ddb, "total")
+    app.clock.advance(TAKES_S)
+    app.ddb.delete_item(TableName="orders", Key={"pk": {"S": "total"}})
+
+
+def test_cloudwatch_counts_every_item_that_met(app: ServiceApp) -> None:
+    write(app.ddb, "a", "b")
+    codes_of(lambda: write(app.ddb, "a", "b", "c"))
+    with pytest.raises(ClientError):
+        app.ddb.put_item(TableName="orders", Item={"pk": {"S": "a"}})
+    minutes = app.service.catalog.get("orders").model.minutes
+    counted = {
+        series.metric: series.points[0].sum
+        for series in minutes.series("orders", START_S, START_S + 60)
+        if series.metric in ("TransactionConflict", "ThrottledRequests", "WriteThrottleEvents")
+    }
+    assert counted == {"TransactionConflict": 3.0}
+
+
+def test_transactions_that_take_no_time_never_meet() -> None:
+    app = service_app_at()
+    make_table(app.ddb)
+    for _ in range(3):
+        write(app.ddb, "total")
+
+
+def test_what_is_over_is_forgotten() -> None:
+    ongoing = OngoingTransactions(1.0)
+    ongoing.begin([b"a"], 0.0)
+    ongoing.begin([b"b"], 0.5)
+    assert [ongoing.meets(b"a", at_s) for at_s in (0.0, 0.99, 1.0)] == [True, True, False]
+    assert ongoing.meets(b"b", 1.0)
+    assert not ongoing.meets(b"b", 1.5)
+    assert not ongoing._items
+
+
+@pytest.fixture
+def patient() -> Iterator[Any]:
+    with EndpointProcess.start(more=("--transaction-s", "0.05")) as process:
+        ddb = client("dynamodb", process.url)
+        make_table(ddb)
+        yield ddb
+
+
+@pytest.mark.opens
+def test_who_writes_one_after_the_other_never_meets_itself_and_others_do(patient: Any) -> None:
+    for _ in range(5):
+        write(patient, "total")
+
+    def meets(_number: int) -> bool:
+        try:
+            write(patient, "total")
+        except patient.exceptions.TransactionCanceledException:
+            return True
+        return False
+
+    with ThreadPoolExecutor(4) as pool:
+        met = list(pool.map(meets, range(12)))
+    assert any(met)
+    assert not all(met)
