@@ -97,7 +97,7 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
     (
         "A small table: a partition of it could only be full out of a burst",
         evidence(consumed(100), events(9_000), provisioned(500), minutes=1),
-        "minutes-small-table", "table",
+        "undetermined-minutes-small-table", "undetermined",
     ),
     (
         "The same at more than half of it",
