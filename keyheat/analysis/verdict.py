@@ -89,7 +89,28 @@ def verdict(
         return made.model_copy(
             update={"valid": False, "because": confession + generator.checks + made.because}
         )
-    return _with_failures(made, error_share(client), numbers.failures)
+    return _with_failures(made, _failed_share(client), numbers.failures)
+
+
+MET: Final = frozenset(
+    {
+        "TransactionConflict",
+        "TransactionConflictException",
+        "ConditionalCheckFailed",
+        "ReplicatedWriteConflictException",
+        "ReplicationInProgress",
+    }
+)
+"""Errors of writes that met the table, and another write on their item: contention, which is a finding."""
+
+
+def _failed_share(client: ClientFiles | None) -> float | None:
+    """Attempts that failed without meeting the table, per attempt; None where nobody counted."""
+    share = error_share(client)
+    totals = client.manifest.totals if client and client.manifest else None
+    if share is None or totals is None:
+        return None
+    return share - sum(totals.errors_by_kind.get(kind, 0) for kind in MET) / totals.attempts
 
 
 def _with_failures(made: Verdict, share: float | None, numbers: Failures) -> Verdict:
