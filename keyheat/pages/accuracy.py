@@ -79,6 +79,8 @@ def markdown(
         "## Scores\n",
         _scores(scores, worlds),
         _goals(missed),
+        f"Labels with a confidence of {SURE:g} and more that are right, by constraint:\n",
+        _sure(scores),
         COUNTING,
         *(part for score in scores for part in _grade(score)),
         _distribution(),
@@ -102,6 +104,15 @@ def _scores(scores: Sequence[GradeScore], worlds: WorldsName) -> str:
         for score in scores
     ]
     return _table(header, rows)
+
+
+def _sure(scores: Sequence[GradeScore]) -> str:
+    """Of each constraint, in each grade and in all of them together."""
+    rows = [(LEFT[one.best], *(_of(one.sure_by_constraint[name]) for name in CONSTRAINTS)) for one in scores]
+    together = [[one.sure_by_constraint[name] for one in scores] for name in CONSTRAINTS]
+    summed = (Share(sum(s.part for s in found), sum(s.whole for s in found)) for found in together)
+    rows.append(("all of them", *(_of(share) for share in summed)))
+    return _table(("best evidence left", *(f"`{name}`" for name in CONSTRAINTS)), rows)
 
 
 def _with_goal(score: GradeScore, of: str, worlds: WorldsName) -> str:
