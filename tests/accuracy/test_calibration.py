@@ -6,7 +6,7 @@ from keyheat.accuracy.run import outcomes, together
 
 pytestmark = pytest.mark.slow
 
-SEED, SCENARIOS = 9, 14
+SEED, SCENARIOS = 9, 20
 CLEARLY = 0.9  # labels that say they are surer than this are right about nine times in ten, or more
 
 
