@@ -63,12 +63,6 @@ class SecondRates:
     others: Mapping[int, float] = field(default_factory=dict)
     item_units: float = 1.0
 
-    def around(self, second: int, half_s: int) -> float:
-        """Units/s in the mean of the seconds around one, those of others among them."""
-        near = range(second - half_s, second + half_s + 1)
-        known = [self.by_second[at] for at in near if at in self.by_second]
-        return sum(known) / max(1, len(known))
-
     def most(self, second: int) -> float:
         """The client's most units of a second and of those before and after it."""
         return max(self.own.get(at, 0.0) for at in range(second - 1, second + 2))

@@ -41,11 +41,7 @@ class Inferred(Part):
     at_provisioned_low: Annotated[float, Field(gt=0, le=1)]
     at_provisioned_high: Annotated[float, Field(ge=1, le=10)]
     burst_spent_share: Share
-    burst_saved_share: Share
-    at_second_low: Annotated[float, Field(gt=0, le=1)]
-    at_second_high: Annotated[float, Field(ge=1, le=10)]
     at_limit: Annotated[float, Field(gt=0, le=1)]
-    smoothing_s: Annotated[int, Field(ge=1, le=60)]
     client_share: Share
     decide_at: Share
     warm_share: Share
