@@ -19,7 +19,7 @@ from keyheat.words import WRITE
 from . import burst, minutes, on_demand
 from .burst import Bank, Extra
 from .minutes import MinuteReading
-from .opinion import Opinion, decided, undecided
+from .opinion import NEITHER, Opinion, decided, undecided
 from .seconds import (
     CHANGED,
     AroundSecond,
@@ -105,7 +105,7 @@ class Consumption:
         # A write refused for an index looks like the table's unless CloudWatch counts events there.
         indexes = self.timeline.indexes(track.direction)
         if track.index is None and track.direction == "write" and indexes and track.events is None:
-            if self.full_indexes and opinion.constraint == "partition":
+            if self.full_indexes and (opinion.constraint == "partition" or opinion.rule == NEITHER):
                 return undecided("undetermined-resource", _full(self.full_indexes))
             opinion = opinion.weaker(
                 MAYBE_INDEX, "An index may be the cause: its throttle events are not known."
@@ -160,6 +160,7 @@ class Consumption:
         return AroundSecond(
             capacity=capacity,
             ceiling=partition_ceiling(self.track.direction, self.timeline.scale),
+            in_chunks_below=DEFAULT.nodes_below_units_per_s * self.timeline.scale,
             rate=sum(near) / len(near),
             most=self.rates.most(at),
             two=self.rates.two(at),

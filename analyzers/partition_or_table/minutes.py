@@ -27,9 +27,9 @@ from keyheat.evidence.settings import Steps
 from keyheat.model import limits
 from keyheat.numbers import of_provisioned, span, units, whole
 
-from .bounds import Bound, later_spent, later_words, not_a_partition
+from .bounds import BELOW, Bound, later_spent, later_words, not_a_partition
 from .burst import LOWER, Bank, lowered, of_whole_partitions
-from .opinion import Opinion, opinion_of, undecided
+from .opinion import Opinion, neither, opinion_of, undecided
 
 AS_BEFORE: Final = 1.1  # times what was served before: so little more is the same load
 LONG: Final = 0.7  # factor: minutes at the table's limit show in no average of an hour
@@ -198,6 +198,9 @@ def _changed(minutes: list[Minute]) -> Opinion:
 def _too_few(minute: Minute) -> Opinion | None:
     if not minute.partition.holds:
         return None
+    if minute.capacity >= minute.reading.in_chunks_below and minute.used < BELOW * minute.capacity:
+        used = of_provisioned(minute.rate, minute.capacity, minute.track.direction)
+        return neither(f"On average, {used} were consumed", minute.track.direction)
     few = f": {whole(minute.used)} units in all, fewer than one partition serves within a second"
     return minute.says("minutes-too-few-units", f"{few}.")
 

@@ -6,7 +6,9 @@ from typing import Final
 
 from keyheat.analysis.rules import RULES
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.words import LIMITS, Constraint
+from keyheat.evidence.settings import partition_ceiling
+from keyheat.numbers import units
+from keyheat.words import LIMITS, Constraint, Direction
 
 UNDETERMINED: Final = 0.0
 
@@ -38,6 +40,19 @@ def opinion_of(rule: str, because: str, numbers: Thresholds) -> Opinion:
 def undecided(rule: str, because: str) -> Opinion:
     """No constraint can be told from this evidence, and why."""
     return Opinion(rule=rule, constraint="undetermined", confidence=UNDETERMINED, because=because)
+
+
+NEITHER: Final = "undetermined-neither"
+
+
+def neither(consumed: str, direction: Direction) -> Opinion:
+    """Neither a partition nor the table can have been at its limit; `consumed` begins the sentence."""
+    full = units(partition_ceiling(direction), direction)
+    return undecided(
+        NEITHER,
+        f"{consumed}: fewer units than a partition serves in a second ({full}), and fewer than the table is "
+        "given in one. Neither can have been at its limit by what is known.",
+    )
 
 
 def decided(opinion: Opinion, at_least: float) -> Opinion:

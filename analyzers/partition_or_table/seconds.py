@@ -37,7 +37,7 @@ from .bounds import (
     not_given_words,
 )
 from .burst import Bank, of_whole_partitions
-from .opinion import Opinion, opinion_of, undecided
+from .opinion import NEITHER, Opinion, neither, opinion_of, undecided
 
 RUN: Final = 8  # throttled seconds of one constraint on end that stand by themselves
 AROUND_S: Final = 30  # seconds on both sides whose throttles say what dominated in shorter ones
@@ -187,6 +187,7 @@ class AroundSecond:
 
     capacity: float
     ceiling: float
+    in_chunks_below: float  # units/s of a table whose capacity is handed out in chunks
     rate: float  # the client's units/s in the throttled seconds around
     most: float  # the client's most units of one second around
     two: float  # and of two on end
@@ -246,9 +247,9 @@ class AroundSecond:
         return self.bank is not None and self.bank.likely <= most
 
     @property
-    def too_few(self) -> bool:
-        """Whether no partition was full. A table with much more than that was not spent either."""
-        return self.partition.holds and not (self.given.holds and self.capacity > self.ceiling)
+    def neither(self) -> bool:
+        """Whether neither can have been at its limit; one that is served in chunks may be, at any rate."""
+        return self.partition.holds and self.given.holds and self.capacity >= self.in_chunks_below
 
 
 SPENT: Final = 0.1  # of a full bucket: so little by estimate is as good as none
@@ -258,7 +259,9 @@ LITTLE: Final = 0.004  # of a full bucket: the same
 
 def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
     """The rule that says what was the limit in this second, with the inequality where it is proved."""
-    if around.too_few:
+    if around.neither:
+        return NEITHER, around.partition
+    if around.partition.holds:
         return "seconds-too-few-units", around.partition
     if around.later.holds:
         below = around.rate < around.capacity
@@ -345,6 +348,8 @@ def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers
     if rule == CHANGED:
         changed = "what is provisioned was changed within these five minutes, and nobody knows when"
         return undecided(rule, f"{when}, {units(rate, direction)} were consumed, but {changed}.")
+    if rule == NEITHER:
+        return neither(f"{when}, {of_provisioned(rate, capacity, direction)} were consumed", direction)
     used = (
         of_provisioned(rate, capacity, direction)
         if rule not in OF_LIMITS

@@ -362,6 +362,14 @@ LACKING: Final = (
         "What was provisioned changed within five minutes, and both values fit to another limit.", MINUTES,
     ),
     a_rule(
+        "undetermined-neither", "undetermined", "none",
+        "Fewer units than one partition serves within a second, and fewer than the table is given in one: "
+        "neither can have been at its limit by what is known.",
+        "What was consumed, and what is provisioned.",
+        cure="Look for what is not in the evidence: an index, other counters, a wrong figure of what is "
+        "provisioned; and collect the metrics by cause.",
+    ),
+    a_rule(
         "undetermined-resource", "undetermined", "none",
         "Writes throttled, perhaps for an index: none on the table by CloudWatch, or an index at its limit, "
         "and the throttle events of the indexes not known.",

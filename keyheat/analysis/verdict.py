@@ -78,7 +78,7 @@ def verdict(
     """What dominated. Not valid where the generator was the limit or the evidence does not decide."""
     found = groups(labels)
     sprinkle = _sprinkle(found, evidence, numbers)
-    made = _without_throttles(evidence, sprinkle) if not found or sprinkle else _of_groups(found)
+    made = _without_throttles(evidence, labels, sprinkle) if not found or sprinkle else _of_groups(found)
     made = with_directions(made, labels, evidence)
     if doubt := unreliable(evidence):
         made = made.model_copy(update={"because": (*made.because, doubt)})
@@ -201,14 +201,15 @@ def _attempts(one: Whose, evidence: Evidence) -> float | None:
     return sum(track.consumed.values()) / LARGE_UNITS
 
 
-def _without_throttles(evidence: Evidence, sprinkle: str | None) -> Verdict:
+def _without_throttles(evidence: Evidence, labels: Sequence[Label], sprinkle: str | None) -> Verdict:
     """`none` where the evidence of a direction would have shown throttles, else `undetermined`."""
     arranged = timeline(evidence)
     by_client, by_cloudwatch = _client_says(evidence), _cloudwatch_says(arranged, evidence)
     if sprinkle is None and (made := without_a_model(evidence, by_client)):
         return made
-    clean = [one for one in _directions(evidence) if one.constraint == "none"]
-    said = () if by_client and by_cloudwatch else tuple(one.said for one in _directions(evidence))
+    directions = _directions(evidence, labels)
+    clean = [one for one in directions if one.constraint == "none"]
+    said = () if by_client and by_cloudwatch else tuple(one.said for one in directions)
     because = tuple(said for said in (sprinkle, by_client, by_cloudwatch, *said) if said)
     if not clean and sprinkle is None:
         lacking = (
@@ -238,7 +239,8 @@ def _direction(direction: Direction, evidence: Evidence, labels: Sequence[Label]
     own = groups([label for label in labels if label.direction == direction])
     if own:
         throttles = sum(group.throttles for group in own)
-        said = f"{name}: {some(throttles, 'throttle')}, most of them {REFUSED[own[0].constraint]}."
+        most = "" if throttles == 1 else "most of them "
+        said = f"{name}: {some(throttles, 'throttle')}, {most}{REFUSED[own[0].constraint]}."
         return DirectionVerdict(direction=direction, constraint=own[0].constraint, said=said)
     attempts = sum(row.attempts for row in evidence.seconds or () if row.direction == direction)
     if attempts:

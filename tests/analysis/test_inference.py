@@ -65,6 +65,19 @@ SITUATIONS: list[tuple[str, Evidence, str, str]] = [
         "seconds-too-few-units", "table",
     ),
     (
+        "A nearly idle table of 5,000: neither it nor a partition of it can have been at its limit",
+        evidence(consumed(10, 10), events(40, 40), provisioned(5_000), minutes=2),
+        "undetermined-neither", "undetermined",
+    ),
+    (
+        "The same table by the client's seconds",
+        evidence(
+            consumed(20), events(300), provisioned(5_000), minutes=1,
+            seconds=client_seconds((range(60), 20, 5)),
+        ),
+        "undetermined-neither", "undetermined",
+    ),
+    (
         "The first minute of a window is below what is provisioned: nobody knows what was saved before",
         evidence(consumed(700), events(9_000), provisioned(2_500), minutes=1),
         "minutes-below-estimated", "partition",
@@ -477,9 +490,7 @@ def test_the_longer_the_average_the_less_sure(numbers: Thresholds) -> None:
         assert unsure.confidence < sure.confidence
 
 
-@pytest.mark.parametrize(
-    ("per_s", "rule"), [(60, "seconds-too-few-units"), (150, "undetermined-no-consumed")]
-)
+@pytest.mark.parametrize(("per_s", "rule"), [(60, "undetermined-neither"), (150, "undetermined-no-consumed")])
 def test_in_a_lost_minute_the_client_speaks_as_far_as_in_the_others(
     per_s: int, rule: str, numbers: Thresholds
 ) -> None:
