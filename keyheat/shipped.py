@@ -40,6 +40,8 @@ def require(extra: str, modules: Sequence[str] = ()) -> None:
 def sentence(error: ImportError) -> str | None:
     """What to install for a module that is not there; None where it is no extra's."""
     module = (error.name or "").partition(".")[0]
+    if module in RUN_FILES:  # whichever is asked for first, the same is said
+        module = next((name for name in RUN_FILES if find_spec(name) is None), module)
     extra = next((extra for extra, modules in MODULES.items() if module in modules), None)
     return extra and _said(module, extra)
 

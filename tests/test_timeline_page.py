@@ -28,7 +28,7 @@ def test_the_page_tells_what_happens(verb: Callable[..., Any], tmp_path: Path) -
     assert f"| {event['in_force_s']:,.0f} | {event['to']:,} WCU/s are in force" in PAGE
     throttled = parquet.read_table(tmp_path / "seconds.parquet", runfiles.SECONDS)
     seconds = [row["second"] for row in throttled.to_pylist() if row["throttled"]]
-    assert (seconds[-1] - seconds[0]).total_seconds() + 1 == 172  # three minutes long
+    assert (seconds[-1] - seconds[0]).total_seconds() + 1 == 159  # 2 min 39 s
     for name, value in event.items():
         shown = {True: f'"{name}": "{value}"', False: f'"{name}": {value}'}[isinstance(value, str)]
         assert shown.replace("None", "null") in PAGE

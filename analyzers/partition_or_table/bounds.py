@@ -78,7 +78,7 @@ def no_partition_words(bound: Bound, direction: Direction) -> str:
 def later_words(bound: Bound) -> str:
     """The inequality for a person."""
     return (
-        f"The table was not empty: {whole(bound.more)} units more than came in were consumed afterwards, and "
+        f"There was burst in hand: {whole(bound.more)} units more than came in were consumed afterwards, and "
         f"{whole(bound.less)} at most come in while it refuses"
     )
 

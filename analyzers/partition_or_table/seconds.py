@@ -391,7 +391,7 @@ WORDS: Final = {
     "seconds-above-provisioned": ", and nothing shows that the burst was spent",
     "seconds-near-provisioned": ", never just what is provisioned",
     "seconds-at-ceiling": ", which is what whole partitions serve, too, with burst left by estimate",
-    "seconds-burst-spent": "; most throttled seconds are at just what is provisioned",
+    "seconds-burst-spent": ", with the burst spent by estimate, or others at just what is provisioned",
     "seconds-at-with-others": " with what others consumed in the minute, if evenly",
     "seconds-others-even": ", if others consumed theirs evenly",
     "seconds-limits-unknown": " by the client; when others consumed theirs is not known",
