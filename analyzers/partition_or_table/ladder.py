@@ -118,11 +118,8 @@ def _counted_late(consumption: Consumption, cell: int) -> bool:
     """Whether CloudWatch's few events are of the minute before, since the client saw none in this one."""
     track, own = consumption.track, consumption.throttled
     before = cell - track.step_s
-    if (
-        cell in own
-        or before not in own
-        or not any(cell <= at < cell + track.step_s for at in consumption.rates.own)
-    ):
+    seen = any(at in consumption.rates.own for at in range(cell, cell + track.step_s))
+    if cell in own or before not in own or not seen:
         return False
     events = track.events or {}
     return events.get(cell, 0.0) <= LATE * events.get(before, 0.0)

@@ -19,6 +19,7 @@ A minute's average hides what happened within it, so the client's seconds are as
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from keyheat.analysis.thresholds import Thresholds
@@ -40,7 +41,7 @@ MOVED: Final = 1.15  # times what comes in: a part of a minute may be counted in
 UNSEEN: Final = 0.6  # factor: nothing shows what the burst was before the first known minute
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MinuteReading:
     """One resource by minutes, with what was provisioned read in one way."""
 
@@ -51,7 +52,7 @@ class MinuteReading:
     in_chunks_below: float  # units/s of a table whose capacity is handed out in chunks
     numbers: Thresholds
 
-    @property
+    @cached_property
     def pinned(self) -> bool:
         """Whether throttled minutes show the table's limit: many are at just what is provisioned."""
         cells = [cell for cell, events in (self.track.events or {}).items() if events]

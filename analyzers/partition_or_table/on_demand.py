@@ -158,14 +158,6 @@ def _together(seen: OnDemandUse) -> Opinion | None:
     )
 
 
-def _busiest(seen: OnDemandUse) -> float:
-    """The most consumed in any throttled minute, units/s: one may be the end of a load at the limit."""
-    cells = (cell for cell, events in (seen.track.events or {}).items() if events)
-    return max(
-        (rate for cell in cells if (rate := seen.track.consumed_per_s(cell)) is not None), default=seen.rate
-    )
-
-
 def _in_reach(seen: OnDemandUse, times: float = 1.0) -> bool:
     """Whether a short burst may have reached the quota: enough partitions, and enough consumed.
 
@@ -180,7 +172,8 @@ def _below(seen: OnDemandUse) -> Opinion:
     track = seen.track
     used = f"The on-demand {'table' if track.index is None else 'index'} consumed "
     used += f"{units(seen.rate, track.direction)} on average"
-    busiest = _busiest(seen)
+    # One minute may be the end of a load at the limit, so the busiest one that throttled counts.
+    busiest = track.busiest_throttled_per_s or seen.rate
     if seen.maximum and busiest >= BURSTY * seen.maximum:
         short = f"short bursts may have reached its maximum of {units(seen.maximum, track.direction)}"
         return seen.says("on-demand-below-maximum", f"{used}; {short}.")

@@ -26,7 +26,7 @@ UNNAMED_INDEX: Final = "(an index)"  # a reason spoke of an index, and nothing s
 Cells = Mapping[int, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EvidenceTrack:
     """All that is known of one resource in one direction."""
 
@@ -75,6 +75,12 @@ class EvidenceTrack:
         return (
             cells is not None and not cells.get(cell) and self.consumed is not None and cell in self.consumed
         )
+
+    @cached_property
+    def busiest_throttled_per_s(self) -> float | None:
+        """The most consumed in any throttled cell, units/s; None where that is not known of any."""
+        cells = (cell for cell, events in (self.events or {}).items() if events)
+        return max((rate for cell in cells if (rate := self.consumed_per_s(cell)) is not None), default=None)
 
     def consumed_per_s(self, cell: int) -> float | None:
         """Mean units per second over a cell, None where CloudWatch has no point."""
