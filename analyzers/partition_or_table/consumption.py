@@ -27,7 +27,6 @@ from .seconds import (
     ThrottledMinute,
     ThrottledSecond,
     by_seconds,
-    pinned_share,
     rates,
     rule_of,
     smoothed,
@@ -145,7 +144,8 @@ class Consumption:
             likely = [one for one in found if one[1] == "seconds-at-provisioned"]
             found = likely if len(likely) == 1 else [(found[0][0], CHANGED, None)]
         around, rule, bound = min(found, key=lambda one: self._sure(one[1]))
-        return ThrottledSecond(at, throttles, around.rate + around.others_per_s, around.capacity, rule, bound)
+        rate = around.rate + around.others_per_s
+        return ThrottledSecond(at, throttles, rate, around.capacity, rule, bound, around.ceiling)
 
     def _sure(self, rule: str) -> float:
         return self.numbers.confidence.rules.get(rule, 0.0)
@@ -228,6 +228,22 @@ def _way(
         banks=banks,
         pinned=pinned_share(throttled, used, provisioned.at),
     )
+
+
+def pinned_share(
+    throttled: Mapping[int, Sequence[tuple[int, int]]],
+    used: SecondRates,
+    limit_at: Callable[[int], float | None],
+) -> float:
+    """The part of the throttled seconds in which just the limit was consumed, within 2 %."""
+    known = exact = 0
+    for second in (second for moments in throttled.values() for second, _ in moments):
+        limit = limit_at(second)
+        if second not in used.own or not limit:
+            continue
+        known += 1
+        exact += abs(used.own[second] - limit) <= 0.02 * limit + used.item_units
+    return exact / known if known else 0.0
 
 
 def highest_of(track: EvidenceTrack) -> Callable[[float], float | None]:

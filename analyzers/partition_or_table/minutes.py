@@ -201,7 +201,7 @@ def _too_few(minute: Minute) -> Opinion | None:
         return None
     if minute.capacity >= minute.reading.in_chunks_below and minute.used < BELOW * minute.capacity:
         used = of_provisioned(minute.rate, minute.capacity, minute.track.direction)
-        return neither(f"On average, {used} were consumed", minute.track.direction)
+        return neither(f"On average, {used} were consumed", minute.reading.ceiling, minute.track.direction)
     few = f": {whole(minute.used)} units in all, fewer than one partition serves within a second"
     return minute.says("minutes-too-few-units", f"{few}.")
 

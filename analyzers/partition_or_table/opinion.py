@@ -6,7 +6,6 @@ from typing import Final
 
 from keyheat.analysis.rules import RULES
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import units
 from keyheat.words import LIMITS, Constraint, Direction
 
@@ -45,9 +44,11 @@ def undecided(rule: str, because: str) -> Opinion:
 NEITHER: Final = "undetermined-neither"
 
 
-def neither(consumed: str, direction: Direction) -> Opinion:
-    """Neither a partition nor the table can have been at its limit; `consumed` begins the sentence."""
-    full = units(partition_ceiling(direction), direction)
+def neither(consumed: str, ceiling: float, direction: Direction) -> Opinion:
+    """Neither a partition nor the table can have been at its limit; `consumed` begins the sentence, and
+    `ceiling` is one partition's, units/s.
+    """
+    full = units(ceiling, direction)
     return undecided(
         NEITHER,
         f"{consumed}: fewer units than a partition serves in a second ({full}), and fewer than the table is "

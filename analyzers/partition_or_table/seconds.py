@@ -13,7 +13,7 @@ is provisioned, second after second. So the burst in hand (burst.py) decides nea
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
@@ -141,6 +141,7 @@ class ThrottledSecond:
     capacity: float  # units/s
     rule: str
     bound: Bound | None = None  # the inequality that proves it
+    ceiling: float = 0.0  # of one partition, units/s
 
     @property
     def constraint(self) -> Constraint:
@@ -283,22 +284,6 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
     return "seconds-others-unknown", None
 
 
-def pinned_share(
-    throttled: Mapping[int, Sequence[tuple[int, int]]],
-    used: SecondRates,
-    limit_at: Callable[[int], float | None],
-) -> float:
-    """The part of the throttled seconds in which just the limit was consumed, within 2 %."""
-    known = exact = 0
-    for second in (second for moments in throttled.values() for second, _ in moments):
-        limit = limit_at(second)
-        if second not in used.own or not limit:
-            continue
-        known += 1
-        exact += abs(used.own[second] - limit) <= 0.02 * limit + used.item_units
-    return exact / known if known else 0.0
-
-
 def smoothed(seconds: Sequence[ThrottledSecond]) -> list[ThrottledSecond]:
     """The seconds; those of short runs take the rule that speaks for most throttles in the minute around."""
     found: list[ThrottledSecond] = []
@@ -306,8 +291,13 @@ def smoothed(seconds: Sequence[ThrottledSecond]) -> list[ThrottledSecond]:
     for _, run in groupby(enumerate(seconds), key=lambda placed: placed[1].constraint):
         placed = list(run)
         long = len(placed) >= RUN
-        found += (one if long else replace(one, rule=dominating[place]) for place, one in placed)
+        found += (one if long else _with_rule(one, dominating[place]) for place, one in placed)
     return found
+
+
+def _with_rule(second: ThrottledSecond, rule: str) -> ThrottledSecond:
+    """The second with the rule of those around it; an inequality proves its own rule alone."""
+    return second if rule == second.rule else replace(second, rule=rule, bound=None)
 
 
 def _in_the_minute_around(seconds: Sequence[ThrottledSecond]) -> list[str]:
@@ -349,7 +339,10 @@ def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers
         changed = "what is provisioned was changed within these five minutes, and nobody knows when"
         return undecided(rule, f"{when}, {units(rate, direction)} were consumed, but {changed}.")
     if rule == NEITHER:
-        return neither(f"{when}, {of_provisioned(rate, capacity, direction)} were consumed", direction)
+        ceiling = seconds[0].ceiling
+        return neither(
+            f"{when}, {of_provisioned(rate, capacity, direction)} were consumed", ceiling, direction
+        )
     used = (
         of_provisioned(rate, capacity, direction)
         if rule not in OF_LIMITS
