@@ -140,6 +140,7 @@ class Consumption:
         if not found:
             return None
         found = [one for one in found if not (one[0].bank and one[0].bank.overdrawn)] or found
+        found = [one for one in found if one[1] != NEITHER] or found  # something was at its limit
         if len({RULES[rule].constraint for _, rule, _ in found}) > 1:
             likely = [one for one in found if one[1] == "seconds-at-provisioned"]
             found = likely if len(likely) == 1 else [(found[0][0], CHANGED, None)]
@@ -168,6 +169,7 @@ class Consumption:
             request_units=self.rates.item_units,
             bank=bank,
             pinned=pinned,
+            rests=self.track.index is not None and self.track.direction == "write",
         )
 
     def _minute(self, cell: int, capacity: float) -> ThrottledMinute:

@@ -30,7 +30,7 @@ from keyheat.numbers import of_provisioned, span, units, whole
 
 from .bounds import BELOW, Bound, later_spent, later_words, not_a_partition
 from .burst import LOWER, Bank, lowered, of_whole_partitions
-from .opinion import Opinion, neither, opinion_of, undecided
+from .opinion import NEITHER, Opinion, neither, opinion_of, undecided
 
 AS_BEFORE: Final = 1.1  # times what was served before: so little more is the same load
 LONG: Final = 0.7  # factor: minutes at the table's limit show in no average of an hour
@@ -147,10 +147,12 @@ def by_minutes(readings: tuple[MinuteReading, ...], cell: int) -> Opinion:
     if (found := _lowered_within(minutes)) is not None:
         return found
     possible = [minute for minute in minutes if not minute.bank.overdrawn] or minutes
-    opinions = [_opinion(minute) for minute in possible]
+    told = [(minute, _opinion(minute)) for minute in possible]
+    told = [one for one in told if one[1].rule != NEITHER] or told  # something was at its limit
+    opinions = [opinion for _, opinion in told]
     if len({opinion.constraint for opinion in opinions}) == 1:
         return min(opinions, key=lambda opinion: opinion.confidence)
-    at = [opinion for minute, opinion in zip(possible, opinions, strict=True) if minute.at]
+    at = [opinion for minute, opinion in told if minute.at]
     return at[0] if len(at) == 1 else _changed(possible)
 
 

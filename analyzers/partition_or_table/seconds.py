@@ -12,6 +12,7 @@ A second is short enough to show the table's limit as it is: once the burst is s
 is provisioned, second after second. So the burst in hand (burst.py) decides nearly everything.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -196,6 +197,7 @@ class AroundSecond:
     request_units: float
     bank: Bank | None
     pinned: float  # share of all throttled seconds in which just what is provisioned was consumed
+    rests: bool  # an index that is behind refuses writes until it has caught up, whatever it consumes then
 
     @property
     def near(self) -> bool:
@@ -233,7 +235,8 @@ class AroundSecond:
     @property
     def given(self) -> Bound:
         short = max(0.0, given_at_least(self.capacity, self.request_units) - self.most)
-        return not_given(self.most, short * self.minute.of_table, self.capacity, self.request_units)
+        others = math.inf if self.rests else short * self.minute.of_table
+        return not_given(self.most, others, self.capacity, self.request_units)
 
     @property
     def by_ceiling(self) -> bool:
