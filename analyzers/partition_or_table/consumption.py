@@ -17,6 +17,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.words import WRITE
 
 from . import burst, minutes, on_demand
+from .bounds import not_a_partition
 from .burst import Bank, Extra
 from .minutes import MinuteReading
 from .opinion import NEITHER, Opinion, decided, undecided
@@ -64,6 +65,7 @@ class Consumption:
     rates: SecondRates
     throttled: Throttled
     pinned_to_maximum: float  # share of all throttled seconds at just the on-demand maximum
+    too_few: float  # share of all throttled seconds with too few units for a full partition
     _minutes: dict[tuple[int, float], ThrottledMinute] = field(default_factory=dict, compare=False)
 
     def opinion(self, cell: int, start_s: int = 0, end_s: int = LAST_S) -> Opinion:
@@ -169,6 +171,7 @@ class Consumption:
             request_units=self.rates.item_units,
             bank=bank,
             pinned=pinned,
+            too_few=self.too_few,
             rests=self.track.index is not None and self.track.direction == "write",
         )
 
@@ -206,6 +209,7 @@ def consumption(timeline: EvidenceTimeline, track: EvidenceTrack, numbers: Thres
         rates=used,
         throttled=throttled,
         pinned_to_maximum=pinned_share(throttled, used, track.maximum.at) if track.on_demand else 0.0,
+        too_few=_too_few(throttled, used, track, partition_ceiling(track.direction, timeline.scale)),
     )
 
 
@@ -246,6 +250,17 @@ def pinned_share(
         known += 1
         exact += abs(used.own[second] - limit) <= 0.02 * limit + used.item_units
     return exact / known if known else 0.0
+
+
+def _too_few(throttled: Throttled, used: SecondRates, track: EvidenceTrack, ceiling: float) -> float:
+    """The part of the throttled seconds in which no partition was full, if others consumed evenly."""
+    known = few = 0
+    for cell, moments in throttled.items():
+        others = 2 * used.others.get(cell, 0.0) / track.step_s
+        for second in (at for at, _ in moments if at in used.own):
+            known += 1
+            few += not_a_partition(used.two(second), others, ceiling).holds
+    return few / known if known else 0.0
 
 
 def highest_of(track: EvidenceTrack) -> Callable[[float], float | None]:

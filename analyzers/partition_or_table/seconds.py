@@ -197,6 +197,7 @@ class AroundSecond:
     request_units: float
     bank: Bank | None
     pinned: float  # share of all throttled seconds in which just what is provisioned was consumed
+    too_few: float  # share of all throttled seconds in which too little was consumed for a full partition
     rests: bool  # an index that is behind refuses writes until it has caught up, whatever it consumes then
 
     @property
@@ -274,7 +275,7 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
         return "seconds-below-provisioned", around.given
     if around.exact:
         return "seconds-at-ceiling" if around.by_ceiling else "seconds-at-provisioned", None
-    if around.pinned >= PINNED or around.spent:
+    if around.pinned >= PINNED or around.too_few >= PINNED or around.spent:
         return "seconds-burst-spent", None
     if around.others_matter and around.with_others:
         return "seconds-at-with-others", None
@@ -387,7 +388,8 @@ WORDS: Final = {
     "seconds-above-provisioned": ", and nothing shows that the burst was spent",
     "seconds-near-provisioned": ", never just what is provisioned",
     "seconds-at-ceiling": ", which is what whole partitions serve, too, with burst left by estimate",
-    "seconds-burst-spent": ", with the burst spent by estimate, or others at just what is provisioned",
+    "seconds-burst-spent": ", with the burst spent by estimate, or others at just what is provisioned, or "
+    "with too few units for a full partition",
     "seconds-at-with-others": " with what others consumed in the minute, if evenly",
     "seconds-others-even": ", if others consumed theirs evenly",
     "seconds-limits-unknown": " by the client; when others consumed theirs is not known",
