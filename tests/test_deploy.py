@@ -92,9 +92,10 @@ def parsed(where: str) -> list[dict[str, Any]]:
             "--builtin-schema",
             "vendor.github-workflows",
             f"{SCHEDULES}/github-actions.yml",
+            "deploy/review/github-actions.yml",
         ],
     ],
-    ids=["compose", "kubernetes", "cronjob", "workflow"],
+    ids=["compose", "kubernetes", "cronjob", "workflows"],
 )
 def test_the_files_are_what_their_schemas_say(command: list[str]) -> None:
     program, *arguments = command

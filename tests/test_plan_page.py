@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from moto import mock_aws
 
 from keyheat.endpoint.process import EndpointProcess
@@ -16,6 +17,8 @@ ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
 PLAIN, AS_JSON = "keyheat plan sharded", "keyheat plan sharded --json"
 LOCAL = "keyheat plan sharded --target http://127.0.0.1:8000"
+MARKDOWN = "keyheat plan country-index --markdown plan.md"
+COPY = ["mkdir -p .github/workflows", "cp deploy/review/github-actions.yml .github/workflows/keyheat.yml"]
 AWS = "keyheat plan pre-warmed --target aws --region eu-west-1 --throttled-keys"
 
 
@@ -39,7 +42,7 @@ def nobodys_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_the_page_has_these_commands_and_no_others() -> None:
     text = (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")
     found = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
-    assert found == [PLAIN, LOCAL, AWS, AS_JSON]
+    assert found == [PLAIN, MARKDOWN, *COPY, LOCAL, AWS, AS_JSON]
 
 
 def test_a_plan_says_what_is_going_to_be_asked_for_and_asks_nobody(verb: Verb) -> None:
@@ -51,6 +54,19 @@ def test_a_plan_says_what_is_going_to_be_asked_for_and_asks_nobody(verb: Verb) -
     plan = json.loads(verb(*arguments(AS_JSON)).out)
     assert plan["hot_key"]["shards_with_margin"] == 3
     assert plan["bill"]["dollars"] == pytest.approx(3.03, abs=0.01)
+
+
+def test_a_plan_is_written_for_a_pull_request(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = verb(*arguments(MARKDOWN))
+    assert (said.code, said.err) == (0, "")
+    text = Path("plan.md").read_text(encoding="utf-8")
+    assert text.startswith("### Keyheat: country-index, throttled by a partition's limit (index by-country)")
+    assert "| index by-country, WCU | 2,940 | 2,940 | 4,000 | none | 2,500 of 1,000 (of 5), too hot |" in text
+    assert "a month for what is provisioned" in text
+    assert "Over budget" not in text  # of a run, which a review is not about
 
 
 @pytest.mark.opens
@@ -129,3 +145,61 @@ def test_a_price_list_of_ones_own(verb: Verb, tmp_path: Path) -> None:
     said = verb("plan", "sharded", "--prices", mine)
     assert said.code == 2
     assert "on_demand.write_per_million" in said.err
+
+
+def test_the_workflow_of_ones_own_repository_plans_and_simulates_ones_own_scenario(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    workflow = yaml.safe_load((ROOT / "deploy" / "review" / "github-actions.yml").read_text(encoding="utf-8"))
+    job = workflow["jobs"]["review"]
+    steps = {step.get("name", step.get("uses", step.get("run"))): step for step in job["steps"]}
+    own = Path(job["env"]["SCENARIO"])
+    own.parent.mkdir()
+    shipped = (ROOT / "configs" / "scenarios" / "hotkey.toml").read_text(encoding="utf-8")
+    own.write_text(shipped, encoding="utf-8")
+    for name in ("Plan", "Simulate"):
+        command = steps[name]["run"].replace('"$SCENARIO"', str(own))
+        assert verb(*arguments(command)).code == 0
+    kept = steps["Keep the page"]["with"]["path"].split()
+    assert all(Path(path).exists() for path in kept)
+    assert f"--body-file {kept[0]}" in steps["Say it in the pull request"]["run"]
+    assert "pull_request_target" not in workflow[True], "a fork's code would run with our rights"
+
+
+UNSCALED = """
+format = "keyheat.scenario/1"
+name = "orders"
+question = "Does the index follow?"
+loadtest = "hotkey"
+[table]
+name = "orders"
+partition_key = "customer"
+provisioned = { read = 100, write = 400 }
+[table.auto_scaling.write]
+min = 100
+max = 4_000
+[[table.indexes]]
+name = "by-status"
+partition_key = "status"
+provisioned = { read = 100, write = 400 }
+SCALED
+[keys]
+kind = "uniform"
+[load]
+requests_per_s = 100
+duration_s = 60
+"""
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_an_index_that_does_not_scale_with_its_table_is_named(
+    verb: Verb, tmp_path: Path, scaled: bool
+) -> None:
+    own = tmp_path / "orders.toml"
+    policy = "[table.indexes.auto_scaling.write]\nmin = 100\nmax = 4_000" if scaled else ""
+    own.write_text(UNSCALED.replace("SCALED", policy), encoding="utf-8")
+    said = verb("plan", str(own))
+    assert said.code == 0, said.err
+    sentence = "Auto scaling raises the table's write capacity, and not that of index by-status"
+    assert said.says(sentence) is not scaled

@@ -253,6 +253,7 @@ def test_the_workflow_is_what_github_takes(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
     wrong.write_text(text_of("github-actions.yml").replace("runs-on:", "runs-onn:"))
     assert linted(SCHEDULES / "github-actions.yml") == []
+    assert linted(ROOT / "deploy" / "review" / "github-actions.yml") == []
     assert any("runs-onn" in one["message"] for one in linted(wrong))
 
 

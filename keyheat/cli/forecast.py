@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from keyheat.cli.options import a_scenario, changed, in_json, price_list, says_yes, some_prices
+from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, says_yes, some_prices
 from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import find_scenario
 from keyheat.terminal.console import answer, bars, err, out
@@ -34,6 +34,7 @@ LOCAL = "local"
 @click.option("--region", help="with --target aws  [default: as the AWS SDK finds it]")
 @click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
 @click.option("--throttled-keys", is_flag=True, help="what Contributor Insights costs, too")
+@click.option("--markdown", type=a_path, metavar="FILE", help="Markdown for a pull request, too")
 @some_prices
 def plan(
     scenario: str,
@@ -42,6 +43,7 @@ def plan(
     region: str | None,
     profile: str | None,
     throttled_keys: bool,
+    markdown: Path | None,
     prices: Path,
 ) -> int:
     """What SCENARIO is going to ask for, throttle on and cost, before anything is sent."""
@@ -51,6 +53,7 @@ def plan(
     from keyheat.plan.quotas import DEFAULT_QUOTAS
     from keyheat.plan.totals import loadtest_of
     from keyheat.terminal.plan import plan_text
+    from keyheat.terminal.plan_markdown import write_plan_markdown
     from keyheat.terminal.plan_words import plan_json
 
     if target == LOCAL and (region or profile):
@@ -72,6 +75,8 @@ def plan(
         scale=told.scale,
         region=told.region,
     )
+    if markdown is not None:
+        write_plan_markdown(markdown, made)
     answer(lambda: plan_json(made), lambda: plan_text(made))
     if told.through:
         out.print(f"\n{told.through}")

@@ -11,10 +11,18 @@ from rich.text import Text
 from keyheat.numbers import measured, percent, rate, some, span, whole
 from keyheat.plan.forecast import Forecast, LoadDemand, shards_needed
 from keyheat.plan.plan import ScenarioPlan
-from keyheat.plan.quotas import GivenCapacity, given_to
+from keyheat.plan.quotas import given_to
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
 from keyheat.terminal.layout import Paragraph
-from keyheat.terminal.plan_words import dollars, exact_dollars, other_mode, quota_rows, shortly, warnings_of
+from keyheat.terminal.plan_words import (
+    capacity_of,
+    dollars,
+    exact_dollars,
+    other_mode,
+    quota_rows,
+    shortly,
+    warnings_of,
+)
 from keyheat.words import Direction
 
 WIDTH, HEIGHT = 76, 11
@@ -154,21 +162,11 @@ def _sides(plan: ScenarioPlan, sent: LoadTotals) -> RenderableType:
             side.unit,
             measured(demand.mean_per_s),
             measured(demand.peak_per_s),
-            _has(given[side.table, side.index], side.direction, plan.scale),
+            capacity_of(given[side.table, side.index], side.direction, plan.scale),
             f"{hottest.partitions:,}" if hottest else "",
             f"{measured(hottest.asked_per_s)} of {whole(hottest.ceiling_per_s)}" if hottest else "",
         )
     return Group(Text(""), grid)
-
-
-def _has(given: GivenCapacity, direction: Direction, scale: float) -> str:
-    """What a table or index has of one direction: provisioned, or what an on-demand one starts with."""
-    if given.starts_on_demand:
-        most = given.max_on_demand.of(direction)
-        start = max(given.at_start.of(direction) or 0.0, given.warm.of(direction) or 0.0)
-        return f"max {whole(most * scale)}" if most else f"from {whole(start * scale)}"
-    units = given.provisioned.of(direction)
-    return whole(units * scale) if units else "any"
 
 
 def _bill(plan: ScenarioPlan) -> Iterator[RenderableType]:

@@ -12,20 +12,40 @@ from keyheat.plan.forecast import LoadDemand
 from keyheat.plan.plan import ScenarioPlan, ThrottleForecast
 from keyheat.plan.quotas import GivenCapacity, Quotas, given_to, provisioned_of
 from keyheat.plan.totals import LONGEST_S, HottestPartition, LoadTotals
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.words import Capacity, Direction
 
 
 def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
     """Everything that somebody should know before the run, the gravest first."""
-    yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
-    yield from (foretold_sentence(one) for one in plan.foretold)
-    if plan.sent is None:
-        yield from _guessed(plan)
+    yield from warnings_of_design(plan)
     yield from _money(plan)
     if plan.scenario.table.scaled:
         yield "Auto scaling is left out: a run in AWS sets none up, and `keyheat simulate` plays it."
     if plan.scale != 1:
         yield f"At scale {plan.scale:g} the local table multiplies every limit by it."
+
+
+def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
+    """What is wrong with the table and its load, wherever and whether it is run."""
+    yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
+    yield from (foretold_sentence(one) for one in plan.foretold)
+    if plan.sent is None:
+        yield from _guessed(plan)
+    yield from _unscaled_indexes(plan.scenario.table)
+
+
+def _unscaled_indexes(table: TableSpec) -> Iterator[str]:
+    """Indexes that keep their capacity while the table's grows."""
+    scaled = table.auto_scaling.sides() if table.auto_scaling else {}
+    for index in (one for one in table.indexes if not one.local):
+        own = index.auto_scaling.sides() if index.auto_scaling else {}
+        for side in (one for one in scaled if one not in own):
+            back = ", and holds back every write to the table when it is behind" if side == "write" else ""
+            yield (
+                f"Auto scaling raises the table's {side} capacity, and not that of index {index.name}, which "
+                f"keeps its own{back}."
+            )
 
 
 def foretold_sentence(one: ThrottleForecast) -> str:
@@ -137,6 +157,16 @@ def other_mode(bill: Bill) -> str | None:
     if mode == "PAY_PER_REQUEST":
         return f"On demand, the table's units would be {exact_dollars(amount)} in place of its capacity."
     return f"Provisioned for its peak, the table would be {exact_dollars(amount)} in place of its units."
+
+
+def capacity_of(given: GivenCapacity, direction: Direction, scale: float) -> str:
+    """What a table or index has of one direction: provisioned, or what an on-demand one starts with."""
+    if given.starts_on_demand:
+        most = given.max_on_demand.of(direction)
+        start = max(given.at_start.of(direction) or 0.0, given.warm.of(direction) or 0.0)
+        return f"max {whole(most * scale)}" if most else f"from {whole(start * scale)}"
+    units = given.provisioned.of(direction)
+    return whole(units * scale) if units else "any"
 
 
 def quota_rows(plan: ScenarioPlan) -> Iterator[tuple[str, str]]:
