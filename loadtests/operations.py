@@ -7,34 +7,48 @@ from typing import Any
 from locust import task
 
 from keyheat.load.users.operations import BatchUser, TransactionUser
+from keyheat.scenario.spec.tasks import TaskSpec
 
 
 class OperationsUser(BatchUser, TransactionUser):
-    """Sends what `[load.operations]` says, each by its weight (`configs/scenarios/operations.toml`)."""
+    """Sends what a scenario lists as `[[tasks]]` or in `[load.operations]` (`scenarios/operations.toml`)."""
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        mix = self.load.order.scenario.load.operations
-        assert mix is not None, "checked with the scenario"
-        weights = mix.weights()
+        mix = self.load.order.scenario.mix
+        self._weights = [(self._task(spec), spec.share) for spec in mix if spec.share]
+        self._mix = Random(self.rng.random())
+
+    def task_weights(self) -> Iterable[tuple[Callable[[], None], float]]:
+        return self._weights
+
+    @task
+    def send_one(self) -> None:
+        tasks, weights = zip(*self._weights, strict=True)
+        self._mix.choices(tasks, weights)[0]()
+
+    def _task(self, spec: TaskSpec) -> Callable[[], None]:
         of_name = {
             "put": self.put_item,
             "put_if_absent": self.put_if_absent,
             "update": self.update_item,
             "delete": self.delete_item,
-            "get": self.get_item,
-            "query": self.query_items,
             "batch_write": self.batch_write,
             "batch_get": self.batch_get,
             "transact_write": self.transact_write,
             "transact_get": self.transact_get,
         }
-        self._weights = {of_name[name]: weight for name, weight in weights.items()}
-        self._mix = Random(self.rng.random())
 
-    def task_weights(self) -> Iterable[tuple[Callable[[], None], float]]:
-        return self._weights.items()
+        def get_item() -> None:
+            self.get_item(consistent=spec.consistent, projection=spec.projection)
 
-    @task
-    def send_one(self) -> None:
-        self._mix.choices(list(self._weights), list(self._weights.values()))[0]()
+        def query_items() -> None:
+            self.query_items(
+                index=spec.index,
+                limit=spec.limit,
+                newest_first=spec.newest_first,
+                consistent=spec.consistent,
+                projection=spec.projection,
+            )
+
+        return {**of_name, "get": get_item, "query": query_items}[spec.operation]

@@ -26,6 +26,7 @@ from keyheat.scenario.spec.part import (
 )
 from keyheat.scenario.spec.rules import broken_rules
 from keyheat.scenario.spec.tables import ChangeSpec, TableSpec
+from keyheat.scenario.spec.tasks import MIXED, TaskSpec, with_total_rate
 from keyheat.scenario.trace import check_trace
 from keyheat.shipped import shipped
 from keyheat.validation import mistakes
@@ -95,8 +96,9 @@ class Scenario(ScenarioPart):
     name: Name
     question: Annotated[str, Field(min_length=1, max_length=300)]
     loadtest: Annotated[str, Field(pattern=FILE)] = Field(
+        MIXED,
         description="a file in loadtests/, without .py; or a Locust file of one's own, such as ./mine.py, as "
-        "seen from the scenario's folder"
+        "seen from the scenario's folder",
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     expects: Constraint | None = Field(
@@ -108,6 +110,9 @@ class Scenario(ScenarioPart):
     )
     keys: KeysSpec
     load: LoadSpec = LoadSpec()
+    tasks: Annotated[tuple[TaskSpec, ...], Field(max_length=100)] = Field(
+        (), description="what users do, for loadtest = 'operations', in place of load.operations"
+    )
     cache: CacheSpec | None = Field(
         None, description="in front of reads; absent: every read goes to the table"
     )
@@ -121,6 +126,14 @@ class Scenario(ScenarioPart):
     budget: BudgetSpec = Field(BudgetSpec(), description="of a run against a target that costs")
     abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
     local: LocalSpec = LocalSpec()
+
+    @property
+    def mix(self) -> tuple[TaskSpec, ...]:
+        """What users do, where the scenario lists it: its tasks, or its operations with their weights."""
+        if self.tasks or self.load.operations is None:
+            return self.tasks
+        weights = self.load.operations.weights()
+        return tuple(TaskSpec.model_validate({"operation": one, "weight": n}) for one, n in weights.items())
 
     @property
     def loadtest_shown(self) -> str:
@@ -209,7 +222,7 @@ def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     errors: list[str] = []
     scenario = None
     try:
-        scenario = Scenario.model_validate(raw)
+        scenario = Scenario.model_validate(with_total_rate(raw))
     except ValidationError as error:
         errors += mistakes(error, IN_WORDS)
     errors += broken_rules(raw)

@@ -170,7 +170,11 @@ LOCAL = {"name": "by_day", "partition_key": "pk", "sort_key": "day", "local": Tr
             ],
         ),
         ("parts of the wrong type", right(table=3, keys=[], load="x"), ["$.table", "$.keys", "$.load"]),
-        ("nothing", {}, [f"$.{f}" for f in ("format", "name", "question", "loadtest", "table", "keys")]),
+        (
+            "nothing",
+            {},
+            [f"$.{f}" for f in ("format", "name", "question", "table", "keys", "load.operations")],
+        ),
     ],
 )
 def test_every_mistake_at_once_with_its_path(case: str, raw: dict[str, Any], expected: list[str]) -> None:
@@ -244,7 +248,7 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
     assert schema["$id"] == FORMAT
     assert schema["properties"].keys() == Scenario.model_fields.keys()
     assert schema["additionalProperties"] is False
-    assert set(schema["required"]) == {"format", "name", "question", "loadtest", "table", "keys"}
+    assert set(schema["required"]) == {"format", "name", "question", "table", "keys"}
     assert schema["$defs"]["KeysSpec"]["properties"]["kind"]["enum"] == [
         "uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay",
     ]  # fmt: skip

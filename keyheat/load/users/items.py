@@ -222,6 +222,10 @@ class ItemTemplate:
         """The size of the next item in bytes."""
         return self._fixed_bytes or self._size.draw(rng)
 
+    def draw_value(self, name: str, rng: Random) -> str:
+        """A value that items have of an attribute that an index is keyed by."""
+        return _indexed_value(rng.randrange(INDEXED_VALUES))
+
     def put(
         self, key: str, sort_key: str, rng: Random, size: int | None = None, attributes: Attributes = NONE
     ) -> bytes:
@@ -302,7 +306,7 @@ class ItemTemplate:
 
     def _values_of(self, name: str) -> list[tuple[bytes, int]]:
         """The values that an attribute has which only an index is keyed by, each with its bytes."""
-        return [self._part(name, f"{number:0{INDEXED_DIGITS}d}") for number in range(INDEXED_VALUES)]
+        return [self._part(name, _indexed_value(number)) for number in range(INDEXED_VALUES)]
 
     def _add(self, parts: list[bytes], attributes: Attributes) -> int:
         """The attributes that the load test has chosen; gives their bytes."""
@@ -320,6 +324,10 @@ class ItemTemplate:
         text, weight = one.weighed(value)
         part = b'},%b:{"%b":%b' % (orjson.dumps(name), one.kind.encode(), orjson.dumps(text))
         return part, text_bytes(name) + weight
+
+
+def _indexed_value(number: int) -> str:
+    return f"{number:0{INDEXED_DIGITS}d}"
 
 
 def _indexed_names(table: TableSpec) -> list[str]:

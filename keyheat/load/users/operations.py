@@ -4,6 +4,7 @@ Each user remembers some of the items that it has written, so that what it reads
 there, and what a throttled request would have cost is known from the item's size.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from keyheat.model.units import number_bytes, read_units, text_bytes, write_unit
 
 REMEMBERED = 1_000  # items that one user remembers at most
 PAGE_ITEMS = 25
+LEAST_UNITS = 0.5  # of a page, as long as none was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class ItemUser(TableUser):
             "TableName": table.name,
             "ReturnConsumedCapacity": "INDEXES" if table.indexes else "TOTAL",
         }
-        self._page_units = 0.5  # of the last page of a query
+        self._page_units: dict[tuple[str | None, int | None], float] = {}  # of the last page of each query
         self._taken = False  # whether the last conditional put was on an item that was there
 
     def new_item(self) -> RememberedItem:
@@ -136,27 +138,55 @@ class ItemUser(TableUser):
         if not answer.accepted:
             self.remember(item)
 
-    def get_item(self) -> None:
-        """Read an item, eventually consistent."""
+    def get_item(self, *, consistent: bool = False, projection: Sequence[str] = ()) -> None:
+        """Read an item, or only the attributes of a projection, which costs as much."""
         item = self.recall_one()
-        request = {**self._asked, "Key": self.key_of(item)}
-        units = read_units(item.size_bytes, consistent=False)
+        request = {**self._asked, "Key": self.key_of(item), **_how(consistent, projection)}
+        units = read_units(item.size_bytes, consistent=consistent)
         self.send("GetItem", orjson.dumps(request), key=item.key, direction="read", units=units)
         if item.written_bytes:
             self.remember(item)
 
-    def query_items(self) -> None:
-        """Read the first page of a key's items."""
-        key = self.draw_key()
-        request = {
+    def query_items(
+        self,
+        *,
+        index: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+        consistent: bool = False,
+        projection: Sequence[str] = (),
+    ) -> None:
+        """Read the first page of a key's items, or of those that have one value of an index's key."""
+        name, key = self._collection(index)
+        request: dict[str, Any] = {
             **self._asked,
             "KeyConditionExpression": "#p = :p",
-            "ExpressionAttributeNames": {"#p": self._table.partition_key},
-            "ExpressionAttributeValues": {":p": self.load.items.values.of(self._table.partition_key, key)},
-            "Limit": PAGE_ITEMS,
+            "ExpressionAttributeNames": {"#p": name},
+            "ExpressionAttributeValues": {":p": self.load.items.values.of(name, key)},
+            "Limit": limit or PAGE_ITEMS,
         }
-        answer = self.send("Query", orjson.dumps(request), key=key, direction="read", units=self._page_units)
-        self._page_units = self._units_of(answer)
+        how = _how(consistent, projection)
+        request["ExpressionAttributeNames"] |= how.pop("ExpressionAttributeNames", {})
+        request |= how | ({"IndexName": index} if index else {})
+        if newest_first:
+            request["ScanIndexForward"] = False
+        page = (index, limit)
+        units = self._page_units.get(page, LEAST_UNITS)
+        answer = self.send("Query", orjson.dumps(request), key=key, direction="read", units=units)
+        if answer.accepted:
+            self._page_units[page] = consumed(answer)[0]
+
+    def _collection(self, index: str | None) -> tuple[str, str]:
+        """The partition key of the table or of an index, and a value of it as items have it."""
+        name = next((one.partition_key for one in self._table.indexes if one.name == index), "")
+        if name in ("", self._table.partition_key):
+            return self._table.partition_key, self.draw_key()
+        if name != self._table.sort_key:
+            return name, self.load.items.draw_value(name, self.rng)
+        item = self.recall_one()
+        if item.written_bytes:
+            self.remember(item)
+        return name, item.sort_key or ""
 
     def item_json(self, item: RememberedItem) -> bytes:
         """The JSON of an item, of the size that it was given."""
@@ -180,8 +210,14 @@ class ItemUser(TableUser):
         }
         return marked(update, self.load.items.run_id)
 
-    def _units_of(self, answer: Answer) -> float:
-        return consumed(answer)[0] if answer.accepted else self._page_units
+
+def _how(consistent: bool, projection: Sequence[str]) -> dict[str, Any]:
+    """What a read says of itself, beyond what it reads."""
+    asked: dict[str, Any] = {"ConsistentRead": True} if consistent else {}
+    if projection:
+        names = {f"#a{number}": name for number, name in enumerate(projection)}
+        asked |= {"ProjectionExpression": ",".join(names), "ExpressionAttributeNames": names}
+    return asked
 
 
 class BatchUser(ItemUser):

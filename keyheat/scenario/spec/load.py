@@ -9,8 +9,7 @@ from keyheat.model import limits
 from keyheat.scenario.shape import LoadShape, ShapeSpec
 from keyheat.scenario.sizes import ItemBytes, ItemSize, mean_units, size_of
 from keyheat.scenario.spec.part import Rate, ScenarioPart, Seconds
-
-Weight = Annotated[float, Field(ge=0, le=1e12)]
+from keyheat.scenario.spec.tasks import MIXED, Weight
 
 
 class OperationsSpec(ScenarioPart):
@@ -34,12 +33,15 @@ class OperationsSpec(ScenarioPart):
         return {name: weight for name, weight in self.model_dump().items() if weight}
 
 
-def broken_operations(raw: Mapping[str, Any], loadtest: Any) -> Iterator[str]:
+def broken_operations(raw: Mapping[str, Any], scenario: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement about `[load.operations]`, as `message @ $.path`."""
     path, mix = "$.load.operations", raw.get("operations")
     if mix is None:
-        if loadtest == "operations":
-            yield f"loadtest = 'operations' needs it: a weight for each operation that is sent @ {path}"
+        if scenario.get("loadtest", MIXED) == MIXED and not scenario.get("tasks"):
+            yield (
+                "say what is sent: [[tasks]], or here a weight for each operation; or which load test sends "
+                f"something of its own, by loadtest @ {path}"
+            )
     elif isinstance(mix, Mapping):
         weights = [mix.get(name) for name in OperationsSpec.model_fields]
         if not any(weights):

@@ -12,6 +12,7 @@ from keyheat.scenario.sizes import broken_sizes
 from keyheat.scenario.spec.keys import broken_keys, broken_replay, broken_sharding
 from keyheat.scenario.spec.load import DURATION_S, broken_operations
 from keyheat.scenario.spec.tables import broken_scaling, broken_timeline, broken_types
+from keyheat.scenario.spec.tasks import broken_tasks
 
 TARGETS = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 
@@ -28,11 +29,12 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
         yield from broken_keys(keys)
     yield from broken_replay(raw)
     yield from broken_timeline(raw, DURATION_S)
-    if isinstance(load := raw.get("load"), Mapping):
+    yield from broken_tasks(raw)
+    if isinstance(load := raw.get("load", {}), Mapping):
         yield from _target(load)
         yield from broken_shape(load, DURATION_S)
         yield from broken_sizes(load.get("item_bytes"))
-        yield from broken_operations(load, raw.get("loadtest"))
+        yield from broken_operations(load, raw)
 
 
 def _scaling(path: str, table: Mapping[str, Any]) -> Iterator[str]:

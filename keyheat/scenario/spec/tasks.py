@@ -1,0 +1,135 @@
+"""The tasks of users as a scenario lists them, so that a mix of operations needs no Python."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, get_args
+
+from pydantic import Field
+
+from keyheat.scenario.spec.part import AttributeName, Rate, ScenarioPart, TableName
+
+Weight = Annotated[float, Field(ge=0, le=1e12)]
+Operation = Literal[
+    "put",
+    "put_if_absent",
+    "update",
+    "delete",
+    "get",
+    "query",
+    "batch_write",
+    "batch_get",
+    "transact_write",
+    "transact_get",
+]
+MIXED: Final = "operations"
+"""The load test that sends what a scenario lists."""
+OF_OPERATION: Final[Mapping[str, tuple[str, ...]]] = {
+    "index": ("query",),
+    "limit": ("query",),
+    "newest_first": ("query",),
+    "consistent": ("get", "query"),
+    "projection": ("get", "query"),
+}
+"""Fields that only some operations have."""
+RATES: Final = ("requests_per_s", "write_units_per_s", "read_units_per_s")
+
+
+class TaskSpec(ScenarioPart):
+    """One thing that users do, and how often."""
+
+    operation: Operation = Field(
+        description="put: a new item; put_if_absent: every second time something is there; update: adds one "
+        "to a counter of an item; get, update, delete: of items that it wrote; query: the first page of "
+        "a key's items; batches are of 25 items, transactions of four"
+    )
+    weight: Weight | None = Field(
+        None, description="how often it is sent, in proportion to the others; absent: 1, or as per_s says"
+    )
+    per_s: Rate | None = Field(
+        None,
+        description="how often it is sent, in requests per second: then every task says so, and "
+        "load.requests_per_s is their sum, unless it says another total",
+    )
+    index: TableName | None = Field(
+        None, description="query: of this index, by a value of its partition key as items have it"
+    )
+    limit: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        None, description="query: so many items are read at most; absent: 25"
+    )
+    newest_first: bool = Field(False, description="query: from the last sort key backwards")
+    consistent: bool = Field(
+        False, description="get, query: strongly consistent, which costs twice as much; not of a global index"
+    )
+    projection: tuple[AttributeName, ...] = Field(
+        (), description="get, query: only these attributes come back; it costs as much as all of them"
+    )
+
+    @property
+    def share(self) -> float:
+        """How often it is sent, in proportion to the others."""
+        if self.per_s is not None:
+            return self.per_s
+        return 1.0 if self.weight is None else self.weight
+
+
+def with_total_rate(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The scenario; where its tasks say how often each is sent, and its load does not, with their sum."""
+    load, rates = raw.get("load", {}), [_number(task.get("per_s")) for task in _listed(raw)]
+    known = [one for one in rates if one is not None]
+    stated = isinstance(load, Mapping) and any(load.get(field) is not None for field in RATES)
+    if not known or len(known) < len(rates) or stated or not isinstance(load, Mapping):
+        return raw
+    return {**raw, "load": {**load, "requests_per_s": sum(known)}}
+
+
+def broken_tasks(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Every disagreement about `[[tasks]]`, as `message @ $.path`."""
+    tasks = _listed(raw)
+    if not tasks:
+        return
+    load, loadtest = raw.get("load"), raw.get("loadtest", MIXED)
+    if loadtest != MIXED:
+        yield f"{loadtest!r} has tasks of its own; [[tasks]] are for {MIXED!r}, the default @ $.loadtest"
+    if isinstance(load, Mapping) and load.get("operations") is not None:
+        yield "say [[tasks]] or [load.operations], which is their short form, not both @ $.load.operations"
+    with_rate = [task for task in tasks if task.get("per_s") is not None]
+    if not with_rate and not any(task.get("weight", 1) for task in tasks):
+        yield "at least one task needs a weight above 0 @ $.tasks"
+    table = raw.get("table")
+    for number, task in enumerate(tasks):
+        path = f"$.tasks[{number}]"
+        yield from _rates(task, path, rates=bool(with_rate))
+        yield from _fields(task, path, table if isinstance(table, Mapping) else {})
+
+
+def _rates(task: Mapping[str, Any], path: str, *, rates: bool) -> Iterator[str]:
+    if rates and task.get("per_s") is None:
+        yield f"another task says per_s, so this one needs it, too @ {path}.per_s"
+    elif rates and task.get("weight") is not None:
+        yield f"say weight or per_s, not both @ {path}.weight"
+
+
+def _fields(task: Mapping[str, Any], path: str, table: Mapping[str, Any]) -> Iterator[str]:
+    operation = task.get("operation")
+    for field, operations in OF_OPERATION.items():
+        if task.get(field) and operation in get_args(Operation) and operation not in operations:
+            yield f"only {' or '.join(operations)} has it, and this is a {operation} @ {path}.{field}"
+    named = task.get("index")
+    if not isinstance(named, str) or operation != "query":
+        return
+    listed = table.get("indexes")
+    indexes = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list | tuple) else []
+    index = next((one for one in indexes if one.get("name") == named), None)
+    if index is None:
+        there = ", ".join(str(one.get("name")) for one in indexes) or "none"
+        yield f"the table has no index {named!r}; it has: {there} @ {path}.index"
+    elif task.get("consistent") and not index.get("local"):
+        yield f"a global index is never read strongly consistent @ {path}.consistent"
+
+
+def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    tasks = raw.get("tasks")
+    return [one for one in tasks if isinstance(one, Mapping)] if isinstance(tasks, list | tuple) else []
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,119 @@
+"""Tasks that a scenario lists: what is refused, and what is sent of them."""
+
+import copy
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.plan.plan import planned
+from keyheat.plan.prices import load_prices
+from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+
+ORDERS = """
+format = "keyheat.scenario/1"
+name = "orders"
+question = "Does it hold?"
+[table]
+name = "orders"
+billing_mode = "PAY_PER_REQUEST"
+partition_key = "tenant"
+sort_key = "at"
+[[table.indexes]]
+name = "by-type"
+partition_key = "event_type"
+sort_key = "at"
+[keys]
+kind = "zipf"
+keys = 500
+exponent = 1.1
+[load]
+users = 20
+duration_s = 20
+item_bytes = 3_000
+[[tasks]]
+operation = "put"
+per_s = 300
+[[tasks]]
+operation = "query"
+per_s = 30
+newest_first = true
+limit = 20
+projection = ["tenant", "event_type"]
+[[tasks]]
+operation = "query"
+index = "by-type"
+per_s = 5
+[[tasks]]
+operation = "get"
+per_s = 10
+consistent = true
+"""
+
+
+@pytest.fixture
+def raw() -> dict[str, Any]:
+    return copy.deepcopy(tomllib.loads(ORDERS))
+
+
+def test_tasks_are_sent_as_often_as_they_say(raw: dict[str, Any]) -> None:
+    scenario = scenario_from_dict(raw, "orders.toml")
+    assert scenario.load.requests_per_s == 345
+    assert scenario.loadtest == "operations"
+    sent = planned(scenario, load_prices(), margin=1.5, folder=Path()).sent
+    assert sent is not None
+    per_s = {(one.name, one.index): one.requests / sent.duration_s for one in sent.operations}
+    assert per_s == pytest.approx(
+        {("PutItem", None): 300, ("Query", None): 30, ("Query", "by-type"): 5, ("GetItem", None): 10},
+        rel=0.01,
+    )
+    (read,) = (one for one in sent.operations if one.name == "GetItem")
+    assert read.units / read.items == pytest.approx(1), (
+        "strongly consistent: 1 for up to 4 KB, and not a half"
+    )
+
+
+def test_a_total_of_ones_own_keeps_the_proportions(raw: dict[str, Any]) -> None:
+    raw["load"]["requests_per_s"] = 690
+    scenario = scenario_from_dict(raw, "orders.toml")
+    assert scenario.load.requests_per_s == 690
+    again = scenario_from_dict(scenario.model_dump(mode="json"), "run.json")
+    assert again == scenario
+
+
+def mistakes(raw: dict[str, Any]) -> list[str]:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_from_dict(raw, "orders.toml")
+    return caught.value.errors
+
+
+def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
+    raw["loadtest"] = "hotkey"
+    raw["load"]["operations"] = {"put": 1}
+    put, query, of_index, get = raw["tasks"]
+    put["index"] = "by-type"
+    query["weight"] = 2
+    of_index |= {"index": "by-tpye"}
+    get.pop("per_s")
+    assert mistakes(raw) == [
+        "'hotkey' has tasks of its own; [[tasks]] are for 'operations', the default @ $.loadtest",
+        "say [[tasks]] or [load.operations], which is their short form, not both @ $.load.operations",
+        "only query has it, and this is a put @ $.tasks[0].index",
+        "say weight or per_s, not both @ $.tasks[1].weight",
+        "the table has no index 'by-tpye'; it has: by-type @ $.tasks[2].index",
+        "another task says per_s, so this one needs it, too @ $.tasks[3].per_s",
+    ]
+
+
+def test_a_global_index_is_not_read_consistently(raw: dict[str, Any]) -> None:
+    raw["tasks"][2]["consistent"] = True
+    assert mistakes(raw) == ["a global index is never read strongly consistent @ $.tasks[2].consistent"]
+
+
+def test_something_is_sent(raw: dict[str, Any]) -> None:
+    raw["tasks"] = [{"operation": "put", "weight": 0}]
+    assert mistakes(raw) == ["at least one task needs a weight above 0 @ $.tasks"]
+    raw["tasks"] = []
+    (said,) = mistakes(raw)
+    assert said.startswith("say what is sent: [[tasks]], or here a weight for each operation")
