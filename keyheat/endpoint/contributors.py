@@ -88,8 +88,8 @@ class InsightRule:
     @property
     def labels(self) -> list[str]:
         """The names of the key attributes that it counts by."""
-        sort = [self.keys.sort.name] if self.kind.startswith("S") and self.keys.sort else []
-        return [self.keys.partition.name, *sort]
+        sorts = self.keys.sorts if self.kind.startswith("S") else ()
+        return [attribute.name for attribute in (*self.keys.partitions, *sorts)]
 
     def shown(self, key: bytes) -> list[str]:
         """A counted key as text."""

@@ -5,6 +5,7 @@ ordered by it holds partitions in hash order, as a scan walks them, and each in 
 """
 
 from base64 import b64encode
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -58,9 +59,9 @@ def after(prefix: bytes) -> bytes:
     return body[:-1] + bytes((body[-1] + 1,))
 
 
-def partition_prefix(partition: dict[str, Any]) -> bytes:
-    """What the stored keys of one partition key begin with."""
-    raw = raw_bytes(partition)
+def partition_prefix(*partition: dict[str, Any]) -> bytes:
+    """What the stored keys of one partition key begin with; it has a value for each of its attributes."""
+    raw = raw_bytes(partition[0]) if len(partition) == 1 else _together(partition)
     return position(raw)[:HASH_BYTES] + len(raw).to_bytes(2, "big") + raw + b"\x01"
 
 
@@ -68,8 +69,18 @@ def key_of(keys: KeySchema, item: Item) -> Key:
     """The key of an item whose key attributes have been checked."""
     raw = raw_bytes(item[keys.partition.name])
     sort = b"" if keys.sort is None else sort_bytes(item[keys.sort.name])
+    if keys.more_partition:
+        raw = _together([item[attribute.name] for attribute in keys.partitions])
+    for attribute in keys.more_sort:
+        sort += sort_bytes(item[attribute.name])
     at = position(raw, sort)
     return at[:HASH_BYTES] + len(raw).to_bytes(2, "big") + raw + b"\x01" + sort, at
+
+
+def _together(values: Sequence[dict[str, Any]]) -> bytes:
+    """The bytes of a partition key of several attributes, which are hashed together."""
+    raws = [raw_bytes(value) for value in values]
+    return b"".join(len(raw).to_bytes(_LENGTH_BYTES, "big") + raw for raw in raws)
 
 
 def position_of(stored: bytes) -> bytes:
@@ -86,12 +97,16 @@ def entry_key_of(index: IndexSchema, item: Item, primary: bytes) -> Key | None:
     keys = index.keys
     if keys.partition.name not in item or (keys.sort is not None and keys.sort.name not in item):
         return None
+    if any(attribute.name not in item for attribute in (*keys.more_partition, *keys.more_sort)):
+        return None
     stored, at = key_of(keys, item)
     return stored + primary, at
 
 
 def attributes(keys: KeySchema) -> tuple[KeySchemaElement, ...]:
     """Partition key, then sort key where there is one."""
+    if keys.more_partition or keys.more_sort:
+        return (*keys.partitions, *keys.sorts)
     return (keys.partition,) if keys.sort is None else (keys.partition, keys.sort)
 
 
@@ -158,17 +173,20 @@ def _measured(keys: KeySchema, item: Item) -> Key:
 
 
 def _check_lengths(keys: KeySchema, item: Item) -> None:
-    partition = item.get(keys.partition.name)
-    if partition is not None and len(raw_bytes(partition)) > PARTITION_KEY_BYTES:
+    if _bytes_of(keys.partitions, item) > PARTITION_KEY_BYTES:
         raise validation_error(
             INVALID + f"Size of hashkey has exceeded the maximum size limit of{PARTITION_KEY_BYTES} bytes"
         )
-    sort = item.get(keys.sort.name) if keys.sort is not None else None
-    if sort is not None and len(raw_bytes(sort)) > SORT_KEY_BYTES:
+    if _bytes_of(keys.sorts, item) > SORT_KEY_BYTES:
         raise validation_error(
             INVALID
             + f"Aggregated size of all range keys has exceeded the size limit of {SORT_KEY_BYTES} bytes"
         )
+
+
+def _bytes_of(key: Sequence[KeySchemaElement], item: Item) -> int:
+    """The bytes of all attributes of a key that an item has."""
+    return sum(len(raw_bytes(item[attribute.name])) for attribute in key if attribute.name in item)
 
 
 _LENGTH_BYTES = 2
@@ -188,7 +206,14 @@ def sort_end(keys: KeySchema, stored: bytes) -> int | None:
     start = partition_end(stored)
     if keys.sort is None or len(stored) <= start:
         return None
-    if keys.sort.type != "N":
+    for attribute in keys.sorts:
+        start = _value_end(attribute.type, stored, start)
+    return start
+
+
+def _value_end(kind: KeyType, stored: bytes, start: int) -> int:
+    """Where a value of a sort key ends that begins at `start`."""
+    if kind != "N":
         return stored.index(b"\0\x01", start) + 2
     if stored[start] == _ZERO:
         return start + 1
@@ -197,14 +222,29 @@ def sort_end(keys: KeySchema, stored: bytes) -> int | None:
 
 
 def shown(keys: KeySchema, stored: bytes) -> list[str]:
-    """The partition key and, where `stored` goes on to it, the sort key, as text; bytes as base64."""
+    """The attributes of the partition key and, where `stored` goes on to it, of the sort key, as text.
+
+    Bytes are shown as base64.
+    """
     start, end = HASH_BYTES + _LENGTH_BYTES, partition_end(stored)
-    texts = [_text(keys.partition.type, stored[start : end - 1])]
-    if keys.sort is not None and len(stored) > end:
-        rest = stored[end : sort_end(keys, stored)]
-        unescaped = rest if keys.sort.type == "N" else rest[:-2].replace(b"\0\xff", b"\0")
-        texts.append(_text(keys.sort.type, unescaped))
+    raws = _apart(stored[start : end - 1]) if keys.more_partition else [stored[start : end - 1]]
+    texts = [_text(attribute.type, raw) for attribute, raw in zip(keys.partitions, raws, strict=True)]
+    for attribute in keys.sorts if len(stored) > end else ():
+        start, end = end, _value_end(attribute.type, stored, end)
+        rest = stored[start:end]
+        unescaped = rest if attribute.type == "N" else rest[:-2].replace(b"\0\xff", b"\0")
+        texts.append(_text(attribute.type, unescaped))
     return texts
+
+
+def _apart(together: bytes) -> list[bytes]:
+    """The values of a partition key of several attributes."""
+    raws, start = [], 0
+    while start < len(together):
+        first = start + _LENGTH_BYTES
+        start = first + int.from_bytes(together[start:first], "big")
+        raws.append(together[first:start])
+    return raws
 
 
 def _text(kind: KeyType, raw: bytes) -> str:

@@ -144,4 +144,4 @@ def _name(keys: KeySchema, shelf: Shelf, key: bytes) -> str | None:
     if key == OTHERS:
         return None
     stored = next(iter(shelf.between(key, key + b"\xff" * 8)), None)
-    return None if stored is None else shown(keys, stored)[0]
+    return None if stored is None else ", ".join(shown(keys, stored)[: len(keys.partitions)])

@@ -26,10 +26,26 @@ class KeySchemaElement:
 
 @dataclass(frozen=True, slots=True)
 class KeySchema:
-    """The partition key and, where there is one, the sort key."""
+    """The partition key and, where there is one, the sort key.
+
+    Each key of a global index may be of several attributes, up to four: the first one, and `more`.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html
+    """
 
     partition: KeySchemaElement
     sort: KeySchemaElement | None = None
+    more_partition: tuple[KeySchemaElement, ...] = ()
+    more_sort: tuple[KeySchemaElement, ...] = ()
+
+    @property
+    def partitions(self) -> tuple[KeySchemaElement, ...]:
+        """The attributes of the partition key."""
+        return (self.partition, *self.more_partition)
+
+    @property
+    def sorts(self) -> tuple[KeySchemaElement, ...]:
+        """The attributes of the sort key, the first one first."""
+        return () if self.sort is None else (self.sort, *self.more_sort)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,17 +116,19 @@ def table_schema(request: Mapping[str, Any]) -> TableSchema:
     return schema
 
 
-def key_schema(elements: Sequence[Mapping[str, Any]], types: Types, *, indexed: bool = True) -> KeySchema:
-    """One KeySchema: HASH first, then RANGE if there are two, each with a defined type."""
+def key_schema(
+    elements: Sequence[Mapping[str, Any]], types: Types, *, indexed: bool = True, each: int = 1
+) -> KeySchema:
+    """One KeySchema: HASH first, then RANGE, up to `each` attributes of both, each with a defined type."""
     if not elements:
         raise validation_error(
             "1 validation error detected: Value null at 'keySchema' failed to satisfy constraint: "
             "Member must not be null"
         )
-    if len(elements) > 2:
+    if len(elements) > 2 * each:
         raise validation_error(
             "1 validation error detected: Value at 'keySchema' failed to satisfy constraint: "
-            "Member must have length less than or equal to 2"
+            f"Member must have length less than or equal to {2 * each}"
         )
     names = [element["AttributeName"] for element in elements]
     if elements[0]["KeyType"] != "HASH":
@@ -119,13 +137,20 @@ def key_schema(elements: Sequence[Mapping[str, Any]], types: Types, *, indexed: 
         raise validation_error(
             "Both the Hash Key and the Range Key element in the KeySchema have the same name"
         )
-    if len(elements) == 2 and elements[1]["KeyType"] != "RANGE":
+    kinds = [element["KeyType"] for element in elements]
+    if each == 1 and kinds[1:] not in ([], ["RANGE"]):
         raise validation_error("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
+    if kinds != sorted(kinds):
+        raise validation_error("Invalid KeySchema: HASH key elements must come before RANGE key elements")
+    for kind in ("HASH", "RANGE"):
+        if kinds.count(kind) > each:
+            raise invalid(f"A key schema has at most {each} {kind} key elements, and this has more")
     missing = [name for name in names if name not in types]
     if missing:
         raise _undefined(missing, types, indexed=indexed)
     attributes = [KeySchemaElement(name, types[name]) for name in names]
-    return KeySchema(*attributes)
+    (first, *partitions), sorts = attributes[: kinds.count("HASH")], attributes[kinds.count("HASH") :]
+    return KeySchema(first, sorts[0] if sorts else None, tuple(partitions), tuple(sorts[1:]))
 
 
 def local_index(request: Mapping[str, Any], table: KeySchema, types: Types) -> IndexSchema:
@@ -161,7 +186,7 @@ def global_index(request: Mapping[str, Any], types: Types) -> IndexSchema:
     projection = request.get("Projection") or {}
     return IndexSchema(
         name=request["IndexName"],
-        keys=key_schema(request["KeySchema"], types),
+        keys=key_schema(request["KeySchema"], types, each=limits.KEY_ATTRIBUTES),
         projection=_projection(projection),
         include=frozenset(projection.get("NonKeyAttributes") or ()),
     )
@@ -188,10 +213,7 @@ def used_attributes(schema: TableSchema) -> dict[str, KeyType]:
     """The key attributes of the table and its indexes with their types: what AttributeDefinitions holds."""
     schemas = [schema.keys, *(index.keys for index in schema.indexes)]
     return {
-        attribute.name: attribute.type
-        for keys in schemas
-        for attribute in (keys.partition, keys.sort)
-        if attribute is not None
+        attribute.name: attribute.type for keys in schemas for attribute in (*keys.partitions, *keys.sorts)
     }
 
 

@@ -12,6 +12,7 @@ the page that states it. Pages, under https://docs.aws.amazon.com/amazondynamodb
     switching     bp-switching-capacity-modes.html
     warm          warm-throughput.html
     lsi           LSI.html
+    multi         GSI.DesignPattern.MultiAttributeKeys.html
     storage       HowItWorks.Partitions.html
     batch         ../APIReference/API_BatchWriteItem.html, API_BatchGetItem.html
     transactions  ../APIReference/API_TransactWriteItems.html, API_TransactGetItems.html
@@ -76,6 +77,7 @@ SCALE_IN_MINUTES: Final = 15  # consecutive minutes below it, >=, scaling
 SCALE_IN_BELOW: Final = 0.2  # how far below the target utilisation they are, as a share, >=, scalein
 SCALING_TARGETS: Final = (0.2, 0.9)  # target utilisations that may be asked for, <=, scaling
 TABLES_PER_REGION: Final = 2_500  # tables, <=, quotas
+KEY_ATTRIBUTES: Final = 4  # of each key of a global index, <=, multi
 GSI_PER_TABLE: Final = 20  # global secondary indexes, <=, quotas
 LSI_PER_TABLE: Final = 5  # local secondary indexes, <=, quotas
 PROJECTED_ATTRIBUTES: Final = 100  # INCLUDE attributes over all indexes of a table, <=, quotas

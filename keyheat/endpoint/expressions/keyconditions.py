@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyCondit
 
 from collections.abc import Iterator
 
-from keyheat.endpoint.errors import validation_error
+from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.expressions.conditions import Values, wrong_operand
 from keyheat.endpoint.expressions.trees import (
     Between,
@@ -33,23 +33,34 @@ OnKey = Comparison | Between | FunctionCall
 def key_range(tree: Tree, keys: KeySchema, values: Values) -> Range:
     """The stored keys that a parsed key condition names. Raises ValidationException."""
     conditions = _by_attribute(tree)
-    partition = conditions.pop(keys.partition.name, None)
-    if partition is None:
-        raise validation_error(f"Query condition missed key schema element: {keys.partition.name}")
-    if not (isinstance(partition, Comparison) and partition.operator == "="):
+    wanted = [_equal(conditions.pop(one.name, None), one, values) for one in keys.partitions]
+    prefix = partition_prefix(*wanted)
+    for sort in keys.sorts:
+        if not conditions:
+            break
+        if sort.name not in conditions:
+            raise _missed(sort)
+        condition = conditions.pop(sort.name)
+        if not conditions:
+            return _sort_range(prefix, condition, sort, values)
+        prefix += sort_bytes(_equal(condition, sort, values))
+    if conditions:
         raise validation_error(NOT_SUPPORTED)
-    (wanted,) = _operands(partition, keys.partition, values)
-    prefix = partition_prefix(wanted)
-    if not conditions:
-        return prefix, after(prefix)
-    if keys.sort is None or keys.sort.name not in conditions:
-        missed = keys.partition.name if keys.sort is None else keys.sort.name
-        raise validation_error(
-            NOT_SUPPORTED if keys.sort is None else f"Query condition missed key schema element: {missed}"
-        )
-    if len(conditions) > 1:
+    return prefix, after(prefix)
+
+
+def _equal(condition: OnKey | None, attribute: KeySchemaElement, values: Values) -> Value:
+    """What an attribute of the key is to be equal to: all but the last one of a sort key can be no range."""
+    if condition is None:
+        raise _missed(attribute)
+    if not (isinstance(condition, Comparison) and condition.operator == "="):
         raise validation_error(NOT_SUPPORTED)
-    return _sort_range(prefix, conditions[keys.sort.name], keys.sort, values)
+    (wanted,) = _operands(condition, attribute, values)
+    return wanted
+
+
+def _missed(attribute: KeySchemaElement) -> ServiceError:
+    return validation_error(f"Query condition missed key schema element: {attribute.name}")
 
 
 def _by_attribute(tree: Tree) -> dict[str, OnKey]:

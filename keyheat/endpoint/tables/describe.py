@@ -133,10 +133,8 @@ def _local(table: Table, index: IndexSchema) -> Body:
 
 def key_schema(keys: KeySchema) -> list[Body]:
     """KeySchema as the API shows it."""
-    elements = [{"AttributeName": keys.partition.name, "KeyType": "HASH"}]
-    if keys.sort is not None:
-        elements.append({"AttributeName": keys.sort.name, "KeyType": "RANGE"})
-    return elements
+    kinds = (("HASH", keys.partitions), ("RANGE", keys.sorts))
+    return [{"AttributeName": one.name, "KeyType": kind} for kind, elements in kinds for one in elements]
 
 
 def _provisioned(table: Table, index: str | None, units: Capacity | None, now_s: float) -> Body:

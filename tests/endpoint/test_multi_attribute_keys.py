@@ -1,0 +1,186 @@
+"""Global indexes whose keys are of several attributes: created, entered, queried, paged, and refused.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html
+"""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyheat.endpoint.itemkeys import key_of, shown, sort_end
+from keyheat.endpoint.schema import KeySchema, KeySchemaElement
+
+HASH, RANGE = "HASH", "RANGE"
+MATCHES = [
+    ("winter", "eu", "final", "b", 7),
+    ("winter", "eu", "final", "a", 30),
+    ("winter", "eu", "half", "a", 100),
+    ("winter", "eu", "half", "a", 9),
+    ("winter", "us", "final", "a", 1),
+    ("wintere", "u", "final", "a", 2),  # the same text, if it were joined
+]
+NAMES = ("cup", "region", "round", "bracket", "score")
+
+
+def create(ddb: Any, keys: list[tuple[str, str]], types: dict[str, str] | None = None) -> Any:
+    kinds = {name: "S" for name, _ in keys} | {"id": "S"} | (types or {})
+    return ddb.create_table(
+        TableName="matches",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": n, "AttributeType": t} for n, t in kinds.items()],
+        KeySchema=[{"AttributeName": "id", "KeyType": HASH}],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "by-cup",
+                "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in keys],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+    )
+
+
+KEYS = [("cup", HASH), ("region", HASH), ("round", RANGE), ("bracket", RANGE), ("score", RANGE)]
+
+
+@pytest.fixture
+def matches(service_app: Any) -> Any:
+    ddb = service_app.ddb
+    create(ddb, KEYS, {"score": "N"})
+    service_app.clock.advance(600)
+    for number, (*texts, score) in enumerate(MATCHES):
+        named = {name: {"S": text} for name, text in zip(NAMES, texts, strict=False)}
+        ddb.put_item(
+            TableName="matches", Item={"id": {"S": str(number)}, **named, "score": {"N": str(score)}}
+        )
+    for missing in NAMES:
+        item = {name: {"S": "winter"} for name in NAMES if name != missing} | {"id": {"S": f"no {missing}"}}
+        if missing != "score":
+            item["score"] = {"N": "1"}
+        ddb.put_item(TableName="matches", Item=item)
+    return ddb
+
+
+def found(ddb: Any, condition: str, **more: Any) -> list[str]:
+    values = {
+        ":c": {"S": "winter"},
+        ":r": {"S": "eu"},
+        ":f": {"S": "final"},
+        ":a": {"S": "a"},
+        ":n": {"N": "9"},
+    }
+    used = {name: value for name, value in values.items() if name in condition}
+    names = {f"#{name}": name for name in ("region", "round") if name in condition}  # reserved words
+    answer = ddb.query(
+        TableName="matches",
+        IndexName="by-cup",
+        KeyConditionExpression=condition.replace("region", "#region").replace("round", "#round"),
+        ExpressionAttributeValues=used,
+        **({"ExpressionAttributeNames": names} if names else {}),
+        **more,
+    )
+    return [item["id"]["S"] for item in answer["Items"]]
+
+
+BOTH = "cup = :c AND region = :r"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("", ["1", "0", "3", "2"]),  # by round, bracket, and the score as a number
+        (" AND round = :f", ["1", "0"]),
+        (" AND round > :f", ["3", "2"]),
+        (" AND begins_with(round, :f)", ["1", "0"]),
+        (" AND round = :f AND bracket > :a", ["0"]),
+        (" AND round = :f AND bracket = :a AND score > :n", ["1"]),
+        (" AND round = :f AND bracket = :a AND score BETWEEN :n AND :n", []),
+    ],
+)
+def test_a_query_names_the_partition_key_whole_and_the_sort_key_from_its_beginning(
+    matches: Any, more: str, expected: list[str]
+) -> None:
+    assert found(matches, BOTH + more) == expected
+    assert found(matches, BOTH + more, ScanIndexForward=False) == expected[::-1]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("cup = :c", "Query condition missed key schema element: region"),
+        ("cup = :c AND region > :r", "Query key condition not supported"),
+        (f"{BOTH} AND bracket = :a", "Query condition missed key schema element: round"),
+        (f"{BOTH} AND round > :f AND bracket = :a", "Query key condition not supported"),
+    ],
+)
+def test_what_skips_an_attribute_is_refused(matches: Any, condition: str, message: str) -> None:
+    with pytest.raises(ClientError, match=message):
+        found(matches, condition)
+
+
+def test_pages_go_on_where_they_ended(matches: Any) -> None:
+    names = {"#region": "region"}
+    values = {":c": {"S": "winter"}, ":r": {"S": "eu"}}
+    seen: list[str] = []
+    start: dict[str, Any] = {}
+    while len(seen) < len(MATCHES):
+        page = matches.query(
+            TableName="matches",
+            IndexName="by-cup",
+            KeyConditionExpression="cup = :c AND #region = :r",
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues=values,
+            Limit=1,
+            **start,
+        )
+        seen += [item["id"]["S"] for item in page["Items"]]
+        if "LastEvaluatedKey" not in page:
+            break
+        assert page["LastEvaluatedKey"].keys() == {"id", *NAMES}
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+    assert seen == ["1", "0", "3", "2"]
+
+
+def test_the_table_is_described_as_it_was_created(matches: Any) -> None:
+    (index,) = matches.describe_table(TableName="matches")["Table"]["GlobalSecondaryIndexes"]
+    assert [(one["AttributeName"], one["KeyType"]) for one in index["KeySchema"]] == KEYS
+
+
+def test_only_items_with_every_attribute_are_in_the_index(matches: Any) -> None:
+    assert matches.scan(TableName="matches", IndexName="by-cup")["Count"] == len(MATCHES)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ([("a", HASH), ("b", RANGE), ("c", HASH)], "HASH key elements must come before RANGE"),
+        ([(name, HASH) for name in "abcde"], "at most 4 HASH key elements"),
+        ([("a", HASH), *((name, RANGE) for name in "bcdef")], "at most 4 RANGE key elements"),
+        ([("a", RANGE), ("b", RANGE)], "The first KeySchemaElement is not a HASH"),
+        ([(name, HASH) for name in "abcdefghj"], "less than or equal to 8"),
+    ],
+)
+def test_a_schema_that_cannot_be_is_refused(
+    service_app: Any, keys: list[tuple[str, str]], message: str
+) -> None:
+    with pytest.raises(ClientError, match=message):
+        create(service_app.ddb, keys)
+
+
+TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6)
+SCHEMA = KeySchema(
+    KeySchemaElement("a", "S"),
+    KeySchemaElement("c", "S"),
+    (KeySchemaElement("b", "S"),),
+    (KeySchemaElement("d", "S"),),
+)
+
+
+@given(TEXT, TEXT, TEXT, TEXT)
+def test_a_stored_key_shows_its_attributes_and_its_end(a: str, b: str, c: str, d: str) -> None:
+    item = {name: {"S": text} for name, text in zip("abcd", (a, b, c, d), strict=True)}
+    stored, _ = key_of(SCHEMA, item)
+    assert shown(SCHEMA, stored) == [a, b, c, d]
+    assert sort_end(SCHEMA, stored + b"the table's key") == len(stored)
