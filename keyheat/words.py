@@ -108,6 +108,14 @@ def whose(label: str | None) -> str:
     return "the table" if index is None else f"index {index}"
 
 
+Source = Literal["aws", "local", "simulated"]
+"""What answered the requests, and counted them: the service, an endpoint of this machine, the simulator."""
+SPEAKERS: Final[dict[Source, str]] = {
+    "aws": "DynamoDB",
+    "local": "the local endpoint",
+    "simulated": "the simulator",
+}
+"""Who gave a reason or counted a throttle, in a sentence."""
 DIGEST_DIGITS: Final = 12
 LIMITS: Final[dict[Constraint, str]] = {
     "partition": "a partition's limit",

@@ -30,7 +30,7 @@ from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import of_provisioned, some, span
 from keyheat.runs.formats import Evidence, Finding, Label
 from keyheat.runs.run import Run
-from keyheat.words import WRITE, Constraint
+from keyheat.words import SPEAKERS, WRITE, Constraint, Source, capital
 
 from .circumstances import with_circumstances
 from .consumption import Consumption, consumption
@@ -123,6 +123,7 @@ def _of_track(
 def _label(candidate: LabelCandidate, others: Others, ready: Consumption, evidence: Evidence) -> Label:
     weight = weigh(candidate, others, ready)
     when, track = candidate.span, ready.track
+    said = _said(candidate, track, evidence.source)
     return Label(
         start=_moment(when.start_s),
         end=_moment(when.end_s),
@@ -132,12 +133,7 @@ def _label(candidate: LabelCandidate, others: Others, ready: Consumption, eviden
         throttles=when.throttles,
         grade=candidate.grade,
         confidence=max(0.0, min(1.0, round(weight.confidence, 3))),
-        because=tuple(
-            filter(
-                None,
-                (_said(candidate, track), _room(candidate, track), *weight.because, _back_pressure(track)),
-            )
-        ),
+        because=tuple(filter(None, (said, _room(candidate, track), *weight.because, _back_pressure(track)))),
         rule=_rule(candidate),
         rivals=rivals(candidate, ready),
         settled_by=settled_by(candidate, ready, evidence),
@@ -150,12 +146,12 @@ def _rule(candidate: LabelCandidate) -> str:
     return f"{'reason' if candidate.grade == 'reason' else 'metric'}-{RULE_WORDS[candidate.constraint]}"
 
 
-def _said(candidate: LabelCandidate, track: EvidenceTrack) -> str:
+def _said(candidate: LabelCandidate, track: EvidenceTrack, source: Source) -> str:
     """What the grade itself says, with its count and length."""
     throttles, length = candidate.span.throttles, span(candidate.span.end_s - candidate.span.start_s)
     if candidate.grade == "reason":
         words = " and ".join(f"{word} for {count:,}" for word, count in candidate.words.items())
-        return f"DynamoDB gave the reason {words} throttled attempts within {length}."
+        return f"{capital(SPEAKERS[source])} gave the reason {words} throttled attempts within {length}."
     if candidate.grade == "cause_metric":
         return f"CloudWatch counts {throttles:,} {metric_of(track, candidate.constraint)} within {length}."
     return f"{some(throttles, 'throttle')} within {length} came without a stated cause."

@@ -107,6 +107,7 @@ def diagnose(
         recommendations=advised,
         generator=generator,
         coverage=_coverage(evidence, client),
+        source=evidence.source,
         thresholds=check(scenario.thresholds, judged, evidence, client) if scenario else (),
         findings=(*further_findings(run, thresholds), *told.findings),
         problems=told.problems,
@@ -129,6 +130,7 @@ def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem
         throttles=records.throttles,
         seconds=records.seconds,
         scale=client.manifest.scale,
+        source=client.manifest.source,
         endpoint=client.manifest.endpoint,
         missing=records.missing,
     )

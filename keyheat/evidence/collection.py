@@ -62,7 +62,7 @@ def collect(
         source, run.table, window, _of_run(run_dir, run, window), _unsure(run), run.scale,
         wait=answers, seen=partitions.noted(run),
     )  # fmt: skip
-    return found.model_copy(update={"endpoint": run.endpoint})
+    return found.model_copy(update={"endpoint": run.endpoint, "source": "local" if local else run.source})
 
 
 def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) -> Evidence:
@@ -73,7 +73,7 @@ def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) ->
     table = with_indexes(run.table, _spoken_of(records))
     found = from_cli_output(pages, table=table, window=window, records=records)
     seen, unseen = partitions.noted(run)
-    known = {"scale": run.scale, "endpoint": run.endpoint, "partitions": seen}
+    known = {"scale": run.scale, "endpoint": run.endpoint, "source": run.source, "partitions": seen}
     return found.model_copy(update={**known, "missing": (*_unsure(run), *found.missing, *unseen)})
 
 
@@ -102,7 +102,8 @@ def collect_table(
     source = MetricSource(
         client_factory=factory, pace=pace, clock=clock, sleep=sleep, progress=progress, show_keys=show_keys
     )
-    return _gather(source, table, window, NO_RECORDS, (), 1.0)
+    found = _gather(source, table, window, NO_RECORDS, (), 1.0)
+    return found.model_copy(update={"source": "local"}) if local else found
 
 
 def from_cli_output(

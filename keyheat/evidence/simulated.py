@@ -50,6 +50,7 @@ def evidence_of(simulation: Simulation) -> Evidence:
         throttles=_throttles(simulation.client),
         seconds=_seconds(simulation.client),
         scale=simulation.scenario.local.scale,
+        source="simulated",
     )
 
 

@@ -15,12 +15,12 @@ from keyheat.pages.comparison import PageAnswer
 from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.hero import PLACES, Stat
 from keyheat.pages.run.sections import Section
-from keyheat.pages.run.verdict import GRADES
+from keyheat.pages.run.verdict import grade_words
 from keyheat.pages.wording import NAMES, limit_of
 from keyheat.plan.quotas import ON_DEMAND
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import capital
+from keyheat.words import Source, capital
 
 KEY_SHARE: Final = 0.5
 """Part of a partition's demand from which it is one key that is its limit."""
@@ -36,6 +36,12 @@ class KneeAnswer:
     knee: Knee
     uses: tuple[LimitUse, ...]
     scale: float = 1.0
+
+    @property
+    def source(self) -> Source:
+        """What refused requests."""
+        sources: dict[str, Source] = {SIMULATED: "simulated", "local": "local"}
+        return sources.get(self.target, "aws")
 
     @property
     def unit(self) -> str:
@@ -185,9 +191,8 @@ def _stats(found: KneeAnswer) -> tuple[Stat, ...]:
     if above is not None and above.state == "limited":
         sure = f"confidence {percent(above.confidence)}; " if above.confidence else ""
         again = "said twice" if knee.confirmed else "the second time it was not the same"
-        made.append(
-            Stat(name="Evidence", value=capital(GRADES.get(above.grade, "none")), beside=f"{sure}{again}")
-        )
+        said = capital(grade_words(above.grade, found.source))
+        made.append(Stat(name="Evidence", value=said, beside=f"{sure}{again}"))
     use = found.use_of(above) if above is not None else next(iter(found.uses), None)
     if use is not None:
         made.append(Stat(name="By the numbers", value=percent(use.share), beside=f"{_of(use)} is asked for"))

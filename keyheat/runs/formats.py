@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from keyheat import runfiles
 from keyheat.runs.capabilities import Capabilities
 from keyheat.validation import Count, Part, Points, Quantity, Rows, Time, checked
-from keyheat.words import Capacity, Constraint, Direction, Grade
+from keyheat.words import Capacity, Constraint, Direction, Grade, Source
 
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
@@ -153,6 +153,7 @@ class Evidence(Part):
     contributors: tuple[Contributors, ...] | None = None
     partitions: PartitionFacts | None = None
     scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0  # of a local table whose every limit is multiplied
+    source: Source = "aws"  # whose reasons and counts these are
     endpoint: Capabilities | None = None  # what the endpoint can do; None: nobody looked
     missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
 
@@ -317,6 +318,7 @@ class Diagnosis(Part):
     recommendations: tuple[Recommendation, ...] = ()
     generator: GeneratorFacts
     coverage: Coverage
+    source: Source = "aws"  # whose reasons and counts the evidence holds
     thresholds: tuple[ThresholdResult, ...] = ()
     findings: tuple[Finding, ...] = ()  # of analyzers whose answers have no place above
     problems: tuple[str, ...] = ()  # analyzers that could not say anything, with file and line

@@ -16,7 +16,7 @@ from keyheat.runfiles import MOST_SKEW_S, SIMULATED
 from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.formats import PartitionFacts, TableFacts, Window
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
-from keyheat.words import Direction
+from keyheat.words import Direction, Source
 
 Rule = Literal["max_dollars", "max_units", "max_minutes", "throttle_share", "error_share", "p99_ms"]
 STOP_SHARES: Final = {"throttle_share": "were throttled", "error_share": "failed"}
@@ -206,6 +206,13 @@ class Manifest(LenientPart):
     def simulated(self) -> bool:
         """Whether nothing was sent: the run was simulated on a virtual clock."""
         return self.target == SIMULATED
+
+    @property
+    def source(self) -> Source:
+        """What answered the run's requests."""
+        if self.simulated:
+            return "simulated"
+        return "local" if self.local else "aws"
 
     @property
     def company(self) -> str | None:

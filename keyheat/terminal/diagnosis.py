@@ -9,10 +9,10 @@ from rich.text import Text
 from keyheat.numbers import clock, moment, percent, some, whole
 from keyheat.pages.run.record import ReportRun, read_record
 from keyheat.pages.run.verdict import (
-    GRADES,
     about,
     expectation,
     facts_of,
+    grade_words,
     is_as_expected,
     numbers,
     outlook,
@@ -77,7 +77,7 @@ def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableTyp
     said = verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound)
     how_sure = f"  confidence {sureness(verdict)}, "
     if verdict.grade != "none":
-        how_sure += f"{GRADES[verdict.grade]}, "
+        how_sure += f"{grade_words(verdict.grade, diagnosis.source)}, "
     how_sure += f"{some(diagnosis.coverage.minutes, 'minute')} of evidence"
     broken = [
         f"{one.name}: {one.measured}, where {one.allowed} is allowed."

@@ -119,8 +119,8 @@ def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
     found = mistakes(tmp_path, text)
     assert [line.rpartition(" @ ")[2] for line in found] == [
         "$.target", "$.repetitions", "$.cases[0].surprise", "$.cases[0].scenario",
-        "$.question of $.cases[1].scenario", "$.loadtest of $.cases[1].scenario",
-        "$.table of $.cases[1].scenario", "$.keys of $.cases[1].scenario",
+        "$.question of $.cases[1].scenario", "$.table of $.cases[1].scenario",
+        "$.keys of $.cases[1].scenario", "$.load.operations of $.cases[1].scenario",
         "$.cases[2].set",
         "$.gates[0].measure", "$.cases[2].gates[0].least_effect", "$.cases[2].gates[1].measure",
     ]  # fmt: skip

@@ -8,10 +8,10 @@ from keyheat.numbers import UNITS, moment, percent, rate, some, span, whole
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.timeline import table_facts
 from keyheat.pages.run.verdict import (
-    GRADE_MEANINGS,
-    GRADES,
     Facts,
     expectation,
+    grade_meaning,
+    grade_words,
     is_as_expected,
     sureness,
     verdict_sentence,
@@ -19,7 +19,7 @@ from keyheat.pages.run.verdict import (
 from keyheat.pages.wording import NAMES, SHORT, in_two_words
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import Verdict
-from keyheat.words import sentence
+from keyheat.words import Source, capital, sentence
 
 PLACES = {"local": "local table", SIMULATED: "simulated"}
 """Targets in words; any other one is its own name."""
@@ -117,7 +117,7 @@ def _stats(run: ReportRun, facts: Facts) -> tuple[Stat, ...]:
             value=rate(facts.consumed_per_s, unit),
             beside=held,
         ),
-        _evidence_stat(verdict),
+        _evidence_stat(verdict, run.diagnosis.source),
         Stat(
             name="Confidence",
             value=sureness(verdict),
@@ -141,9 +141,10 @@ def _throttled_beside(facts: Facts, verdict: Verdict) -> str:
     return "; ".join(said)
 
 
-def _evidence_stat(verdict: Verdict) -> Stat:
+def _evidence_stat(verdict: Verdict, source: Source) -> Stat:
     if verdict.grade != "none":
-        return Stat(name="Evidence", value=GRADES[verdict.grade], beside=GRADE_MEANINGS[verdict.grade])
+        value = capital(grade_words(verdict.grade, source))
+        return Stat(name="Evidence", value=value, beside=grade_meaning(verdict.grade, source))
     if verdict.rule in SHORT:
         return Stat(name="Evidence", value="None", beside="no throttle can be expected of this endpoint")
     if verdict.constraint == "none":

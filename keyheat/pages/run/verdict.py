@@ -15,7 +15,7 @@ from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.pages.wording import labels_of
 from keyheat.runs.formats import Finding, HotKey, Label, Recommendation, Verdict
 from keyheat.runs.provability import SAYS
-from keyheat.words import LIMITS, WRITE, Grade, Resource, capital, index_of, whose
+from keyheat.words import LIMITS, SPEAKERS, WRITE, Grade, Resource, Source, capital, index_of, whose
 
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
 Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
@@ -170,16 +170,27 @@ def _asked(record: SecondsRecord, resource: Resource, spans: Spans, consumed: fl
     return float(consumed * attempts / accepted) if accepted > 0 else None
 
 
-GRADES: dict[Grade, str] = {
-    "reason": "DynamoDB said so",
-    "cause_metric": "CloudWatch names the cause",
-    "inferred": "inferred from rates",
-}
-GRADE_MEANINGS: dict[Grade, str] = {
-    "reason": "every throttled answer carries DynamoDB's own reason",
-    "cause_metric": "a CloudWatch metric that counts throttles of one cause only",
-    "inferred": "throttles while consumption was below, or at, what is provisioned",
-}
+def grade_words(grade: Grade, source: Source) -> str:
+    """What the evidence of a label is, and who spoke."""
+    metrics = "CloudWatch names" if source == "aws" else f"metrics of {SPEAKERS[source]} name"
+    said = {
+        "reason": f"{SPEAKERS[source]} said so",
+        "cause_metric": f"{metrics} the cause",
+        "inferred": "inferred from rates",
+    }
+    return said.get(grade, "none")
+
+
+def grade_meaning(grade: Grade, source: Source) -> str:
+    """The same at more length; a model's word is no proof of what the service does."""
+    model = "" if source == "aws" else f", which is a model of DynamoDB's: what {SPEAKERS[source]} refuses"
+    whose = "DynamoDB's own reason" if source == "aws" else f"a reason{model}"
+    said = {
+        "reason": f"every throttled answer carries {whose}",
+        "cause_metric": f"a metric that counts throttles of one cause only{model}",
+        "inferred": "throttles while consumption was below, or at, what is provisioned",
+    }
+    return said[grade]
 
 
 def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -> str:
