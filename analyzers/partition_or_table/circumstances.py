@@ -183,6 +183,13 @@ def _not_grown(
     if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:
         return label
     share = percent(peak / track.warm)
+    if track.index is not None:
+        unknown = (
+            f"The load consumed {units(peak, label.direction)}, {share} of the warm throughput of "
+            f"{whole(track.warm)}. The index's keys were not counted: the table has not grown yet, or a few "
+            "values take more than a partition admits, which growing does not help."
+        )
+        return label.model_copy(update={"because": (*label.because, unknown)})
     used = f"The load consumed {units(peak, label.direction)}, {share} of the warm throughput of "
     keys = "it reaches every partition"
     if hottest is not None:

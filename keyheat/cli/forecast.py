@@ -148,6 +148,7 @@ def whatif(
     Every number is tried on the simulator. Exit code 1: not even the largest one is enough.
     """
     from keyheat.plan.forecast import forecast
+    from keyheat.simulator.rehearsal import assumptions_of
     from keyheat.simulator.search import SHARDS_MOST, Question, smallest_capacity, smallest_shards
     from keyheat.terminal.progress import Trying
     from keyheat.terminal.whatif import whatif_json, whatif_text
@@ -180,6 +181,8 @@ def whatif(
     key = forecast(loaded, listed, margin=1.0, folder=path.parent).hot_key if asked == "shards" else None
     writes = index is None and found.direction is Direction.WRITE
     formula = key.needed if key is not None and writes else None
+    for line in assumptions_of(loaded, path.parent):
+        err.print(line)
     answer(lambda: whatif_json(found, listed, formula), lambda: whatif_text(found, listed, formula))
     return DONE if found.answer is not None else BROKEN
 

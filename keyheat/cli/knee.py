@@ -14,7 +14,7 @@ from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import Job, find_scenario, made
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
 from keyheat.scenario.variants import with_demand, with_files_of, with_own_tables, write_scenario
-from keyheat.terminal.console import answer, bars, out, strong
+from keyheat.terminal.console import answer, bars, err, out, strong
 from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def knee(
     from keyheat.analysis.knee import search
     from keyheat.analysis.knee_steps import seconds_for, used_by
     from keyheat.pages.knee import NAME, KneeAnswer, write_knee
+    from keyheat.simulator.rehearsal import assumptions_of
     from keyheat.terminal.knee import FORMAT, knee_json, knee_text
 
     loaded, path = find_scenario(scenario, settings)
@@ -88,6 +89,8 @@ def knee(
     folder = series_place(folder, f"{loaded.name}-knee")
     steps = _steps(loaded, path, target, folder, step_s, within, guards, prices)
     bars.print(f"{loaded.name}: at most {within.most_steps} steps of {step_s:g} s, {target}")
+    for line in assumptions_of(loaded, path.parent):
+        err.print(line)
     try:
         with steps:
             found_knee = search(steps.measure, within)

@@ -172,6 +172,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     from keyheat.runs.formats import write_evidence
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.folder import write_run
+    from keyheat.simulator.rehearsal import assumptions_of
     from keyheat.simulator.simulate import simulate
     from keyheat.terminal.diagnosis import outcome, undecided
     from keyheat.terminal.progress import Simulating
@@ -179,6 +180,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     scenario, folder = job.scenario, job.path.parent
     seed = scenario.seed if seed is None else seed
     traffic, notes = (sent, ()) if sent is not None else spread_traffic(scenario, seed, folder)
+    notes = (*notes, *assumptions_of(scenario, folder))
     with hold(job.folder), Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
         clear(job.folder)
         simulation = simulate(scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show)

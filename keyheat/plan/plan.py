@@ -16,7 +16,15 @@ from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.forecast import Forecast, forecast
 from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import DEFAULT_QUOTAS, GivenCapacity, Quotas, given_to, over_quota
-from keyheat.plan.totals import Floats, HottestPartition, LoadTotals, ResourceSide, SideTotals, expected
+from keyheat.plan.totals import (
+    Floats,
+    HottestPartition,
+    LoadTotals,
+    ResourceSide,
+    SideTotals,
+    assumptions_of,
+    expected,
+)
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.words import Capacity, Direction, KnownConstraint
@@ -212,6 +220,7 @@ class ScenarioPlan:
     margin: float  # by which the formula's number of shards is multiplied
     scale: float  # of every limit of the table
     region: str | None  # of the target, where one was named
+    assumed: tuple[str, ...] = ()  # of items, where nobody says which values they have
 
     @property
     def other_region(self) -> str | None:
@@ -261,4 +270,5 @@ def planned(
         margin=margin,
         scale=limits_scale,
         region=region,
+        assumed=assumptions_of(scenario, folder),
     )

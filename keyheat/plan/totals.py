@@ -21,7 +21,7 @@ from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import Masses
-from keyheat.simulator.rehearsal import check_file, loadtest_of
+from keyheat.simulator.rehearsal import assumptions_of, check_file, loadtest_of
 from keyheat.simulator.shares import PartitionShares
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
 from keyheat.words import Direction
@@ -116,7 +116,7 @@ class LoadTotals:
         return sum(one.items for one in self.operations)
 
 
-__all__ = ["asks_for_shards", "check_file", "expected", "loadtest_of", "reads_all_after"]
+__all__ = ["asks_for_shards", "assumptions_of", "check_file", "expected", "loadtest_of", "reads_all_after"]
 
 LONGEST_S: Final = 43_200  # a longer load is not gone through: it would take too long
 CEILINGS: Final = {

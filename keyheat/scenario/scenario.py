@@ -12,12 +12,14 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationError
 
 from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
+from keyheat.scenario.spec.attributes import NOT_DESCRIBED, AttributeSpec
 from keyheat.scenario.spec.keys import KeysSpec, ShardingSpec
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.part import (
     FILE,
     IN_WORDS,
     AbortSpec,
+    AttributeName,
     BudgetSpec,
     CacheSpec,
     Name,
@@ -109,6 +111,9 @@ class Scenario(ScenarioPart):
         (), description="tables that the load test needs beside it; they are created, and not judged"
     )
     keys: KeysSpec
+    attributes: dict[AttributeName, AttributeSpec] = Field(
+        {}, description="values of items' other attributes, above all of those that indexes are keyed by"
+    )
     load: LoadSpec = LoadSpec()
     tasks: Annotated[tuple[TaskSpec, ...], Field(max_length=100)] = Field(
         (), description="what users do, for loadtest = 'operations', in place of load.operations"
@@ -126,6 +131,12 @@ class Scenario(ScenarioPart):
     budget: BudgetSpec = Field(BudgetSpec(), description="of a run against a target that costs")
     abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
     local: LocalSpec = LocalSpec()
+
+    @property
+    def attribute_values(self) -> dict[str, AttributeSpec]:
+        """What items have beside the table's keys: what is described, and what is assumed of index keys."""
+        assumed = dict.fromkeys(self.table.index_attributes, NOT_DESCRIBED)
+        return dict(sorted((assumed | self.attributes).items()))
 
     @property
     def mix(self) -> tuple[TaskSpec, ...]:

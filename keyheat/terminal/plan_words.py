@@ -33,6 +33,7 @@ def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
     if plan.sent is None:
         yield from _guessed(plan)
     yield from _unscaled_indexes(plan.scenario.table)
+    yield from plan.assumed
 
 
 def _unscaled_indexes(table: TableSpec) -> Iterator[str]:

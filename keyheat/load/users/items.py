@@ -23,14 +23,17 @@ have none, and every key of a run is found by nobody else.
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from random import Random
+from time import time
 from typing import Any
 
 import orjson
 
+from keyheat.load.users.attributes import AttributeValues
 from keyheat.model.units import binary_bytes, number_bytes, text_bytes
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.sizes import FixedSize
@@ -169,8 +172,6 @@ def marked(update: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
 
 FILLER = "filler"
 COUNTER = "changes"  # what updates add to
-INDEXED_VALUES = 1_000  # values of an attribute that only an index is keyed by
-INDEXED_DIGITS = len(str(INDEXED_VALUES - 1))
 
 Attributes = Mapping[str, str | None]
 """String attributes that a load test chooses; None: the item has none of that name (a sparse index)."""
@@ -187,14 +188,20 @@ class ItemTemplate:
     `run_id`: on a table of somebody else's, the run whose prefix keys have and which every item names.
     """
 
-    def __init__(self, scenario: Scenario, run_id: str | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario, run_id: str | None = None, *, now_s: Callable[[], float] = time
+    ) -> None:
         table = scenario.table
         self.run_id = run_id
         self.values = KeyValues.of_table(table, prefix_of(run_id) if run_id else "")
         self._plain = self.values.plain
         self._partition = self.values.attribute(table.partition_key)
         self._sort = self.values.attribute(table.sort_key or "")
-        self._indexed = {name: self._values_of(name) for name in _indexed_names(table)}
+        self._now_s = now_s
+        self._values = {
+            name: AttributeValues.of(spec, partial(self._part, name))
+            for name, spec in scenario.attribute_values.items()
+        }
         self._size = scenario.load.item_size()
         self._fixed_bytes = self._size.least if isinstance(self._size, FixedSize) else None
         keys = [name for name in (table.partition_key, table.sort_key) if name]
@@ -222,9 +229,9 @@ class ItemTemplate:
         """The size of the next item in bytes."""
         return self._fixed_bytes or self._size.draw(rng)
 
-    def draw_value(self, name: str, rng: Random) -> str:
-        """A value that items have of an attribute that an index is keyed by."""
-        return _indexed_value(rng.randrange(INDEXED_VALUES))
+    def draw_value(self, name: str, key: str, rng: Random) -> str:
+        """A value that items have of an attribute, such as one that an index is keyed by."""
+        return self._values[name].draw_text(rng, key, self._now_s)
 
     def put(
         self, key: str, sort_key: str, rng: Random, size: int | None = None, attributes: Attributes = NONE
@@ -237,15 +244,15 @@ class ItemTemplate:
     ) -> bytes:
         """The JSON of an item of exactly `size` bytes, or of a size that is drawn.
 
-        `sort_key` is left out where the table has none. An attribute that an index is keyed by has a random
-        value unless `attributes` gives it one. Raises `ItemTooSmall`.
+        `sort_key` is left out where the table has none. An attribute that the scenario describes, or that an
+        index is keyed by, has one of its values unless `attributes` gives it one. Raises `ItemTooSmall`.
         """
         return self._joined(self._head, b'"}}', key, sort_key, rng, size, attributes)
 
     def least_bytes(self, key: str, sort_key: str | None) -> int:
         """How many bytes an item with these keys has at least: one byte fills it."""
         used = self._used(key, sort_key or "")
-        return used + sum(max(weight for _, weight in values) for values in self._indexed.values()) + 1
+        return used + sum(one.greatest_bytes(key, sort_key or "") for one in self._values.values()) + 1
 
     def filler(self, key: str, sort_key: str, size: int) -> str:
         """What fills an item with these keys up to a size; random attributes of indexes not counted."""
@@ -266,6 +273,7 @@ class ItemTemplate:
         size: int | None,
         attributes: Attributes,
     ) -> bytes:
+        drawn = key, sort_key
         if self._plain:
             used = self._names_bytes + text_bytes(key)
         else:
@@ -274,8 +282,8 @@ class ItemTemplate:
         parts = [head, orjson.dumps(key)]
         if self._sort_head:
             used += self._add_sort_key(parts, sort_key)
-        if self._indexed:
-            used += self._add_indexed(parts, rng, attributes)
+        if self._values:
+            used += self._add_described(parts, drawn, rng, attributes)
         if attributes:
             used += self._add(parts, attributes)
         room = (size or self.draw_size(rng)) - used
@@ -294,19 +302,17 @@ class ItemTemplate:
         parts += (self._sort_head, orjson.dumps(sort_key))
         return weight
 
-    def _add_indexed(self, parts: list[bytes], rng: Random, attributes: Attributes) -> int:
-        """Random values of the attributes of indexes that nobody has chosen; gives their bytes."""
+    def _add_described(
+        self, parts: list[bytes], keys: tuple[str, str], rng: Random, attributes: Attributes
+    ) -> int:
+        """Values of the scenario's attributes that the load test has not chosen; gives their bytes."""
         used = 0
-        for name, values in self._indexed.items():
+        for name, values in self._values.items():
             if name not in attributes:
-                part, weight = values[rng.randrange(INDEXED_VALUES)]
+                part, weight = values.draw(rng, *keys, self._now_s)
                 parts.append(part)
                 used += weight
         return used
-
-    def _values_of(self, name: str) -> list[tuple[bytes, int]]:
-        """The values that an attribute has which only an index is keyed by, each with its bytes."""
-        return [self._part(name, _indexed_value(number)) for number in range(INDEXED_VALUES)]
 
     def _add(self, parts: list[bytes], attributes: Attributes) -> int:
         """The attributes that the load test has chosen; gives their bytes."""
@@ -324,13 +330,3 @@ class ItemTemplate:
         text, weight = one.weighed(value)
         part = b'},%b:{"%b":%b' % (orjson.dumps(name), one.kind.encode(), orjson.dumps(text))
         return part, text_bytes(name) + weight
-
-
-def _indexed_value(number: int) -> str:
-    return f"{number:0{INDEXED_DIGITS}d}"
-
-
-def _indexed_names(table: TableSpec) -> list[str]:
-    """The attributes that only indexes are keyed by, and that items are put with."""
-    pairs = ((one.partition_key, one.sort_key if one.enters_items else None) for one in table.indexes)
-    return sorted({name for pair in pairs for name in pair if name} - {table.partition_key, table.sort_key})

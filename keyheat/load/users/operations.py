@@ -182,7 +182,7 @@ class ItemUser(TableUser):
         if name in ("", self._table.partition_key):
             return self._table.partition_key, self.draw_key()
         if name != self._table.sort_key:
-            return name, self.load.items.draw_value(name, self.rng)
+            return name, self.load.items.draw_value(name, self.draw_key(), self.rng)
         item = self.recall_one()
         if item.written_bytes:
             self.remember(item)

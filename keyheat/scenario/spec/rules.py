@@ -9,6 +9,7 @@ from typing import Any
 
 from keyheat.scenario.shape import broken_shape
 from keyheat.scenario.sizes import broken_sizes
+from keyheat.scenario.spec.attributes import broken_attributes
 from keyheat.scenario.spec.keys import broken_keys, broken_replay, broken_sharding
 from keyheat.scenario.spec.load import DURATION_S, broken_operations
 from keyheat.scenario.spec.tables import broken_scaling, broken_timeline, broken_types
@@ -30,6 +31,7 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
     yield from broken_replay(raw)
     yield from broken_timeline(raw, DURATION_S)
     yield from broken_tasks(raw)
+    yield from broken_attributes(raw)
     if isinstance(load := raw.get("load", {}), Mapping):
         yield from _target(load)
         yield from broken_shape(load, DURATION_S)

@@ -170,6 +170,12 @@ class TableSpec(ScenarioPart):
         """Whether auto scaling changes the capacity of the table or of any of its indexes."""
         return self.auto_scaling is not None or any(index.auto_scaling is not None for index in self.indexes)
 
+    @property
+    def index_attributes(self) -> list[str]:
+        """The attributes that only indexes are keyed by, and that items are put with."""
+        pairs = ((one.partition_key, one.sort_key if one.enters_items else None) for one in self.indexes)
+        return sorted({name for pair in pairs for name in pair if name} - {self.partition_key, self.sort_key})
+
     def key_types(self) -> dict[str, KeyType]:
         """The type of every attribute that is a key of the table or of an index."""
         owners: tuple[TableSpec | IndexSpec, ...] = (self, *self.indexes)

@@ -1,5 +1,8 @@
-"""What a load test sends, learnt by rehearsing it: `loadtest_of`; and what is wrong with it: `check_file`."""
+"""What a load test sends, learnt by rehearsing it: `loadtest_of`; what is assumed of that: `assumptions_of`.
 
-from keyheat.simulator.rehearsal.ask import check_file, loadtest_of
+What is wrong with it: `check_file`.
+"""
 
-__all__ = ["check_file", "loadtest_of"]
+from keyheat.simulator.rehearsal.ask import assumptions_of, check_file, loadtest_of
+
+__all__ = ["assumptions_of", "check_file", "loadtest_of"]

@@ -19,10 +19,15 @@ import orjson
 from pydantic import TypeAdapter
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
+from keyheat.scenario.spec.attributes import NOT_DESCRIBED
 from keyheat.simulator.rehearsal.learn import rehearse
-from keyheat.simulator.rehearsal.mix import Rehearsed, RehearsedLoadTest
+from keyheat.simulator.rehearsal.mix import ATTRIBUTE, Rehearsed, RehearsedLoadTest
 
 LONGEST_S: Final = 60.0
+ASSUMED: Final = (
+    "Assumed: {name} has {count:,} values, each as often as the others. An index is keyed by it, so say "
+    "which it has under [attributes.{name}]."
+)
 MOST_KEPT: Final = 64
 NO_MATTER: Final = ("name", "question", "seed", "expects", "thresholds", "budget", "abort_on", "timeline")
 ADAPTER: Final = TypeAdapter(Rehearsed)
@@ -43,6 +48,30 @@ def loadtest_of(scenario: Scenario, folder: Path) -> RehearsedLoadTest:
             scenario.name, [f"{said} @ $.loadtest" for said in (*found.wrong, *found.unlearnt)]
         )
     return found.loadtest
+
+
+def assumptions_of(scenario: Scenario, folder: Path) -> tuple[str, ...]:
+    """What is assumed of items, in sentences: index keys that neither the scenario nor its load test says.
+
+    Nothing where nobody can say what the load test sends, or where it replays a trace.
+    """
+    open_names = scenario.attribute_values.keys() - scenario.attributes.keys()
+    if not open_names or scenario.load.arrivals == "trace":
+        return ()
+    try:
+        users = loadtest_of(scenario, folder).users
+    except ScenarioError:
+        return ()
+    made = {
+        name: key.text.made or ""
+        for user in users
+        for task in user.tasks
+        for kind in task.kinds
+        for name, key in kind.attributes
+        if kind.table in (None, scenario.table.name)
+    }
+    assumed = sorted(name for name in open_names if ATTRIBUTE.fullmatch(made.get(name, "")))
+    return tuple(ASSUMED.format(name=name, count=NOT_DESCRIBED.count) for name in assumed)
 
 
 def check_file(scenario: Scenario, folder: Path) -> None:

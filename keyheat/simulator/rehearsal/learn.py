@@ -19,10 +19,17 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.attributes import AttributeSpec
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.rehearsal.draws import IN_TIME, USER, Draws, NotedKeys, Noting
 from keyheat.simulator.rehearsal.kinds import Done, Kinds, Performance
-from keyheat.simulator.rehearsal.mix import Rehearsed, RehearsedLoadTest, RehearsedTask, UserClass
+from keyheat.simulator.rehearsal.mix import (
+    Rehearsed,
+    RehearsedLoadTest,
+    RehearsedTask,
+    UserClass,
+    attribute_mark,
+)
 from keyheat.simulator.rehearsal.stage import USERS, Stage, StandInLoad
 from keyheat.simulator.rehearsal.tables import NotLearnt, SentItem, Tables
 
@@ -154,7 +161,9 @@ class _Rehearsal:
 
     def __init__(self, stage: Stage, path: Path, scenario: Scenario, folder: Path, rounds: int) -> None:
         self._stage, self._path, self._scenario, self._rounds = stage, path, scenario, rounds
-        self._told = scenario.model_copy(update={"cache": None, "table": _in_text(scenario.table)})
+        self._told = scenario.model_copy(
+            update={"cache": None, "table": _in_text(scenario.table), "attributes": _marked(scenario)}
+        )
         self._tables = Tables((self._told.table, *scenario.companions))
         self._draws = Draws()
         self._pattern = scenario.keys.pattern(folder=folder)
@@ -267,7 +276,7 @@ class _Rehearsal:
     def _load(self) -> Any:
         """What users know of a run, which begins now."""
         self._stage.clock.now_s = STARTED_S
-        items = self._stage.module(f"{USERS}.items").ItemTemplate(self._told)
+        items = self._stage.module(f"{USERS}.items").ItemTemplate(self._told, now_s=self._stage.clock)
         draw_size = items.draw_size
         items.draw_size = lambda rng: self._sized(draw_size(rng))
         if size := items._fixed_bytes:
@@ -364,6 +373,17 @@ def _single(user: Any, tasks: Iterable[tuple[Any, float]]) -> Iterator[tuple[Cal
 def _send(user: Any, operation: str, body: bytes, **_what: Any) -> Any:
     """Sends to the tables of the rehearsal."""
     return user.load.answer(operation, body)
+
+
+def _marked(scenario: Scenario) -> dict[str, AttributeSpec]:
+    """What items have beside the table's keys; where the scenario says where entries go, a mark for that."""
+    heads = {index.partition_key for index in scenario.table.indexes}
+    return {
+        name: AttributeSpec(values={attribute_mark(place): 1.0})
+        if name in heads and spec.copy_of is None
+        else spec
+        for place, (name, spec) in enumerate(scenario.attribute_values.items())
+    }
 
 
 def _in_text(table: TableSpec) -> TableSpec:

@@ -3,9 +3,11 @@
     RehearsedLoadTest --> UserClass --> RehearsedTask (by its weight) --> RequestKind (so often in each task)
 
 `Text` is a key as the load test makes it: `{key}` stands for what the scenario's pattern draws, `{time}` for
-what only ever grows, `{0..19}` for any of these numbers, all equally likely.
+what only ever grows, `{0..19}` for any of these numbers, all equally likely, `{@0}` for the values of the
+scenario's first attribute.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +24,17 @@ class Text:
     distinct: float | None = None  # how many values the others are of; None: a new one each time
     known: bool = False  # of an item that was written before
     owners: int | None = None  # so many users, each of which has one and stays with it; None: one each time
+
+
+ATTRIBUTE = re.compile(r"\{@(\d+)\}")
+
+
+def attribute_mark(place: int) -> str:
+    """The text that stands for a value of an attribute, by its place among those of the scenario.
+
+    The scenario says how often each value is had, so that nothing is to be learnt of it.
+    """
+    return f"{{@{place}}}"
 
 
 FRESH = Text()

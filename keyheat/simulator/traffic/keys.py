@@ -8,7 +8,7 @@ from math import fsum, prod
 from typing import Final
 
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
-from keyheat.simulator.rehearsal.mix import Text
+from keyheat.simulator.rehearsal.mix import ATTRIBUTE, Text
 from keyheat.simulator.traffic.setting import TrafficSetting, on_shards
 
 SLOT: Final = re.compile(r"\{(?:key|time|(\d+)\.\.(\d+)(?::(\d+))?)\}")
@@ -26,6 +26,8 @@ def masses_of_text(setting: TrafficSetting, text: Text) -> Masses:
     made = text.made
     if made == "{key}":
         return setting.keys
+    if mark := ATTRIBUTE.fullmatch(made):
+        return setting.values_of(list(setting.scenario.attribute_values)[int(mark[1])])
     if shards := SHARDS.fullmatch(made):
         count = int(shards[1]) + 1
         if count == setting.shards:

@@ -24,7 +24,7 @@ from keyheat.scenario.sizes import FixedSize
 from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import IndexSpec
 from keyheat.simulator.flow import FlowAnswer, IndexFlow
-from keyheat.simulator.masses import Masses, Within, even_masses, masses_of_shares, thinned
+from keyheat.simulator.masses import Masses, Within, even_masses, thinned
 from keyheat.simulator.traffic.setting import TrafficSetting, Written
 from keyheat.simulator.traffic.users import (
     QueryCost,
@@ -37,7 +37,6 @@ from keyheat.simulator.traffic.users import (
 )
 from keyheat.words import Direction
 
-INDEXED_VALUES: Final = 1_000  # of an attribute that only an index is keyed by, where no load test chooses it
 CHOSEN_BY_NOBODY: Final[Mapping[str, Masses]] = MappingProxyType({})
 
 
@@ -148,12 +147,8 @@ def _index_keys(
         return setting.placed(keys, within)
     if name == own.sort_key:
         return setting.once("new values", even_masses)
-    return setting.placed(setting.once("random values", _random_values), within)
-
-
-def _random_values() -> Masses:
-    digits = len(str(INDEXED_VALUES - 1))
-    return masses_of_shares({f"{value:0{digits}d}": 1.0 for value in range(INDEXED_VALUES)})
+    copied = setting.scenario.attribute_values[name].copy_of is not None
+    return setting.placed(keys if copied else setting.values_of(name), within)
 
 
 def query(

@@ -251,6 +251,11 @@ class TrafficSetting:
             self._made[name] = make()
         return self._made[name]
 
+    def values_of(self, name: str) -> Masses:
+        """The values that items have of an attribute; of a timestamp the one that all have now."""
+        shares = self.scenario.attribute_values[name].shares or {"now": 1.0}
+        return self.once(f"values of {name}", lambda: masses_of_shares(shares))
+
     def placed(self, keys: Masses, within: Within) -> Masses:
         """The same keys, with the requests in another place within each of them."""
         if keys.within == within:

@@ -1,0 +1,101 @@
+"""The attributes of items that are not keys of the table: which values they have, and how often each.
+
+What an index is keyed by says where its entries go, so its values are as much a part of a design as the
+table's keys are.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from keyheat.scenario.keys import Zipf
+from keyheat.scenario.spec.part import ScenarioPart
+
+KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
+MOST_VALUES: Final = 100_000  # that are told apart
+PERIODS: Final[Mapping[str, str]] = {
+    "second": "%Y-%m-%dT%H:%M:%SZ",
+    "minute": "%Y-%m-%dT%H:%MZ",
+    "hour": "%Y-%m-%dT%HZ",
+    "day": "%Y-%m-%d",
+}
+Value = Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
+class AttributeSpec(ScenarioPart):
+    """The values of one attribute: exactly one field says which, an exponent how often each is had."""
+
+    values: Annotated[dict[Value, Annotated[float, Field(gt=0)]], Field(min_length=1)] | None = Field(
+        None, description="each value with its weight: how often items have it, in proportion to the others"
+    )
+    count: Annotated[int, Field(ge=1, le=MOST_VALUES)] | None = Field(
+        None, description="so many values, each as often as the others, or by Zipf's law with an exponent"
+    )
+    exponent: Annotated[float, Field(gt=0, le=10)] | None = Field(
+        None, description="with count: the n-th value is had n^exponent times less often than the first one"
+    )
+    range: Annotated[tuple[int, int], Field()] | None = Field(
+        None, description="whole numbers from the first to the last, each as often as the others"
+    )
+    timestamp: Literal["second", "minute", "hour", "day"] | None = Field(
+        None, description="when the item was written, to the second, minute, hour or day"
+    )
+    copy_of: Literal["partition_key", "sort_key"] | None = Field(
+        None, description="the same as the item's key of the table"
+    )
+
+    @property
+    def shares(self) -> dict[str, float] | None:
+        """How often items have each value, in proportion; None where that follows from the item."""
+        if self.values is not None:
+            return dict(self.values)
+        if self.range is not None:
+            least, most = self.range
+            return {str(number): 1.0 for number in range(least, most + 1)}
+        if self.count is None:
+            return None
+        digits = len(str(self.count - 1))
+        law = Zipf(self.exponent, self.count) if self.exponent else None
+        return {f"{number:0{digits}d}": law.share(number + 1) if law else 1.0 for number in range(self.count)}
+
+    def at(self, now_s: float) -> str:
+        """The value of a timestamp at a moment, in seconds since 1970."""
+        assert self.timestamp is not None, "only a timestamp follows from the time"
+        return datetime.fromtimestamp(now_s, UTC).strftime(PERIODS[self.timestamp])
+
+
+NOT_DESCRIBED: Final = AttributeSpec(count=1_000)
+"""What is assumed of an attribute that an index is keyed by and that nobody describes."""
+
+
+def broken_attributes(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Every disagreement about `[attributes]`, as `message @ $.path`."""
+    attributes, table = raw.get("attributes"), raw.get("table")
+    if not isinstance(attributes, Mapping):
+        return
+    owner = table if isinstance(table, Mapping) else {}
+    heads = [one.get("partition_key") for one in owner.get("indexes") or () if isinstance(one, Mapping)]
+    for name, spec in attributes.items():
+        path = f"$.attributes.{name}"
+        if name in (owner.get("partition_key"), owner.get("sort_key")):
+            yield f"it is a key of the table: [keys] says which values it has @ {path}"
+        if isinstance(spec, Mapping):
+            yield from _broken(spec, path, head=name in heads, sorts=owner.get("sort_key") is not None)
+
+
+def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> Iterator[str]:
+    said = [field for field in KINDS if spec.get(field) is not None]
+    if len(said) != 1:
+        given = f"; {' and '.join(said)} are said" if said else ""
+        yield f"say exactly one of {', '.join(KINDS)}{given} @ {path}"
+    if spec.get("exponent") is not None and spec.get("count") is None:
+        yield f"an exponent goes with a count of values @ {path}.exponent"
+    match spec.get("range"):
+        case [int(least), int(most)] if not 0 <= most - least < MOST_VALUES:
+            yield f"from the least number to the greatest, {MOST_VALUES:,} at most @ {path}.range"
+    if head and spec.get("timestamp") == "second":
+        yield f"an index keyed by it is hot for one second: say minute, hour or day @ {path}.timestamp"
+    if spec.get("copy_of") == "sort_key" and not sorts:
+        yield f"the table has no sort key @ {path}.copy_of"

@@ -1,0 +1,125 @@
+"""Attributes that a scenario describes: what is refused, what items get, and where index entries go."""
+
+import copy
+import tomllib
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+
+from keyheat.load.users.items import ItemTemplate
+from keyheat.plan.plan import ScenarioPlan, planned
+from keyheat.plan.prices import load_prices
+from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from keyheat.words import Direction
+
+EVENTS = """
+format = "keyheat.scenario/1"
+name = "events"
+question = "Does the index hold?"
+[table]
+name = "events"
+billing_mode = "PAY_PER_REQUEST"
+partition_key = "tenant"
+sort_key = "at"
+[[table.indexes]]
+name = "by-type"
+partition_key = "event_type"
+sort_key = "at"
+[keys]
+kind = "zipf"
+keys = 500
+exponent = 1.1
+[attributes.event_type]
+values = { view = 50, click = 20, buy = 10, share = 10, like = 10 }
+[attributes.owner]
+copy_of = "partition_key"
+[attributes.day]
+timestamp = "day"
+[attributes.score]
+range = [5, 7]
+[load]
+users = 50
+duration_s = 30
+item_bytes = 3_000
+[[tasks]]
+operation = "put"
+per_s = 1_500
+"""
+NOW_S = 1_796_083_200.0
+DRAWN = 2_000
+
+
+@pytest.fixture
+def raw() -> dict[str, Any]:
+    return copy.deepcopy(tomllib.loads(EVENTS))
+
+
+def plan_of(raw: dict[str, Any]) -> ScenarioPlan:
+    return planned(scenario_from_dict(raw, "events.toml"), load_prices(), margin=1.5, folder=Path())
+
+
+def items_of(raw: dict[str, Any]) -> list[dict[str, dict[str, str]]]:
+    items = ItemTemplate(scenario_from_dict(raw, "events.toml"), now_s=lambda: NOW_S)
+    rng = Random(7)
+    return [orjson.loads(items.item("t1", "s1", rng)) for _ in range(DRAWN)]
+
+
+def test_items_have_the_values_that_are_described(raw: dict[str, Any]) -> None:
+    items = items_of(raw)
+    types = Counter(item["event_type"]["S"] for item in items)
+    assert types["view"] == pytest.approx(DRAWN / 2, rel=0.1)
+    assert types["like"] == pytest.approx(DRAWN / 10, rel=0.3)
+    assert {item["owner"]["S"] for item in items} == {"t1"}
+    assert {item["day"]["S"] for item in items} == {"2026-12-01"}
+    assert {item["score"]["S"] for item in items} == {"5", "6", "7"}
+
+
+def test_a_count_with_an_exponent_is_zipf(raw: dict[str, Any]) -> None:
+    raw["attributes"]["event_type"] = {"count": 50, "exponent": 1.0}
+    types = Counter(item["event_type"]["S"] for item in items_of(raw))
+    assert types["00"] / types["01"] == pytest.approx(2, rel=0.3)
+
+
+def test_the_hottest_partition_of_the_index_is_that_of_the_hot_value(raw: dict[str, Any]) -> None:
+    plan = plan_of(raw)
+    assert plan.sent is not None
+    assert plan.assumed == ()
+    (index,) = (
+        one for side, one in plan.sent.sides.items() if side.index and side.direction is Direction.WRITE
+    )
+    assert index.hottest is not None
+    assert index.hottest.key_per_s == pytest.approx(1_500 * 3 / 2, rel=0.01)
+
+
+def test_what_nobody_describes_is_assumed_and_said(raw: dict[str, Any]) -> None:
+    del raw["attributes"]["event_type"]
+    (said,) = plan_of(raw).assumed
+    assert said.startswith("Assumed: event_type has 1,000 values, each as often as the others.")
+    assert "[attributes.event_type]" in said
+
+
+def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
+    raw["attributes"] |= {
+        "tenant": {"count": 3},
+        "both": {"count": 3, "copy_of": "sort_key"},
+        "none": {},
+        "far": {"range": [3, 1]},
+        "exponent": {"values": {"a": 1}, "exponent": 2},
+        "event_type": {"timestamp": "second"},
+    }
+    with pytest.raises(ScenarioError) as caught:
+        scenario_from_dict(raw, "events.toml")
+    one = "say exactly one of values, count, range, timestamp, copy_of"
+    hot = "an index keyed by it is hot for one second: say minute, hour or day"
+    assert caught.value.errors == [
+        f"{hot} @ $.attributes.event_type.timestamp",
+        "it is a key of the table: [keys] says which values it has @ $.attributes.tenant",
+        f"{one}; count and copy_of are said @ $.attributes.both",
+        f"{one} @ $.attributes.none",
+        "from the least number to the greatest, 100,000 at most @ $.attributes.far.range",
+        "an exponent goes with a count of values @ $.attributes.exponent.exponent",
+    ]
