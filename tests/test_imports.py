@@ -25,7 +25,8 @@ MAY_IMPORT = {
     "simulator": {"model", "scenario", "runs"},
     "plan": {"model", "scenario", "simulator"},
     "evidence": {"model", "scenario", "simulator", "plan", "runs"},
-    "load": {"model", "scenario", "plan", "endpoint", "sharding", "runs"},
+    "intake": {"model", "scenario", "runs"},
+    "load": {"model", "scenario", "intake", "plan", "endpoint", "sharding", "runs"},
     "analysis": {"model", "scenario", "simulator", "plan", "runs", "evidence"},
     "accuracy": {"model", "scenario", "simulator", "runs", "evidence", "analysis"},
     "regression": {"model", "scenario", "simulator", "runs", "analysis"},
@@ -39,8 +40,8 @@ MAY_IMPORT = {
     },
     "testing": {"model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "pages"},
     "cli": {
-        "model", "scenario", "simulator", "plan", "endpoint", "load", "runs", "evidence", "analysis",
-        "accuracy", "regression", "pages", "terminal", "testing",
+        "model", "scenario", "intake", "simulator", "plan", "endpoint", "load", "runs", "evidence",
+        "analysis", "accuracy", "regression", "pages", "terminal", "testing",
     },
 }  # fmt: skip
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}

@@ -91,6 +91,7 @@ TESTED_ELSEWHERE = {
     "terminal.md": "test_menu.py",
     "timeline.md": "test_timeline_page.py",
     "whatif.md": "test_whatif.py",
+    "your-table.md": "test_your_table.py",
     "sweep.md": "test_series.py",
     "several-machines.md": "test_deploy.py",
 }

@@ -2,9 +2,6 @@
 
 All that stands in the way is said at once. Whether the table may be loaded at all is asked afterwards, by
 `tables.obstacles`, as of every other table.
-
-A table that is there, as a scenario states one: made of DescribeTable's answer.
-Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +11,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.intake.description import stream_of, table_of, types_of
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
 from keyheat.load.tables.control import AutoScaling, auto_scaling_of
 from keyheat.load.tables.description import described
@@ -21,47 +19,15 @@ from keyheat.load.tables.ownership import TableError, foreign, standing, unusabl
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
-from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import IN_WORDS, IndexSpec, TableSpec
 
-CAPACITY = ("provisioned", "max_on_demand", "warm")
 OURS = {
     FILLER: "what fills our items",
     COUNTER: "what our updates count",
     RUN_ATTRIBUTE: "what marks our items",
 }
 """Attributes of the items that we write: none of them can be a key as well."""
-
-
-def table_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `TableSpec` that is as the table is; a run never deletes it."""
-    facts = table_facts(description).model_dump(mode="json")
-    types = _types(description)
-    of_index = {index["name"]: index for index in facts["indexes"]}
-    indexes = [
-        *((index, True) for index in description.get("LocalSecondaryIndexes") or ()),
-        *((index, False) for index in description.get("GlobalSecondaryIndexes") or ()),
-    ]
-    return {
-        "name": description["TableName"],
-        "billing_mode": facts["billing_mode"],
-        **_keys(description, types),
-        **_capacity(facts, facts["billing_mode"]),
-        "indexes": [
-            {
-                "name": index["IndexName"],
-                "local": local,
-                **_keys(index, types),
-                "sort_key_in_items": True,
-                **_projection(index),
-                **({} if local else _capacity(of_index[index["IndexName"]], facts["billing_mode"])),
-            }
-            for index, local in indexes
-        ],
-        "stream": _stream(description),
-        "on_end": "keep",
-    }
 
 
 def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
@@ -74,14 +40,14 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
                 "ours cannot have; load a table without it"
             )
     for attribute, what in OURS.items():
-        if attribute in _types(description):
+        if attribute in types_of(description):
             yield f"its key {attribute!r} is named as {what}; load a table with another key"
 
 
 def reactions(description: Mapping[str, Any]) -> list[str]:
     """What else reacts to each write, as far as the table itself tells."""
     found = []
-    if view := _stream(description):
+    if view := stream_of(description):
         found.append(
             f"its stream ({view}) is on: whoever reads it, a Lambda function or another table, gets every "
             "write of this run as well"
@@ -90,43 +56,6 @@ def reactions(description: Mapping[str, Any]) -> list[str]:
     if regions:
         found.append(f"each write is copied to {', '.join(regions)}, and paid for there")
     return found
-
-
-def _types(description: Mapping[str, Any]) -> dict[str, str]:
-    return {one["AttributeName"]: one["AttributeType"] for one in description["AttributeDefinitions"]}
-
-
-def _keys(part: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, str]:
-    """The first attribute of each side of a key; `unloadable` speaks of further ones."""
-    names = {"HASH": "partition_key", "RANGE": "sort_key"}
-    keys: dict[str, str] = {}
-    for element in part["KeySchema"]:
-        name = names[element["KeyType"]]
-        keys.setdefault(name, element["AttributeName"])
-        keys.setdefault(f"{name}_type", types[element["AttributeName"]])
-    return keys
-
-
-def _capacity(facts: Mapping[str, Any], mode: str) -> dict[str, Any]:
-    """Capacities that say something; a ceiling of on-demand mode is kept there by AWS, and means nothing."""
-    found = {name: facts[name] for name in CAPACITY if facts[name] and any(facts[name].values())}
-    if mode == "PROVISIONED":
-        found.pop("max_on_demand", None)
-    return found
-
-
-def _projection(index: Mapping[str, Any]) -> dict[str, Any]:
-    projection = index.get("Projection", {})
-    kind = projection.get("ProjectionType", "ALL")
-    return {
-        "projection": kind,
-        "include": projection.get("NonKeyAttributes", []) if kind == "INCLUDE" else [],
-    }
-
-
-def _stream(description: Mapping[str, Any]) -> str | None:
-    stream = description.get("StreamSpecification") or {}
-    return stream.get("StreamViewType") if stream.get("StreamEnabled") else None
 
 
 def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterator[str]:

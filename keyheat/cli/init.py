@@ -1,0 +1,178 @@
+"""The verb that makes a scenario of a table that somebody has: init."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from keyheat.cli.options import a_file, a_path, in_json
+from keyheat.numbers import some
+from keyheat.terminal.console import answer, err, shown
+from keyheat.words import DONE
+
+if TYPE_CHECKING:
+    from keyheat.intake.scenario import Demand
+    from keyheat.intake.tables import Source, SourceTable
+
+
+@click.command()
+@click.argument("source", type=a_file, required=False)
+@click.option("--table", help="a live table, which is only read")
+@click.option("--only", help="the table to take, where SOURCE has several")
+@click.option("--region", help="of the live table  [default: as the AWS SDK finds it]")
+@click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
+@click.option("--endpoint-url", help="of a local table, such as http://127.0.0.1:8000")
+@click.option("--writes-per-s", type=click.FloatRange(min=0), help="items that are written, at the peak")
+@click.option("--reads-per-s", type=click.FloatRange(min=0), help="reads, at the peak")
+@click.option("--item-bytes", type=click.IntRange(1, 409_600), help="of an item in the mean")
+@click.option("--keys", type=click.IntRange(1, 1_000_000_000), help="partition keys that there are")
+@click.option("--out", "file", type=a_path, help="  [default: TABLE.toml here]")
+@click.option("--force", is_flag=True, help="write over a file that is there")
+@in_json("where the file is, what it assumes and what was not taken,")
+def init(
+    source: Path | None,
+    table: str | None,
+    only: str | None,
+    region: str | None,
+    profile: str | None,
+    endpoint_url: str | None,
+    writes_per_s: float | None,
+    reads_per_s: float | None,
+    item_bytes: int | None,
+    keys: int | None,
+    file: Path | None,
+    force: bool,
+) -> int:
+    """A scenario of your own table: from SOURCE, or from a live table.
+
+    SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, what
+    `terraform show -json` printed, or a model of NoSQL Workbench. What it cannot tell (rates, keys, item
+    sizes) is asked for, or stands in the file in lines that say ASSUMED.
+    """
+    from keyheat.intake.scenario import Demand, scenario_text
+    from keyheat.intake.sources import read_source
+    from keyheat.runfiles import write_atomically
+    from keyheat.scenario.scenario import load_scenario
+    from keyheat.shipped import shipped
+
+    if (source is None) == (table is None):
+        raise click.UsageError("say either a file that describes the table, or --table NAME")
+    if table is None and (region or profile or endpoint_url):
+        raise click.UsageError("--region, --profile and --endpoint-url are those of a live --table")
+    assert source is not None or table is not None
+    found = read_source(source) if source else _live(table or "", region, profile, endpoint_url)
+    for note in found.notes:
+        err.print(f"not taken: {note}")
+    taken = _chosen(found, only)
+    target = file or Path(f"{taken.name}.toml")
+    if target.exists() and not force:
+        raise click.UsageError(f"{target} is there already: say --force to write over it, or another --out")
+    demand = _asked(
+        Demand(writes_per_s=writes_per_s, reads_per_s=reads_per_s, item_bytes=item_bytes, keys=keys), taken
+    )
+    origin = f"{source.name} ({found.format})" if source else "the live table"
+    body = scenario_text(taken, demand, origin, str(shipped("configs") / "scenario.schema.json")).encode()
+    write_atomically(target, lambda written: written.write(body))
+    load_scenario(target)  # a file that the next verb refuses is a defect of ours, and seen here
+    _say(taken, target, body.decode())
+    return DONE
+
+
+def _live(table: str, region: str | None, profile: str | None, endpoint_url: str | None) -> "Source":
+    """A table that is there, with its scaling. Raises `NotTaken`."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from keyheat.evidence.clients import boto3_clients, is_local
+    from keyheat.intake.sources import source_of
+    from keyheat.intake.tables import NotTaken
+
+    local = is_local(endpoint_url)
+    clients = boto3_clients(region=region, profile=profile, endpoint_url=endpoint_url, local=local)
+    try:
+        description = clients("dynamodb").describe_table(TableName=table)["Table"]
+    except ClientError as error:
+        said = error.response["Error"]
+        raise NotTaken(f"table {table}: {said['Code']}: {said['Message']}") from error
+    except BotoCoreError as error:
+        raise NotTaken(f"table {table}: {error}") from error
+    found = source_of(description)
+    if not found.tables:
+        raise NotTaken("; ".join(found.notes))
+    if endpoint_url is not None:
+        return found
+    return replace(found, tables=(_with_scaling(found.tables[0], region, profile),))
+
+
+def _with_scaling(table: "SourceTable", region: str | None, profile: str | None) -> "SourceTable":
+    """The table with what Application Auto Scaling does to it; what cannot be asked is said."""
+    from contextlib import closing
+
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from keyheat.evidence.clients import boto3_clients
+    from keyheat.intake.description import table_of
+    from keyheat.load.tables.control import scaled_parts
+    from keyheat.scenario.spec.tables import TableSpec
+
+    spec = TableSpec.model_validate(table_of(table.description))
+    try:
+        with closing(boto3_clients(region=region, profile=profile)("application-autoscaling")) as client:
+            parts = list(scaled_parts(client, spec))
+    except (ClientError, BotoCoreError) as error:
+        return replace(table, notes=(*table.notes, f"its auto scaling: {error}"))
+    scaling = {
+        (one.index, str(one.side)): {
+            "min": float(one.min),
+            "max": float(one.max),
+            **({"target": one.target} if one.target else {}),
+        }
+        for one in parts
+    }
+    return replace(table, scaling=scaling)
+
+
+def _chosen(found: "Source", only: str | None) -> "SourceTable":
+    names = [table.name for table in found.tables]
+    if only is None and len(names) == 1:
+        return found.tables[0]
+    if only not in names:
+        why = f"it has no table {only!r}" if only else f"it has {len(names)} tables"
+        raise click.UsageError(f"{why}: say --only with one of {', '.join(names)}")
+    return found.tables[names.index(only)]
+
+
+def _asked(demand: "Demand", table: "SourceTable") -> "Demand":
+    """What the table cannot tell, asked of the person at the terminal, if there is one."""
+    from keyheat.intake.scenario import ITEM_BYTES, READS_PER_S, VALUES, WRITES_PER_S
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return demand
+    questions = (
+        ("writes_per_s", "Items written per second, at the peak", WRITES_PER_S),
+        ("reads_per_s", "Reads per second, at the peak", READS_PER_S),
+        ("item_bytes", "Bytes of an item in the mean", table.item_bytes or ITEM_BYTES),
+        ("keys", f"Values of the partition key of {table.name}", VALUES),
+    )
+    told: dict[str, Any] = {
+        name: click.prompt(text, default=default, type=type(default), err=True)
+        for name, text, default in questions
+        if getattr(demand, name) is None
+    }
+    return replace(demand, **told)
+
+
+def _say(table: "SourceTable", target: Path, text: str) -> None:
+    """What was written, what it assumes, and the next command."""
+    from keyheat.intake.scenario import MARK
+
+    for note in table.notes:
+        err.print(f"not taken: {note}")
+    assumed = [line.partition("  # ")[0].strip() for line in text.splitlines() if f"# {MARK}" in line]
+    lines = [f"{shown(target)}: table {table.name}"]
+    if assumed:
+        lines.append(f"{some(len(assumed), 'line')} assumed: look for {MARK} in it.")
+    lines.append(f"Next: keyheat plan {shown(target)}, then keyheat simulate {shown(target)}")
+    content = {"file": str(target), "table": table.name, "assumed": assumed, "not_taken": list(table.notes)}
+    answer(lambda: content, lambda: "\n".join(lines))

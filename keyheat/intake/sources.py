@@ -1,0 +1,79 @@
+"""Files that tables are described in, told apart by what they say and not by their names."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from keyheat.bounds import NotAccepted, parsed_json, text_of
+from keyheat.intake.cloudformation import is_template, read_template
+from keyheat.intake.tables import NotTaken, Source, SourceTable, lacks, left_out
+from keyheat.intake.terraform import is_terraform, read_terraform
+from keyheat.intake.workbench import is_model, read_model
+
+FORMATS: Final = (
+    "what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template (JSON or YAML), what "
+    "`terraform show -json` printed of a plan or a state, or a model that NoSQL Workbench exported"
+)
+
+
+def read_source(path: Path) -> Source:
+    """The tables of a file. Raises `NotTaken` where it has none that can be read, with every reason."""
+    try:
+        raw = _parsed(text_of(path))
+    except (OSError, NotAccepted) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise NotTaken(f"{path}: {reason or error}") from error
+    if not isinstance(raw, Mapping):
+        raise NotTaken(f"{path}: this is none of these: {FORMATS}")
+    found = _recognised(raw)
+    if found is None:
+        raise NotTaken(f"{path}: this is none of these: {FORMATS}")
+    if not found.tables:
+        why = "".join(f"\n  {note}" for note in found.notes) or "\n  it has no table"
+        raise NotTaken(f"{path}: {found.format}, and no table of it can be taken:{why}")
+    return found
+
+
+def source_of(description: Mapping[str, Any]) -> Source:
+    """One table as DescribeTable answers it."""
+    wrong = tuple(f"{description.get('TableName')}: {said}" for said in lacks(description))
+    table = SourceTable(description, {}, tuple(left_out(description)))
+    return Source("what DescribeTable answers", () if wrong else (table,), wrong)
+
+
+def _recognised(raw: Mapping[str, Any]) -> Source | None:
+    table = raw.get("Table", raw)
+    if isinstance(table, Mapping) and "TableName" in table and "KeySchema" in table:
+        return source_of(table)
+    if is_template(raw):
+        return read_template(raw)
+    if is_terraform(raw):
+        return read_terraform(raw)
+    return read_model(raw) if is_model(raw) else None
+
+
+def _parsed(text: str) -> Any:
+    """JSON, or else YAML with CloudFormation's short forms. Raises `NotAccepted`."""
+    if text.lstrip().startswith(("{", "[")):
+        return parsed_json(text.encode())
+    import yaml  # only templates are YAML
+
+    class Loader(yaml.SafeLoader):
+        """YAML in which `!Sub x` is `{"Fn::Sub": x}`."""
+
+    def function(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+        name = suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}"
+        if isinstance(node, yaml.ScalarNode):
+            return {name: loader.construct_scalar(node)}
+        if isinstance(node, yaml.SequenceNode):
+            return {name: loader.construct_sequence(node, deep=True)}
+        assert isinstance(node, yaml.MappingNode)
+        return {name: loader.construct_mapping(node, deep=True)}
+
+    Loader.add_multi_constructor("!", function)
+    try:
+        found = yaml.load(text, Loader)
+        return json.loads(json.dumps(found, default=str))  # dates and the like as text
+    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
+        raise NotAccepted(f"neither JSON nor YAML: {' '.join(str(error).split())}") from error
