@@ -129,7 +129,7 @@ TITLES: Final = {
     "auto_scaling": "Turn on auto scaling",
     "back_off": "Retry with jitter, or queue",
     "cache_reads": "Cache the popular items",
-    "change_index_key": "Spread the index's partition key",
+    "change_index_key": "Shard the index's partition key",
     "collect_evidence": "Collect more evidence",
     "on_demand": "Switch to on-demand mode",
     "pre_warm": "Pre-warm the table",

@@ -24,7 +24,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from keyheat.analysis.heat import heats_of
+from keyheat.analysis.heat import heats_of, index_heats_of
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import of_provisioned, some, span
@@ -107,7 +107,7 @@ def analyze(run: Run, numbers: Thresholds) -> list[Finding]:
     arranged = attributed(timeline(run.evidence))
     made = [label for track in arranged.tracks for label in _of_track(arranged, track, run.evidence, numbers)]
     made.sort(key=lambda one: (one.start, one.end, one.resource, one.direction, one.constraint))
-    heats = heats_of(run.evidence, run.client)
+    heats = (*heats_of(run.evidence, run.client), *index_heats_of(run.evidence, run.client))
     return [_finding(one) for one in with_circumstances(made, arranged, run.evidence, heats, numbers)]
 
 

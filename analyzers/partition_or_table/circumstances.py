@@ -5,16 +5,18 @@ Capacity was raised too late, or lowered; a partition was split; an on-demand ta
 Such a label keeps constraint, grade and confidence, and gets the rule and the numbers that tell the story.
 
 A new on-demand table absorbs 4,000 write and 12,000 read units/s at once and grows with its peaks. Above that
-its partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not.
+its partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not. Of an index
+whose own keys nobody counted that is not said: one value of its key may be hot.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 """
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.heat import RunHeat
+from keyheat.analysis.heat import RunHeat, key_spread
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
@@ -57,7 +59,9 @@ def with_circumstances(
         track = arranged.track(index_of(label.resource), label.direction)
         if track is not None:
             label = _told(label, starts_s[whose], track, splits_s)
-            label = _not_grown(label, track, recorded[whose], heats, arranged.scale, numbers)
+            label = _not_grown(
+                label, track, recorded[whose], _spread(evidence, track, heats), arranged.scale, numbers
+            )
         made.append(label)
     return made
 
@@ -163,11 +167,38 @@ def _rates(track: EvidenceTrack, cells: range) -> list[float]:
     return [rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class KeysSeen:
+    """What is known of how a resource's keys share the load; `said`: in words, where no rate says it."""
+
+    even: bool
+    said: str = "it reaches every partition"
+    hottest_per_s: float | None = None
+
+
+NOT_COUNTED: Final = (
+    "The index's keys were not counted, so it is not known whether one of them is hot, or whether the index has "
+    "not grown yet: Contributor Insights on the index names its keys."
+)
+
+
+def _spread(evidence: Evidence, track: EvidenceTrack, heats: Sequence[RunHeat]) -> KeysSeen:
+    heat = next((one for one in heats if (one.direction, one.index) == (track.direction, track.index)), None)
+    if heat is not None or track.index is None:
+        return KeysSeen(even=True, hottest_per_s=heat.per_s() if heat else None)
+    seen = key_spread(evidence, track.index)
+    if seen is None:
+        return KeysSeen(even=False, said=NOT_COUNTED)
+    return KeysSeen(
+        seen.spread == "even", said="" if seen.spread != "even" else "its throttles are spread over many keys"
+    )
+
+
 def _not_grown(
     label: Label,
     track: EvidenceTrack,
     seconds: Sequence[int],
-    heats: Sequence[RunHeat],
+    spread: KeysSeen,
     scale: float,
     numbers: Thresholds,
 ) -> Label:
@@ -175,13 +206,14 @@ def _not_grown(
     if label.constraint != "partition" or not track.on_demand or not track.warm:
         return label
     peak = _peak(label, track, seconds)
-    heat = next((one for one in heats if one.direction == label.direction), None)
-    hottest = heat.per_s() if heat and track.index is None else None
+    hottest = spread.hottest_per_s
     ceiling = partition_ceiling(label.direction, scale)
     if peak is None or peak < numbers.inferred.warm_share * track.warm:
         return label
     if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:
         return label
+    if not spread.even:
+        return label.model_copy(update={"because": (*label.because, spread.said)}) if spread.said else label
     share = percent(peak / track.warm)
     if track.index is not None:
         unknown = (
@@ -191,7 +223,7 @@ def _not_grown(
         )
         return label.model_copy(update={"because": (*label.because, unknown)})
     used = f"The load consumed {units(peak, label.direction)}, {share} of the warm throughput of "
-    keys = "it reaches every partition"
+    keys = spread.said
     if hottest is not None:
         keys = f"the hottest key asked for {units(hottest, label.direction)} only"
     return _with_rule(

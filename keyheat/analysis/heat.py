@@ -41,6 +41,7 @@ class RunHeat:
     direction: Direction
     hottest: tuple[HotKey, ...]
     moved_over: tuple[str, ...]  # the keys that led one after the other, where there were several
+    index: str | None = None  # whose keys; None: the table's
 
     @property
     def moves(self) -> bool:
@@ -61,10 +62,26 @@ def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[RunHeat, .
     """The hot keys that the client counted, else those that Contributor Insights names."""
     if client is None or client.keys is None:
         return insight_heats(evidence)
-    duration_s = (evidence.window.end - evidence.window.start).total_seconds()
-    if client.manifest and client.manifest.duration_s is not None:
-        duration_s = client.manifest.duration_s
+    duration_s = _duration_s(evidence, client)
     return tuple(heat(client.keys, direction, duration_s) for direction in WRITES_FIRST)
+
+
+def index_heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[RunHeat, ...]:
+    """The heat of each index whose own keys the client counted; one without keys has too many to name."""
+    if client is None or client.keys is None:
+        return ()
+    duration_s = _duration_s(evidence, client)
+    return tuple(
+        replace(heat(keys, direction, duration_s), index=index)
+        for index, keys in client.keys.indexes.items()
+        for direction in keys.overall
+    )
+
+
+def _duration_s(evidence: Evidence, client: ClientFiles) -> float:
+    if client.manifest and client.manifest.duration_s is not None:
+        return client.manifest.duration_s
+    return (evidence.window.end - evidence.window.start).total_seconds()
 
 
 def heat(keys: Keys, direction: Direction, duration_s: float) -> RunHeat:

@@ -45,6 +45,7 @@ class HotKeys:
     by_throttles: Sequence[KeyLine]
     window_s: float
     windows: Mapping[int, Sequence[KeyLine]]
+    index: str | None = None  # whose keys; None: the table's
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +156,18 @@ def keys_json(
 ) -> dict[str, Any]:
     """The content of `keys.json`; `contended` are keys on which writers met, by how they met."""
     met = {how: [asdict(key) for key in keys] for how, keys in contended.items()}
+    own, indexes = [one for one in found if one.index is None], [one for one in found if one.index]
     return {
         "k": TOP_KEYS,
+        **_hottest(own),
+        **({"indexes": {one.index: _hottest([one]) for one in indexes}} if indexes else {}),
+        **({"contended": met} if met else {}),
+    }
+
+
+def _hottest(found: Sequence[HotKeys]) -> dict[str, Any]:
+    """Those of the table, or of one index."""
+    return {
         "overall": {one.direction.value: _overall(one.overall, one.total_units) for one in found},
         "by_throttles": {one.direction.value: _overall(one.by_throttles, one.total_units) for one in found},
         "windows": [
@@ -169,7 +180,6 @@ def keys_json(
             for one in found
             for start, top in sorted(one.windows.items())
         ],
-        **({"contended": met} if met else {}),
     }
 
 

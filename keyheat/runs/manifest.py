@@ -300,6 +300,7 @@ class Keys(LenientPart):
     by_throttles: Mapping[Direction, tuple[KeyUse, ...]] = {}
     windows: tuple[KeyWindow, ...] = ()
     contended: Mapping[str, tuple[MetKeyUse, ...]] = {}
+    indexes: Mapping[str, "Keys"] = {}  # the same of each index whose own keys were counted
 
 
 def read_manifest(run_dir: Path) -> Manifest:
@@ -319,6 +320,10 @@ def read_keys(run_dir: Path, ahead_s: int = 0) -> Keys:
     keys = checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))
     if not ahead_s:
         return keys
-    ahead = timedelta(seconds=ahead_s)
-    moved = tuple(window.model_copy(update={"start": window.start + ahead}) for window in keys.windows)
-    return keys.model_copy(update={"windows": moved})
+    return _moved(keys, timedelta(seconds=ahead_s))
+
+
+def _moved(keys: Keys, ahead: timedelta) -> Keys:
+    windows = tuple(window.model_copy(update={"start": window.start + ahead}) for window in keys.windows)
+    indexes = {name: _moved(one, ahead) for name, one in keys.indexes.items()}
+    return keys.model_copy(update={"windows": windows, "indexes": indexes})

@@ -13,7 +13,7 @@ from heapq import nlargest
 from typing import Final, Protocol, runtime_checkable
 
 from keyheat.model.resources import Cause, Refusal
-from keyheat.simulator.masses import Floats, Masses
+from keyheat.simulator.masses import Floats, Masses, most_used
 from keyheat.words import Direction
 
 WINDOW_S: Final = 5
@@ -61,13 +61,29 @@ class KeyHistory:
         flow, uses = answer.flow, answer.uses
         units = flow.units + sum(entry.units for entry in flow.index_writes)
         self.total_units += answer.attempts * units
-        if uses is None:
-            return
-        refused = uses.by_partition + uses.by_limits
-        heats = [
-            (name, [asked * units, throttles, (asked - throttles) * units])
-            for name, asked, throttles in zip(uses.names, uses.asked.tolist(), refused.tolist(), strict=True)
-        ]
+        if uses is not None:
+            self._add(second, _heats_of_uses(uses, units))
+
+    def add_entries(self, second: int, answer: "FlowAnswer", entry: "IndexFlow") -> None:
+        """Count what one flow's second writes to an index, or is refused for it, by the index's keys."""
+        refused = sum(count for (index, _cause), count in answer.refused.items() if index == entry.index)
+        self.total_units += answer.attempts * entry.units
+        self._add(
+            second,
+            [
+                (
+                    name,
+                    [
+                        share * answer.attempts * entry.units,
+                        share * refused,
+                        share * answer.accepted * entry.units,
+                    ],
+                )
+                for name, share in most_used(entry.keys)
+            ],
+        )
+
+    def _add(self, second: int, heats: "Sequence[tuple[str, Heat]]") -> None:
         start = second - second % self.window_s
         if start not in self.windows:
             self.close()
@@ -88,6 +104,14 @@ class KeyHistory:
             for start, named in self.windows.items():
                 _add_all(longer.setdefault(start - start % self.window_s, {}), named.items())
             self.windows = {start: dict(hottest(named, WINDOW_KEPT)) for start, named in longer.items()}
+
+
+def _heats_of_uses(uses: KeyUses, units: float) -> list[tuple[str, Heat]]:
+    refused = uses.by_partition + uses.by_limits
+    return [
+        (name, [asked * units, throttles, (asked - throttles) * units])
+        for name, asked, throttles in zip(uses.names, uses.asked.tolist(), refused.tolist(), strict=True)
+    ]
 
 
 def hottest(named: dict[str, Heat], k: int, by: int = 0) -> list[tuple[str, Heat]]:

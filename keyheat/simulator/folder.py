@@ -5,6 +5,7 @@ Nothing is said that was not simulated: there are no latencies, and no generator
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -104,7 +105,13 @@ def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any
 
 
 def _hot_keys(simulation: Simulation, *, show: bool) -> tuple[HotKeys, ...]:
-    return tuple(_hot(side, simulation.client.keys[side], show=show) for side in WRITES_FIRST)
+    client = simulation.client
+    of_table = (_hot(side, client.keys[side], show=show) for side in WRITES_FIRST)
+    of_indexes = (
+        replace(_hot(Direction.WRITE, history, show=show), index=index)
+        for index, history in sorted(client.index_keys.items())
+    )
+    return (*of_table, *of_indexes)
 
 
 def _hot(side: Direction, history: KeyHistory, *, show: bool) -> HotKeys:

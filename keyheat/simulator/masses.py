@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, singledispatch
 from typing import Final, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +79,19 @@ def thinned(keys: Masses, named: Floats, even: float) -> tuple[float, Masses]:
     shares, rest = keys.shares * named, keys.even * even
     part = float(shares.sum()) + rest
     return part, replace(keys, shares=shares / part, even=rest / part) if part > 0 else keys
+
+
+MOST_USED: Final = 32
+_most_used: WeakKeyDictionary["Masses", list[tuple[str, float]]] = WeakKeyDictionary()
+
+
+def most_used(keys: Masses) -> list[tuple[str, float]]:
+    """The most used keys with their shares; empty where all are too many to name."""
+    known = _most_used.get(keys)
+    if known is None:
+        places = np.argsort(-keys.shares, kind="stable")[:MOST_USED].tolist()
+        known = _most_used[keys] = [(keys.name(place), float(keys.shares[place])) for place in places]
+    return known
 
 
 def masses_of(pattern: KeyPattern, *, at_s: float = 0.0, shards: int = 1, within: Within = "point") -> Masses:

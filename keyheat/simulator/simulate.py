@@ -77,7 +77,7 @@ class ClientRecord:
     """
 
     __slots__ = (
-        "attempts", "beside", "conflicts", "counts_only", "keys", "seconds", "throttled", "throttles",
+        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "seconds", "throttled", "throttles",
     )  # fmt: skip
 
     def __init__(self, *, counts_only: bool = False) -> None:
@@ -88,6 +88,7 @@ class ClientRecord:
         self.seconds = Rows("qwwwqqqqd")
         self.throttles = Rows("qwwwwwdq")
         self.keys = {direction: KeyHistory() for direction in Direction}
+        self.index_keys: dict[str, KeyHistory] = {}  # what writes put into each index, by its own keys
         self.beside: dict[tuple[str, str], float] = {}  # (table, what): attempts, accepted, throttled, units
 
     def saw(self, second: int, answers: Sequence[FlowAnswer]) -> None:
@@ -107,13 +108,15 @@ class ClientRecord:
             _count(rows, answer)
             self._throttles(second, answer)
             self.keys[answer.flow.direction].add(second, answer)
+            for entry in answer.flow.index_writes:
+                self.index_keys.setdefault(entry.index, KeyHistory()).add_entries(second, answer, entry)
         for (index, direction, operation), counts in rows.items():
             whole = [int(count) for count in counts[:4]]
             self.seconds.add(second, index, direction, operation, *whole, counts[4])
 
     def end(self) -> None:
         """The run is over: windows that are still open are closed."""
-        for history in self.keys.values():
+        for history in (*self.keys.values(), *self.index_keys.values()):
             history.close()
 
     def _beside(self, table: str, answer: FlowAnswer) -> None:

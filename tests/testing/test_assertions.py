@@ -59,7 +59,7 @@ def test_a_table_that_is_too_small_has_no_hot_partition_but_throttles() -> None:
 def test_an_index_that_holds_back_the_table_is_a_hot_partition() -> None:
     text = said(lambda: keyheat.assert_no_hot_partition(INDEXED, set=SHORT))
     assert "of index by-country" in text
-    assert "Spread the index's partition key." in text
+    assert "Shard the index's partition key." in text
 
 
 def test_a_share_may_be_allowed() -> None:

@@ -100,6 +100,8 @@ class AdviceCase:
     ceiling: float  # what one partition sustains
     numbers: Recommend
     scaled: bool = False  # whether auto scaling is known to be on
+    index_key: str | None = None  # the attribute that the index is keyed by, where the scenario says it
+    counted: bool = True  # whether it is known how the resource's keys share the load
 
     @property
     def whose(self) -> str:
