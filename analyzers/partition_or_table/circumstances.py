@@ -5,8 +5,8 @@ Capacity was raised too late, or lowered; a partition was split; an on-demand ta
 Such a label keeps constraint, grade and confidence, and gets the rule and the numbers that tell the story.
 
 A new on-demand table absorbs 4,000 write and 12,000 read units/s at once and grows with its peaks. Above that
-its partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not. Of an index
-whose own keys nobody counted that is not said: one value of its key may be hot.
+its partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not.
+Of an index whose own keys nobody counted that is not said: one value of its key may be hot.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.heat import RunHeat, key_spread
+from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat, key_spread
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
@@ -176,22 +176,15 @@ class KeysSeen:
     hottest_per_s: float | None = None
 
 
-NOT_COUNTED: Final = (
-    "The index's keys were not counted, so it is not known whether one of them is hot, or whether the index has "
-    "not grown yet: Contributor Insights on the index names its keys."
-)
-
-
 def _spread(evidence: Evidence, track: EvidenceTrack, heats: Sequence[RunHeat]) -> KeysSeen:
     heat = next((one for one in heats if (one.direction, one.index) == (track.direction, track.index)), None)
     if heat is not None or track.index is None:
         return KeysSeen(even=True, hottest_per_s=heat.per_s() if heat else None)
     seen = key_spread(evidence, track.index)
     if seen is None:
-        return KeysSeen(even=False, said=NOT_COUNTED)
-    return KeysSeen(
-        seen.spread == "even", said="" if seen.spread != "even" else "its throttles are spread over many keys"
-    )
+        return KeysSeen(even=False, said=INDEX_NOT_COUNTED)
+    even = seen.spread == "even"
+    return KeysSeen(even, said="its throttles are spread over many keys" if even else "")
 
 
 def _not_grown(

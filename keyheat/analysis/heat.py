@@ -27,6 +27,11 @@ EVEN_SHARE: Final = 0.1  # no key of an even spread has more
 EVEN_LISTED: Final = 0.5  # and the keys that the report lists, 25 at most, do not make up half of it
 CLEAR_SHARE: Final = 0.9  # of the traffic in one direction: from here on a key's is taken to be in it
 
+INDEX_NOT_COUNTED: Final = (
+    "The index's keys were not counted, so whether one of them is hot, or the index has not grown yet, is "
+    "not known."
+)
+
 Times = Mapping[datetime, float]
 """Values by the start of their period."""
 Counted = Literal["accessed", "throttled"]

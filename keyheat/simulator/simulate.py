@@ -77,7 +77,8 @@ class ClientRecord:
     """
 
     __slots__ = (
-        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "seconds", "throttled", "throttles",
+        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "seconds", "throttled",
+        "throttles",
     )  # fmt: skip
 
     def __init__(self, *, counts_only: bool = False) -> None:

@@ -1,6 +1,7 @@
 """Advice for a diagnosis: what to do about each constraint, with what the simulator says would come of it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Final
 
@@ -8,7 +9,7 @@ from keyheat.analysis.advice.case import AdviceCase, demand, demand_of_all
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.advice.table_changes import OF_UNITS, on_demand, with_units
-from keyheat.analysis.heat import RunHeat
+from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
@@ -163,7 +164,15 @@ def advise(
     """
     arranged, found = timeline(evidence), groups(labels)
     scaled = scenario is not None and scenario.table.scaled
-    cases = [_case(group, arranged, heats, numbers, scaled=scaled) for group in found]
+    keyed_by = {one.name: one.partition_key for one in scenario.table.indexes} if scenario else {}
+    cases = [
+        replace(
+            _case(group, arranged, heats, numbers, scaled=scaled),
+            index_key=keyed_by.get(group.resource),
+            counted=INDEX_NOT_COUNTED not in group.heaviest.because,
+        )
+        for group in found
+    ]
     advice = [(case, _about(case, one)) for case in cases for one in recommend(case)]
     many = len(evidence.table.indexes) > MOST_INDEXES
     if many or unreliable(evidence) or not any(can_be_shown(case, one) for case, one in advice):

@@ -101,7 +101,7 @@ class AdviceCase:
     numbers: Recommend
     scaled: bool = False  # whether auto scaling is known to be on
     index_key: str | None = None  # the attribute that the index is keyed by, where the scenario says it
-    counted: bool = True  # whether it is known how the resource's keys share the load
+    counted: bool = True  # whether anything says how an index's keys share its load
 
     @property
     def whose(self) -> str:

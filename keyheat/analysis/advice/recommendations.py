@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, meeting_chance
+from keyheat.analysis.heat import INDEX_NOT_COUNTED
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.evidence.settings import QUOTAS
 from keyheat.numbers import percent, some, units, whole
@@ -155,6 +156,8 @@ def _partition(case: AdviceCase) -> Iterator[Recommendation]:
     if case.rule not in SPLIT:  # then it is over by itself
         yield _wait_for_the_key(case)
     if case.resource != "table":
+        if not case.counted:
+            yield _count_index_keys(case)
         yield _reshape_index(case)
     elif case.direction == "read":
         yield from _relieve_reads(case)
@@ -268,6 +271,16 @@ def _replicate(case: AdviceCase, key: HotKey, who: str) -> Recommendation:
     )
 
 
+def _count_index_keys(case: AdviceCase) -> Recommendation:
+    return Recommendation(
+        action="collect_evidence",
+        kind="mitigation",
+        why=INDEX_NOT_COUNTED,
+        expected=f"Contributor Insights on {case.whose} names its hot keys. Where none stands out, more "
+        "partitions help (pre-warming, or a slower ramp); where one does, only another key of the index.",
+    )
+
+
 def _reshape_index(case: AdviceCase) -> Recommendation:
     count = None
     if case.demand is not None and case.direction == "write":
@@ -277,10 +290,15 @@ def _reshape_index(case: AdviceCase) -> Recommendation:
         kind="cure",
         shards=count,
         why=f"{case.asked}, and one key range of {case.whose} is at its ceiling of {case.sustained}.",
-        expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on the index's partition key "
-        "spreads the entries, and a query then asks for each prefix. The table's key may stay as it is; an "
-        "index that nobody queries can be dropped.",
+        expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on {_index_key(case)} "
+        "spreads the entries, and a query then asks for each prefix; an attribute of many values, joined to "
+        "it, spreads them as well. An index that only holds the items somebody asks for (a sparse one) takes "
+        "fewer writes, and one that nobody queries can be dropped. The table's key may stay as it is.",
     )
+
+
+def _index_key(case: AdviceCase) -> str:
+    return f"{case.index_key}, its partition key," if case.index_key else "the index's partition key"
 
 
 def _not_grown(case: AdviceCase) -> Iterator[Recommendation]:
