@@ -208,13 +208,6 @@ def _not_grown(
     if not spread.even:
         return label.model_copy(update={"because": (*label.because, spread.said)}) if spread.said else label
     share = percent(peak / track.warm)
-    if track.index is not None:
-        unknown = (
-            f"The load consumed {units(peak, label.direction)}, {share} of the warm throughput of "
-            f"{whole(track.warm)}. The index's keys were not counted: the table has not grown yet, or a few "
-            "values take more than a partition admits, which growing does not help."
-        )
-        return label.model_copy(update={"because": (*label.because, unknown)})
     used = f"The load consumed {units(peak, label.direction)}, {share} of the warm throughput of "
     keys = spread.said
     if hottest is not None:

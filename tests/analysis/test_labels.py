@@ -292,3 +292,38 @@ def test_an_on_demand_table_that_has_not_grown_yet(keys: Keys, rule: str, number
     actions = {advice.action for advice in diagnosis.recommendations}
     assert ({"ramp", "pre_warm"} <= actions) == (rule == "on-demand-not-grown")
     assert ("shard_writes" in actions) == (rule == "reason-key-range")
+
+
+NOBODY = Keys()
+COUNTED_HOT = Keys.model_validate(
+    {"indexes": {"by_0": {"overall": {"write": [{"key": "k", "units": 540_000, "share": 0.5}]}}}}
+)
+COUNTED_EVEN = Keys.model_validate({"indexes": {"by_0": {"overall": {"write": []}}}})
+
+
+@pytest.mark.parametrize(
+    ("keys", "rule", "asks"),
+    [
+        (NOBODY, "metric-key-range", True),
+        (COUNTED_HOT, "metric-key-range", False),
+        (COUNTED_EVEN, "on-demand-not-grown", False),
+    ],
+)
+def test_an_index_has_not_grown_yet_only_where_its_own_keys_were_counted(
+    keys: Keys, rule: str, asks: bool, numbers: Thresholds
+) -> None:
+    """3,600 of 4,000 units/s warm: one hot value of its key looks the same, and pre-warming does not help."""
+    found = evidence(
+        consumed(10, 10), events(None, None), consumed(3_600, 3_600, index="by_0"),
+        events(500, 500, index="by_0"),
+        series("WriteKeyRangeThroughputThrottleEvents", 500, 500, index="by_0"), minutes=2,
+        table={**ON_DEMAND, "indexes": [{"name": "by_0", "warm": {"write": 4_000}}]},
+    )  # fmt: skip
+    diagnosis = diagnosed(found, numbers, ClientFiles(keys=keys))
+    (label,) = [one for one in diagnosis.labels if one.resource == "by_0"]
+    assert (label.constraint, label.rule) == ("partition", rule)
+    assert any("keys were not counted" in said for said in label.because) == asks
+    actions = {one.action for one in diagnosis.recommendations if one.resource == "by_0"}
+    assert ("pre_warm" in actions) == (rule == "on-demand-not-grown")
+    assert ("change_index_key" in actions) == (rule != "on-demand-not-grown")
+    assert ("collect_evidence" in actions) == asks
