@@ -159,7 +159,7 @@ class Suite:
 def find_suite(name_or_path: str) -> Suite:
     """A suite by its file, or by its name in configs/suites. Raises `SuiteError`."""
     path = Path(name_or_path)
-    if path.suffix != ".toml" and not path.exists():
+    if path.suffix != ".toml" and (path.is_dir() or not path.exists()):
         path = SUITES / f"{name_or_path}.toml"
     if not path.exists():
         names = ", ".join(sorted(file.stem for file in SUITES.glob("*.toml")))

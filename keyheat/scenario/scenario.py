@@ -173,7 +173,7 @@ def scenario_file(named: str | PathLike[str]) -> Path:
     Raises `ScenarioError` with the names that there are.
     """
     path = Path(named)
-    if path.suffix not in (".toml", ".json") and not path.exists():
+    if path.suffix not in (".toml", ".json") and (path.is_dir() or not path.exists()):
         path = SCENARIOS / f"{fspath(named)}.toml"
     if not path.exists():
         raise NoSuchScenario(fspath(named))

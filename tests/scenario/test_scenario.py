@@ -13,10 +13,12 @@ from pydantic import ValidationError
 from keyheat.scenario.keys import DateKey, HotSet, KeyPattern, Sequence, SingleHotKey, Uniform, Zipf
 from keyheat.scenario.scenario import (
     FORMAT,
+    SCENARIOS,
     Scenario,
     ScenarioError,
     json_schema,
     load_scenario,
+    scenario_file,
     scenario_from_dict,
 )
 from keyheat.scenario.sizes import ChoiceSize, FixedSize, ItemSize, LognormalSize, UniformSize
@@ -397,3 +399,9 @@ def test_a_replay_says_which_trace_and_nothing_of_how_much() -> None:
 )
 def test_a_replay_that_makes_no_sense_is_refused(changes: dict[str, Any], expected: list[str]) -> None:
     assert paths(errors_of(right(**changes))) == expected
+
+
+def test_a_folder_of_the_same_name_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hotkey").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert scenario_file("hotkey") == SCENARIOS / "hotkey.toml"
