@@ -9,7 +9,7 @@ import click
 
 from keyheat.cli.options import a_file, a_path, in_json
 from keyheat.numbers import some
-from keyheat.terminal.console import answer, err, shown
+from keyheat.terminal.console import answer, asked, err, shown
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -156,9 +156,7 @@ def _asked(demand: "Demand", table: "SourceTable") -> "Demand":
         ("keys", f"Values of the partition key of {table.name}", VALUES),
     )
     told: dict[str, Any] = {
-        name: click.prompt(text, default=default, type=type(default), err=True)
-        for name, text, default in questions
-        if getattr(demand, name) is None
+        name: asked(text, default) for name, text, default in questions if getattr(demand, name) is None
     }
     return replace(demand, **told)
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import orjson
@@ -91,9 +91,18 @@ def print_lines(lines: Iterable[str], *, to_stderr: bool) -> None:
     print(plain("\n".join(lines)), file=sys.stderr if to_stderr else sys.stdout, flush=True)
 
 
+Number = TypeVar("Number", int, float)
+
+
 def confirmed(question: str) -> bool:
     """Whether the person at the terminal says yes."""
     return click.confirm(plain(question), err=True)
+
+
+def asked(question: str, default: Number) -> Number:
+    """A number that the person at the terminal gives; what stands there already is taken with Enter."""
+    found: Number = click.prompt(plain(question), default=default, type=type(default), err=True)
+    return found
 
 
 def shown(path: Path) -> str:

@@ -79,9 +79,9 @@ def a_diagnosis(samples, **changes) -> Diagnosis:
 
 def test_the_longest_words_are_whole_in_eighty_columns(samples):
     labels = [
-        Label.model_validate({**LABEL, "constraint": constraint, "resource": resource})
+        Label.model_validate({**LABEL, "constraint": constraint, "resource": resource, "throttles": count})
         for constraint in ("partition", "max_on_demand", "account", "undetermined")
-        for resource in ("table", "x" * 255)
+        for resource, count in (("table", 1_234_567), ("x" * 255, 1))  # the headline names what counts
     ]
     text = printed(a_diagnosis(samples, labels=tuple(labels)))
     assert "…" not in text

@@ -1,8 +1,9 @@
 """The verdict in one plain sentence, the numbers it needs, and what is said of findings and advice."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,23 @@ from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.pages.wording import labels_of
 from keyheat.runs.formats import Finding, HotKey, Label, Recommendation, Verdict
 from keyheat.runs.provability import SAYS
-from keyheat.words import LIMITS, SPEAKERS, WRITE, Grade, Resource, Source, capital, index_of, whose
+from keyheat.words import (
+    LIMITS,
+    SPEAKERS,
+    TABLE,
+    WRITE,
+    Constraint,
+    Direction,
+    Grade,
+    Resource,
+    Source,
+    capital,
+    index_of,
+    whose,
+)
+
+MOST_BESIDE: Final = 2
+NOTABLE_PART: Final = 0.1  # of all throttles: from here on a second limit stands beside the first one
 
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
 Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
@@ -38,6 +55,7 @@ class Facts:
     ceiling_per_s: float  # what one partition admits
     hot_key: HotKey | None
     units_hold: bool = True  # False: the endpoint counts units in its own way
+    beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of all throttles
 
     @property
     def used_share(self) -> float | None:
@@ -80,7 +98,20 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         ceiling_per_s=partition_ceiling(resource.direction, run.scale),
         hot_key=hot_keys[0] if hot_keys else None,
         units_hold=run.units_hold,
+        beside=tuple(_others(run)),
     )
+
+
+def _others(run: ReportRun) -> Iterator[tuple[str, float]]:
+    """What else throttled a good part, the most first: which requests by which limit, and their share."""
+    verdict, counts = run.diagnosis.verdict, Counter[tuple[str, Direction, Constraint]]()
+    for label in run.diagnosis.labels:
+        counts[label.resource, label.direction, label.constraint] += label.throttles
+    own = counts.pop((verdict.resource or TABLE, verdict.direction or WRITE, verdict.constraint), 0)
+    total = own + counts.total()
+    for (resource, direction, constraint), count in counts.most_common(MOST_BESIDE) if own else ():
+        if count >= NOTABLE_PART * total:
+            yield f"were {direction}s of {whose(resource)}, by {LIMITS[constraint]}", count / total
 
 
 def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
@@ -183,11 +214,11 @@ def grade_words(grade: Grade, source: Source) -> str:
 
 def grade_meaning(grade: Grade, source: Source) -> str:
     """The same at more length; a model's word is no proof of what the service does."""
-    model = "" if source == "aws" else f", which is a model of DynamoDB's: what {SPEAKERS[source]} refuses"
-    whose = "DynamoDB's own reason" if source == "aws" else f"a reason{model}"
+    own = source == "aws"
+    reason = "DynamoDB's own reason" if own else "the reason of Keyheat's model of DynamoDB"
     said = {
-        "reason": f"every throttled answer carries {whose}",
-        "cause_metric": f"a metric that counts throttles of one cause only{model}",
+        "reason": f"every throttled answer carries {reason}",
+        "cause_metric": f"a metric of {'CloudWatch' if own else 'the model'} that counts one cause only",
         "inferred": "throttles while consumption was below, or at, what is provisioned",
     }
     return said[grade]
@@ -203,7 +234,16 @@ def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -
         return "This run cannot be judged: most of its requests failed, and not by throttling."
     if not verdict.valid:
         return "This run cannot be judged: what is needed to judge it is missing."
-    return _said(verdict, facts)
+    return f"{_said(verdict, facts)}{_beside(facts)}"
+
+
+def _beside(facts: Facts) -> str:
+    """The other limits that throttled a good part, with the parts of all."""
+    if not facts.beside:
+        return ""
+    own = 1 - sum(share for _, share in facts.beside)
+    others = " and ".join(f"{percent(share)} {what}" for what, share in facts.beside)
+    return f" That is {percent(own)} of the throttles; {others}."
 
 
 def sureness(verdict: Verdict) -> str:
