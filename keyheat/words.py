@@ -151,6 +151,14 @@ def title_of(action: str) -> str:
     return TITLES.get(action) or action.replace("_", " ").capitalize()
 
 
+_MEANT: Final = re.compile(r"([\\`*_{}\[\]<>|~#&@$])")  # something else to Markdown, HTML or GitHub
+
+
+def plain_in_markdown(text: str) -> str:
+    """Text that says what it says, whatever Markdown could take it for, on one line."""
+    return _MEANT.sub(r"\\\1", " ".join(text.split()))
+
+
 def capital(text: str) -> str:
     """A line that begins as a sentence does; file names and identifiers keep their spelling."""
     return text[0].upper() + text[1:] if re.match(r"[a-z]+[ ,:]", text) else text

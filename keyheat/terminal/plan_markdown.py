@@ -10,11 +10,10 @@ from keyheat.plan.plan import ScenarioPlan
 from keyheat.plan.prices import MONTH_S, consumed_dollars
 from keyheat.plan.quotas import GivenCapacity, given_to
 from keyheat.plan.totals import LoadTotals, SideTotals
-from keyheat.regression.exports.markdown import plain
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.spec.tables import AutoScalingSpec
 from keyheat.terminal.plan_words import capacity_of, dollars, shortly, warnings_of_design
-from keyheat.words import LIMITS, Direction
+from keyheat.words import LIMITS, Direction, plain_in_markdown
 
 DECIMALS_FROM: Final = 100  # dollars a month from which cents are noise
 
@@ -32,11 +31,11 @@ def plan_markdown(plan: ScenarioPlan) -> str:
 
 def _parts(plan: ScenarioPlan) -> Iterator[str]:
     scenario, load = plan.scenario, plan.forecast
-    yield f"### Keyheat: {plain(scenario.name)}, {_headline(plan)}\n"
-    yield f"{plain(scenario.question)}\n"
+    yield f"### Keyheat: {plain_in_markdown(scenario.name)}, {_headline(plan)}\n"
+    yield f"{plain_in_markdown(scenario.question)}\n"
     found = [shortly(plan, warning) for warning in warnings_of_design(plan)]
     if found:
-        yield from (f"- {plain(warning)}" for warning in found)
+        yield from (f"- {plain_in_markdown(warning)}" for warning in found)
         yield ""
     if plan.sent is not None:
         yield from _asked(plan, plan.sent)
@@ -55,7 +54,7 @@ def _headline(plan: ScenarioPlan) -> str:
     limits = list(dict.fromkeys(f"{LIMITS[one.constraint]} ({one.name})" for one in plan.foretold))
     if not limits:
         return "over quota" if plan.over_quota else "no part of the table is asked for more than it has"
-    return f"throttled by {plain(shortly(plan, ' and '.join(limits)))}"
+    return f"throttled by {plain_in_markdown(shortly(plan, ' and '.join(limits)))}"
 
 
 def _asked(plan: ScenarioPlan, sent: LoadTotals) -> Iterator[str]:
@@ -72,7 +71,7 @@ def _asked(plan: ScenarioPlan, sent: LoadTotals) -> Iterator[str]:
             _scaling(plan, owner, side.direction),
             _hottest(asked),
         )
-        yield f"| {' | '.join(plain(cell) for cell in cells)} |"
+        yield f"| {' | '.join(plain_in_markdown(cell) for cell in cells)} |"
     yield ""
 
 

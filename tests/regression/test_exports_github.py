@@ -11,11 +11,11 @@ from keyheat.regression.exports.markdown import (
     append_step_summary,
     command,
     markdown,
-    plain,
     write_markdown,
 )
 from keyheat.regression.outcome import Gate, SessionOutcome
 from keyheat.runfiles import CannotWrite
+from keyheat.words import plain_in_markdown
 from tests.regression.outcomes import (
     FORCED,
     GOOD,
@@ -122,7 +122,7 @@ def test_markdown_makes_nothing_of_words_from_outside() -> None:
     assert not re.search(r"(?<!\\)[@#](?=team|1)", text), "nobody is called"
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {7}, "no column of its own"
-    assert plain("a\n\n  # b") == r"a \# b"
+    assert plain_in_markdown("a\n\n  # b") == r"a \# b"
 
 
 def test_markdown_fits_into_a_comment(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from keyheat.numbers import some, span
 from keyheat.regression.outcome import GateFinding, SessionOutcome, worst_first
 from keyheat.regression.phrases import against, changed, decision, headline, value
 from keyheat.runfiles import CannotWrite, write_atomically
+from keyheat.words import plain_in_markdown
 
 MOST_ROWS: Final = 100  # GitHub takes 65,536 characters in a comment
 MOST_LINES: Final = 20
-_MEANT: Final = re.compile(r"([\\`*_{}\[\]<>|~#&@$])")  # something else to Markdown, HTML or GitHub
 
 
 def write_markdown(path: Path, outcome: SessionOutcome) -> None:
@@ -28,12 +28,12 @@ def markdown(outcome: SessionOutcome) -> str:
 
 def _parts(outcome: SessionOutcome) -> Iterator[str]:
     yield f"<!-- keyheat regress {re.sub('[^A-Za-z0-9_.-]', '-', outcome.suite)} -->"
-    yield f"### Keyheat: {plain(headline(outcome))}\n"
+    yield f"### Keyheat: {plain_in_markdown(headline(outcome))}\n"
     if outcome.forced:
         yield "**Forced**: the setups of the two sessions differ, so numbers may differ for that reason.\n"
     if outcome.question:
-        yield f"{plain(outcome.question)}\n"
-    yield f"Session `{_code(outcome.session)}`, {plain(against(outcome))}.\n"
+        yield f"{plain_in_markdown(outcome.question)}\n"
+    yield f"Session `{_code(outcome.session)}`, {plain_in_markdown(against(outcome))}.\n"
     yield from _listed(outcome.because)
     if outcome.measured:
         yield from _table(worst_first(outcome.measured))
@@ -47,7 +47,7 @@ def _parts(outcome: SessionOutcome) -> Iterator[str]:
 
 
 def _listed(lines: Sequence[str]) -> Iterator[str]:
-    yield from (f"- {plain(line)}" for line in lines[:MOST_LINES])
+    yield from (f"- {plain_in_markdown(line)}" for line in lines[:MOST_LINES])
     if len(lines) > MOST_LINES:
         yield f"- and {len(lines) - MOST_LINES} more"
     if lines:
@@ -61,15 +61,10 @@ def _table(findings: Sequence[GateFinding]) -> Iterator[str]:
         measure = one.gate.measure
         decided = f"**{decision(one)}**" if one.failed else decision(one)
         cells = (one.case, measure, value(one.before, measure), value(one.after, measure), changed(one))
-        yield f"| {decided} | {' | '.join(plain(cell) for cell in cells)} |"
+        yield f"| {decided} | {' | '.join(plain_in_markdown(cell) for cell in cells)} |"
     if len(findings) > MOST_ROWS:
         yield f"\n{len(findings) - MOST_ROWS} more are not shown."
     yield ""
-
-
-def plain(text: str) -> str:
-    """Text that says what it says, whatever Markdown could take it for, on one line."""
-    return _MEANT.sub(r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:
