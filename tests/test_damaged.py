@@ -5,6 +5,7 @@ that is half written.
 """
 
 import json
+import os
 import re
 import resource
 import subprocess
@@ -237,6 +238,7 @@ def test_a_full_disk(sample: Sample, tmp_path: Path, stage_name: str) -> None:
     said = subprocess.run(
         [sys.executable, "-m", "keyheat", *arguments_of(stage_name, run, answer)],
         cwd=ROOT, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave modules that are cut off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000)),
     )  # fmt: skip
     assert said.returncode == 2, said.stderr

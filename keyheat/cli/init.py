@@ -66,7 +66,7 @@ def init(
     for note in found.notes:
         err.print(f"not taken: {note}")
     taken = _chosen(found, only)
-    target = file or Path(f"{taken.name}.toml")
+    target = file or Path(f"{Path(taken.name).name}.toml")
     if target.exists() and not force:
         raise click.UsageError(f"{target} is there already: say --force to write over it, or another --out")
     demand = _asked(

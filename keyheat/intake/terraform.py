@@ -140,13 +140,16 @@ def _scaling(
         values = one.get("values") or {}
         for tracking in values.get("target_tracking_scaling_policy_configuration") or ():
             key = str(values.get("resource_id")), str(values.get("scalable_dimension"))
-            tracked[key] = float(tracking["target_value"]) / 100
+            if tracking.get("target_value") is not None:
+                tracked[key] = float(tracking["target_value"]) / 100
     for one in resources:
         values = one.get("values") or {}
         named = NAMED.fullmatch(str(values.get("resource_id")))
         side = SIDES.get(str(values.get("scalable_dimension")).rpartition(":")[2])
         if one.get("type") != TARGET or named is None or side is None:
             continue
+        if values.get("min_capacity") is None or values.get("max_capacity") is None:
+            continue  # known only after apply
         target = tracked.get((str(values["resource_id"]), str(values["scalable_dimension"])))
         bounds = {"min": float(values["min_capacity"]), "max": float(values["max_capacity"])}
         yield named[1], named[2], side, bounds | ({"target": target} if target else {})

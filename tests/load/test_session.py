@@ -281,12 +281,18 @@ def test_an_interrupted_run_keeps_whole_files(
     assert "Traceback" not in err
 
 
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}  # Python would leave modules that are cut off
+
+
 def test_a_full_disk_is_one_clear_line(run_locust: Locust, scenario_file: Path, tmp_path: Path) -> None:
     def small_files_only() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))  # run.json fits, others do not
 
     folder = tmp_path / "run"
-    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, folder), preexec_fn=small_files_only)
+    code, _out, err = run_locust(
+        "hotkey.py", *settings(scenario_file, folder),
+        env=NO_BYTECODE, preexec_fn=small_files_only,
+    )  # fmt: skip
     assert code == 2, err
     assert len([line for line in err.splitlines() if line.startswith("keyheat: cannot write")]) == 1
     assert not [name for name in files_in(folder) if name.endswith(".tmp")]
