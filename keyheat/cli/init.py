@@ -51,17 +51,17 @@ def init(
     `terraform show -json` printed, or a model of NoSQL Workbench. What it cannot tell (rates, keys, item
     sizes) is asked for, or stands in the file in lines that say ASSUMED.
     """
+    from keyheat.bounds import parsed_toml
     from keyheat.intake.scenario import Demand, scenario_text
     from keyheat.intake.sources import read_source
     from keyheat.runfiles import write_atomically
-    from keyheat.scenario.scenario import load_scenario
+    from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import shipped
 
     if (source is None) == (table is None):
         raise click.UsageError("say either a file that describes the table, or --table NAME")
     if table is None and (region or profile or endpoint_url):
         raise click.UsageError("--region, --profile and --endpoint-url are those of a live --table")
-    assert source is not None or table is not None
     found = read_source(source) if source else _live(table or "", region, profile, endpoint_url)
     for note in found.notes:
         err.print(f"not taken: {note}")
@@ -73,10 +73,10 @@ def init(
         Demand(writes_per_s=writes_per_s, reads_per_s=reads_per_s, item_bytes=item_bytes, keys=keys), taken
     )
     origin = f"{source.name} ({found.format})" if source else "the live table"
-    body = scenario_text(taken, demand, origin, str(shipped("configs") / "scenario.schema.json")).encode()
-    write_atomically(target, lambda written: written.write(body))
-    load_scenario(target)  # a file that the next verb refuses is a defect of ours, and seen here
-    _say(taken, target, body.decode())
+    text = scenario_text(taken, demand, origin, str(shipped("configs") / "scenario.schema.json"))
+    scenario_from_dict(parsed_toml(text), str(target))  # nothing is written that the next verb refuses
+    write_atomically(target, lambda written: written.write(text.encode()))
+    _say(taken, target, text)
     return DONE
 
 

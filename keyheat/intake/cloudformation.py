@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.tables import SIDES, Source, SourceTable, described, lacks, left_out
+from keyheat.intake.tables import SCALED, SIDES, Source, SourceTable, described, lacks, left_out
 
 TABLE, GLOBAL, SIMPLE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "AWS::Serverless::SimpleTable"
 SCALABLE, POLICY = (
     "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::ApplicationAutoScaling::ScalingPolicy"
 )  # fmt: skip
 VARIABLE: Final = re.compile(r"\$\{([^!}][^}]*)\}")
-NAMED: Final = re.compile(r"table/([^/]+)(?:/index/(.+))?")
 
 
 class _Open(Exception):
@@ -236,7 +235,7 @@ def _scaling(
     """The scalable targets that name the table or one of its indexes."""
     scaling: dict[tuple[str | None, str], dict[str, float]] = {}
     for name, one in targets.items():
-        named = NAMED.fullmatch(str(one.get("ResourceId", "")))
+        named = SCALED.fullmatch(str(one.get("ResourceId", "")))
         side = SIDES.get(str(one.get("ScalableDimension", "")).rpartition(":")[2])
         if (
             named

@@ -1,5 +1,6 @@
 """A table as a file or an account describes it, whatever the format: what was taken, and what was not."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -8,6 +9,8 @@ Attributes = Mapping[str, Any]
 """A table in the words of DescribeTable: what every format is brought into."""
 Scaling = Mapping[tuple[str | None, str], Mapping[str, float]]
 """Auto scaling by index (None: the table) and side: min, max and, where it is known, target."""
+SCALED: Final = re.compile(r"table/([^/]+)(?:/index/(.+))?")
+"""What a scalable target names: a table, or one of its indexes."""
 SIDES: Final[Mapping[str, str]] = {"ReadCapacityUnits": "read", "WriteCapacityUnits": "write"}
 
 

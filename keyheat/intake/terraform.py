@@ -3,14 +3,12 @@
 https://developer.hashicorp.com/terraform/internals/json-format
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.tables import SIDES, Source, SourceTable, described, lacks, left_out
+from keyheat.intake.tables import SCALED, SIDES, Source, SourceTable, described, lacks, left_out
 
 TABLE, TARGET, POLICY = "aws_dynamodb_table", "aws_appautoscaling_target", "aws_appautoscaling_policy"
-NAMED: Final = re.compile(r"table/([^/]+)(?:/index/(.+))?")
 
 
 def is_terraform(raw: Mapping[str, Any]) -> bool:
@@ -144,7 +142,7 @@ def _scaling(
                 tracked[key] = float(tracking["target_value"]) / 100
     for one in resources:
         values = one.get("values") or {}
-        named = NAMED.fullmatch(str(values.get("resource_id")))
+        named = SCALED.fullmatch(str(values.get("resource_id")))
         side = SIDES.get(str(values.get("scalable_dimension")).rpartition(":")[2])
         if one.get("type") != TARGET or named is None or side is None:
             continue
