@@ -104,6 +104,7 @@ schema: install
 	$(BIN)/keyheat schema > configs/scenario.schema.json
 	$(BIN)/keyheat schema suite > configs/suite.schema.json
 	$(BIN)/keyheat schema regression > configs/regression.schema.json
+	$(BIN)/python docs/scenario.py
 
 clean:
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info

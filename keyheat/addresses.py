@@ -19,6 +19,8 @@ OF_AWS: Final = (
 )
 """Where the services of AWS are, in each of its partitions, over IPv4 alone and over both: as botocore's
 `partitions.json` has them. https://docs.aws.amazon.com/general/latest/gr/rande.html"""
+OPEN_MINUTE: Final = "X-Keyheat-Open-Minute"
+"""The header by which our endpoint's CloudWatch is asked for the minute that goes on, as far as it is."""
 DYNAMODB: Final = re.compile(r"(?:[a-z0-9-]+\.)?dynamodb(?:-fips)?\.([a-z0-9-]+)(?:\.vpce)?(\..+)")
 """DynamoDB's hosts, those of interface endpoints as well: https://docs.aws.amazon.com/general/latest/gr/ddb.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/privatelink-interface-endpoints.html"""

@@ -146,9 +146,20 @@ TITLES: Final = {
 }
 
 
-def title_of(action: str) -> str:
-    """What to do as a short command; an action that we do not know is said as it stands."""
-    return TITLES.get(action) or action.replace("_", " ").capitalize()
+_OF_CAPACITY: Final = ("auto_scaling", "raise_capacity", "raise_max_on_demand", "raise_minimum")
+
+
+def title_of(action: str, resource: str | None = None) -> str:
+    """What to do as a short command, which names the index that it is for.
+
+    An action that we do not know is said as it stands.
+    """
+    title = TITLES.get(action) or action.replace("_", " ").capitalize()
+    if resource in (None, TABLE):
+        return title
+    if action in _OF_CAPACITY:
+        return f"{title} of {whose(resource)}"
+    return title.replace("the table", whose(resource)).replace("the index's", f"{whose(resource)}'s")
 
 
 _MEANT: Final = re.compile(r"([\\`*_{}\[\]<>|~#&@$])")  # something else to Markdown, HTML or GitHub

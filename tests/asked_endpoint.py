@@ -17,6 +17,7 @@ from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Query
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.outcomes import consumed
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal, parse_reason
 from keyheat.model.table import TableModel
 from keyheat.runs.formats import Evidence
@@ -52,6 +53,7 @@ class AskedEndpoint:
     """An endpoint in this process with the scenario's table, whose clock each request sets."""
 
     scenario: Scenario
+    behaviour: Behaviour = DEFAULT
     app: ServiceApp = field(init=False)
     models: Mapping[str, TableModel] = field(init=False)
     _connections: Connections = field(init=False)
@@ -60,7 +62,7 @@ class AskedEndpoint:
 
     def __post_init__(self) -> None:
         table = self.scenario.table
-        self.app = service_app_at(scale=self.scenario.local.scale)
+        self.app = service_app_at(scale=self.scenario.local.scale, behaviour=self.behaviour)
         self.app.clock.now_s = SIMULATED_START_S
         self.app.ddb.create_table(**creation(table))
         self.models = {table.name: self.app.service.catalog.get(table.name).model}

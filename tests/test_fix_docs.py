@@ -147,11 +147,24 @@ def test_a_cure_of_each_kind_fixes(
 def test_a_limit_that_moves_is_named_and_is_exit_code_1(verb: Verb, runs: Callable[..., Path]) -> None:
     """Without its maximum, a hot key is the limit."""
     maximum = ('table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=", "table.max_on_demand.write=500")
-    code, found = verdict_of(runs("hotkey", SHORTER, *maximum), verb)
+    run = runs("hotkey", SHORTER, *maximum)
+    code, found = verdict_of(run, verb, "--recommendation", "raise_max_on_demand")
     assert (code, found["verdict"]) == (1, "moved")
     assert found["limit"]["constraint"] == "max_on_demand"
     assert found["now"] == {"constraint": "partition", "resource": "table", "direction": "write"}
     assert "but now one partition of the table (writes) does" in found["sentence"]
+
+
+def test_a_cure_of_two_limits_is_tried_whole(verb: Verb, runs: Callable[..., Path]) -> None:
+    """The hot key only shows once the maximum is raised: the cure has both."""
+    maximum = ('table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=", "table.max_on_demand.write=500")
+    run = runs("hotkey", SHORTER, *maximum)
+    cure = json.loads((run / "diagnosis.json").read_text())["cure"]
+    assert {one["action"] for one in cure["steps"]} == {"raise_max_on_demand", "shard_writes"}
+    code, found = verdict_of(run, verb)
+    assert (code, found["verdict"]) == (0, "fixed")
+    assert found["recommendation"] == "raise_max_on_demand + shard_writes"
+    assert {"keys.shards", "table.max_on_demand.write"} <= {one["path"] for one in found["changes"]}
 
 
 def changed(run: Path, home: Path, **fields: Any) -> Path:
@@ -159,7 +172,7 @@ def changed(run: Path, home: Path, **fields: Any) -> Path:
     copy = home / "copy"
     shutil.copytree(run, copy)
     path = copy / "diagnosis.json"
-    diagnosis = json.loads(path.read_text())
+    diagnosis = json.loads(path.read_text()) | {"cure": None}
     diagnosis["recommendations"] = [
         {"action": "x", "kind": "cure", "why": "", "expected": "", **fields}  # type: ignore[dict-item]
     ]

@@ -30,18 +30,19 @@ MAY_IMPORT = {
     "analysis": {"model", "scenario", "simulator", "plan", "runs", "evidence"},
     "accuracy": {"model", "scenario", "simulator", "runs", "evidence", "analysis"},
     "regression": {"model", "scenario", "simulator", "runs", "analysis"},
+    "trial": {"model", "scenario", "simulator", "runs"},
     "pages": {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
-        "terminal",
+        "terminal", "trial",
     },
     "terminal": {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
-        "pages",
+        "pages", "trial",
     },
     "testing": {"model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "pages"},
     "cli": {
         "model", "scenario", "intake", "simulator", "plan", "endpoint", "load", "runs", "evidence",
-        "analysis", "accuracy", "regression", "pages", "terminal", "testing",
+        "analysis", "accuracy", "regression", "pages", "terminal", "testing", "trial",
     },
 }  # fmt: skip
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}

@@ -30,7 +30,7 @@ from keyheat.pages.samples.make import make_run
 from keyheat.pages.series import RunColumn, groups_of
 from keyheat.pages.sweep import Sweep
 from keyheat.plan.forecast import forecast
-from keyheat.plan.prices import load_prices
+from keyheat.plan.prices import Billing, load_prices
 from keyheat.regression.history.records import Kept
 from keyheat.runfiles import FILES, RUN, SECONDS
 from keyheat.runs.formats import write_diagnosis
@@ -131,7 +131,7 @@ def by_a_sweep(run: Path) -> Shown:
 
 def by_a_fix(run: Path) -> Shown:
     scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
-    one = tried(run, scenario, load_prices())
+    one = tried(run, scenario, Billing(load_prices()))
     yield "accepted", "fix", rate(one.measured.write.units_per_s, "WCU")
     yield "share", "fix", percent(one.throttled_share)
     yield "throttles", "fix", whole(one.throttles)
@@ -209,7 +209,7 @@ def by_the_label(run: Path) -> Shown:
     yield "until", "notebook", clock(label.end.timestamp())
     yield "month", "diagnosis.json", a_month(bill.before_dollars_per_month)
     scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
-    yield "month", "fix", a_month(tried(run, scenario, load_prices()).dollars_per_month)
+    yield "month", "fix", a_month(tried(run, scenario, Billing(load_prices())).dollars_per_month)
     outputs = {
         "terminal": (r"What was limited.*? from +to .*? (\S+) +(\S+) +table", in_terminal(run)),
         "report.html": (

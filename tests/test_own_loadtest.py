@@ -52,7 +52,7 @@ def test_its_verbs_run(verb: Callable[..., Said], mine: Path, tmp_path: Path, co
         assert said.says("Index by-customer: the hottest of")
 
 
-def test_it_is_simulated_and_what_no_rerun_can_show_is_said(
+def test_it_is_simulated_and_fixed_on_the_simulator_where_no_load_test_does_it(
     verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(mine.parent)
@@ -62,7 +62,10 @@ def test_it_is_simulated_and_what_no_rerun_can_show_is_said(
     verdict = made["diagnosis"]["verdict"]
     assert (verdict["constraint"], verdict["resource"]) == ("partition", "by-customer")
     assert read_json(tmp_path / "run" / "run.json", RUN)["scenario"]["loadtest"] == "./orders.py"
-    fixed = verb("fix", tmp_path / "run", "--out", tmp_path / "fix")
+    shown = verb("fix", tmp_path / "run", "--out", tmp_path / "shown")
+    assert shown.code == 0, shown.err
+    assert shown.says("Its load test spreads no key: hot keys are divided on their way")
+    fixed = verb("fix", tmp_path / "run", "--target", "local", "--out", tmp_path / "fix")
     assert fixed.code == 2
     assert "no rerun can show what is recommended; by hand" in fixed.err
     assert "no load test sends what orders.py does to an index" in " ".join(fixed.err.split())

@@ -8,6 +8,7 @@ can send beside something else.
 import json
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,7 +63,8 @@ SIMULATED = "keyheat simulate hotkey --set load.duration_s=600"
 WHAT_IF = "keyheat whatif hotkey shards"
 KNEE = "keyheat knee hotkey"
 REGRESS = "keyheat regress configs/suites/smoke.toml"
-TESTED = {*MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO, SIMULATED, WHAT_IF, KNEE, REGRESS}
+FIRST = "keyheat simulate hotkey"
+TESTED = {FIRST, *MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO, SIMULATED, WHAT_IF, KNEE, REGRESS}
 # Pages whose commands have a test of their own, beside what the page is about.
 TESTED_ELSEWHERE = {
     "loadtests.md": "test_own_loadtest.py",
@@ -90,6 +92,7 @@ TESTED_ELSEWHERE = {
     "tables.md": "test_tables_page.py",
     "terminal.md": "test_menu.py",
     "timeline.md": "test_timeline_page.py",
+    "trial.md": "test_trial_page.py",
     "whatif.md": "test_whatif.py",
     "your-table.md": "test_your_table.py",
     "sweep.md": "test_series.py",
@@ -201,6 +204,10 @@ def test_step_by_step(start: Start, run: Callable[..., str], home: Path) -> None
 
 
 def test_without_any_load(run: Callable[..., str], home: Path) -> None:
+    first = run(FIRST)
+    assert "cure: shard the hot key" in first
+    (folder,) = (home / "reports" / "out").iterdir()
+    shutil.rmtree(folder)
     said = run(SIMULATED)
     (folder,) = (home / "reports" / "out").iterdir()
     check_run(folder, "partition")

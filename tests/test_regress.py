@@ -38,9 +38,11 @@ measure = "units_per_operation.write"
 
 [[cases]]
 scenario = "too-small"
+expects = "table"
 set = ["load.duration_s=3", "table.provisioned.write=2", "keys.keys=10"{more}]
 """
 DEARER = ', "load.item_bytes=2_000"'
+SMALLER = ', "local.scale=0.5"'
 CALM = ', "table.provisioned.write=3"'
 STRICT = ', "thresholds.throttle_share_max=0.0001"'
 
@@ -125,28 +127,66 @@ def test_the_first_session_is_the_baseline_and_the_next_is_held_against_it(verb:
 
 def test_a_gate_that_fails_is_exit_code_1_and_its_runs_have_reports(verb: Verb) -> None:
     verb("regress", suite())
-    said = verb("regress", suite(DEARER), "--force", "--out", "dear")
+    said = verb("regress", suite(DEARER), "--out", "dear")
     assert said.code == 1
     assert said.out.splitlines()[0] == "short regressed: 1 of 2 gates failed."
     assert said.says("too-small: units_per_operation.write 1 unit before, 2 units now (100 % more)")
-    assert said.says("FORCED: the setups differ")
-    assert said.says("too-small: scenario load.item_bytes was")
+    assert said.says("too-small fails 1 gate: units_per_operation.write 1 unit -> 2 units.")
+    assert said.says("Changed: scenario load.item_bytes was 1,000, is 2,000 (too-small).")
     assert [one.verdict for one in sessions()] == ["regressed", "baseline"]
     (case,) = outcome("dear")["cases"]
     assert all(run["report"].endswith("/report.html") for run in case["after"])
     assert (Path("dear") / "too-small" / "1" / "report.html").exists()
-    assert "<b>Forced.</b>" in (Path("dear") / "regression.html").read_text()
+    assert "Changed: scenario load.item_bytes" in (Path("dear") / "regression.html").read_text()
+
+
+def test_capacity_that_was_taken_away_is_compared_and_named(verb: Verb) -> None:
+    """Nine tenths of the table's capacity: the very thing that a scheduled run is for."""
+    gates = '[[gates]]\nmeasure = "labels"'
+    plenty = ', "table.provisioned.write=20000"'
+    Path("short.toml").write_text(
+        SUITE.format(more=plenty).replace('table.provisioned.write=2"', 'load.users=50"')
+    )
+    assert gates in Path("short.toml").read_text()
+    assert verb("regress", "short.toml", "--accept").code == 0
+    said = verb("regress", suite(), "--out", "small")
+    assert said.code == 1
+    assert said.says("Changed: table.provisioned.write was 20,000, is 2 (too-small).")
+    assert said.says("by table write table"), said.out
+    told = outcome("small")
+    assert [one["what"] for one in told["suspects"]] == ["table.provisioned.write"]
+    assert told["differences"] == []
+
+
+def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) -> None:
+    file = suite()
+    file.write_text(file.read_text().replace('expects = "table"', 'expects = "none"'))
+    said = verb("regress", file)
+    assert said.code == 1
+    assert said.out.startswith("short has no baseline yet: somebody is to look at this one first.\n")
+    assert said.says("too-small is expected to be limited by none, and throttles")
+    assert said.says("by table write table.")
+    assert said.says("--accept")
+    again = verb("regress", file, "--accept")
+    assert again.out.startswith("short has a new baseline")
+    assert [one.verdict for one in sessions()] == ["baseline", "unaccepted"]
+    assert verb("regress", file).code == 0, "from then on it is what was meant"
 
 
 def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any) -> None:
     verb("regress", suite())
     runs(lambda _job, _how: pytest.fail("something was sent"))
-    said = verb("regress", suite(DEARER + CALM), "--out", "other")
+    files = ("--junit", "j.xml", "--markdown", "m.md", "--json-file", "s.json", "--github")
+    said = verb("regress", suite(SMALLER + CALM), "--out", "other", *files)
     assert said.code == 2
+    told = json.loads(Path("s.json").read_text())
+    assert (told["verdict"], told["exit_code"], told["cases"]) == ("not_compared", 2, [])
+    assert "short was not run: its baseline was measured on another setup." in Path("m.md").read_text()
+    assert "the setups differ" in Path("j.xml").read_text()
+    assert "::error" in said.out + said.err
     for words in (
         "the baseline, session 1 of ",
-        "too-small: scenario load.item_bytes was ",
-        "too-small: table.provisioned.write was 2, is 3",
+        "too-small: scale was 1, is 0.5",
         "--new-baseline",
         "--paired",
         "--force",
@@ -176,7 +216,7 @@ def test_the_baselines_own_scenario_is_run_again_beside_the_new_one(verb: Verb) 
     assert order == [f"{first} (baseline)", first, second, f"{second} (baseline)"]
     told = outcome("pairs")
     assert (told["paired"], told["forced"]) == (True, False)
-    assert {one["what"] for one in told["differences"]} == {"scenario load.item_bytes"}
+    assert {one["what"] for one in told["suspects"]} == {"scenario load.item_bytes"}
     with History.open(Path("reports/history.sqlite")) as history:
         assert [run.side for run in history.runs(2, side=None)].count("baseline") == 2
         assert history.last_good("short") == history.session(1)
@@ -352,7 +392,7 @@ def test_a_suite_on_an_account_is_agreed_to_once_before_anything_is_sent(verb: V
     assert not Path("reports/out").exists()
     dear = verb("regress", suite(cases=on_aws), "--yes", "--max-dollars", "0.000001")
     assert (dear.code, asked) == (4, [])
-    assert verb("regress", suite(cases=on_aws), "--yes", "--max-units", "100_000_000").code == 0
+    assert verb("regress", suite(cases=on_aws), "--yes", "--accept", "--max-units", "100_000_000").code == 0
     assert [how.target for how in asked] == ["simulated", "aws", "simulated", "aws"]
     options = asked[1].options
     assert "--yes" in options
@@ -424,7 +464,7 @@ def test_an_archive_that_cannot_be_written_loses_nothing(verb: Verb, tmp_path: P
 
 
 WRONG = {
-    "no such suite": (["nix"], "neither a file nor one of: "),
+    "no such suite": (["nix"], "neither a file nor one of ours: "),
     "a folder of others": (["short.toml", "--out", "others"], "is not an empty folder"),
     "an address that is none": (["short.toml", "--otlp", "localhost"], "such as http://localhost:4318"),
     "an archive that nobody knows": (["short.toml", "--archive", "nix://a"], "nix"),

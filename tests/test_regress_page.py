@@ -36,6 +36,7 @@ measure = "{measure}"
 
 [[cases]]
 scenario = "too-small"
+expects = "table"
 set = ["load.duration_s=3", "table.provisioned.write=2", "keys.keys=10"]
 """
 MEASURE = {"smoke": "units_per_operation.write", "nightly": "throttle_share"}

@@ -55,7 +55,7 @@ def test_one_line_says_what_came_out_and_where_the_report_is(tmp_path: Path, ver
     assert "throttles" in outcome
     assert str(tmp_path / "report.html") in outcome
     assert expected.strip() == "as expected"
-    assert cure.strip() == "cure: shard the hot key (3 shards)"
+    assert cure.strip() == "cure: shard the hot key (4 shards)"
     assert {path.name for path in tmp_path.iterdir()} == {*runfiles.FILES.values(), "report.html"}
 
 
@@ -184,3 +184,17 @@ def test_the_commands_of_the_page_run(verb: Verb, tmp_path: Path, command: str) 
         assert all(f"{name}/report.html" in page for name in arguments[1:])
     if command.endswith("hotkey --set keys.shards=20"):
         assert said.out.split()[:2] == ["hotkey", "none"]
+
+
+@pytest.mark.opens
+def test_keys_that_we_made_up_are_shown_by_name_and_those_of_others_as_digests(
+    verb: Verb, tmp_path: Path
+) -> None:
+    def keys_of(scenario: str) -> list[dict[str, Any]]:
+        said = verb("simulate", scenario, "--set", "load.duration_s=8", "--out", tmp_path / "run")
+        assert said.code == 0, said.err
+        return list(json.loads((tmp_path / "run" / "keys.json").read_text())["overall"]["write"])
+
+    assert keys_of("hotkey")[0]["shown"] == "hot"
+    own = SCENARIOS.parents[1] / "examples" / "own-loadtest" / "orders.toml"
+    assert {key["shown"] for key in keys_of(str(own))} == {None}

@@ -68,7 +68,8 @@ def test_the_answer_as_json(verb: Verb) -> None:
 @pytest.mark.slow
 def test_the_answer_of_an_index_names_it(verb: Verb) -> None:
     said = verb("whatif", "country-index", "shards", "--index", "by-country", "--most", "4")
-    assert said.code == 1
+    assert said.code == 0
+    assert said.says("3 shards are enough")
     assert said.says("by the limit of one partition of index by-country (writes)")
 
 

@@ -99,6 +99,7 @@ RULE_WORDS: Final[dict[Constraint, str]] = {
     "max_on_demand": "max-on-demand",
     "account": "account",
 }
+EARLIEST_S: Final = datetime(1, 1, 1, tzinfo=UTC).timestamp()
 LATEST_S: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
 
@@ -179,7 +180,7 @@ def _back_pressure(track: EvidenceTrack) -> str:
 
 
 def _moment(second: float) -> datetime:
-    return datetime.fromtimestamp(min(second, LATEST_S), UTC)
+    return datetime.fromtimestamp(min(max(second, EARLIEST_S), LATEST_S), UTC)
 
 
 def _finding(label: Label) -> Finding:

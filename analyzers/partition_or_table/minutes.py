@@ -137,8 +137,13 @@ class Minute:
 
     def says(self, rule: str, because: str) -> Opinion:
         """An opinion with this cell's numbers in front."""
-        used = f"On average, {of_provisioned(self.rate, self.capacity, self.track.direction)} were consumed"
-        return opinion_of(rule, f"{used}{because}", self.numbers)
+        return opinion_of(rule, f"{self.consumed}{because}", self.numbers)
+
+    @property
+    def consumed(self) -> str:
+        """What was consumed, as the beginning of a sentence; of a label's minutes the heaviest one speaks."""
+        used = of_provisioned(self.rate, self.capacity, self.track.direction)
+        return f"In the {self.track.cell_name} that throttled most, {used} were consumed on average"
 
 
 def by_minutes(readings: tuple[MinuteReading, ...], cell: int) -> Opinion:
@@ -204,8 +209,7 @@ def _too_few(minute: Minute) -> Opinion | None:
     if not minute.partition.holds:
         return None
     if minute.capacity >= minute.reading.in_chunks_below and minute.used < BELOW * minute.capacity:
-        used = of_provisioned(minute.rate, minute.capacity, minute.track.direction)
-        return neither(f"On average, {used} were consumed", minute.reading.ceiling, minute.track.direction)
+        return neither(minute.consumed, minute.reading.ceiling, minute.track.direction)
     few = f": {whole(minute.used)} units in all, fewer than one partition serves within a second"
     return minute.says("minutes-too-few-units", f"{few}.")
 

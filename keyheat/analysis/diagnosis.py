@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keyheat import runfiles
-from keyheat.analysis.advice.advice import advise
+from keyheat.analysis.advice.advice import Advice, advise
 from keyheat.analysis.analyzers import answers, further_findings, generator_of, labels_of
 from keyheat.analysis.checks import check, with_reads
-from keyheat.analysis.heat import RunHeat, heats_of
+from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
-from keyheat.analysis.verdict import verdict, with_company
+from keyheat.analysis.verdict import verdict, with_company, with_replicas
+from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.client import ClientFiles, read_client_files, read_records
-from keyheat.runs.formats import Coverage, Diagnosis, Evidence, Recommendation, read_diagnosis
+from keyheat.runs.formats import Coverage, Diagnosis, Evidence, read_diagnosis
 from keyheat.runs.manifest import run_window
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import Run, place_of
@@ -22,13 +23,19 @@ from keyheat.words import sentence
 
 
 def analyze_run(
-    run_dir: Path, *, numbers: Thresholds | None = None, further: Sequence[Path] = ()
+    run_dir: Path,
+    *,
+    numbers: Thresholds | None = None,
+    further: Sequence[Path] = (),
+    billing: Billing | None = None,
 ) -> Diagnosis:
     """The diagnosis of a run directory, from the files that are there; `coverage.missing` lists the others.
 
     `further` are analyzers of the user's own: what they find stands in `findings`, what is wrong with them in
-    `problems`. Without `evidence.json` the client's records alone are the evidence. Raises `FileProblem`
-    where neither it nor the manifest can be read, or where the labelling numbers are wrong.
+    `problems`. `billing` says what a month costs; the
+    price list that we ship, around the clock, if it is None. Without `evidence.json` the
+    client's records alone are the evidence. Raises `FileProblem` where neither it nor the manifest can be
+    read, or where the labelling numbers are wrong.
     """
     require("report", RUN_FILES)
     client = read_client_files(run_dir)
@@ -52,6 +59,7 @@ def analyze_run(
         scenario=scenario,
         directory=run_dir,
         further=further,
+        billing=billing,
     )
 
 
@@ -73,11 +81,18 @@ def load_run(path: "Path | str") -> Run:
 
 
 def diagnosed(
-    evidence: Evidence, *, numbers: Thresholds | None = None, further: Sequence[Path] = ()
+    evidence: Evidence,
+    *,
+    numbers: Thresholds | None = None,
+    further: Sequence[Path] = (),
+    billing: Billing | None = None,
 ) -> Diagnosis:
     """The diagnosis of evidence alone, whoever sent the load."""
     thresholds = numbers or load_thresholds()
-    return diagnose(evidence, client=None, thresholds=thresholds, scenario=None, further=further)
+    return diagnose(
+        evidence, client=None, thresholds=thresholds, scenario=None, further=further,
+        billing=billing,
+    )  # fmt: skip
 
 
 def diagnose(
@@ -88,6 +103,7 @@ def diagnose(
     scenario: Scenario | None,
     directory: Path | None = None,
     further: Sequence[Path] = (),
+    billing: Billing | None = None,
 ) -> Diagnosis:
     """Ask the analyzers, judge and advise. `client` is None where the load was not ours."""
     run = Run(evidence, directory, client=client)
@@ -96,18 +112,31 @@ def diagnose(
     generator = generator_of(run, thresholds)
     told = answers(further, run, thresholds)
     judged = verdict(labels, evidence, client=client, generator=generator, numbers=thresholds)
-    judged = with_company(with_reads(judged, client), client)
-    advised: tuple[Recommendation, ...] = ()
-    if judged.constraint != "none":
-        advised = advise(labels, evidence, heats, thresholds, client=client, scenario=scenario)
+    judged = with_company(with_reads(with_replicas(judged, evidence), client), client)
+    advice = Advice()
+    notable = labels if judged.constraint != "none" else ()
+    if (notable or judged.constraint == "none") and not generator.bound:
+        every = (*heats, *index_heats_of(evidence, client))
+        advice = advise(
+            notable,
+            evidence,
+            every,
+            thresholds,
+            client=client,
+            scenario=scenario,
+            billing=billing or Billing(load_prices()),
+        )
     return Diagnosis(
         verdict=judged,
         labels=labels,
         hot_keys=tuple(key for one in _first(judged.direction, heats) for key in one.hottest),
-        recommendations=advised,
+        recommendations=advice.recommendations,
+        cure=advice.cure,
+        demands=advice.demands,
         generator=generator,
         coverage=_coverage(evidence, client),
         source=evidence.source,
+        region=evidence.table.region,
         thresholds=check(scenario.thresholds, judged, evidence, client) if scenario else (),
         findings=(*further_findings(run, thresholds), *told.findings),
         problems=told.problems,

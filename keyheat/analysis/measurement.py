@@ -13,12 +13,11 @@ no recovery.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import orjson
 from hdrh.histogram import HdrHistogram
 
 from keyheat import runfiles
@@ -29,16 +28,12 @@ from keyheat.runs.latencies import accepted_latencies
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.simulator.search import smallest_shards
+from keyheat.simulator.search import shards_enough
 from keyheat.words import READ, WRITE, Direction
 
 Measured = float | Absence
 
 QUIET_S: Final = 10  # seconds of load without a throttle that are a recovery; width of the knee's window
-STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
-CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
-KEYS_MOST: Final = 200_000
-"""Keys of a load whose shards are searched for: a million of them take the simulator many seconds."""
 SAME: Final = 1e-9  # relative difference of two numbers that are the same
 
 
@@ -132,27 +127,10 @@ def shards_needed(run: RunMeasured) -> Measured:
     """
     if isinstance(run.scenario, str):
         return run.scenario
-    load = run.scenario.load
-    if run.scenario.dynamic_sharding is not None or load.arrivals == "trace":
-        return "not_simulated"
-    changes = load.shape is not None or bool(run.scenario.timeline) or run.scenario.table.scaled
-    if changes and load.duration_s > CHANGING_MOST_S:
-        return "too_long"
-    if run.scenario.keys.keys > KEYS_MOST:
-        return "too_large"
-    seconds = load.duration_s if changes else min(load.duration_s, STEADY_S)
-    shorter = run.scenario.model_copy(update={"load": load.model_copy(update={"duration_s": seconds})})
-    raw = shorter.model_dump(mode="json") | {"name": "a", "question": "a", "expects": None}
-    return _smallest_shards(orjson.dumps(raw, option=orjson.OPT_SORT_KEYS))
-
-
-@lru_cache(maxsize=256)  # repetitions of one scenario need the same
-def _smallest_shards(scenario: bytes) -> Measured:
-    try:
-        found = smallest_shards(scenario_from_dict(orjson.loads(scenario), "run.json")).answer
-    except ScenarioError:  # a load test that the simulator does not know
-        return "not_simulated"
-    return "no_number" if found is None else float(found.value)
+    found = shards_enough(run.scenario)
+    if found is None:
+        return "no_number"
+    return found if isinstance(found, str) else float(found)
 
 
 def accepted_units_per_s(run: RunMeasured, side: Direction) -> Measured:

@@ -28,6 +28,8 @@ NOT_SENT: Final = (
 """Fields of a scenario that do not decide what is sent; `local.scale` is the setup's own `scale`."""
 SAID_BY_THE_TABLE: Final = ("name", "billing_mode", "provisioned", "max_on_demand", "warm")
 """Fields of a scenario's table that stand among the table's facts, as the run found them."""
+FACTS: Final = ("auto_scaling", "stream", "regions", "indexes")
+"""Further ones that change what a table can take, and not what it is sent."""
 OF_NO_EFFECT: Final = ("on_end", "expires_h")
 WARM: Final = "warm"
 
@@ -60,7 +62,7 @@ def setup_of(manifest: Manifest) -> Setup:
         machine=None if machine is None else _digest(machine.encode()),
         machine_says=machine,
         scale=manifest.scale,
-        table=dict(_table(manifest.table, existing=manifest.existing)),
+        table={**dict(_table(manifest.table, existing=manifest.existing)), **_facts(manifest.scenario)},
         scenario=None if manifest.scenario is None else scenario_digest(manifest.scenario),
         transport=manifest.transport,
         processes=manifest.processes,
@@ -108,15 +110,9 @@ def grows_by_itself(fact: str) -> bool:
 
 
 def _keys_of(table: Any) -> dict[str, Any]:
-    """A scenario's table without what its facts say: its keys, its indexes' keys, its scaling."""
-    dropped = {*SAID_BY_THE_TABLE, *OF_NO_EFFECT}
-    kept = {name: value for name, value in (table or {}).items() if name not in dropped}
-    of_index = dropped - {"name"}
-    kept["indexes"] = [
-        {name: value for name, value in index.items() if name not in of_index}
-        for index in kept.get("indexes") or ()
-    ]
-    return kept
+    """A scenario's table without what its facts say: its keys."""
+    dropped = {*SAID_BY_THE_TABLE, *FACTS, *OF_NO_EFFECT}
+    return {name: value for name, value in (table or {}).items() if name not in dropped}
 
 
 def _without_folder(keys: Any) -> dict[str, Any]:
@@ -141,6 +137,26 @@ def _table(table: TableFacts, *, existing: bool) -> Iterator[tuple[str, str | fl
     yield from _capacities("", table, on_demand)
     for index in sorted(table.indexes, key=lambda one: one.name):
         yield from _capacities(f"indexes.{index.name}.", index, on_demand)
+
+
+def _facts(scenario: Mapping[str, Any] | None) -> dict[str, str]:
+    """What else the table of a run is like, by what its scenario says: an index by its keys, and so on."""
+    table: Mapping[str, Any] = (scenario or {}).get("table") or {}
+    found = {
+        name: orjson.dumps(table[name], option=orjson.OPT_SORT_KEYS).decode()
+        for name in FACTS
+        if name != "indexes" and table.get(name)
+    }
+    for index in table.get("indexes") or ():
+        keys = [index.get(name) for name in ("partition_key", "sort_key")]
+        keys += [*(index.get("more_partition_keys") or ()), *(index.get("more_sort_keys") or ())]
+        kind = "local" if index.get("local") else "global"
+        keyed = ", ".join(key for key in keys if key)
+        found[f"indexes.{index['name']}"] = f"{kind}, keyed by {keyed}, {index.get('projection', 'ALL')}"
+        if index.get("auto_scaling"):
+            scaling = orjson.dumps(index["auto_scaling"], option=orjson.OPT_SORT_KEYS).decode()
+            found[f"indexes.{index['name']}.auto_scaling"] = scaling
+    return found
 
 
 def _capacities(

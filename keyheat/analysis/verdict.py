@@ -11,6 +11,7 @@ from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import DirectionVerdict, Evidence, GeneratorFacts, Label, Verdict
+from keyheat.runs.metrics import REPLICATED, REPLICATION_LATENCY, consumed
 from keyheat.runs.provability import unreliable, without_a_model
 from keyheat.words import Constraint, Direction, index_of, whose
 
@@ -24,6 +25,7 @@ REFUSED: Final[dict[Constraint, str]] = {
     "undetermined": "refused for a limit that the evidence does not tell",
 }
 LARGE_UNITS = 10.0  # units of one request, where nobody counted requests: few are larger
+LEAST_UNSTATED = 0.01  # part of the throttles from which those are named of which nobody says the limit
 NOTABLE = 0.2  # share of the dominating throttles from which another constraint is named, too
 
 
@@ -80,6 +82,8 @@ def verdict(
     sprinkle = _sprinkle(found, evidence, numbers)
     made = _without_throttles(evidence, labels, sprinkle) if not found or sprinkle else _of_groups(found)
     made = with_directions(made, labels, evidence)
+    if unstated := _unstated(found, client):
+        made = made.model_copy(update={"because": (*made.because, unstated)})
     if doubt := unreliable(evidence):
         made = made.model_copy(update={"because": (*made.because, doubt)})
     confession = (
@@ -128,6 +132,56 @@ def with_company(made: Verdict, client: ClientFiles | None) -> Verdict:
     """The verdict, which begins with the runs that loaded the same tables meanwhile, if there were any."""
     said = client.manifest.company if client and client.manifest else None
     return made if said is None else made.model_copy(update={"because": (said, *made.because)})
+
+
+def with_replicas(made: Verdict, evidence: Evidence) -> Verdict:
+    """The verdict of a global table, which says what part of it that is, and what came in from the others.
+
+    Source: `ReplicationLatency`, and the write units with `Source=GlobalTable`:
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
+    """
+    table = evidence.table
+    if not table.replicas:
+        return made
+    where = f"in {table.region}, " if table.region else "in one Region, "
+    said = [f"It is a global table: this is of its part {where}and not of that in {_listed(table.replicas)}."]
+    units = consumed(Direction.WRITE)
+    copied, all_units = _sum(evidence, units, REPLICATED), evidence.total(units)
+    if copied is not None and all_units:
+        said.append(f"{percent(copied / all_units)} of its write units were writes of the other Regions.")
+    late = [
+        (max(value for _at, value in one.points), one.dimension.partition("=")[2])
+        for one in evidence.series
+        if one.metric == REPLICATION_LATENCY and one.dimension and one.points
+    ]
+    if late:
+        worst_ms, region = max(late)
+        said.append(f"Copies to {region} took {whole(worst_ms)} ms in the mean of the slowest 5 minutes.")
+    return made.model_copy(update={"because": (*made.because, *said)})
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
+
+
+def _sum(evidence: Evidence, metric: str, dimension: str) -> float | None:
+    """A series of the table with one more dimension added up; None where it has no points."""
+    for one in evidence.series:
+        if (one.metric, one.index, one.dimension) == (metric, None, dimension) and one.points:
+            return sum(value for _at, value in one.points)
+    return None
+
+
+def _unstated(found: Sequence[LabelGroup], client: ClientFiles | None) -> str | None:
+    """That more attempts were throttled than labels have: of a part of a request nobody says why."""
+    totals = client.manifest.totals if client and client.manifest else None
+    more = totals.throttled - sum(group.throttles for group in found) if totals and found else 0
+    if totals is None or more < LEAST_UNSTATED * totals.throttled or not more:
+        return None
+    return (
+        f"{more:,} more throttled attempts were parts of batches or transactions, whose answers do not say "
+        "which limit refused them."
+    )
 
 
 def _of_groups(found: Sequence[LabelGroup]) -> Verdict:
@@ -278,7 +332,8 @@ def _client_says(evidence: Evidence) -> str | None:
         return None
     throttled = sum(row.throttled for row in rows)
     fate = f"{throttled:,} of them throttled" if throttled else "none of them throttled"
-    return f"The client recorded {some(attempts, 'attempt')} in {some(len(rows), 'second')}, {fate}."
+    seconds = len({row.second for row in rows if row.attempts})
+    return f"The client recorded {some(attempts, 'attempt')} in {some(seconds, 'second')}, {fate}."
 
 
 def _cloudwatch_says(arranged: EvidenceTimeline, evidence: Evidence) -> str | None:

@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.options import a_file, a_folder, a_path, a_time, further_analyzers, in_json, in_utc
+from keyheat.cli.options import (
+    a_file,
+    a_folder,
+    a_path,
+    a_time,
+    further_analyzers,
+    hours_a_day,
+    in_json,
+    in_utc,
+    price_list,
+    some_prices,
+)
 from keyheat.cli.run import diagnosed, exit_code_of, say_problems
+from keyheat.plan.prices import Billing
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
 from keyheat.terminal.console import answer, bars, err, in_words, print_json, shown
 from keyheat.words import DONE
@@ -137,7 +149,15 @@ def collect(
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run")
 @further_analyzers
 @in_json("the diagnosis")
-def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...]) -> int:
+@hours_a_day
+@some_prices
+def analyze(
+    folder: Path | None,
+    evidence: Path | None,
+    further: tuple[Path, ...],
+    hours_per_day: float,
+    prices: Path,
+) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
     from keyheat.pages.run.record import evidence_alone, load_run
@@ -145,18 +165,19 @@ def analyze(folder: Path | None, evidence: Path | None, further: tuple[Path, ...
     from keyheat.runs.plausibility import read_evidence
     from keyheat.terminal import diagnosis as terminal
 
+    billing = Billing(price_list(prices), hours_per_day)
     if (folder is None) == (evidence is None):
         raise click.UsageError("say which: a run directory, or --evidence FILE")
     if folder is not None:
         from keyheat.terminal.progress import Working
 
         with Working("labelling throttles", bars):
-            diagnosis = diagnosed(folder, further)
+            diagnosis = diagnosed(folder, further, billing)
         run = load_run(folder) if in_words() else None
     else:
         assert evidence is not None
         found = read_evidence(evidence)
-        diagnosis = diagnosed_evidence(found, further=further)
+        diagnosis = diagnosed_evidence(found, further=further, billing=billing)
         run = evidence_alone(found, diagnosis)
     answer(lambda: diagnosis_json(diagnosis), lambda: terminal.summary(diagnosis, run))
     say_problems(diagnosis)

@@ -12,9 +12,18 @@ import click
 from keyheat.addresses import endpoint_of
 from keyheat.cli.guards import Guards, agreed, at_known_endpoint, guarded
 from keyheat.cli.load import no_collect
-from keyheat.cli.options import a_folder, a_path, in_json, price_list, series_place, some_prices
+from keyheat.cli.options import (
+    a_folder,
+    a_path,
+    hours_a_day,
+    in_json,
+    price_list,
+    series_place,
+    some_prices,
+)
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
 from keyheat.load.run.jobs import Job, made
+from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
@@ -25,7 +34,6 @@ from keyheat.words import BROKEN, DONE, INVALID
 if TYPE_CHECKING:
     from keyheat.analysis.advice.proof import Limit
     from keyheat.analysis.advice.remedies import Remedy
-    from keyheat.plan.prices import Prices
     from keyheat.runs.manifest import Manifest
     from keyheat.simulator.flow import Traffic
 
@@ -58,6 +66,7 @@ class Turn:
 @no_collect
 @in_json("whether it is fixed, and both sides,")
 @guarded
+@hours_a_day
 @some_prices
 def fix(
     folder: Path,
@@ -67,6 +76,7 @@ def fix(
     place: Path | None,
     quick: bool,
     guards: Guards,
+    hours_per_day: float,
     prices: Path,
 ) -> int:
     """Try what the diagnosis of RUN recommends: both sides are run again, with the same demand and seed.
@@ -77,7 +87,8 @@ def fix(
 
     if guards.table is not None:
         raise click.UsageError("both sides have tables of their own: no --table")
-    listed, start = price_list(prices), at_known_endpoint(lambda url: start_of(folder, url), target)
+    billing = Billing(price_list(prices), hours_per_day)
+    start = at_known_endpoint(lambda url: start_of(folder, url), target)
     scenario, target = start.scenario, start.target
     remedy = _remedy(start, action)
     place = series_place(place, f"{scenario.name}-fix")
@@ -86,10 +97,10 @@ def fix(
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
     write_scenario(place / FIXED, remedy.scenario)
     _announce(scenario, remedy, place)
-    how = How(target=target, options=(*options, "--prices", str(prices)), quick=quick)
+    how = How(target=target, options=(*options, "--prices", str(prices)), quick=quick, billing=billing)
     for number, turn in enumerate(turns, start=1):
         write_scenario(turn.job.path, turn.job.scenario)
-        sent = start.sent if turn.side == BEFORE else start.sent_with(remedy)
+        sent = start.sent if turn.side == BEFORE else start.sent_with(remedy, turn.job.scenario)
         if sent is None:
             code = make_run(turn.job, how, place=(number, len(turns)))
         else:
@@ -97,7 +108,7 @@ def fix(
         if code in NOT_STARTED or not made(turn.job):
             return code or INVALID
     made_of = FixTrial(scenario, remedy, start.limit_of(remedy), target, place)
-    return _told(made_of, turns, listed)
+    return _told(made_of, turns, billing)
 
 
 def _remedy(start: "Start", action: str | None) -> "Remedy":
@@ -152,7 +163,7 @@ class FixTrial:
     place: Path
 
 
-def _told(tried_: FixTrial, turns: Sequence[Turn], prices: "Prices") -> int:
+def _told(tried_: FixTrial, turns: Sequence[Turn], billing: Billing) -> int:
     """Hold both sides against each other, write the page, say what came out; gives the exit code."""
     from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
     from keyheat.pages.fix import NAME, Fix, write_fix
@@ -161,9 +172,10 @@ def _told(tried_: FixTrial, turns: Sequence[Turn], prices: "Prices") -> int:
     from keyheat.terminal.fix import FORMAT, fix_json, fix_text
 
     sides = {
-        side: [tried(turn.job.folder, turn.job.scenario, prices) for turn in turns if turn.side == side]
+        side: [tried(turn.job.folder, turn.job.scenario, billing) for turn in turns if turn.side == side]
         for side in (BEFORE, AFTER)
     }
+    prices = billing.prices
     columns = [RunColumn.of_run(turn.job.folder, prices) for turn in turns]
     found = Fix(
         scenario=tried_.scenario,
@@ -194,16 +206,21 @@ class Start:
     target: str
     sent: "Callable[[], Traffic] | None" = None
 
-    def sent_with(self, remedy: "Remedy") -> "Callable[[], Traffic] | None":
-        """The demand with the remedy taken, where no scenario says it: hot keys are divided on their way."""
-        from keyheat.simulator.alterations import Altered, in_shards
-        from keyheat.words import Direction, index_of
+    def sent_with(self, remedy: "Remedy", scenario: Scenario) -> "Callable[[], Traffic] | None":
+        """The demand with the remedy taken, where the scenario alone does not say it."""
+        from keyheat.simulator.alterations import Altered
+        from keyheat.simulator.traffic import traffic_of
 
-        shards = remedy.scenario.keys.shards
-        if self.sent is None or shards == 1:
+        if not remedy.alters:
             return self.sent
-        change = in_shards(shards, Direction(remedy.direction), index_of(remedy.resource))
-        return lambda sent=self.sent: Altered(sent(), change)  # type: ignore[misc]
+
+        def divided() -> "Traffic":
+            traffic = self.sent() if self.sent else traffic_of(scenario, scenario.seed)
+            for change in remedy.alters:
+                traffic = Altered(traffic, change)
+            return traffic
+
+        return divided
 
     def limit_of(self, remedy: "Remedy") -> "Limit":
         """The limit that a remedy is for."""
@@ -271,11 +288,13 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
     client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
     rerun = rerun_of(
         evidence, timeline(evidence), groups(diagnosis.labels)[0].heaviest, client=client, scenario=None,
-        heats=heats_of(evidence, client), prices=load_prices(),
+        heats=heats_of(evidence, client), billing=Billing(load_prices()),
     )  # fmt: skip
     if rerun is None:
         raise ValueError(
             f"{folder} has no scenario, and its evidence does not say what the table has: without it "
             "the demand cannot be simulated; collect it with --describe-json"
         )
-    return Start(scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic))
+    return Start(
+        scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None)
+    )

@@ -52,6 +52,7 @@ def plan(
     from keyheat.plan.plan import planned
     from keyheat.plan.quotas import DEFAULT_QUOTAS
     from keyheat.plan.totals import loadtest_of
+    from keyheat.simulator.alterations import check_shards
     from keyheat.terminal.plan import plan_text
     from keyheat.terminal.plan_markdown import write_plan_markdown
     from keyheat.terminal.plan_words import plan_json
@@ -61,6 +62,7 @@ def plan(
     loaded, path = find_scenario(scenario, settings)
     if loaded.load.arrivals != "trace":
         loadtest_of(loaded, path.parent)  # here it is said why nobody can say what it sends
+        check_shards(loaded, path.parent)
     listed = price_list(prices)
     indexes = [index.name for index in loaded.table.indexes if not index.local]
     told = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)

@@ -1,7 +1,9 @@
 """The verb that makes a scenario of a table that somebody has: init."""
 
+import os
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from keyheat.terminal.console import answer, asked, err, shown
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
+    from keyheat.intake.measured import MeasuredTraffic
     from keyheat.intake.scenario import Demand
     from keyheat.intake.tables import Source, SourceTable
 
@@ -24,6 +27,13 @@ if TYPE_CHECKING:
 @click.option("--region", help="of the live table  [default: as the AWS SDK finds it]")
 @click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
 @click.option("--endpoint-url", help="of a local table, such as http://127.0.0.1:8000")
+@click.option(
+    "--from-metrics", is_flag=True, help="propose rates, peak and sizes of a live --table by CloudWatch"
+)
+@click.option(
+    "--days", type=click.IntRange(1, 60), default=14, show_default=True, help="of metrics that are looked at"
+)
+@click.option("--locustfile", type=a_path, help="write a load test in Python, too, to go on from")
 @click.option("--writes-per-s", type=click.FloatRange(min=0), help="items that are written, at the peak")
 @click.option("--reads-per-s", type=click.FloatRange(min=0), help="reads, at the peak")
 @click.option("--item-bytes", type=click.IntRange(1, 409_600), help="of an item in the mean")
@@ -38,6 +48,9 @@ def init(
     region: str | None,
     profile: str | None,
     endpoint_url: str | None,
+    from_metrics: bool,
+    days: int,
+    locustfile: Path | None,
     writes_per_s: float | None,
     reads_per_s: float | None,
     item_bytes: int | None,
@@ -52,7 +65,8 @@ def init(
     sizes) is asked for, or stands in the file in lines that say ASSUMED.
     """
     from keyheat.bounds import parsed_toml
-    from keyheat.intake.scenario import Demand, scenario_text
+    from keyheat.intake.locustfile import locustfile_text
+    from keyheat.intake.scenario import Demand, scenario_text, with_locustfile
     from keyheat.intake.sources import read_source
     from keyheat.runfiles import write_atomically
     from keyheat.scenario.scenario import scenario_from_dict
@@ -62,6 +76,8 @@ def init(
         raise click.UsageError("say either a file that describes the table, or --table NAME")
     if table is None and (region or profile or endpoint_url):
         raise click.UsageError("--region, --profile and --endpoint-url are those of a live --table")
+    if table is None and from_metrics:
+        raise click.UsageError("--from-metrics asks CloudWatch, which knows of a live --table only")
     found = read_source(source) if source else _live(table or "", region, profile, endpoint_url)
     for note in found.notes:
         err.print(f"not taken: {note}")
@@ -69,14 +85,23 @@ def init(
     target = file or Path(f"{Path(taken.name).name}.toml")
     if target.exists() and not force:
         raise click.UsageError(f"{target} is there already: say --force to write over it, or another --out")
-    demand = _asked(
-        Demand(writes_per_s=writes_per_s, reads_per_s=reads_per_s, item_bytes=item_bytes, keys=keys), taken
-    )
+    if locustfile is not None and locustfile.exists():
+        raise click.UsageError(f"{locustfile} is there already, and never written over: say another name")
+    demand = Demand(writes_per_s=writes_per_s, reads_per_s=reads_per_s, item_bytes=item_bytes, keys=keys)
+    if from_metrics:
+        demand = replace(demand, measured=_measured(taken, days, region, profile, endpoint_url))
+    demand = _asked(demand, taken)
     origin = f"{source.name} ({found.format})" if source else "the live table"
     text = scenario_text(taken, demand, origin, str(shipped("configs") / "scenario.schema.json"))
-    scenario_from_dict(parsed_toml(text), str(target))  # nothing is written that the next verb refuses
+    raw = parsed_toml(text)
+    scenario_from_dict(raw, str(target))  # nothing is written that the next verb refuses
+    if locustfile is not None:
+        text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
+        made = locustfile_text(taken.name, target.name, raw["tasks"])
+        scenario_from_dict(parsed_toml(text), str(target))
+        write_atomically(locustfile, lambda written: written.write(made.encode()))
     write_atomically(target, lambda written: written.write(text.encode()))
-    _say(taken, target, text)
+    _say(taken, target, text, locustfile)
     return DONE
 
 
@@ -105,6 +130,27 @@ def _live(table: str, region: str | None, profile: str | None, endpoint_url: str
     return replace(found, tables=(_with_scaling(found.tables[0], region, profile),))
 
 
+def _measured(
+    table: "SourceTable", days: int, region: str | None, profile: str | None, endpoint_url: str | None
+) -> "MeasuredTraffic | None":
+    """What CloudWatch counted of a live table; None, which is said, where it counted nothing."""
+    from datetime import UTC, datetime
+
+    from keyheat.evidence.clients import boto3_clients, is_local
+    from keyheat.intake.description import table_of
+    from keyheat.intake.measured import measured
+
+    clients = boto3_clients(
+        region=region, profile=profile, endpoint_url=endpoint_url, local=is_local(endpoint_url),
+        open_minute=True,
+    )  # fmt: skip
+    indexes = [one["name"] for one in table_of(table.description)["indexes"] if not one["local"]]
+    found = measured(clients("cloudwatch"), table.name, indexes, days=days, now=datetime.now(UTC))
+    if found is None:
+        err.print(f"CloudWatch counts no request of {days} days: rates are assumed")
+    return found
+
+
 def _with_scaling(table: "SourceTable", region: str | None, profile: str | None) -> "SourceTable":
     """The table with what Application Auto Scaling does to it; what cannot be asked is said."""
     from contextlib import closing
@@ -123,10 +169,10 @@ def _with_scaling(table: "SourceTable", region: str | None, profile: str | None)
     except (ClientError, BotoCoreError) as error:
         return replace(table, notes=(*table.notes, f"its auto scaling: {error}"))
     scaling = {
-        (one.index, str(one.side)): {
-            "min": float(one.min),
-            "max": float(one.max),
-            **({"target": one.target} if one.target else {}),
+        (one.index, one.side): {
+            name: float(value)
+            for name, value in asdict(one).items()
+            if value is not None and name not in ("index", "side")
         }
         for one in parts
     }
@@ -139,6 +185,8 @@ def _chosen(found: "Source", only: str | None) -> "SourceTable":
         return found.tables[0]
     if only not in names:
         why = f"it has no table {only!r}" if only else f"it has {len(names)} tables"
+        if near := get_close_matches(only or "", names, n=1):
+            why += f", did you mean {near[0]}?"
         raise click.UsageError(f"{why}: say --only with one of {', '.join(names)}")
     return found.tables[names.index(only)]
 
@@ -149,28 +197,31 @@ def _asked(demand: "Demand", table: "SourceTable") -> "Demand":
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return demand
-    questions = (
+    known = demand.measured is not None
+    questions = [
         ("writes_per_s", "Items written per second, at the peak", WRITES_PER_S),
         ("reads_per_s", "Reads per second, at the peak", READS_PER_S),
         ("item_bytes", "Bytes of an item in the mean", table.item_bytes or ITEM_BYTES),
         ("keys", f"Values of the partition key of {table.name}", VALUES),
-    )
+    ][3 if known else 0 :]
     told: dict[str, Any] = {
         name: asked(text, default) for name, text, default in questions if getattr(demand, name) is None
     }
     return replace(demand, **told)
 
 
-def _say(table: "SourceTable", target: Path, text: str) -> None:
+def _say(table: "SourceTable", target: Path, text: str, locustfile: Path | None) -> None:
     """What was written, what it assumes, and the next command."""
-    from keyheat.intake.scenario import MARK
+    from keyheat.scenario.scenario import ASSUMED
 
     for note in table.notes:
         err.print(f"not taken: {note}")
-    assumed = [line.partition("  # ")[0].strip() for line in text.splitlines() if f"# {MARK}" in line]
+    assumed = [line.partition("  # ")[0].strip() for line in text.splitlines() if f"# {ASSUMED}" in line]
     lines = [f"{shown(target)}: table {table.name}"]
     if assumed:
-        lines.append(f"{some(len(assumed), 'line')} assumed: look for {MARK} in it.")
+        lines.append(f"{some(len(assumed), 'line')} assumed: look for {ASSUMED} in it.")
     lines.append(f"Next: keyheat plan {shown(target)}, then keyheat simulate {shown(target)}")
+    if locustfile is not None:
+        lines.append(f"For real: locust -f {shown(locustfile)} --scenario {shown(target)}")
     content = {"file": str(target), "table": table.name, "assumed": assumed, "not_taken": list(table.notes)}
     answer(lambda: content, lambda: "\n".join(lines))

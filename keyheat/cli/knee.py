@@ -14,7 +14,7 @@ from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import Job, find_scenario, made
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS, SIMULATED, write_json
 from keyheat.scenario.variants import with_demand, with_files_of, with_own_tables, write_scenario
-from keyheat.terminal.console import answer, bars, err, out, strong
+from keyheat.terminal.console import answer, bars, out, strong
 from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:
@@ -89,8 +89,6 @@ def knee(
     folder = series_place(folder, f"{loaded.name}-knee")
     steps = _steps(loaded, path, target, folder, step_s, within, guards, prices)
     bars.print(f"{loaded.name}: at most {within.most_steps} steps of {step_s:g} s, {target}")
-    for line in assumptions_of(loaded, path.parent):
-        err.print(line)
     try:
         with steps:
             found_knee = search(steps.measure, within)
@@ -100,8 +98,9 @@ def knee(
     demanded = with_demand(loaded, at.demand_per_s if at else within.most, step_s)
     uses = used_by(demanded, folder=path.parent, scale=steps.scale)
     found = KneeAnswer(
-        scenario=loaded, target=target, step_s=step_s, knee=found_knee, uses=uses, scale=steps.scale
-    )
+        scenario=loaded, target=target, step_s=step_s, knee=found_knee, uses=uses, scale=steps.scale,
+        assumed=assumptions_of(loaded, path.parent),
+    )  # fmt: skip
     content = knee_json(found)
     write_json(folder / "knee.json", FORMAT, content)
     page = write_knee(folder / NAME, found, datetime.now(UTC))

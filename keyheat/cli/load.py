@@ -13,6 +13,7 @@ from keyheat.cli.options import (
     a_scenario,
     changed,
     further_analyzers,
+    hours_a_day,
     in_json,
     price_list,
     run_place,
@@ -23,8 +24,10 @@ from keyheat.cli.options import (
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, say_problems, simulated, tell_runs
 from keyheat.endpoint.options import EndpointOptions, endpoint_options
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
+from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.variants import shard_counts, with_files_of, with_shards
+from keyheat.simulator.alterations import check_shards
 from keyheat.terminal.console import out, strong
 from keyheat.words import INTERRUPTED, INVALID
 
@@ -112,6 +115,8 @@ def run(
     from keyheat.pages.series import INDEX
 
     loaded = find_scenarios(scenarios, settings)
+    for one, path in loaded:
+        check_shards(one, path.parent)
     if throttled_keys and quick:
         raise click.UsageError(
             "say either --throttled-keys or --no-collect: collecting is what reads the keys"
@@ -216,6 +221,7 @@ def _series(jobs: Sequence[Job], how: How) -> list[int]:
 @click.option("--show-keys", is_flag=True, help="keys by their names instead of their digests")
 @further_analyzers
 @in_json("the runs and what came out")
+@hours_a_day
 @some_prices
 def simulate(
     scenarios: tuple[str, ...],
@@ -224,6 +230,7 @@ def simulate(
     seed: int | None,
     show_keys: bool,
     further: tuple[Path, ...],
+    hours_per_day: float,
     prices: Path,
 ) -> int:
     """Load as SCENARIO says (a file, or a name in configs/scenarios) on a virtual clock, analyze, report.
@@ -233,14 +240,14 @@ def simulate(
     from keyheat.pages.comparison import write_comparison
     from keyheat.pages.series import INDEX
 
-    made = find_scenarios(scenarios, settings)
-    how, page = How(target=SIMULATED, show_keys=show_keys, further=further), None
+    made, listed = find_scenarios(scenarios, settings), price_list(prices)
+    billing, page = Billing(listed, hours_per_day), None
+    how = How(target=SIMULATED, show_keys=show_keys, further=further, billing=billing)
     if len(made) == 1:
         ((scenario, path),) = made
         jobs = [Job(scenario, path, run_place(folder, f"{scenario.name}-simulated"))]
         diagnoses = [simulated(jobs[0], how, seed=seed)]
     else:
-        listed = price_list(prices)
         folder = series_place(folder, "simulated")
         jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in made]
         diagnoses = [simulated(job, how, seed=seed) for job in jobs]

@@ -123,6 +123,7 @@ MENU: Menu = {
     },
     "Is it still as good as it was?": {
         "regress": ("regress", "run a suite, and hold it against the last good time"),
+        "trial": ("trial", "does DynamoDB do in your account what the model says? (5 minutes, $1)"),
         "history": ("history", "every session that there was, baselines, trends"),
     },
     "Tidying up": {
@@ -138,7 +139,7 @@ MENU: Menu = {
 }
 
 NEEDS = {
-    **dict.fromkeys(("demo", "run", "sweep"), ("load", "report")),
+    **dict.fromkeys(("demo", "run", "sweep", "trial"), ("load", "report")),
     **dict.fromkeys(("simulate", "report", "export", "compare", "runs", "serve", "fix"), ("report",)),
     "regress": ("regress", "report"),
 }

@@ -56,6 +56,12 @@ some_prices = click.option(
 )
 
 
+hours_a_day = click.option(
+    "--hours-per-day", "hours_per_day", type=Within(0, 24, min_open=True), default=24.0, show_default=True,
+    help="how long a day the load is on: what a month on demand costs rests on it",
+)  # fmt: skip
+
+
 SETTINGS = "settings"
 
 

@@ -18,6 +18,7 @@ from keyheat.terminal.console import bars, err, in_words, out, print_json, shown
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
+    from keyheat.plan.prices import Billing
     from keyheat.runs.formats import Diagnosis
     from keyheat.simulator.flow import Traffic
 
@@ -42,6 +43,7 @@ class How:
     show_keys: bool = False
     report: bool = True
     quiet: bool = False
+    billing: "Billing | None" = None  # what a month costs; None: as a run without a word of it
     further: tuple[Path, ...] = ()  # analyzers of the user's own; a load goes without
 
 
@@ -91,22 +93,22 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     for line in said.splitlines():
         if line.startswith(SAID):  # such as what became of its tables; the rest are the stages' own words
             err.print(line)
-    diagnosis, stopped = read_diagnosis(job.folder / FILES[DIAGNOSIS]), read_manifest(job.folder).stopped_by
     if not how.quiet:
-        out.print(outcome(job.scenario, diagnosis, _shown(job.folder), stopped))
+        diagnosis, manifest = read_diagnosis(job.folder / FILES[DIAGNOSIS]), read_manifest(job.folder)
+        out.print(outcome(job.scenario, diagnosis, _shown(job.folder), manifest))
     return code
 
 
-def diagnosed(folder: Path, further: Sequence[Path] = ()) -> "Diagnosis":
+def diagnosed(folder: Path, further: Sequence[Path] = (), billing: "Billing | None" = None) -> "Diagnosis":
     """Analyze a run directory by the files that are there, and keep the diagnosis and the summary.
 
-    `further` are analyzers of the user's own, which are asked as well.
+    `further` are analyzers of the user's own, which are asked as well; `billing` says what a month costs.
     """
     from keyheat.analysis.diagnosis import analyze_run
     from keyheat.analysis.summarize import keep_summary
     from keyheat.runs.formats import write_diagnosis
 
-    diagnosis = analyze_run(folder, further=further)
+    diagnosis = analyze_run(folder, further=further, billing=billing)
     write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
     keep_summary(folder)
     return diagnosis
@@ -170,6 +172,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     from keyheat.evidence.simulated import evidence_of
     from keyheat.pages.run.report import write_report
     from keyheat.runs.formats import write_evidence
+    from keyheat.runs.manifest import read_manifest
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.folder import write_run
     from keyheat.simulator.rehearsal import assumptions_of
@@ -185,13 +188,14 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
         clear(job.folder)
         simulation = simulate(scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show)
         bar.analyzing()
-        write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=how.show_keys, notes=notes)
+        named = how.show_keys or (sent is None and scenario.invents_keys)
+        write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=named, notes=notes)
         write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
-        diagnosis = diagnosed(job.folder, how.further)
+        diagnosis = diagnosed(job.folder, how.further, how.billing)
         if how.report:
             write_report(job.folder, datetime.now(UTC))
     if not how.quiet:
-        out.print(outcome(scenario, diagnosis, _shown(job.folder)))
+        out.print(outcome(scenario, diagnosis, _shown(job.folder), read_manifest(job.folder)))
         for line in (*notes, *undecided(diagnosis)):
             out.print(f"{'':<13}{line}")
     return diagnosis

@@ -22,7 +22,7 @@ from keyheat.load.record.generator import machine
 from keyheat.load.run.jobs import Job, made
 from keyheat.pages.regression import NAME, write_regression
 from keyheat.pages.run.report import write_report
-from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, refusal, scenarios_of
+from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, scenarios_of
 from keyheat.regression.calibration import calibrate
 from keyheat.regression.exports import Exports, content, write_summary
 from keyheat.regression.exports.markdown import annotations
@@ -30,10 +30,10 @@ from keyheat.regression.history.archive import place_of
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History
-from keyheat.regression.outcome import EXIT_CODES, RunMade, SessionOutcome
+from keyheat.regression.outcome import EXIT_CODES, Difference, RunMade, SessionOutcome
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made
-from keyheat.regression.verdict import Held, outcome_of, verdict_of_code
+from keyheat.regression.verdict import Held, not_compared, outcome_of, verdict_of_code
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario
@@ -53,6 +53,7 @@ class SessionOptions:
 
     baseline: str | None = None
     new_baseline: bool = False
+    accept: bool = False
     pin: str | None = None
     label: str | None = None
     paired: bool = False
@@ -75,16 +76,20 @@ class SuiteSession:
     def compared(self) -> SessionOutcome:
         """Run the suite and hold it against its baseline.
 
-        Raises `ValueError` where the baseline is none, or was measured on something else: nothing is sent.
+        Where the baseline was measured on something else, nothing is sent, and the outcome says so. Raises
+        `ValueError` where what was asked for is no baseline.
         """
         asked = self.asked
         baseline = None if asked.new_baseline else baseline_of(self.history, self.suite, asked.baseline)
         suite = self.suite if baseline is None else self._on_its_table()
-        self._check(baseline, suite)
+        self._check(baseline)
+        if baseline is not None and (found := self._forbidding(baseline, suite)):
+            return not_compared(self.suite, baseline, found, history=self.history.path, label=asked.label)
         before = scenarios_of(baseline, self.suite) if asked.paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
         folder = series_place(self.asked.folder, self.suite.name)
-        held = Held(suite=suite, baseline=baseline, paired=asked.paired, force=asked.force)
+        how = {"paired": asked.paired, "force": asked.force, "accept": asked.accept}
+        held = Held(suite=suite, baseline=baseline, **how)
         with self._session("regress") as session:
             made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
             outcome = outcome_of(
@@ -117,17 +122,19 @@ class SuiteSession:
             return case
         return replace(case, scenario=on_existing(case.scenario, target, self.guards)[0])
 
-    def _check(self, baseline: Baseline | None, suite: Suite) -> None:
-        """What can be known before anything is sent, of the suite as it is run. Raises `ValueError`."""
+    def _check(self, baseline: Baseline | None) -> None:
+        """What can be known before anything is sent. Raises `ValueError`."""
         if self.asked.archive is not None:
             place_of(self.asked.archive)
         if self.asked.paired and baseline is None:
             raise ValueError(f"--paired needs a baseline, and {self.suite.name} has no good session yet")
-        if baseline is None or self.asked.paired or self.asked.force:
-            return
+
+    def _forbidding(self, baseline: Baseline, suite: Suite) -> tuple[Difference, ...]:
+        """What is going to forbid the comparison with the suite as it is run."""
+        if self.asked.paired or self.asked.force:
+            return ()
         existing = self.guards.table is not None
-        if found := differences_foreseen(baseline, suite, machine(), existing=existing):
-            raise ValueError(refusal(baseline, found))
+        return differences_foreseen(baseline, suite, machine(), existing=existing)
 
     def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
         """How runs are made, by target, once all of them may start. Raises `SafetyRefusal`."""
@@ -298,6 +305,8 @@ def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: boo
     An export that cannot be made changes no verdict; where that is good, the exit code says that something
     is missing.
     """
+    if outcome.verdict == "not_compared":
+        return _tell_not_compared(outcome, wanted, github=github)
     folder = Path(outcome.folder)
     outcome, unwritten = with_reports(outcome, folder, now)
     unwritten += _attempt(lambda: write_regression(folder / NAME, outcome, now))
@@ -305,6 +314,20 @@ def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: boo
     unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
     outcome = outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})
     answer(lambda: content(outcome), lambda: regression_text(outcome, shown(folder / NAME)))
+    if github:
+        print_lines(annotations(outcome), to_stderr=not in_words())
+    for problem in outcome.problems:
+        err.print(f"keyheat: {problem}")
+    return outcome.exit_code
+
+
+def _tell_not_compared(outcome: SessionOutcome, wanted: Exports, *, github: bool) -> int:
+    """Write what was asked for of a session that was not begun, and say why."""
+    outcome = wanted.write(outcome)
+    if in_words():
+        err.print(f"keyheat: {outcome.because[0]}", *outcome.because[1:], sep="\n")
+    else:
+        answer(lambda: content(outcome), lambda: "")
     if github:
         print_lines(annotations(outcome), to_stderr=not in_words())
     for problem in outcome.problems:

@@ -90,6 +90,7 @@ def _router(options: EndpointOptions) -> Router:
         durations=Durations(
             create_s=options.create_s, update_s=options.update_s, transaction_s=options.transaction_s
         ),
+        behaviour=options.behaviour,
         streams=Streams(max_bytes=options.max_stream_bytes),
         recordings={} if options.record else None,
     )

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from keyheat.model.behaviour import Behaviour, behaving
+
 MIB = 1024 * 1024
 
 
@@ -53,6 +55,7 @@ class EndpointOptions:
     create_s: float
     update_s: float
     transaction_s: float
+    behaviour: Behaviour
     max_body_bytes: int
     max_head_bytes: int
     max_unfinished_bytes: int
@@ -79,6 +82,13 @@ def _some(flag: str, kind: Any, default: Any, help: str, **more: Any) -> Callabl
     return click.option(flag, type=kind, default=default, show_default=True, help=help, **more)
 
 
+def _behaviour(_context: click.Context, _option: click.Parameter, settings: tuple[str, ...]) -> Behaviour:
+    try:
+        return behaving(settings)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 WHOLE, SECONDS = click.IntRange(1, 2**31), Within(0)
 ALL = (
     _some("--host", str, "127.0.0.1", "address to listen on; the default lets in this machine only"),
@@ -96,6 +106,10 @@ ALL = (
     _some(
         "--transaction-s", Within(0), 0.0,
         "seconds that a transaction takes: one that meets it on an item is cancelled (AWS: about 0.018)",
+    ),
+    click.option(
+        "--behaviour", metavar="NAME=VALUE", multiple=True, callback=_behaviour,
+        help="another value for what AWS does not publish, such as burst_s=120; may be repeated",
     ),
     _some("--max-body-bytes", WHOLE, BOUNDS.body_bytes, "longest request body"),
     _some("--max-head-bytes", click.IntRange(256, 2**31), BOUNDS.head_bytes, "longest request head"),

@@ -10,6 +10,7 @@ from keyheat.endpoint.recording import Recording
 from keyheat.endpoint.stream import TableStream, View, label_at
 from keyheat.endpoint.tables.catalog import Catalog, Table
 from keyheat.endpoint.values import INVALID
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.nodes import Caller
 
 
@@ -124,6 +125,7 @@ class Service:
     scale: float = 1.0
     seed: int = 1
     durations: Durations = Durations()
+    behaviour: Behaviour = DEFAULT
     streams: Streams = field(default_factory=Streams)
     caller: Caller = field(default_factory=Caller)
     recordings: dict[str, Recording] | None = None

@@ -15,7 +15,7 @@ from botocore.exceptions import (
     SSLError,
 )
 
-from keyheat.addresses import in_aws, on_this_machine
+from keyheat.addresses import OPEN_MINUTE, in_aws, on_this_machine
 from keyheat.answer_size import bounded
 from keyheat.masking import mask_errors, mask_logs
 
@@ -29,12 +29,14 @@ def boto3_clients(
     profile: str | None = None,
     endpoint_url: str | None = None,
     local: bool = False,
+    open_minute: bool = False,
 ) -> ClientFactory:
     """Clients with the SDK's own identity, region and retries (of throttled calls, too).
 
     A local endpoint takes any credentials, so it gets some that are nobody's, and past any proxy.
     `endpoint_url` is where DynamoDB is; the other services are there too, unless that is AWS. What errors say
-    is masked. Raises `ValueError` where the profile is not there.
+    is masked. With `open_minute` an endpoint of ours is asked for the minute that goes on, too. Raises
+    `ValueError` where the profile is not there.
     """
     mask_logs()
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
@@ -55,9 +57,16 @@ def boto3_clients(
 
     def client(service: str) -> Any:
         url = None if service != "dynamodb" and is_aws(endpoint_url) else endpoint_url
-        return bounded(mask_errors(session.client(service, endpoint_url=url, config=config, **keys)))
+        made = session.client(service, endpoint_url=url, config=config, **keys)
+        if local and open_minute and service == "cloudwatch":
+            made.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
+        return bounded(mask_errors(made))
 
     return client
+
+
+def _ask_for_the_open_minute(request: Any, **_of: Any) -> None:
+    request.headers[OPEN_MINUTE] = "yes"
 
 
 def is_aws(endpoint_url: str | None) -> bool:

@@ -91,6 +91,10 @@ class MetricAnswer:
         return sum(map(len, self.points.values()))
 
 
+Asking = Callable[[MetricSource, TableFacts, Window], MetricAnswer]
+"""How CloudWatch is asked: at once, or until what it says is whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class MetricRequest:
     """The series that are asked for, and from when on: before the window, for settings."""
@@ -116,6 +120,16 @@ def published(source: MetricSource, table: TableFacts, window: Window) -> Metric
         next_s = min(source.clock() + polls.pause_s, polls.give_up_s)
         _count_down(source, next_s, polls.give_up_s, polls.waits_for)
     return polls.answer
+
+
+def so_far(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
+    """The answer of an endpoint on this machine to a run whose load is over; nobody has to publish it.
+
+    Ours tells of the minute that goes on, to which nothing is added any more. Another is waited for.
+    """
+    found = at_once(source, table, window)
+    whole = found.failure is None and _reaches_end(found.points, window)
+    return found if whole else published(source, table, window)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,16 @@ from pathlib import Path
 from keyheat.addresses import endpoint_of
 from keyheat.evidence import cloudwatch, partitions
 from keyheat.evidence.clients import ClientFactory, boto3_clients, is_local
-from keyheat.evidence.cloudwatch import Clock, MetricSource, Progress, Sleep, at_once, published
+from keyheat.evidence.cloudwatch import (
+    Asking,
+    Clock,
+    MetricSource,
+    Progress,
+    Sleep,
+    at_once,
+    published,
+    so_far,
+)
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.evidence.series import MetricAnswers, series_of
 from keyheat.evidence.table import describe, with_indexes
@@ -46,7 +55,9 @@ def collect(
     file = str(run_dir / FILES[RUN])
     url = endpoint_of(run.endpoint_url, endpoint_url, file=file, option="--endpoint-url")
     local = run.local if url is None else is_local(url)
-    factory = client_factory or boto3_clients(region=run.region, endpoint_url=url, local=local)
+    factory = client_factory or boto3_clients(
+        region=run.region, endpoint_url=url, local=local, open_minute=True
+    )
     pace = cloudwatch.LOCAL_PACE if local else cloudwatch.CLOUD_PACE
 
     def there_s() -> float:
@@ -60,7 +71,7 @@ def collect(
     answers = run.endpoint is None or run.endpoint.of("cloudwatch").answer != "no"
     found = _gather(
         source, run.table, window, _of_run(run_dir, run, window), _unsure(run), run.scale,
-        wait=answers, seen=partitions.noted(run),
+        ask=(so_far if local else published) if answers else at_once, seen=partitions.noted(run),
     )  # fmt: skip
     return found.model_copy(update={"endpoint": run.endpoint, "source": "local" if local else run.source})
 
@@ -147,7 +158,7 @@ def _gather(
     missing: Sequence[str],
     scale: float,
     *,
-    wait: bool = True,
+    ask: Asking = published,
     seen: partitions.Found | None = None,
 ) -> Evidence:
     """All evidence. `seen`: what a run saw of the partitions; else the table is looked at now."""
@@ -157,7 +168,7 @@ def _gather(
         seen = partitions.looked_at(
             source.client_factory, described.answer or {}, facts, window, source.clock()
         )
-    answer = (published if described.reached and wait else at_once)(source, facts, window)
+    answer = (ask if described.reached else at_once)(source, facts, window)
     found = _contributors(source, facts, window, records) if described.reached else ContributorsFound(None)
     return Evidence(
         table=facts,

@@ -32,7 +32,7 @@ _STATISTICS: Final[Mapping[str, Callable[[Datapoint], float]]] = {
 
 def evidence_of(simulation: Simulation) -> Evidence:
     """Everything that could be known of a simulated run once its last minute is published."""
-    table = TableFacts.model_validate(table_facts(simulation.model, simulation.scenario.table.name))
+    table = TableFacts.model_validate(table_facts(simulation.model, simulation.scenario.table))
     run = Manifest(
         target=SIMULATED,
         started_at=datetime.fromtimestamp(simulation.started_s, UTC),
@@ -113,7 +113,7 @@ def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) 
                 (key.metric, key.period_s, key.index, key.operation, key.dimension), ()
             )
         }
-        for key in series_keys([index.name for index in table.indexes])
+        for key in series_keys([index.name for index in table.indexes], replicas=table.replicas)
     }
 
 

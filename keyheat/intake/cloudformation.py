@@ -7,13 +7,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.tables import SCALED, SIDES, Source, SourceTable, described, lacks, left_out
+from keyheat.intake.description import table_of
+from keyheat.intake.tables import SCALED, SIDES, Source, SourceTable, described, lacks, left_out, tracked
 
 TABLE, GLOBAL, SIMPLE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "AWS::Serverless::SimpleTable"
 SCALABLE, POLICY = (
     "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::ApplicationAutoScaling::ScalingPolicy"
 )  # fmt: skip
 VARIABLE: Final = re.compile(r"\$\{([^!}][^}]*)\}")
+
+
+MALFORMED: Final = (
+    AttributeError, IndexError, KeyError, RecursionError, TypeError, UnicodeError, ValueError,
+)  # fmt: skip
+"""What comes of a resource that is not written as its format asks for: it is not taken, and named."""
 
 
 class _Open(Exception):
@@ -36,7 +43,7 @@ class Template:
             if len(value) == 1 and (name := next(iter(value))) in FUNCTIONS:
                 try:
                     return self._called(name, value[name])
-                except _Open:
+                except (*MALFORMED, _Open):
                     self.open.append(f"{path}: {name} of {_short(value[name])} is not known here")
                     return None
             found = {key: self.resolved(one, f"{path}.{key}") for key, one in value.items()}
@@ -45,6 +52,15 @@ class Template:
             listed = [self.resolved(one, f"{path}[{number}]") for number, one in enumerate(value)]
             return [one for one in listed if one is not None]
         return value
+
+    def makes(self, resource: Mapping[str, Any]) -> bool:
+        """Whether a resource is made: its condition holds, or it has none."""
+        if "Condition" not in resource:
+            return True
+        try:
+            return self._holds(self._conditions.get(resource["Condition"]))
+        except (*MALFORMED, _Open):
+            return False
 
     def _called(self, name: str, argument: Any) -> Any:
         if name == "Ref":
@@ -58,7 +74,7 @@ class Template:
             condition, yes, no = argument
             return self._literal(yes if self._holds(self._conditions.get(condition)) else no)
         if name == "Fn::FindInMap":
-            first, second, third = (self._literal(part) for part in argument)
+            first, second, third = (self._literal(part) for part in argument[:3])
             try:
                 return self._mappings[first][second][third]
             except (KeyError, TypeError) as error:
@@ -79,7 +95,7 @@ class Template:
         parameter = self._parameters.get(name)
         if isinstance(parameter, Mapping) and "Default" in parameter:
             default = parameter["Default"]
-            return float(default) if parameter.get("Type") == "Number" else default
+            return _number(default) if parameter.get("Type") == "Number" else default
         resource = self.resources.get(name)
         if isinstance(resource, Mapping) and resource.get("Type") in (TABLE, GLOBAL, SIMPLE):
             named = (resource.get("Properties") or {}).get("TableName")
@@ -127,30 +143,54 @@ def is_template(raw: Mapping[str, Any]) -> bool:
 
 def read_template(raw: Mapping[str, Any]) -> Source:
     """The tables of a template, with their scaling."""
-    template, tables, notes = Template(raw), [], list[str]()
+    template, tables, notes = Template(raw), list[SourceTable](), list[str]()
     targets = {
         name: template.resolved(one.get("Properties") or {}, name)
         for name, one in template.resources.items()
-        if one.get("Type") == SCALABLE
+        if isinstance(one, Mapping) and one.get("Type") == SCALABLE
     }
-    template.open.clear()  # of scaling: what is not known of it is said with the table
+    notes += [line for line in template.open if line.partition(":")[0].endswith(NEEDED)]
+    template.open.clear()
     rates = dict(_policies(template))
     template.open.clear()
     for name, resource in template.resources.items():
-        kind = resource.get("Type")
+        kind = resource.get("Type") if isinstance(resource, Mapping) else None
         if kind not in (TABLE, GLOBAL, SIMPLE):
-            if str(kind).startswith("AWS::DynamoDB"):
-                notes.append(f"{name}: a resource of type {kind} is not read")
-            continue
-        found = _table(name, kind, template.resolved(resource.get("Properties") or {}, name))
-        said = tuple(template.open)
-        template.open.clear()
-        if wrong := [f"{name}: {one}" for one in lacks(found)]:
-            notes += [*wrong, *said]
-            continue
-        scaling = {**_own_scaling(found), **_scaling(found, targets, rates)}
-        tables.append(SourceTable(found, scaling, (*said, *left_out(found))))
+            if str(kind).startswith("AWS::DynamoDB") or str(name).startswith("Fn::"):
+                notes.append(f"{name}: {f'a resource of type {kind}' if kind else 'it'} is not read")
+        elif not template.makes(resource):
+            notes.append(f"{name}: its condition {resource['Condition']} does not hold, or is not known here")
+        else:
+            try:
+                tables += _taken(template, name, resource, targets, rates, notes)
+            except MALFORMED as error:
+                template.open.clear()
+                notes.append(f"{name}: it is not written as a {kind} is ({type(error).__name__}: {error})")
     return Source("a CloudFormation template", tuple(tables), tuple(notes))
+
+
+NEEDED: Final = (".ResourceId", ".ScalableDimension", ".MinCapacity", ".MaxCapacity")
+"""Of a scalable target: without these nobody knows what is scaled, or how far."""
+
+
+def _taken(
+    template: Template,
+    name: str,
+    resource: Mapping[str, Any],
+    targets: Mapping[str, dict[str, Any]],
+    rates: Mapping[str, dict[str, float]],
+    notes: list[str],
+) -> Iterator[SourceTable]:
+    """The table of a resource; nothing where it lacks what every table has, which is noted."""
+    found = _table(name, str(resource["Type"]), template.resolved(resource.get("Properties") or {}, name))
+    said = tuple(template.open)
+    template.open.clear()
+    if wrong := [f"{name}: {one}" for one in lacks(found)]:
+        notes += [*wrong, *said]
+        return
+    scaling = {**_own_scaling(found), **_scaling(found, targets, rates)}
+    table_of(found)  # raises where it is not written as a table is
+    yield SourceTable(found, scaling, (*said, *left_out(found)))
 
 
 def _table(name: str, kind: str, properties: dict[str, Any]) -> dict[str, Any]:
@@ -171,7 +211,10 @@ def _table(name: str, kind: str, properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_table(properties: dict[str, Any]) -> None:
-    """A global table: writes are said for all Regions, reads for each; the first Region's are taken."""
+    """A global table: writes are said for all Regions, reads for each; the first Region's are taken.
+
+    It is described as that Region would: the others are its replicas.
+    """
     replicas = properties.get("Replicas") or [{}]
     here = {one["IndexName"]: one for one in replicas[0].get("GlobalSecondaryIndexes") or ()}
     owners = [(properties, replicas[0])]
@@ -197,7 +240,9 @@ def _as_table(properties: dict[str, Any]) -> None:
             units["ReadCapacityUnits"] = reads["ReadCapacityUnits"]
         if units:
             owner["ProvisionedThroughput"] = units
-    properties["Replicas"] = replicas[1:]
+    properties["Replicas"] = [{"RegionName": one.get("Region")} for one in replicas[1:]]
+    if len(replicas) > 1 and isinstance(region := replicas[0].get("Region"), str):
+        properties["TableArn"] = f"arn:aws:dynamodb:{region}:000000000000:table/{properties.get('TableName')}"
 
 
 def _own_scaling(found: Mapping[str, Any]) -> dict[tuple[str | None, str], dict[str, float]]:
@@ -207,26 +252,22 @@ def _own_scaling(found: Mapping[str, Any]) -> dict[tuple[str | None, str], dict[
         (index, side): {
             "min": float(one["MinCapacity"]),
             "max": float(one["MaxCapacity"]),
-            **_target(one.get("TargetTrackingScalingPolicyConfiguration") or {}),
+            **tracked(one.get("TargetTrackingScalingPolicyConfiguration") or {}),
         }
         for index, owner in owners
         for side, one in (owner.get("Scaling") or {}).items()
     }
 
 
-def _target(policy: Mapping[str, Any]) -> dict[str, float]:
-    return {"target": float(policy["TargetValue"]) / 100} if "TargetValue" in policy else {}
-
-
 def _policies(template: Template) -> Iterator[tuple[str, dict[str, float]]]:
-    """The target of each policy, by the logical id of what it scales."""
+    """What each policy says, by the logical id of what it scales."""
     for one in template.resources.values():
-        if one.get("Type") == POLICY:
+        if isinstance(one, Mapping) and one.get("Type") == POLICY:
             properties = one.get("Properties") or {}
             scaled = properties.get("ScalingTargetId") or {}
             tracking = template.resolved(properties.get("TargetTrackingScalingPolicyConfiguration") or {}, "")
             if isinstance(scaled, Mapping) and "Ref" in scaled:
-                yield str(scaled["Ref"]), _target(tracking)
+                yield str(scaled["Ref"]), tracked(tracking)
 
 
 def _scaling(
@@ -247,6 +288,11 @@ def _scaling(
             bounds = {"min": float(one["MinCapacity"]), "max": float(one["MaxCapacity"])}
             scaling[named[2], side] = bounds | rates.get(name, {})
     return scaling
+
+
+def _number(text: object) -> float | int:
+    number = float(str(text))
+    return int(number) if number.is_integer() else number
 
 
 def _short(value: Any) -> str:

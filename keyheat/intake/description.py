@@ -30,15 +30,22 @@ def table_of(description: Mapping[str, Any]) -> dict[str, Any]:
                 "name": index["IndexName"],
                 "local": local,
                 **_keys(index, types),
-                "sort_key_in_items": True,
                 **_projection(index),
                 **({} if local else _capacity(of_index[index["IndexName"]], facts["billing_mode"])),
             }
             for index, local in indexes
         ],
         "stream": stream_of(description),
+        **_regions(facts),
         "on_end": "keep",
     }
+
+
+def _regions(facts: Mapping[str, Any]) -> dict[str, list[str]]:
+    """All Regions of a global table, its own first."""
+    if not (facts["region"] and facts["replicas"]):
+        return {}
+    return {"regions": [facts["region"], *facts["replicas"]]}
 
 
 def types_of(description: Mapping[str, Any]) -> dict[str, str]:
@@ -46,15 +53,25 @@ def types_of(description: Mapping[str, Any]) -> dict[str, str]:
     return {one["AttributeName"]: one["AttributeType"] for one in description["AttributeDefinitions"]}
 
 
-def _keys(part: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, str]:
-    """The first attribute of each side of a key; `unloadable` speaks of further ones."""
+def _keys(part: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
+    """Each side of a key: its attributes, which are of the type of the first (`mixed_types`)."""
     names = {"HASH": "partition_key", "RANGE": "sort_key"}
-    keys: dict[str, str] = {}
+    keys: dict[str, Any] = {}
     for element in part["KeySchema"]:
-        name = names[element["KeyType"]]
-        keys.setdefault(name, element["AttributeName"])
-        keys.setdefault(f"{name}_type", types[element["AttributeName"]])
+        name, attribute = names[element["KeyType"]], element["AttributeName"]
+        if name in keys:
+            keys.setdefault(f"more_{name}s", []).append(attribute)
+        else:
+            keys |= {name: attribute, f"{name}_type": types[attribute]}
     return keys
+
+
+def mixed_types(part: Mapping[str, Any], types: Mapping[str, str]) -> bool:
+    """Whether the attributes of one side of a key are of several types, which a scenario cannot say."""
+    kinds: dict[str, set[str]] = {}
+    for element in part["KeySchema"]:
+        kinds.setdefault(element["KeyType"], set()).add(types[element["AttributeName"]])
+    return any(len(found) > 1 for found in kinds.values())
 
 
 def _capacity(facts: Mapping[str, Any], mode: str) -> dict[str, Any]:

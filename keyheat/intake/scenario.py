@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from keyheat.intake.description import table_of
+from keyheat.intake.measured import DAY_S, TASKS, MeasuredTraffic
 from keyheat.intake.tables import SourceTable
-from keyheat.scenario.scenario import FORMAT
+from keyheat.model.limits import WRITE_UNIT_BYTES
+from keyheat.numbers import span
+from keyheat.scenario.scenario import ASSUMED, FORMAT
 
-MARK: Final = "ASSUMED"
 ITEM_BYTES: Final = 1_000
 WRITES_PER_S, READS_PER_S = 100.0, 100.0
 NAME_LENGTH: Final = 60
 VALUES: Final = 1_000
+HOMES: Final = ("us-east-1", "us-east-2", "eu-west-1", "us-west-2", "eu-central-1", "ap-northeast-1")
+"""Where a global table is taken to be loaded if nobody says it: the first that is no replica."""
+LEAST_PER_S: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +30,12 @@ class Demand:
     reads_per_s: float | None = None
     item_bytes: int | None = None
     keys: int | None = None
+    measured: MeasuredTraffic | None = None  # by CloudWatch, of a live table
+
+    @property
+    def by_metrics(self) -> bool:
+        """Whether the rates are those that were measured: nobody said others."""
+        return self.measured is not None and self.writes_per_s is None and self.reads_per_s is None
 
 
 def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str) -> str:
@@ -32,12 +43,22 @@ def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str) 
     return "\n".join(_lines(table, demand, source, schema)) + "\n"
 
 
+def with_locustfile(text: str, path: str, tasks: Sequence[Mapping[str, Any]]) -> str:
+    """A scenario file whose tasks are those of a Locust file, `path` as seen from it; the rate stays."""
+    head = text.partition("\n[[tasks]]")[0].rstrip("\n")
+    total = sum(task["per_s"] for task in tasks)
+    said = f"loadtest = {_quoted(path if path.startswith('.') else f'./{path}')}"
+    head = re.sub(r"(?m)^(question = .*)$", lambda found: f"{found[1]}\n{said}", head, count=1)
+    return f"{head}\nrequests_per_s = {_number(round(total, 3))}  # of all tasks together\n"
+
+
 def _lines(table: SourceTable, demand: Demand, source: str, schema: str) -> Iterator[str]:
     spec = table_of(table.description)
     yield f"#:schema {schema}"
     yield f"# The table {table.name}, from {source}."
-    yield f"# Lines that say {MARK} hold what that could not tell: put your own numbers there."
+    yield f"# Lines that say {ASSUMED} hold what that could not tell: put your own numbers there."
     yield from (f"# Not taken: {note}" for note in table.notes)
+    yield from _measured(demand.measured if demand.by_metrics else None)
     yield f'format = "{FORMAT}"'
     yield f"name = {_quoted(_name_of(table.name))}"
     yield f"question = {_quoted(f'Does {table.name} hold its load?')}"
@@ -47,6 +68,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str) -> Iter
     yield from _owner(spec, table.scaling, None)
     if spec["stream"]:
         yield f"stream = {_quoted(spec['stream'])}"
+    yield from _regions(spec, table)
     yield from _scaled(table.scaling, None, "table")
     for index in spec["indexes"]:
         yield from _index(index, table)
@@ -56,18 +78,42 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str) -> Iter
     yield from _tasks(spec, demand)
 
 
+def _measured(traffic: MeasuredTraffic | None) -> Iterator[str]:
+    """Where the rates come from."""
+    if traffic is None:
+        return
+    seen = span(traffic.days * DAY_S)
+    peak, mean = f"{traffic.peak_per_s:,.4g}", f"{traffic.mean_per_s:,.4g}"
+    yield f"# By CloudWatch, the busiest minute of {seen} was {traffic.peak_at:%FT%RZ}:"
+    yield f"# {peak} requests/s, as below, where the mean of that time was {mean}."
+    yield from (f"# Not taken: {note}" for note in traffic.notes)
+
+
 def _owner(spec: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | None) -> Iterator[str]:
     """Keys and capacity, which a table and its indexes say alike."""
     if index is None:
         yield f"billing_mode = {_quoted(spec['billing_mode'])}"
     for key in ("partition_key", "sort_key"):
         if spec.get(key):
-            yield f"{key} = {_quoted(spec[key])}"
+            names = [spec[key], *spec.get(f"more_{key}s", ())]
+            several = f"[{', '.join(map(_quoted, names))}]"
+            yield f"{key} = {several if len(names) > 1 else _quoted(spec[key])}"
             if spec.get(f"{key}_type", "S") != "S":
                 yield f"{key}_type = {_quoted(spec[f'{key}_type'])}"
     if spec.get("provisioned"):
         yield f"provisioned = {_pair(_within(spec['provisioned'], scaling, index))}"
     yield from (f"{field} = {_pair(spec[field])}" for field in ("max_on_demand", "warm") if spec.get(field))
+
+
+def _regions(spec: Mapping[str, Any], table: SourceTable) -> Iterator[str]:
+    """All Regions of a global table; the one that is described comes first."""
+    others = [str(one["RegionName"]) for one in table.description.get("Replicas") or ()]
+    if "regions" in spec:
+        yield f"regions = [{', '.join(map(_quoted, spec['regions']))}]  # each write is copied to all of them"
+    elif others:
+        home = next(one for one in HOMES if one not in others)
+        listed = ", ".join(map(_quoted, (home, *others)))
+        yield f"regions = [{listed}]  # {ASSUMED}: that it is loaded in {home}; the rest are its replicas"
 
 
 def _within(pair: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | None) -> dict[str, Any]:
@@ -92,7 +138,9 @@ def _scaled(scaling: Mapping[Any, Any], index: str | None, path: str) -> Iterato
             yield ""
             yield f"[{path}.auto_scaling.{side}]"
             yield from (
-                f"{key} = {_number(bounds[key])}" for key in ("min", "max", "target") if key in bounds
+                f"{key} = {_number(bounds[key])}"
+                for key in ("min", "max", "target", "scale_out_cooldown_s", "scale_in_cooldown_s")
+                if key in bounds
             )
 
 
@@ -113,52 +161,81 @@ def _index(index: Mapping[str, Any], table: SourceTable) -> Iterator[str]:
 def _keys(demand: Demand) -> Iterator[str]:
     yield ""
     yield "[keys]"
-    yield f'kind = "zipf"        # {MARK}: a few partition keys take much; or "uniform", "hot_key" ...'
+    yield f'kind = "zipf"        # {ASSUMED}: a few partition keys take much; or "uniform", "hot_key" ...'
     yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
-    yield f"exponent = 0.8       # {MARK}"
+    yield f"exponent = 0.8       # {ASSUMED}"
 
 
 def _attributes(spec: Mapping[str, Any]) -> Iterator[str]:
     own = {spec["partition_key"], spec.get("sort_key")}
-    heads = dict.fromkeys(one["partition_key"] for one in spec["indexes"] if not one["local"])
+    keyed = (one for one in spec["indexes"] if not one["local"])
+    heads = dict.fromkeys(
+        name for one in keyed for name in (one["partition_key"], *one.get("more_partition_keys", ()))
+    )
     for name in (one for one in heads if one not in own):
         yield ""
         yield f"[attributes.{_key(name)}]"
-        yield f"count = {VALUES:_}        # {MARK}: so many, evenly; or values = {{ open = 50, closed = 1 }}"
+        yield f"count = {VALUES:_}  # {ASSUMED}: so many, evenly; or values = {{ open = 50, closed = 1 }}"
 
 
 def _load(table: SourceTable, demand: Demand) -> Iterator[str]:
-    size = demand.item_bytes or table.item_bytes
+    size, comment = _item_bytes(table, demand)
     yield ""
     yield "[load]"
     yield "users = 50"
     yield "duration_s = 60"
-    yield f"item_bytes = {size or ITEM_BYTES:_}{_mark(size)}"
+    yield f"item_bytes = {size:_}{comment}"
+
+
+def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
+    """The size of an item, and where it comes from."""
+    if demand.item_bytes:
+        return demand.item_bytes, ""
+    if table.item_bytes:
+        return table.item_bytes, "  # the mean of the table, by DescribeTable"
+    units = demand.measured.units_per_write if demand.measured else None
+    if units:
+        return max(1, round((units - 0.5) * WRITE_UNIT_BYTES)), f"  # {units:.3g} WCU per write were consumed"
+    return ITEM_BYTES, f"  # {ASSUMED}"
 
 
 def _tasks(spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
+    if demand.measured is not None and demand.by_metrics:
+        yield from _measured_tasks(demand.measured)
+        return
     writes, reads = demand.writes_per_s, demand.reads_per_s
-    yield from _task("put", writes if writes is not None else WRITES_PER_S, writes)
+    yield from _task("put", writes if writes is not None else WRITES_PER_S, _marked(writes))
     per_s = reads if reads is not None else READS_PER_S
     asked = [one["name"] for one in spec["indexes"] if not one["local"]]
     each = per_s / (len(asked) + 1)
-    yield from _task("query" if spec.get("sort_key") else "get", each, reads)
+    yield from _task("query" if spec.get("sort_key") else "get", each, _marked(reads))
     for name in asked:
-        yield from _task("query", each, reads, [f"index = {_quoted(name)}"])
+        yield from _task("query", each, _marked(reads), [f"index = {_quoted(name)}"])
 
 
-def _task(operation: str, per_s: float, told: object, more: Sequence[str] = ()) -> Iterator[str]:
+def _measured_tasks(traffic: MeasuredTraffic) -> Iterator[str]:
+    for task in traffic.tasks:
+        more = [f"index = {_quoted(task.index)}"] if task.index else []
+        rate = max(task.per_s, task.mean_per_s, LEAST_PER_S)  # it may have been busier at another time
+        yield from _task(TASKS[task.operation], rate, f"{task.mean_per_s:.3g}/s in the mean", more)
+
+
+def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) -> Iterator[str]:
     if per_s <= 0:
         return
     yield ""
     yield "[[tasks]]"
     yield f"operation = {_quoted(operation)}"
-    yield f"per_s = {_number(round(per_s, 3))}{_mark(told)}"
+    yield f"per_s = {_number(round(per_s, 3))}" + (f"  # {comment}" if comment else "")
     yield from more
 
 
+def _marked(told: object) -> str:
+    return ASSUMED if told is None else ""
+
+
 def _mark(told: object) -> str:
-    return f"  # {MARK}" if told is None else ""
+    return f"  # {ASSUMED}" if told is None else ""
 
 
 def _number(value: float) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat.bounds import NotAccepted, parsed_json, text_of
-from keyheat.intake.cloudformation import is_template, read_template
+from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
 from keyheat.intake.tables import NotTaken, Source, SourceTable, lacks, left_out
 from keyheat.intake.terraform import is_terraform, read_terraform
 from keyheat.intake.workbench import is_model, read_model
@@ -26,7 +26,11 @@ def read_source(path: Path) -> Source:
         raise NotTaken(f"{path}: {reason or error}") from error
     if not isinstance(raw, Mapping):
         raise NotTaken(f"{path}: this is none of these: {FORMATS}")
-    found = _recognised(raw)
+    try:
+        found = _recognised(raw)
+    except MALFORMED as error:
+        said = f"{type(error).__name__}: {error}"
+        raise NotTaken(f"{path}: it is not written as its format asks for ({said})") from error
     if found is None:
         raise NotTaken(f"{path}: this is none of these: {FORMATS}")
     if not found.tables:
@@ -38,13 +42,13 @@ def read_source(path: Path) -> Source:
 def source_of(description: Mapping[str, Any]) -> Source:
     """One table as DescribeTable answers it."""
     wrong = tuple(f"{description.get('TableName')}: {said}" for said in lacks(description))
-    table = SourceTable(description, {}, tuple(left_out(description)))
-    return Source("what DescribeTable answers", () if wrong else (table,), wrong)
+    taken = () if wrong else (SourceTable(description, {}, tuple(left_out(description))),)
+    return Source("what DescribeTable answers", taken, wrong)
 
 
 def _recognised(raw: Mapping[str, Any]) -> Source | None:
     table = raw.get("Table", raw)
-    if isinstance(table, Mapping) and "TableName" in table and "KeySchema" in table:
+    if isinstance(table, Mapping) and "TableName" in table and ("KeySchema" in table or "Table" in raw):
         return source_of(table)
     if is_template(raw):
         return read_template(raw)

@@ -6,7 +6,7 @@ https://developer.hashicorp.com/terraform/internals/json-format
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.tables import SCALED, SIDES, Source, SourceTable, described, lacks, left_out
+from keyheat.intake.tables import SCALED, SIDES, Source, SourceTable, described, lacks, left_out, tracked
 
 TABLE, TARGET, POLICY = "aws_dynamodb_table", "aws_appautoscaling_target", "aws_appautoscaling_policy"
 
@@ -22,7 +22,7 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
     root = (raw.get("planned_values") if planned else raw.get("values")) or {}
     resources = list(_resources(root.get("root_module") or {}))
     scaling = list(_scaling(resources))
-    tables, notes = [], list(_deleted(raw))
+    tables, notes = [], [*_deleted(raw), *_unread(resources)]
     unknown = dict(_unknown(raw))
     for one in resources:
         if one.get("type") != TABLE:
@@ -41,6 +41,18 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
 OF_USE: Final = frozenset(
     {"name", "hash_key", "range_key", "read_capacity", "write_capacity", "billing_mode"}
 )
+
+
+def _unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
+    """What is about tables and cannot be taken, or is not known before it is applied."""
+    for one in resources:
+        kind, address = str(one.get("type")), str(one.get("address"))
+        values = one.get("values") or {}
+        others = values.get("service_namespace") not in (None, "dynamodb")
+        if kind == TARGET and not others and _scaled(values) is None:
+            yield f"{address}: whose scaling it is, or its bounds, are known only after apply: none is taken"
+        elif kind.startswith("aws_dynamodb_") and kind not in (TABLE, "aws_dynamodb_table_item"):
+            yield f"{address}: {kind} is not taken"
 
 
 def _resources(module: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -83,6 +95,12 @@ def _table(values: Mapping[str, Any], logical: str) -> dict[str, Any]:
                 for one in values.get("local_secondary_index") or ()
             ],
             "StreamSpecification": {"StreamEnabled": True, "StreamViewType": stream} if stream else None,
+            "TimeToLiveSpecification": any(one.get("enabled") for one in values.get("ttl") or ()) or None,
+            "PointInTimeRecoverySpecification": any(
+                one.get("enabled") for one in values.get("point_in_time_recovery") or ()
+            )
+            or None,
+            "TableArn": values.get("arn"),
             "Replicas": [{"RegionName": one.get("region_name")} for one in values.get("replica") or ()],
         }
     )
@@ -101,6 +119,10 @@ def _owner(values: Mapping[str, Any]) -> dict[str, Any]:
         {"AttributeName": values[name], "KeyType": kind}
         for name, kind in (("hash_key", "HASH"), ("range_key", "RANGE"))
         if values.get(name)
+    ]
+    keys = keys or [
+        {"AttributeName": one.get("attribute_name"), "KeyType": one.get("key_type")}
+        for one in values.get("key_schema") or ()
     ]
     found: dict[str, Any] = {"KeySchema": keys}
     units = {
@@ -132,22 +154,28 @@ def _camel(name: str) -> str:
 def _scaling(
     resources: list[Mapping[str, Any]],
 ) -> Iterator[tuple[str, str | None, str, dict[str, float]]]:
-    """Table, index, side and bounds of every scalable target, with its policy's target."""
-    tracked: dict[tuple[str, str], float] = {}
+    """Table, index, side and bounds of every scalable target, with what its policy says."""
+    policies: dict[tuple[str, str], dict[str, float]] = {}
     for one in resources:
         values = one.get("values") or {}
         for tracking in values.get("target_tracking_scaling_policy_configuration") or ():
             key = str(values.get("resource_id")), str(values.get("scalable_dimension"))
-            if tracking.get("target_value") is not None:
-                tracked[key] = float(tracking["target_value"]) / 100
+            policies[key] = tracked({_camel(name): value for name, value in tracking.items()})
     for one in resources:
         values = one.get("values") or {}
-        named = SCALED.fullmatch(str(values.get("resource_id")))
-        side = SIDES.get(str(values.get("scalable_dimension")).rpartition(":")[2])
-        if one.get("type") != TARGET or named is None or side is None:
+        if one.get("type") != TARGET or (found := _scaled(values)) is None:
             continue
-        if values.get("min_capacity") is None or values.get("max_capacity") is None:
-            continue  # known only after apply
-        target = tracked.get((str(values["resource_id"]), str(values["scalable_dimension"])))
+        table, index, side = found
+        policy = policies.get((str(values["resource_id"]), str(values["scalable_dimension"])), {})
         bounds = {"min": float(values["min_capacity"]), "max": float(values["max_capacity"])}
-        yield named[1], named[2], side, bounds | ({"target": target} if target else {})
+        yield table, index, side, bounds | policy
+
+
+def _scaled(values: Mapping[str, Any]) -> tuple[str, str | None, str] | None:
+    """Table, index and side of a scalable target; None where it is of no table, or not known yet."""
+    named = SCALED.fullmatch(str(values.get("resource_id")))
+    side = SIDES.get(str(values.get("scalable_dimension")).rpartition(":")[2])
+    bounds = values.get("min_capacity"), values.get("max_capacity")
+    if named is None or side is None or None in bounds:
+        return None
+    return named[1], named[2], side

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/workbench.Model
 from collections.abc import Mapping
 from typing import Any
 
-from keyheat.intake.tables import SIDES, Source, SourceTable, described, lacks
+from keyheat.intake.tables import SIDES, Source, SourceTable, described, lacks, tracked
 
 
 def is_model(raw: Mapping[str, Any]) -> bool:
@@ -95,10 +95,9 @@ def _scaling(one: Mapping[str, Any]) -> dict[tuple[str | None, str], dict[str, f
             tracking = (settings.get("ScalingPolicyRequest") or {}).get(
                 "TargetTrackingScalingPolicyConfiguration"
             ) or {}
-            target = {"target": float(tracking["TargetValue"]) / 100} if "TargetValue" in tracking else {}
             scaling[None, side] = {
                 "min": float(bounds["MinCapacity"]),
                 "max": float(bounds["MaxCapacity"]),
-                **target,
+                **tracked(tracking),
             }
     return scaling

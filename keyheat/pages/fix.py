@@ -355,8 +355,8 @@ def sections_of(fix: Fix) -> tuple[Section, ...]:
             charts=charts_of(fix.columns), notes=note, tables=(held,),
         ),
         Section(
-            id="change", title=title_of(fix.remedy.action), short="Change", charts=(), notes=(),
-            tables=(changed,),
+            id="change", title=" and ".join(map(title_of, fix.remedy.actions)), short="Change", charts=(),
+            notes=(), tables=(changed,),
         ),
     )  # fmt: skip
 

@@ -36,6 +36,7 @@ class KneeAnswer:
     knee: Knee
     uses: tuple[LimitUse, ...]
     scale: float = 1.0
+    assumed: tuple[str, ...] = ()  # of items, in sentences
 
     @property
     def source(self) -> Source:
@@ -118,7 +119,7 @@ def _above(found: KneeAnswer, step: KneeStep) -> str:
 def notes_of(found: KneeAnswer) -> list[str]:
     """What has to be known beside the answer."""
     knee, above = found.knee, found.knee.limited
-    said = []
+    said = list(found.assumed)
     if found.target == SIMULATED:
         said.append("Simulated, on a table that has spent its burst: what it carries, it carries for long.")
     if above is not None and above.on_burst:

@@ -71,7 +71,7 @@ class RunEntry:
         return run, cls(
             run_dir=run_dir,
             hero=hero_of(run, facts),
-            throttled=f"{whole(facts.throttles)}{share}" if facts.throttles else _no_throttles(run),
+            throttled=f"{whole(facts.run_throttles)}{share}" if facts.run_throttles else _no_throttles(run),
             picture=picture_of(timeline) if timeline is not None else None,
         )
 

@@ -27,6 +27,7 @@ from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import GivenCapacity, given_to
 from keyheat.plan.totals import LoadTotals, ResourceSide, expected, reads_all_after
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.words import Capacity, Direction
 
 
@@ -81,6 +82,7 @@ def bill_of_run(
     lines = [
         *charges.capacity(provisioned, prices, hours),
         *charges.consumed(given, prices, units),
+        *charges.replication(scenario.table, provisioned, given, prices, units, hours),
         *charges.check(scenario, given, prices, reads_all=reads_all_after(scenario, folder)),
         *charges.pre_warming(made, prices),
         *charges.stream_reads(scenario, prices),
@@ -98,7 +100,7 @@ def bill_of_run(
         read_units=fsum(value for side, value in units.items() if side.direction is Direction.READ),
         hours=hours,
         known=found is not None,
-        other_mode=_other_mode(given, prices, units, found, hours),
+        other_mode=_other_mode(scenario.table, given, prices, units, found, hours),
         kept_per_hour=fsum(hourly_dollars(one.provisioned, prices) for one in provisioned if one.kept),
     )
 
@@ -125,6 +127,7 @@ def _units(
 
 
 def _other_mode(
+    table: TableSpec,
     given: Sequence[GivenCapacity],
     prices: Prices,
     units: Mapping[ResourceSide, float],
@@ -132,10 +135,11 @@ def _other_mode(
     hours: int,
 ) -> tuple[BillingMode, float] | None:
     """The scenario's own table in the mode it is not in: by the unit, or provisioned for the peak."""
-    table = given[0].table
-    own = [side for side in units if side.table == table]
+    own = [side for side in units if side.table == table.name]
     if not given[0].starts_on_demand:
-        return "PAY_PER_REQUEST", fsum(units[side] * unit_dollars(side.direction, prices) for side in own)
+        each = {Direction.WRITE: unit_dollars(Direction.WRITE, prices) * table.copies}
+        each[Direction.READ] = unit_dollars(Direction.READ, prices)
+        return "PAY_PER_REQUEST", fsum(units[side] * each[side.direction] for side in own)
     if found is None:
         return None
     peaks = {side: float(ceil(found.sides[side].demand(found.duration_s).peak_per_s)) for side in own}
@@ -143,4 +147,4 @@ def _other_mode(
         Capacity(write=peak) if side.direction is Direction.WRITE else Capacity(read=peak)
         for side, peak in peaks.items()
     ]
-    return "PROVISIONED", hours * fsum(hourly_dollars(pair, prices) for pair in pairs)
+    return "PROVISIONED", table.copies * hours * fsum(hourly_dollars(pair, prices) for pair in pairs)

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Final
 from keyheat.model import limits
 from keyheat.model.resources import highest
 from keyheat.model.table import TableModel
-from keyheat.plan.prices import HOUR_S, MILLION, MONTH_S, Prices, consumed_dollars, provisioned_dollars
+from keyheat.numbers import some
+from keyheat.plan.prices import (
+    HOUR_S,
+    MILLION,
+    MONTH_S,
+    Billing,
+    Prices,
+    consumed_dollars,
+    provisioned_dollars,
+)
 from keyheat.plan.quotas import GivenCapacity, given_to, pre_warmed
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
@@ -27,6 +36,7 @@ AROUND_S: Final = 900.0
 """Seconds that a table exists beside its load: creation, alignment to the minute, collecting, deletion."""
 THOUSAND: Final = 1_000
 MINUTE_S: Final = 60.0
+GIGABYTE: Final = 1e9
 STREAM_READS_PER_S: Final = 5.0  # of each shard, by the consumer of a load test: it waits 0.2 s for more
 UNITS: Final = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
 
@@ -62,6 +72,8 @@ def unit_dollars(direction: Direction, prices: Prices) -> float:
 class Tariff:
     """The running meter of a run: what the units that came back, and the hours begun, have cost by now.
 
+    Of a global table each write is paid for in every Region, at the price of a write of its own:
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/global-tables-billing.html
     The units of a run are counted together, whichever table they are of. So where any table is paid for by
     the unit, all units are: too much rather than too little.
     """
@@ -80,7 +92,7 @@ class Tariff:
                 hourly_dollars(one.provisioned, prices)
                 for one in highest_of(made_for(given, existing=existing), scenario)
             ),
-            per_write_unit=unit_dollars(Direction.WRITE, prices) if by_unit else 0.0,
+            per_write_unit=unit_dollars(Direction.WRITE, prices) * scenario.table.copies if by_unit else 0.0,
             per_read_unit=unit_dollars(Direction.READ, prices) if by_unit else 0.0,
         )
 
@@ -143,6 +155,43 @@ def consumed(
                 unit=side.unit,
                 each_dollars=unit_dollars(side.direction, prices),
             )
+
+
+def replication(
+    table: TableSpec,
+    provisioned: Sequence[GivenCapacity],
+    given: Sequence[GivenCapacity],
+    prices: Prices,
+    units: "Mapping[ResourceSide, float]",
+    hours: int,
+) -> Iterator[Line]:
+    """What a global table costs in each of its other Regions: as many writes as here, index entries too, the
+    same capacity where that is provisioned, and the transfer there.
+
+    Prices are taken to be the same everywhere:
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/global-tables-billing.html
+    """
+    written = {
+        side: value
+        for side, value in units.items()
+        if side.table == table.name and side.direction is Direction.WRITE
+    }
+    own = fsum(value for side, value in written.items() if side.index is None)
+    there = fsum(hourly_dollars(one.provisioned, prices) for one in provisioned if one.table == table.name)
+    for region in table.regions[1:]:
+        if there:
+            yield Line(
+                what=f"the same capacity in {region}", quantity=hours, unit="hours", each_dollars=there
+            )
+        for line in consumed(given, prices, written):
+            yield replace(line, what=f"{line.what}, copied to {region}")
+    if others := table.copies - 1:
+        yield Line(
+            what=f"transfer to {some(others, 'Region')}, at most",
+            quantity=own * others * limits.WRITE_UNIT_BYTES / GIGABYTE,
+            unit="GB",
+            each_dollars=None,
+        )
 
 
 def check(
@@ -271,31 +320,39 @@ def monthly(candidate: "Trial", prices: Prices) -> Monthly:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
     """
     scenario, outcome = candidate.scenario, candidate.outcomes[0]
+    shards = max(scenario.keys.shards, *(one.shards for one in scenario.attributes.values()), 1)
     return Monthly(
         provisioned_dollars=provisioned_month(scenario.table, prices),
-        on_demand_dollars=consumed_month(outcome, scenario.local.scale, prices),
-        queries_per_read=scenario.keys.shards,
-        units_per_read=scenario.keys.shards * limits.EVENTUAL_READ_FACTOR,
+        on_demand_dollars=consumed_month(outcome, scenario, Billing(prices)),
+        queries_per_read=shards,
+        units_per_read=shards * limits.EVENTUAL_READ_FACTOR,
     )
 
 
-def consumed_month(outcome: "SimulationOutcome", scale: float, prices: Prices) -> float:
-    """Dollars a month of what was consumed, by the unit; `scale` is that of the simulated table."""
-    month_units = {side: outcome.consumed_per_s(side) / scale * MONTH_S for side in Direction}
+def consumed_month(outcome: "SimulationOutcome", scenario: Scenario, billing: Billing) -> float:
+    """Dollars a month of what was consumed while the load was on, by the unit; writes in every Region."""
+    loaded_s = billing.loaded_s / scenario.local.scale
+    month_units = {
+        side: outcome.consumed_per_s(side) * outcome.seconds / outcome.loaded_s * loaded_s
+        for side in Direction
+        if outcome.loaded_s
+    }
     return consumed_dollars(
-        prices.on_demand, write_units=month_units[Direction.WRITE], read_units=month_units[Direction.READ]
+        billing.prices.on_demand,
+        write_units=month_units.get(Direction.WRITE, 0.0) * scenario.table.copies,
+        read_units=month_units.get(Direction.READ, 0.0),
     )
 
 
 def provisioned_month(table: TableSpec, prices: Prices) -> float | None:
-    """Dollars a month of what the table and its indexes have provisioned; None for a table on demand."""
+    """Dollars a month of what the table and its indexes have provisioned, in every Region; None on demand."""
     stated = [table.provisioned, *(index.provisioned for index in table.indexes)]
     pairs = [pair for pair in stated if pair is not None]
     if not pairs:
         return None
     return provisioned_dollars(
         prices.provisioned,
-        MONTH_S,
+        MONTH_S * table.copies,
         write_per_s=sum(pair.write or 0 for pair in pairs),
         read_per_s=sum(pair.read or 0 for pair in pairs),
     )

@@ -4,8 +4,8 @@ Shards that share a partition, index buffers, splits and retries are not in it: 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
+from math import ceil, inf
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +44,7 @@ class ThrottleForecast:
     limit_per_s: float
     from_s: float  # seconds into the run, at the latest
     hottest: HottestPartition | None = None  # of a partition
+    later: bool = False  # only if the load goes on: what is saved carries this run, and is spent in more time
     grows: bool = False  # a new on-demand table that is asked for more than it starts with
 
 
@@ -98,18 +99,23 @@ def _capacity(scenario: Scenario, sent: LoadTotals, known: Known, scale: float) 
         rates = provisioned_per_s(scenario, side, len(asked.per_s))
         if rates is None:
             continue
-        from_s = spent_at(asked.per_s, rates * scale)
+        given, has = known[side.table, side.index], rates * scale
+        found = ThrottleForecast(
+            constraint="table",
+            name=given.name,
+            index=side.index is not None,
+            direction=side.direction,
+            asked_per_s=float(asked.per_s.mean()),
+            limit_per_s=float(has.mean()),
+            from_s=inf,
+        )
+        from_s = spent_at(asked.per_s, has)
         if from_s is not None:
-            given = known[side.table, side.index]
-            yield ThrottleForecast(
-                constraint="table",
-                name=given.name,
-                index=side.index is not None,
-                direction=side.direction,
-                asked_per_s=_until_it_rests(asked.per_s[from_s:], rates[from_s:] * scale),
-                limit_per_s=float(rates[from_s] * scale),
-                from_s=from_s,
-            )
+            lasts = _until_it_rests(asked.per_s[from_s:], has[from_s:])
+            yield replace(found, from_s=from_s, asked_per_s=lasts, limit_per_s=float(has[from_s]))
+        elif found.asked_per_s > found.limit_per_s * (1 + ROUNDING):
+            spent_per_s = found.asked_per_s - found.limit_per_s
+            yield replace(found, from_s=limits.BURST_S * found.limit_per_s / spent_per_s, later=True)
 
 
 def provisioned_per_s(scenario: Scenario, side: ResourceSide, seconds: int) -> Floats | None:

@@ -4,6 +4,7 @@ Source of the two ways to pay: https://aws.amazon.com/dynamodb/pricing/ ; the nu
 configs/prices.toml, or in a file of one's own. A price that a list does not have is None, never zero.
 """
 
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -16,6 +17,7 @@ from keyheat.validation import Part, checked_toml
 DEFAULT = shipped("configs") / "prices.toml"
 MILLION: Final = 1_000_000
 HOUR_S: Final = 3600
+DAY_H: Final = 24.0
 MONTH_S: Final = 730 * HOUR_S
 """Seconds of a month as AWS counts it in its price examples: https://aws.amazon.com/dynamodb/pricing/"""
 
@@ -83,6 +85,19 @@ class Prices(Part):
     def shown(self) -> str:
         """Which list this is, as it is said beside a number."""
         return f"list prices of {self.region}, {self.as_of:%Y-%m-%d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Billing:
+    """What a month is paid by: a price list, and how many hours a day the load is on."""
+
+    prices: Prices
+    hours_per_day: float = DAY_H
+
+    @property
+    def loaded_s(self) -> float:
+        """Seconds of a month with load."""
+        return MONTH_S * self.hours_per_day / DAY_H
 
 
 def load_prices(path: Path = DEFAULT) -> Prices:

@@ -58,7 +58,7 @@ def _setup(scenario: Scenario, target: str, machine: Mapping[str, Any], at: date
                 "scenario": scenario.model_dump(mode="json"),
                 "scale": scenario.local.scale if target in (SIMULATED, "local") else 1.0,
                 "machine": dict(machine),
-                "table": table_facts(model, scenario.table.name),
+                "table": table_facts(model, scenario.table),
             }
         )
     )
@@ -140,7 +140,7 @@ def differences_foreseen(
             first = kept[0].summary
             before[case.name] = [first]
             after[case.name] = [foreseen(first, case.scenario, case.target, machine, existing=existing)]
-    return told(differences(before, after, suite.gates), baseline, suite)
+    return told(differences(before, after, suite.gates, suite.designs), baseline, suite)
 
 
 def told(found: Sequence[Difference], baseline: Baseline, suite: Suite) -> tuple[Difference, ...]:
@@ -154,16 +154,14 @@ def told(found: Sequence[Difference], baseline: Baseline, suite: Suite) -> tuple
     return comparability.in_fields(found, before, {case.name: case.scenario for case in suite.cases})
 
 
-def refusal(baseline: Baseline, found: Sequence[Difference]) -> str:
-    """Why it is not even tried, with everything that differs, and what would be accepted."""
-    lines = [f"  {one.case}: {one.what} was {one.before}, is {one.after}" for one in found]
-    return "\n".join(
-        (
-            f"the baseline, {baseline.used.said}, was measured on another setup:",
-            *lines,
-            "make the setup as it was; or begin anew with --new-baseline; or run the baseline's scenarios",
-            "beside the new ones with --paired; or compare nevertheless with --force",
-        )
+def refusal(baseline: Baseline, found: Sequence[Difference]) -> tuple[str, ...]:
+    """Why it is not even tried, with everything that differs, and what would be accepted; a line each."""
+    return (
+        f"the baseline, {baseline.used.said}, was measured on another setup:",
+        *(f"  {one.case}: {one.what} was {one.before}, is {one.after}" for one in found),
+        'make the setup as it was; or say compare = "always" for a case whose design is meant to change; or',
+        "begin anew with --new-baseline; or run the baseline's scenarios beside the new ones with --paired;",
+        "or compare nevertheless with --force",
     )
 
 

@@ -1,6 +1,11 @@
-"""Whether baseline and candidate measured the same thing, else in what they differ, field by field."""
+"""Whether baseline and candidate measured the same thing, else in what they differ, field by field.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+What was sent, from where and to which target is the setup: where it differs, numbers say nothing about a
+change. What the table is like (its mode, capacity, indexes) is no setup but a measured fact, and another
+design is a change that somebody made: both are named as suspects, and the gates decide.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,8 +30,8 @@ def _machine(setup: Setup) -> str:
     return f"{setup.machine_says} ({digest})" if setup.machine_says else digest
 
 
+SCENARIO: tuple[str, Words] = ("scenario", lambda setup: (setup.scenario or UNKNOWN)[:DIGITS])
 EVERY_GATE: Sequence[tuple[str, Words]] = (
-    ("scenario", lambda setup: (setup.scenario or UNKNOWN)[:DIGITS]),
     ("target", lambda setup: setup.target),
     ("scale", lambda setup: f"{setup.scale:g}"),
 )
@@ -39,20 +44,41 @@ NOISY_GATES: Sequence[tuple[str, Words]] = (
 
 
 def differences(
-    before: Runs, after: Runs, gates_by_case: Mapping[str, Sequence[Gate]] | None = None
+    before: Runs,
+    after: Runs,
+    gates_by_case: Mapping[str, Sequence[Gate]] | None = None,
+    designs: Collection[str] = (),
 ) -> tuple[Difference, ...]:
     """What forbids comparing the runs of a case, in the order of the cases; none: they can be compared.
 
-    With the gates, only what forbids one of them; without, as if each case had statistical ones. A case of
-    one side only has nothing to differ from.
+    With the gates, only what forbids one of them; without, as if each case had statistical ones. `designs`
+    are the cases that are compared whatever their scenario says. A case of one side only differs in nothing.
     """
     return tuple(
         Difference(case=case, what=what, before=first, after=last)
         for case, runs in after.items()
         if runs and before.get(case)
         for what, first, last in _of_case(
-            before[case], runs, None if gates_by_case is None else gates_by_case.get(case, ())
+            before[case],
+            runs,
+            None if gates_by_case is None else gates_by_case.get(case, ()),
+            design=case in designs,
         )
+    )
+
+
+def suspects(before: Runs, after: Runs, designs: Collection[str] = ()) -> tuple[Difference, ...]:
+    """What changed of the table, and of the scenarios of `designs`: why numbers may be others now."""
+    return tuple(
+        Difference(case=case, what=what, before=first, after=last)
+        for case, runs in after.items()
+        if runs and before.get(case)
+        for what, words in (
+            *((SCENARIO,) if case in designs else ()),
+            *((f"table.{name}", _table(name)) for name in _names(before[case], runs)),
+        )
+        for first, last in (_both(before[case], runs, words),)
+        if first != last
     )
 
 
@@ -69,12 +95,16 @@ def notes(before: Runs, after: Runs) -> tuple[Difference, ...]:
 
 
 def _of_case(
-    before: Sequence[RunSummary], after: Sequence[RunSummary], gates: Sequence[Gate] | None
+    before: Sequence[RunSummary],
+    after: Sequence[RunSummary],
+    gates: Sequence[Gate] | None,
+    *,
+    design: bool,
 ) -> list[tuple[str, str, str]]:
     """What differs, and both sides of it in words."""
     if gates is not None and not gates:
         return []
-    looked = [*EVERY_GATE, *((f"table.{name}", _table(name)) for name in _names(before, after))]
+    looked = [*(() if design else (SCENARIO,)), *EVERY_GATE, ("table.name", _table("name"))]
     if (gates is None or any(map(statistical, gates))) and not _simulated((*before, *after)):
         looked += NOISY_GATES
     both = [(what, *_both(before, after, words)) for what, words in looked]
@@ -89,7 +119,7 @@ def _names(*sides: Sequence[RunSummary]) -> list[str]:
     tables = [run.setup.table for runs in sides for run in runs]
     was_there = any("name" in table for table in tables)
     names = {name for table in tables for name in table}
-    return sorted(name for name in names if not (was_there and grows_by_itself(name)))
+    return sorted(name for name in names - {"name"} if not (was_there and grows_by_itself(name)))
 
 
 def _both(before: Sequence[RunSummary], after: Sequence[RunSummary], words: Words) -> tuple[str, str]:
@@ -128,16 +158,18 @@ MOST: Final = 10
 def in_fields(
     differences: Sequence[Difference], before: Mapping[str, Scenario], after: Mapping[str, Scenario]
 ) -> tuple[Difference, ...]:
-    """The differences, those between scenarios told by their fields where both are known, by case."""
+    """The differences, those between scenarios told by their fields where both are known, by case.
+
+    Scenarios of which another version made another digest differ in no field, and so in nothing.
+    """
     return tuple(
         told
         for one in differences
         for told in (
-            list(_fields(one, before[one.case], after[one.case]))
+            _fields(one, before[one.case], after[one.case])
             if one.what == WHAT and one.case in before and one.case in after
-            else []
+            else (one,)
         )
-        or [one]
     )
 
 

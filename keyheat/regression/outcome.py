@@ -8,7 +8,7 @@ from typing import Final, Literal
 from pydantic import Field, computed_field
 
 from keyheat.validation import Part, Quantity, Time
-from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, Constraint
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE, Constraint
 
 Decision = Literal["same", "better", "worse", "undecided", "missing"]
 
@@ -53,7 +53,7 @@ class GateFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing in which the setups of baseline and candidate differ, so that they cannot be compared."""
+    """One thing in which baseline and candidate differ."""
 
     case: str
     what: str  # machine, table.provisioned.write, scenario, target, scale ...
@@ -61,12 +61,16 @@ class Difference:
     after: str
 
 
-Verdict = Literal["good", "baseline", "regressed", "invalid", "refused", "interrupted", "calibrated"]
+Verdict = Literal[
+    "good", "baseline", "unaccepted", "regressed", "invalid", "not_compared", "refused", "interrupted",
+    "calibrated",
+]  # fmt: skip
 Side = Literal["before", "after"]
 
 EXIT_CODES: Final[Mapping[Verdict, int]] = {
-    "good": DONE, "baseline": DONE, "calibrated": DONE, "regressed": BROKEN, "invalid": INVALID,
-    "refused": REFUSED, "interrupted": INTERRUPTED,
+    "good": DONE, "baseline": DONE, "calibrated": DONE, "unaccepted": BROKEN, "regressed": BROKEN,
+    "invalid": INVALID,
+    "not_compared": WRONG_USE, "refused": REFUSED, "interrupted": INTERRUPTED,
 }  # fmt: skip
 WORST_FIRST: Final[tuple[Decision, ...]] = ("worse", "missing", "undecided", "better", "same")
 
@@ -150,7 +154,8 @@ class SessionOutcome(Part):
     forced: bool = Field(False, description="compared although the setups differ")
     cases: tuple[CaseMade, ...] = ()
     findings: tuple[GateFinding, ...] = ()
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[Difference, ...] = Field((), description="in the setups: they forbid the comparison")
+    suspects: tuple[Difference, ...] = Field((), description="of tables and designs: what may be why")
     problems: tuple[str, ...] = Field((), description="what could not be kept where it was asked for")
 
     @computed_field(description="what the command ended with")  # type: ignore[prop-decorator]

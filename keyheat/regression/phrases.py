@@ -12,8 +12,10 @@ SINGLE: Final = {"units": "unit", "shards": "shard"}
 SHOWN: Final[Mapping[Verdict, str]] = {
     "good": "As good as it was",
     "baseline": "New baseline",
+    "unaccepted": "To be looked at",
     "regressed": "Regressed",
     "invalid": "Not valid",
+    "not_compared": "Not compared",
     "refused": "Refused",
     "interrupted": "Interrupted",
     "calibrated": "Calibrated",
@@ -36,6 +38,8 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} is as good as it was: {_held(gates, len(outcome.of('undecided')))}."
         case "baseline":
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
+        case "unaccepted":
+            return f"{outcome.suite} has no baseline yet: somebody is to look at this one first."
         case "regressed":
             return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
         case "invalid" if outcome.invalid:
@@ -43,6 +47,8 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} says too little: {bad}{f'; {of_gates}' if failed else ''}."
         case "invalid":
             return f"{outcome.suite} cannot be compared with its baseline."
+        case "not_compared":
+            return f"{outcome.suite} was not run: its baseline was measured on another setup."
         case "refused":
             return f"{outcome.suite} was refused after {some(_made(outcome), 'run')}."
         case "calibrated":

@@ -38,6 +38,7 @@ from keyheat.scenario.variants import overridden
 from keyheat.shipped import shipped
 from keyheat.simulator.rehearsal import check_file
 from keyheat.validation import mistakes
+from keyheat.words import Constraint
 
 FILES: Final = (".toml", ".json")
 
@@ -112,6 +113,8 @@ class SuiteCase:
     repetitions: int
     seeds: Seeds
     gates: tuple[Gate, ...]
+    expects: Constraint | None = None  # what limits its runs, as it is meant to be
+    always: bool = False  # compared, whatever has changed of its scenario
 
     @property
     def simulated(self) -> bool:
@@ -151,6 +154,11 @@ class Suite:
         return f"sha256:{sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]}"
 
     @property
+    def designs(self) -> frozenset[str]:
+        """The cases that are compared whatever has changed of their scenarios."""
+        return frozenset(case.name for case in self.cases if case.always)
+
+    @property
     def gates(self) -> dict[str, tuple[Gate, ...]]:
         """What each case is held to, by its name."""
         return {case.name: case.gates for case in self.cases}
@@ -163,7 +171,7 @@ def find_suite(name_or_path: str) -> Suite:
         path = SUITES / f"{name_or_path}.toml"
     if not path.exists():
         names = ", ".join(sorted(file.stem for file in SUITES.glob("*.toml")))
-        raise SuiteError(name_or_path, [f"neither a file nor one of: {names} @ SUITE"])
+        raise SuiteError(name_or_path, [f"neither a file nor one of ours: {names} @ SUITE"])
     return load_suite(path)
 
 
@@ -239,6 +247,8 @@ def _case(name: str, one: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: P
         repetitions=said or (REPETITIONS if any(map(statistical, gates)) else 1),
         seeds=one.seeds or spec.seeds,
         gates=gates,
+        expects=one.expects or scenario.expects,
+        always=one.compare == "always" or target == SIMULATED,
     )
 
 

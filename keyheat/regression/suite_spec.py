@@ -9,6 +9,7 @@ from keyheat.analysis.measures import MEASURES
 from keyheat.regression.outcome import Gate
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.spec.part import IN_WORDS, Name, ScenarioPart
+from keyheat.words import Constraint
 
 FORMAT = "keyheat.suite/1"
 LABELS = "labels"  # the gate that is no number
@@ -56,6 +57,14 @@ class CaseSpec(ScenarioPart):
     )
     repetitions: Repetitions | None = Field(None, description="absent: the suite's")
     seeds: Seeds | None = Field(None, description="absent: the suite's")
+    expects: Constraint | None = Field(
+        None, description="what limits its runs, as it is meant to be; absent: as the scenario says"
+    )
+    compare: Literal["same_load", "always"] = Field(
+        "same_load",
+        description="always: held against its baseline although its scenario has changed since, which is "
+        "named as the suspect; simulated cases are so anyway",
+    )
     gates: tuple[GateSpec, ...] | None = Field(
         None, description="absent: the suite's; empty: it is run, and held to nothing"
     )

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import some
-from keyheat.regression.baseline import Baseline, told
-from keyheat.regression.comparability import differences
+from keyheat.regression.baseline import Baseline, refusal, told
+from keyheat.regression.comparability import differences, suspects
 from keyheat.regression.gates.judge import judge
 from keyheat.regression.history.records import Session
 from keyheat.regression.outcome import (
@@ -21,10 +21,13 @@ from keyheat.regression.outcome import (
     Verdict,
     is_idle,
 )
+from keyheat.regression.phrases import value
 from keyheat.regression.suite import Suite
 from keyheat.regression.suite_runs import SessionRuns, runs_kept
+from keyheat.regression.suite_spec import LABELS
 from keyheat.words import INTERRUPTED, REFUSED
 
+THROTTLE_SHARE: Final = "throttle_share"
 Decided = tuple[Verdict, tuple[str, ...]]
 
 
@@ -35,22 +38,48 @@ def verdict_of(
     compared: bool,
     forbidden: Sequence[Difference] = (),
     new_cases: Sequence[str] = (),
+    changed: Sequence[Difference] = (),
+    doubts: Sequence[str] = (),
 ) -> Decided:
     """The verdict over all runs of a session, those of a rerun baseline among them.
 
     What makes the answer worthless weighs more than what the answer is: a run that says nothing about its
     table, then setups that forbid the comparison, then gates and thresholds. `compared` is False for a first
-    session, which has no baseline.
+    session, which has no baseline; `doubts` are what somebody should have seen of it before it is one.
     """
-    because = (*_invalid(runs), *_forbidden(forbidden), *_broken(runs), *_failed(findings))
-    because += (*_undecided(findings), *_new(new_cases))
+    because = (*_invalid(runs), *_forbidden(forbidden), *_failed(findings), *_changed(changed))
+    because += (*_broken(runs), *_undecided(findings), *_new(new_cases))
     if forbidden or any(not run.valid for run in runs):
         return "invalid", because
     if any(finding.failed for finding in findings) or any(run.broken for run in runs if run.side == "after"):
         return "regressed", because
+    if not compared and doubts:
+        return "unaccepted", (*because, *doubts, ACCEPT)
     if not compared:
         return "baseline", (*because, "From now on sessions of this suite are held against this one.")
     return "good", because
+
+
+ACCEPT: Final = "If that is how it is meant to be, say so with --accept, or expects = ... in the case."
+
+
+def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> tuple[str, ...]:
+    """What a first session would freeze that nobody said was meant: throttles, or others than are expected.
+
+    `expects` has the constraint that each case's scenario expects, by the case's name.
+    """
+    found = []
+    for case in cases:
+        labels = sorted({label for run in case.after for label in run.labels})
+        expected, seen = expects.get(case.name), {run.constraint for run in case.after}
+        shares = [run.measures[THROTTLE_SHARE] for run in case.after if THROTTLE_SHARE in run.measures]
+        most = f" {value(max(shares), THROTTLE_SHARE)} of its attempts" if shares else ""
+        if expected is not None and seen != {expected}:
+            was = f"by {', '.join(labels)}" if labels else "by nothing"
+            found.append(f"{case.name} is expected to be limited by {expected}, and throttles{most}, {was}.")
+        elif expected is None and labels:
+            found.append(f"{case.name} throttles{most}, by {', '.join(labels)}, and expects nothing of it.")
+    return tuple(found)
 
 
 def _invalid(runs: Sequence[RunMade]) -> list[str]:
@@ -74,12 +103,41 @@ def _broken(runs: Sequence[RunMade]) -> list[str]:
 
 
 def _failed(findings: Sequence[GateFinding]) -> list[str]:
-    by_case: dict[str, list[str]] = {}
+    """What got worse, by case: throttles and what they are of first, then further gates by their names."""
+    by_case: dict[str, list[GateFinding]] = {}
     for finding in findings:
         if finding.failed:
-            by_case.setdefault(finding.case, []).append(finding.gate.measure)
+            by_case.setdefault(finding.case, []).append(finding)
+    return [_worse(case, failed, findings) for case, failed in by_case.items()]
+
+
+def _worse(case: str, failed: Sequence[GateFinding], findings: Sequence[GateFinding]) -> str:
+    of_case = {one.gate.measure: one for one in findings if one.case == case}
+    labels, share = of_case.get(LABELS), of_case.get(THROTTLE_SHARE)
+    said, told = f"{case} fails {some(len(failed), 'gate')}", set[str]()
+    if share is not None and share.after != share.before and (share.failed or (labels and labels.failed)):
+        said = f"{case} now throttles {value(share.after, THROTTLE_SHARE)} of its attempts"
+        said += f" (was {value(share.before, THROTTLE_SHARE)})"
+        told.add(THROTTLE_SHARE)
+    if labels is not None and labels.failed:
+        said += f", by {value(labels.after, LABELS)} (was {value(labels.before, LABELS)})"
+        told.add(LABELS)
+    others = [
+        f"{one.gate.measure} {value(one.before, one.gate.measure)} -> {value(one.after, one.gate.measure)}"
+        for one in failed
+        if one.gate.measure not in told
+    ]
+    return f"{said}{': ' if others else ''}{', '.join(others)}."
+
+
+def _changed(changed: Sequence[Difference]) -> list[str]:
+    """What is another since the baseline: the suspects of whatever got worse."""
+    by_case: dict[tuple[str, str, str], list[str]] = {}
+    for one in changed:
+        by_case.setdefault((one.what, one.before, one.after), []).append(one.case)
     return [
-        f"{case} fails {some(len(names), 'gate')}: {', '.join(names)}." for case, names in by_case.items()
+        f"Changed: {what} was {before}, is {after} ({', '.join(cases)})."
+        for (what, before, after), cases in by_case.items()
     ]
 
 
@@ -106,6 +164,7 @@ class Held:
     baseline: Baseline | None
     paired: bool = False
     force: bool = False
+    accept: bool = False  # a first session is the baseline, whatever it says
 
     def judged(self, made: SessionRuns) -> dict[str, Any]:
         """Verdict, reasons, findings and differences, as an outcome has them."""
@@ -113,22 +172,31 @@ class Held:
             verdict = verdict_of_code(made.code)
             return {"verdict": verdict, "because": (NOT_STARTED if verdict == "refused" else STOPPED,)}
         before, after = self._before(made), made.of("after")
-        differ = differences(before, after, self.suite.gates)
+        differ = differences(before, after, self.suite.gates, self.suite.designs)
+        changed = suspects(before, after, self.suite.designs)
         if self.baseline is not None:
-            differ = told(differ, self.baseline, self.suite)
+            differ, changed = (told(one, self.baseline, self.suite) for one in (differ, changed))
         forbidden = () if self.force or self.paired else differ
         gates = {case: of_case for case, of_case in self.suite.gates.items() if case in before}
         findings = () if forbidden else judge(gates, before, after, paired=self._in_pairs(before, after))
         compared = self.baseline is not None
+        expects = {case.name: case.expects for case in self.suite.cases}
         new = [case for case in self.suite.gates if compared and case not in before]
         verdict, because = verdict_of(
-            made.runs, findings, compared=compared, forbidden=forbidden, new_cases=new
+            made.runs,
+            findings,
+            compared=compared,
+            forbidden=forbidden,
+            new_cases=new,
+            changed=changed,
+            doubts=() if compared or self.accept else doubts_of(self.cases(made), expects),
         )
         return {
             "verdict": verdict,
             "because": because,
             "findings": findings,
             "differences": differ,
+            "suspects": changed,
             "forced": self.force and bool(differ),
         }
 
@@ -178,6 +246,28 @@ def outcome_of(
         cases=held.cases(made),
         problems=tuple(made.problems),
         **held.judged(made),
+    )
+
+
+def not_compared(
+    suite: Suite, baseline: Baseline, found: Sequence[Difference], *, history: Path, label: str | None
+) -> SessionOutcome:
+    """The outcome of a session that was not begun: its baseline was measured on another setup."""
+    now = datetime.now(UTC)
+    return SessionOutcome(
+        suite=suite.name,
+        suite_path=str(suite.path),
+        question=suite.question,
+        session="none",
+        label=label,
+        history=str(history),
+        folder="",
+        started_at=now,
+        ended_at=now,
+        verdict="not_compared",
+        because=refusal(baseline, found),
+        baseline=baseline.used,
+        differences=tuple(found),
     )
 
 

@@ -160,9 +160,14 @@ def keys_json(
     return {
         "k": TOP_KEYS,
         **_hottest(own),
-        **({"indexes": {one.index: _hottest([one]) for one in indexes}} if indexes else {}),
+        **({"indexes": _by_index(indexes)} if indexes else {}),
         **({"contended": met} if met else {}),
     }
+
+
+def _by_index(found: Sequence[HotKeys]) -> dict[str, Any]:
+    names = sorted({one.index for one in found if one.index})
+    return {name: _hottest([one for one in found if one.index == name]) for name in names}
 
 
 def _hottest(found: Sequence[HotKeys]) -> dict[str, Any]:

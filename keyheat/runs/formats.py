@@ -7,13 +7,13 @@ diagnosis.json, version 1    2026-11   first
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from keyheat import runfiles
 from keyheat.runs.capabilities import Capabilities
-from keyheat.validation import Count, Part, Points, Quantity, Rows, Time, checked
+from keyheat.validation import Count, LenientPart, Part, Points, Quantity, Rows, Time, checked
 from keyheat.words import Capacity, Constraint, Direction, Grade, Source
 
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -39,6 +39,7 @@ class TableFacts(Part):
     warm: Capacity | None = None
     has_lsi: bool | None = None
     replicas: tuple[str, ...] = ()  # other Regions of a global table
+    region: str | None = None  # of a global table: the one that the evidence is of
     indexes: tuple[IndexFacts, ...] = ()
 
 
@@ -253,27 +254,70 @@ class HotKey(Part):
     direction: Direction | None = None
 
 
-class Foreseen(Part):
+ThrottleShare = Annotated[float, Field(ge=0, le=1)]
+ShardCount = Annotated[int, Field(ge=1)]
+
+
+HARDLY: Final = 0.001
+"""A throttle share that an application with retries does not notice."""
+
+
+class Foreseen(LenientPart):
     """What the simulator says of the same demand, as it was and with the advice taken."""
 
-    throttle_share_before: Annotated[float, Field(ge=0, le=1)]
-    throttle_share_after: Annotated[float, Field(ge=0, le=1)]
-    enough_shards: Annotated[int, Field(ge=1)] | None = None  # where those advised leave throttles
+    throttle_share_before: ThrottleShare
+    throttle_share_after: ThrottleShare  # with this advice alone
+    in_cure: bool = False  # one of several steps of the cure
+    formula_shards: ShardCount | None = None  # where the number that is advised is another one
+    formula_share_after: ThrottleShare | None = None  # what is left with that
 
 
 class MonthlyBill(Part):
-    """Dollars a month of the table with its indexes, if the demand went on as it was."""
+    """Dollars a month of the table with its indexes, if the demand went on for so many hours a day."""
 
     before_dollars_per_month: Quantity
     after_dollars_per_month: Quantity
     prices: str  # which price list
+    hours_per_day: Annotated[float, Field(gt=0, le=24)] = 24.0
+    by_request: bool = False  # paid for what goes through: more of it, where less throttles
+
+
+class CureStep(Part):
+    """One change of a cure: an action, and how much of it."""
+
+    action: str
+    resource: str  # whose limit it is about: "table", or the name of an index
+    direction: Direction
+    shards: ShardCount | None = None
+    units: Quantity | None = None
+
+
+class Cure(Part):
+    """Changes that, taken together, leave hardly a throttle when the same demand is simulated."""
+
+    steps: Annotated[tuple[CureStep, ...], Field(min_length=1)]
+    throttle_share_before: ThrottleShare
+    throttle_share_after: ThrottleShare
+    bill: MonthlyBill | None = None
+
+
+class Demand(Part):
+    """What was asked of one side of the table or of an index, units/s of the table that was loaded.
+
+    By the schedule of the load, at its peak: without the retries that throttles make of it.
+    """
+
+    resource: str
+    direction: Direction
+    units_per_s: Quantity
+    partition_per_s: Quantity | None = None  # what one partition sustains of such requests
 
 
 class Recommendation(Part):
-    """One thing to do: a mitigation helps now, a cure lasts."""
+    """One thing to do: a mitigation helps now, a cure lasts, what is insufficient was simulated in vain."""
 
     action: str
-    kind: Literal["mitigation", "cure"]
+    kind: Literal["mitigation", "cure", "insufficient"]
     why: str
     expected: str
     shards: Annotated[int, Field(ge=1)] | None = None
@@ -316,9 +360,12 @@ class Diagnosis(Part):
     labels: tuple[Label, ...]
     hot_keys: tuple[HotKey, ...] = ()
     recommendations: tuple[Recommendation, ...] = ()
+    cure: Cure | None = None  # None: none was found, or the simulator does not repeat this run
+    demands: tuple[Demand, ...] = ()  # empty where no schedule says them
     generator: GeneratorFacts
     coverage: Coverage
     source: Source = "aws"  # whose reasons and counts the evidence holds
+    region: str | None = None  # of a global table: the one that is judged
     thresholds: tuple[ThresholdResult, ...] = ()
     findings: tuple[Finding, ...] = ()  # of analyzers whose answers have no place above
     problems: tuple[str, ...] = ()  # analyzers that could not say anything, with file and line

@@ -24,7 +24,8 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
         max_on_demand=_maximum(described),
         warm=_warm(described),
         has_lsi=bool(described.get("LocalSecondaryIndexes")),
-        replicas=_replicas(described),
+        replicas=replicas_of(described),
+        region=_region(described) if described.get("Replicas") else None,
         indexes=tuple(
             IndexFacts(
                 name=index["IndexName"],
@@ -37,11 +38,16 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
     )
 
 
-def _replicas(described: Mapping[str, Any]) -> tuple[str, ...]:
+def replicas_of(described: Mapping[str, Any]) -> tuple[str, ...]:
     """The other Regions of a global table; none where it has none."""
-    _, _, here = described.get("TableArn", "").partition(":dynamodb:")
     named = (replica.get("RegionName") for replica in described.get("Replicas") or ())
-    return tuple(region for region in named if region and region != here.partition(":")[0])
+    return tuple(region for region in named if region and region != _region(described))
+
+
+def _region(described: Mapping[str, Any]) -> str | None:
+    """Where the table is, by its ARN."""
+    _, _, here = described.get("TableArn", "").partition(":dynamodb:")
+    return here.partition(":")[0] or None
 
 
 def mode_of(described: Mapping[str, Any]) -> BillingMode:

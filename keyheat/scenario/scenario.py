@@ -9,9 +9,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError
 
 from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
+from keyheat.scenario.lines import located, marked
 from keyheat.scenario.spec.attributes import NOT_DESCRIBED, AttributeSpec
 from keyheat.scenario.spec.keys import KeysSpec, ShardingSpec
 from keyheat.scenario.spec.load import LoadSpec
@@ -27,7 +28,7 @@ from keyheat.scenario.spec.part import (
     Share,
 )
 from keyheat.scenario.spec.rules import broken_rules
-from keyheat.scenario.spec.tables import ChangeSpec, TableSpec
+from keyheat.scenario.spec.tables import MOST_KEY_ATTRIBUTES, ChangeSpec, TableSpec, with_key_lists
 from keyheat.scenario.spec.tasks import MIXED, TaskSpec, with_total_rate
 from keyheat.scenario.trace import check_trace
 from keyheat.shipped import shipped
@@ -35,6 +36,8 @@ from keyheat.validation import mistakes
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"
+ASSUMED: Final = "ASSUMED"
+"""What a comment says of a value that nobody knows, as `keyheat init` writes it."""
 SCENARIOS: Final = shipped("configs") / "scenarios"
 """Where the scenarios are that can be named."""
 
@@ -55,9 +58,10 @@ class NoSuchScenario(ScenarioError):
 
     def __init__(self, named: str) -> None:
         names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
-        said = f"SCENARIO {named!r} is neither a file nor one of: {', '.join(names)}"
-        near = get_close_matches(named, names, n=1)
-        super().__init__(named, [f"{said}. Did you mean {near[0]}?" if near else said])
+        near = " or ".join(get_close_matches(named, names, n=2))
+        meant = f"did you mean {near}? " if near else ""
+        said = f"SCENARIO {named!r} is neither a file nor one of ours: {meant}`keyheat loadtests` lists them"
+        super().__init__(named, [said])
 
     def __str__(self) -> str:
         return self.errors[0]
@@ -132,6 +136,13 @@ class Scenario(ScenarioPart):
     abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
     local: LocalSpec = LocalSpec()
 
+    _assumed: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What the file itself marks as assumed, field by field; nothing of a scenario that was derived."""
+        return self._assumed
+
     @property
     def attribute_values(self) -> dict[str, AttributeSpec]:
         """What items have beside the table's keys: what is described, and what is assumed of index keys."""
@@ -145,6 +156,14 @@ class Scenario(ScenarioPart):
             return self.tasks
         weights = self.load.operations.weights()
         return tuple(TaskSpec.model_validate({"operation": one, "weight": n}) for one, n in weights.items())
+
+    @property
+    def invents_keys(self) -> bool:
+        """Whether every key is one that Keyheat makes up, or that the scenario itself says: none is a secret.
+
+        A trace and somebody's own load test bring keys of their own; so does a table that is there already.
+        """
+        return self.load.arrivals != "trace" and not self.loadtest.endswith(".py")
 
     @property
     def loadtest_shown(self) -> str:
@@ -192,9 +211,12 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioError(str(path), [f"{reason or error} @ file"]) from error
     raw = _json(text, str(path)) if path.suffix == ".json" else _toml(text, str(path))
     try:
-        return scenario_from_dict(raw, str(path))
+        found = scenario_from_dict(raw, str(path))
+        found._assumed = () if path.suffix == ".json" else tuple(marked(text, ASSUMED))
+        return found
     except ScenarioError as error:
-        raise ScenarioError(error.source, error.errors + _trace_mistakes(raw, path.parent)) from error
+        errors = error.errors if path.suffix == ".json" else located(error.errors, text)
+        raise ScenarioError(error.source, errors + _trace_mistakes(raw, path.parent)) from error
 
 
 def _toml(text: str, source: str) -> dict[str, Any]:
@@ -233,16 +255,36 @@ def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     errors: list[str] = []
     scenario = None
     try:
+        raw = dict(with_key_lists(raw))
         scenario = Scenario.model_validate(with_total_rate(raw))
     except ValidationError as error:
-        errors += mistakes(error, IN_WORDS)
+        errors += [_did_you_mean(line) for line in mistakes(error, IN_WORDS)]
     errors += broken_rules(raw)
     if scenario is None or errors:
         raise ScenarioError(source, errors)
     return scenario
 
 
+def _did_you_mean(error: str) -> str:
+    """A mistake; of a field that nobody knows, with the field that may have been meant."""
+    if not error.startswith("unknown field @ "):
+        return error
+    fields = {name for one in json_schema()["$defs"].values() for name in one.get("properties", ())}
+    near = get_close_matches(error.rpartition(".")[2], sorted({*fields, *Scenario.model_fields}), n=1)
+    return error.replace("unknown field", f"unknown field, did you mean {near[0]}?") if near else error
+
+
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a scenario file, for editors."""
     schema = Scenario.model_json_schema()
+    for field in ("partition_key", "sort_key"):
+        of_index = schema["$defs"]["IndexSpec"]["properties"][field]
+        several = {
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 1,
+            "maxItems": MOST_KEY_ATTRIBUTES,
+        }
+        one = {name: of_index.pop(name) for name in ("type", "minLength", "maxLength") if name in of_index}
+        of_index["anyOf"] = [*([one] if one else of_index.get("anyOf", ())), several]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **schema}

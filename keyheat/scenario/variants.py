@@ -62,6 +62,37 @@ def with_shards(scenario: Scenario, shards: int) -> Scenario:
     return scenario_from_dict(raw, f"{scenario.name} with {shards} shards")
 
 
+INDEX_TWINS: Final[dict[str, tuple[str, dict[str, object]]]] = {
+    "country_index": ("country_index_sharded", {"partition_key": "prefix", "sort_key": "country"}),
+    "leaderboard": ("leaderboard_sharded", {}),
+}
+"""Load tests of an index, and those that spread its partition key; with the index's keys there."""
+
+
+def with_index_shards(scenario: Scenario, index: str, shards: int) -> Scenario | None:
+    """The scenario with so many shards of each value of an index's partition key.
+
+    By the attribute that the scenario describes, else by a load test that does it; None where neither is.
+    """
+    names = next(one.partition_keys for one in scenario.table.indexes if one.name == index)
+    described = (name for name in names if name in scenario.attributes)
+    name = next((one for one in described if scenario.attributes[one].copy_of is None), None)
+    if name is not None:
+        changed = {name: scenario.attributes[name].model_copy(update={"shards": shards})}
+        return scenario.model_copy(update={"attributes": {**scenario.attributes, **changed}})
+    keys = scenario.keys.model_copy(update={"shards": shards})
+    if scenario.loadtest in {twin for twin, _keys in INDEX_TWINS.values()}:
+        return scenario.model_copy(update={"keys": keys})
+    if scenario.loadtest not in INDEX_TWINS:
+        return None
+    loadtest, own = INDEX_TWINS[scenario.loadtest]
+    indexes = tuple(
+        one.model_copy(update=own) if one.name == index else one for one in scenario.table.indexes
+    )
+    table = scenario.table.model_copy(update={"indexes": indexes})
+    return scenario.model_copy(update={"keys": keys, "loadtest": loadtest, "table": table})
+
+
 def with_capacity(scenario: Scenario, direction: Direction, units: int, index: str | None = None) -> Scenario:
     """The scenario with another provisioned capacity of the table, or of an index, from beginning to end.
 

@@ -72,6 +72,22 @@ def in_shards(count: int, direction: Direction, index: str | None = None) -> Cha
     return change
 
 
+def in_copies(count: int) -> Change:
+    """Every hot item of the table has `count` copies: a read asks one of them, a write writes them all."""
+    spread = in_shards(count, Direction.READ)
+    made: WeakKeyDictionary[Masses, Masses] = WeakKeyDictionary()
+
+    def change(flow: Flow) -> Flow:
+        if flow.direction is Direction.READ or flow.table is not None:
+            return spread(flow)
+        if flow.keys not in made:
+            made[flow.keys] = divided(flow.keys, count, copies=True)
+        hot = float(flow.keys.shares[flow.keys.shares >= HOT_SHARE].sum())
+        return replace(flow, requests=flow.requests * (1 + (count - 1) * hot), keys=made[flow.keys])
+
+    return change
+
+
 def eventually_consistent(flow: Flow) -> Flow:
     """A strongly consistent read asks any copy instead of the one that leads, for half of the units."""
     if flow.direction is not Direction.READ or flow.eventual:
@@ -79,8 +95,11 @@ def eventually_consistent(flow: Flow) -> Flow:
     return replace(flow, eventual=True, units=flow.units * limits.EVENTUAL_READ_FACTOR)
 
 
-def divided(keys: Masses, count: int) -> Masses:
-    """The same requests with every hot key divided evenly among `count` shards."""
+def divided(keys: Masses, count: int, *, copies: bool = False) -> Masses:
+    """The same requests with every hot key divided evenly among `count` shards.
+
+    `copies`: each of them has all that the key had, so that there are more requests.
+    """
     hot = np.flatnonzero(keys.shares >= HOT_SHARE)
     if count == 1 or not len(hot):
         return keys
@@ -89,14 +108,18 @@ def divided(keys: Masses, count: int) -> Masses:
     points = np.concatenate(
         [keys.points[cold], np.array([key_point(name.encode()) for name in names], np.uint64)]
     )
-    shares = np.concatenate([keys.shares[cold], np.repeat(keys.shares[hot] / count, count)])
+    each = keys.shares[hot] if copies else keys.shares[hot] / count
+    shares = np.concatenate([keys.shares[cold], np.repeat(each, count)])
+    total = float(shares.sum()) + keys.even
     order = np.argsort(points, kind="stable")
 
     def name(place: int) -> str:
         origin = int(order[place])
         return names[origin - len(cold)] if origin >= len(cold) else keys.name(int(cold[origin]))
 
-    return replace(keys, points=points[order], shares=shares[order], name=name)
+    return replace(
+        keys, points=points[order], shares=shares[order] / total, even=keys.even / total, name=name
+    )
 
 
 def spreads_itself(scenario: Scenario, folder: Path = Path()) -> bool:
@@ -110,6 +133,25 @@ def spreads_itself(scenario: Scenario, folder: Path = Path()) -> bool:
         return asks_for_shards(scenario, folder)
     except ScenarioError:
         return False
+
+
+def check_shards(scenario: Scenario, folder: Path = Path()) -> None:
+    """Raise `ScenarioError` where shards are asked for that the load test is known not to send to.
+
+    A simulation divides hot keys on their way; a load, or a plan of it, cannot.
+    """
+    if scenario.keys.shards == 1 or scenario.dynamic_sharding is not None:
+        return
+    try:
+        asks = asks_for_shards(scenario, folder)
+    except ScenarioError:
+        return  # nobody can say what it sends
+    if not asks:
+        said = (
+            f"{scenario.loadtest_shown} spreads no key, so {scenario.keys.shards} shards change nothing of "
+            "what it sends: take a load test that does (`keyheat loadtests`), list [[tasks]], or simulate it"
+        )
+        raise ScenarioError(scenario.name, [f"{said} @ $.keys.shards"])
 
 
 def spread_traffic(scenario: Scenario, seed: int, folder: Path = Path()) -> tuple[Traffic, tuple[str, ...]]:

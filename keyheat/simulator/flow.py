@@ -59,7 +59,7 @@ class KeyHistory:
     def add(self, second: int, answer: "FlowAnswer") -> None:
         """Count one flow's second."""
         flow, uses = answer.flow, answer.uses
-        units = flow.units + sum(entry.units for entry in flow.index_writes)
+        units = flow.units  # entries in indexes are counted by the keys of those
         self.total_units += answer.attempts * units
         if uses is not None:
             self._add(second, _heats_of_uses(uses, units))

@@ -26,6 +26,7 @@ from keyheat.runs.folder import (
     versions,
 )
 from keyheat.scenario.keys import digest_of
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import Heat, KeyHistory, hottest
 from keyheat.simulator.simulate import ClientRecord, Simulation
@@ -76,7 +77,7 @@ def manifest_of(
         "scale": scenario.local.scale,
         "started_at": time_of(simulation.started_s),
         "versions": versions("keyheat"),
-        "table": table_facts(table, scenario.table.name),
+        "table": table_facts(table, scenario.table),
         "users": scenario.load.users,
         "status": "finished",
         "ended_at": time_of(simulation.ended_s),
@@ -108,8 +109,8 @@ def _hot_keys(simulation: Simulation, *, show: bool) -> tuple[HotKeys, ...]:
     client = simulation.client
     of_table = (_hot(side, client.keys[side], show=show) for side in WRITES_FIRST)
     of_indexes = (
-        replace(_hot(Direction.WRITE, history, show=show), index=index)
-        for index, history in sorted(client.index_keys.items())
+        replace(_hot(side, history, show=show), index=index)
+        for (index, side), history in sorted(client.index_keys.items())
     )
     return (*of_table, *of_indexes)
 
@@ -132,13 +133,14 @@ def _hot(side: Direction, history: KeyHistory, *, show: bool) -> HotKeys:
     )
 
 
-def table_facts(model: TableModel, name: str) -> dict[str, Any]:
+def table_facts(model: TableModel, table: TableSpec) -> dict[str, Any]:
     """What DescribeTable would say of a simulated table, in the shape of `evidence.json`'s table."""
     capacity = model.capacity
     provisioned = None if capacity.on_demand else capacity.provisioned
     return {
-        "name": name,
+        "name": table.name,
         "arn": None,
+        **({"region": table.regions[0], "replicas": table.regions[1:]} if table.regions else {}),
         "billing_mode": capacity.billing_mode,
         **_capacity_facts(model, None, provisioned, capacity.max_on_demand),
         "has_lsi": capacity.has_lsi,

@@ -13,11 +13,19 @@ if TYPE_CHECKING:  # what is summed up is made further up
     from keyheat.simulator.simulate import Simulation
 
 STEADY: Final = replace(
-    DEFAULT, burst_s=1.0, burst_floor_units=0.0, nodes_below_units_per_s=0.0, index_buffer_units=0.0
+    DEFAULT,
+    burst_s=1.0,
+    burst_floor_units=0.0,
+    nodes_below_units_per_s=0.0,
+    index_buffer_units=0.0,
 )
 """A table that has spent what it had saved: what it then serves, it serves for ever. DynamoDB gives saved
 capacity on a best effort only, so it is not to be planned with:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html"""
+
+
+SPENT: Final = replace(STEADY, burst_at_start_share=0.0)
+"""The same without the one second that its buckets begin with: a demand above what is provisioned shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +44,7 @@ class SimulationOutcome:
 
     seed: int
     seconds: float
+    loaded_s: int  # seconds in which anything was sent
     attempts: Mapping[Direction, int]
     throttled: Mapping[Direction, int]
     accepted_per_s: Mapping[tuple[str | None, Direction], float]
@@ -66,6 +75,7 @@ def outcome_of(simulation: "Simulation") -> SimulationOutcome:
     return SimulationOutcome(
         seed=simulation.seed,
         seconds=seconds,
+        loaded_s=simulation.client.loaded_s,
         attempts=dict(simulation.client.attempts),
         throttled=dict(simulation.client.throttled),
         accepted_per_s={(m.index, m.direction): _consumed(m) / seconds for m in meters},

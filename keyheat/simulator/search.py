@@ -16,17 +16,21 @@ next larger neighbour holds as well, and whose next smaller one does not.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
+
+import orjson
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.scenario.scenario import Scenario
+from keyheat.model.resources import Cause
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import CapacityPair
-from keyheat.scenario.variants import with_capacity, with_shards
+from keyheat.scenario.variants import with_capacity, with_index_shards, with_shards
 from keyheat.simulator.alterations import Altered, in_shards
 from keyheat.simulator.flow import Traffic
-from keyheat.simulator.outcome import STEADY, SimulationOutcome, outcome_of
+from keyheat.simulator.outcome import SPENT, STEADY, SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
 from keyheat.words import Direction
@@ -65,6 +69,8 @@ class Trials:
     share_of: Callable[[SimulationOutcome], float]
     share_most: float
     watch: SearchWatch | None
+    in_vain: Callable[[SimulationOutcome], bool] = lambda _outcome: False
+    """Whether what is throttled would be with any larger number, too."""
     tried: dict[int, Trial] = field(default_factory=dict)
 
     def holds(self, value: int) -> bool:
@@ -90,7 +96,7 @@ class Trials:
         """Doubled until one holds, then halved between, down to a part `step` of it; None: none holds."""
         low, high = 0, min(start, most)
         while not self.holds(high):
-            if high == most:
+            if high == most or self.in_vain(self.tried[high].outcomes[0]):
                 return None
             low, high = high, min(2 * high, most)
         while high - low > max(1, math.floor(step * high)):
@@ -145,6 +151,7 @@ def smallest_shards(
     most: int = SHARDS_MOST,
     burst: bool = False,
     measure: Measure | None = None,
+    share_of: Callable[[SimulationOutcome], float] = SimulationOutcome.share,
     folder: Path = Path(),
     watch: SearchWatch | None = None,
 ) -> WhatIfSearch:
@@ -152,8 +159,9 @@ def smallest_shards(
 
     The keys are the table's, or those of a global `index`. A load test that spreads no key is taken as if it
     did, in the direction in which it throttles. Unless `burst`, nothing that was saved up counts: the answer
-    holds however long the load lasts. `measure` simulates (absent: the simulator), `folder` is the
-    scenario's, `watch` is told how far the search is. Raises `ValueError`.
+    holds however long the load lasts. `measure` simulates (absent: the simulator), `share_of` says what of an
+    outcome counts as throttled (absent: every throttle), `folder` is the scenario's, `watch` is told how far
+    the search is. Raises `ValueError`.
     """
     if scenario.dynamic_sharding is not None:
         raise ValueError(f"scenario {scenario.name} adds shards by itself @ $.dynamic_sharding")
@@ -164,17 +172,54 @@ def smallest_shards(
     _check_index(scenario, index)
     simulator = _Simulator(folder, DEFAULT if burst else STEADY, watch)
     trials = Trials(
-        of=lambda shards: with_shards(scenario, shards),
+        of=lambda shards: _sharded(scenario, index, shards),
         measure=measure or _Shards(scenario, index, simulator),
-        share_of=lambda outcome: outcome.share(),
+        share_of=share_of,
         share_most=share_most,
         watch=watch,
+        in_vain=lambda outcome: all(one.cause is not Cause.KEY_RANGE for one in outcome.left),
     )
     found = trials.smallest(start=1, most=most, step=0.0)
     if found is not None:
         found = trials.settled(found, most)
     direction = most_throttled(trials.tried[1].outcomes[0])
     return _search(trials, "shards", scenario, found, most, index=index, direction=direction, burst=burst)
+
+
+STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
+CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
+KEYS_MOST: Final = 200_000
+"""Keys of a load whose shards are searched for: a million of them take the simulator many seconds."""
+NotSearched = Literal["not_simulated", "too_long", "too_large"]
+
+
+def shards_enough(scenario: Scenario, index: str | None = None) -> int | NotSearched | None:
+    """The number of `smallest_shards` for a whole load, by a minute of it; None where no number is enough.
+
+    A load that stays the same is simulated for a minute; one that changes, whole, if that is at most ten
+    minutes. Where it is not simulated, why.
+    """
+    load = scenario.load
+    if scenario.dynamic_sharding is not None or load.arrivals == "trace":
+        return "not_simulated"
+    changes = load.shape is not None or bool(scenario.timeline) or scenario.table.scaled
+    if changes and load.duration_s > CHANGING_MOST_S:
+        return "too_long"
+    if scenario.keys.keys > KEYS_MOST:
+        return "too_large"
+    seconds = load.duration_s if changes else min(load.duration_s, STEADY_S)
+    shorter = scenario.model_copy(update={"load": load.model_copy(update={"duration_s": seconds})})
+    raw = shorter.model_dump(mode="json") | {"name": "a", "question": "a", "expects": None}
+    return _shards_enough(orjson.dumps(raw, option=orjson.OPT_SORT_KEYS), index)
+
+
+@lru_cache(maxsize=256)  # advice, summary and the repetitions of one scenario need the same
+def _shards_enough(scenario: bytes, index: str | None) -> int | NotSearched | None:
+    try:
+        found = smallest_shards(scenario_from_dict(orjson.loads(scenario), "run.json"), index=index).answer
+    except ScenarioError:  # a load test that the simulator does not know
+        return "not_simulated"
+    return None if found is None else found.value
 
 
 def smallest_capacity(
@@ -203,7 +248,7 @@ def smallest_capacity(
     quota = limits.TABLE_READ_UNITS_PER_S if direction is Direction.READ else limits.TABLE_WRITE_UNITS_PER_S
     trials = Trials(
         of=lambda units: with_capacity(scenario, direction, units, index),
-        measure=measure or _Simulator(folder, DEFAULT if burst else STEADY, watch),
+        measure=measure or _Simulator(folder, DEFAULT if burst else SPENT, watch),
         share_of=lambda outcome: outcome.share(direction),
         share_most=share_most,
         watch=watch,
@@ -269,7 +314,8 @@ class _Shards:
     divided: Direction | None = None  # whose keys; None: not known yet
 
     def __call__(self, candidate: Scenario, seed: int) -> SimulationOutcome:
-        if asks_for_shards(candidate, self.simulator.folder):
+        of_index = self.index is not None and with_index_shards(self.scenario, self.index, 1) is not None
+        if of_index or asks_for_shards(candidate, self.simulator.folder):
             return self.simulator(candidate, seed)
         if self.divided is None:
             one = with_shards(self.scenario, 1)
@@ -277,6 +323,12 @@ class _Shards:
         change = in_shards(candidate.keys.shards, self.divided, self.index)
         traffic = Altered(traffic_of(candidate, seed, self.simulator.folder), change)
         return self.simulator(candidate, seed, traffic)
+
+
+def _sharded(scenario: Scenario, index: str | None, shards: int) -> Scenario:
+    """The scenario with so many shards of the table's keys, or of an index's where it says which it has."""
+    found = None if index is None else with_index_shards(scenario, index, shards)
+    return with_shards(scenario, shards) if found is None else found
 
 
 def most_throttled(outcome: SimulationOutcome) -> Direction:

@@ -77,8 +77,8 @@ class ClientRecord:
     """
 
     __slots__ = (
-        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "seconds", "throttled",
-        "throttles",
+        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s", "seconds",
+        "throttled", "throttles",
     )  # fmt: skip
 
     def __init__(self, *, counts_only: bool = False) -> None:
@@ -86,15 +86,17 @@ class ClientRecord:
         self.attempts = dict.fromkeys(Direction, 0)
         self.throttled = dict.fromkeys(Direction, 0)
         self.conflicts = 0
+        self.loaded_s = 0  # seconds in which anything was sent
         self.seconds = Rows("qwwwqqqqd")
         self.throttles = Rows("qwwwwwdq")
         self.keys = {direction: KeyHistory() for direction in Direction}
-        self.index_keys: dict[str, KeyHistory] = {}  # what writes put into each index, by its own keys
+        self.index_keys: dict[tuple[str, Direction], KeyHistory] = {}  # of each index, by its own keys
         self.beside: dict[tuple[str, str], float] = {}  # (table, what): attempts, accepted, throttled, units
 
     def saw(self, second: int, answers: Sequence[FlowAnswer]) -> None:
         """Record one second's answers; those to somebody else's flows are left out."""
         rows: dict[tuple[str | None, str, str | None], list[float]] = {}
+        self.loaded_s += any(answer.attempts for answer in answers)
         for answer in answers:
             if not answer.flow.ours:
                 continue
@@ -108,12 +110,17 @@ class ClientRecord:
                 continue
             _count(rows, answer)
             self._throttles(second, answer)
-            self.keys[answer.flow.direction].add(second, answer)
+            self._keys(answer.flow.index, answer.flow.direction).add(second, answer)
             for entry in answer.flow.index_writes:
-                self.index_keys.setdefault(entry.index, KeyHistory()).add_entries(second, answer, entry)
+                self._keys(entry.index, Direction.WRITE).add_entries(second, answer, entry)
         for (index, direction, operation), counts in rows.items():
             whole = [int(count) for count in counts[:4]]
             self.seconds.add(second, index, direction, operation, *whole, counts[4])
+
+    def _keys(self, index: str | None, direction: Direction) -> KeyHistory:
+        if index is None:
+            return self.keys[direction]
+        return self.index_keys.setdefault((index, direction), KeyHistory())
 
     def end(self) -> None:
         """The run is over: windows that are still open are closed."""

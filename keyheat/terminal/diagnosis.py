@@ -10,6 +10,8 @@ from keyheat.numbers import clock, moment, percent, some, whole
 from keyheat.pages.run.record import ReportRun, read_record
 from keyheat.pages.run.verdict import (
     about,
+    cure_steps,
+    cure_words,
     expectation,
     facts_of,
     grade_words,
@@ -22,8 +24,8 @@ from keyheat.pages.run.verdict import (
 )
 from keyheat.pages.wording import NAMES, SHORT, crosses_midnight, measured
 from keyheat.runs.capabilities import QUESTIONS, Capabilities
-from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
-from keyheat.runs.manifest import Stop
+from keyheat.runs.formats import HARDLY, Diagnosis, Finding, Label, Recommendation, Verdict
+from keyheat.runs.manifest import Manifest
 from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.layout import COLOURS, Paragraph
@@ -34,13 +36,15 @@ MOST_LABELS = 20
 MOST_FINDINGS = 20
 
 
-def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, stopped: Stop | None = None) -> Text:
+def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, manifest: Manifest | None = None) -> Text:
     """A run in short: name, label, confidence, throttles, report; below, if that was expected, and the cure.
 
-    That it was `stopped` before its time is said before anything else.
+    Its client may have counted more than labels have, where nobody says what refused a part of a batch or a
+    transaction. That it was stopped before its time is said before anything else.
     """
     verdict = diagnosis.verdict
-    throttles = sum(label.throttles for label in diagnosis.labels)
+    totals, stopped = (manifest.totals, manifest.stopped_by) if manifest else (None, None)
+    throttles = max(totals.throttled if totals else 0, sum(label.throttles for label in diagnosis.labels))
     label = chip(verdict)
     label.pad_right(max(0, 12 - len(label)))
     early = Text(f"{scenario.name:<12} {stopped.words}\n" if stopped else "", style="bold yellow")
@@ -56,15 +60,22 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, stopped: Stop
 
 
 def _cure(diagnosis: Diagnosis) -> str | None:
-    """The first thing to do for good, with its number; None where nothing is, or the run says nothing."""
-    first = next((one for one in diagnosis.recommendations if one.kind == "cure"), None)
+    """What cures it, with its numbers; None where nothing is known to, or the run says nothing."""
+    if diagnosis.cure is not None and diagnosis.verdict.valid:
+        return cure_steps(diagnosis.cure)
+    first = next((one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)), None)
     if first is None or not diagnosis.verdict.valid:
         return None
-    title = title_of(first.action)
+    title = title_of(first.action, first.resource)
     number = some(first.shards, "shard") if first.shards else None
     if number is None and first.units is not None:
         number = f"{whole(first.units)} units/s"
     return f"{title[0].lower()}{title[1:]}" + (f" ({number})" if number else "")
+
+
+def _may_cure(advice: Recommendation) -> bool:
+    """Whether nothing shows that it does not: it was not simulated, or leaves hardly a throttle."""
+    return advice.foreseen is None or advice.foreseen.throttle_share_after <= HARDLY
 
 
 def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableType:
@@ -96,8 +107,10 @@ def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableTyp
         *_block("What else it may be", rival_words(verdict)),
         *_labels(diagnosis.labels),
         *_findings(diagnosis.findings),
+        *_block("What cures it", [cure_words(diagnosis.cure)] if diagnosis.cure else []),
         *_advice("What to do now", "mitigation", diagnosis),
         *_advice("What to do for good", "cure", diagnosis),
+        *_advice("What was simulated, and is not enough", "insufficient", diagnosis),
         *_block("Broken thresholds", broken, "red"),
         *_block("Thresholds that are not decided", undecided(diagnosis)),
         *_block("Missing", diagnosis.coverage.missing, "yellow"),
@@ -139,7 +152,7 @@ def _advice(heading: str, kind: str, diagnosis: Diagnosis) -> list[RenderableTyp
     parts: list[RenderableType] = []
     for one in diagnosis.recommendations:
         if one.kind == kind:
-            parts.append(Text.assemble("  - ", (title_of(one.action), "bold")))
+            parts.append(Text.assemble("  - ", (title_of(one.action, one.resource), "bold")))
             parts.append(Paragraph(f"{one.why} {one.expected} {outlook(one)}".strip(), "    ", "    "))
     return [_heading(heading), *parts] if parts else []
 

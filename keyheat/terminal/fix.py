@@ -48,7 +48,7 @@ def fix_json(fix: Fix, page: Path) -> dict[str, Any]:
         "target": fix.target,
         "verdict": proof.kind,
         "sentence": sentence_of(fix),
-        "recommendation": fix.remedy.action,
+        "recommendation": " + ".join(fix.remedy.actions),
         "tried": fix.remedy.says,
         "limit": _limit(proof.limit),
         "now": None if proof.now is None else _limit(proof.now),

@@ -18,6 +18,7 @@ from keyheat.terminal.plan_words import (
     capacity_of,
     dollars,
     exact_dollars,
+    global_table,
     other_mode,
     quota_rows,
     shortly,
@@ -105,6 +106,8 @@ def rows_of(plan: ScenarioPlan) -> Iterator[tuple[str, str]]:
     if made.requests is not None:
         yield "Requests", _demand(made.requests, "requests")
     if sent is not None:
+        if plan.scenario.table.regions:
+            yield "Global table", global_table(plan, sent)
         yield "Sends", "; ".join(_operation(plan, one, sent) for one in sent.operations)
         yield from _hot_key(plan, sent)
         return

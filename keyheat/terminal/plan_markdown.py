@@ -105,7 +105,9 @@ def _cost(plan: ScenarioPlan) -> Iterator[str]:
     if plan.sent is not None:
         units = {side: _mean_per_s(plan.sent, side) / plan.scale * MONTH_S for side in Direction}
         consumed = consumed_dollars(
-            prices.on_demand, write_units=units[Direction.WRITE], read_units=units[Direction.READ]
+            prices.on_demand,
+            write_units=units[Direction.WRITE] * plan.scenario.table.copies,
+            read_units=units[Direction.READ],
         )
         asked = " and ".join(
             rate(_mean_per_s(plan.sent, side), UNITS[side]) for side in (Direction.WRITE, Direction.READ)

@@ -33,6 +33,7 @@ def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
     if plan.sent is None:
         yield from _guessed(plan)
     yield from _unscaled_indexes(plan.scenario.table)
+    yield from _unscaled_copies(plan.scenario.table)
     yield from plan.assumed
 
 
@@ -49,6 +50,18 @@ def _unscaled_indexes(table: TableSpec) -> Iterator[str]:
             )
 
 
+def _unscaled_copies(table: TableSpec) -> Iterator[str]:
+    """A global table whose writes do not scale, which DynamoDB does not make:
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_reqs_bestpractices.html
+    """
+    scaled = table.auto_scaling is not None and table.auto_scaling.write is not None
+    if table.regions and table.billing_mode == "PROVISIONED" and not scaled:
+        yield (
+            "A global table is on demand, or has auto scaling of its writes; this one is planned as it "
+            "stands: add [table.auto_scaling.write]."
+        )
+
+
 def foretold_sentence(one: ThrottleForecast) -> str:
     """One limit that is asked for more than it has, and which label its throttles will have."""
     unit = UNITS[one.direction]
@@ -60,6 +73,12 @@ def foretold_sentence(one: ThrottleForecast) -> str:
     )
     if one.constraint == "partition" and one.hottest is not None:
         return f"{_partition(one, one.hottest)}: {label}{back}. {_cure(one, one.hottest)}."
+    if one.later:
+        return (
+            f"{_upper(one.name)} has {has} {unit}/s and is asked for {asked}: the burst that it has saved, "
+            f"if that comes, carries this run; a load that goes on has spent it after {span(one.from_s)}: "
+            f"{label}{back}."
+        )
     if one.constraint == "table":
         when = f"{span(one.from_s)} into the run" if one.from_s >= 1 else "at once"
         return (
@@ -148,6 +167,18 @@ def _over_budget(plan: ScenarioPlan) -> Iterator[str]:
 
 def _number(value: float) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def global_table(plan: ScenarioPlan, sent: LoadTotals) -> str:
+    """What a table in several Regions comes to: each of them takes the same write units."""
+    table = plan.scenario.table
+    peaks = [
+        asked.demand(sent.duration_s).peak_per_s
+        for side, asked in sent.sides.items()
+        if (side.table, side.index, side.direction) == (table.name, None, Direction.WRITE)
+    ]
+    writes = f"{rate(sum(peaks), 'replicated WCU')} at the peak in each, and the writes of its indexes"
+    return f"in {table.copies} Regions, loaded in {table.regions[0]}: {writes}"
 
 
 def other_mode(bill: Bill) -> str | None:
@@ -333,6 +364,7 @@ def _foretold(one: ThrottleForecast) -> dict[str, Any]:
         "asked_per_s": one.asked_per_s,
         "limit_per_s": one.limit_per_s,
         "from_s": one.from_s,
+        "later": one.later,
     }
 
 

@@ -20,7 +20,6 @@ from rich.progress import (
 from rich.status import Status
 from rich.text import Text
 
-from keyheat.model.limits import MINUTE_S
 from keyheat.numbers import span, whole
 
 NAMED = TextColumn("{task.fields[name]:<12}", markup=False)
@@ -66,7 +65,7 @@ PHASES = {
     "preparing": "making the table",
     "aligning": "waiting for the next minute to begin",
     "loading": "loading",
-    "collecting": "waiting for CloudWatch to publish the minute",
+    "collecting": "asking CloudWatch what it counted",
     "analyzing": "labelling throttles",
     "reporting": "writing the report",
     "cleaning": "deleting the items of the run",
@@ -153,8 +152,6 @@ class LoadBar(Bar):
 
     def _enter(self, words: str, left_s: float | None) -> None:
         """A new phase; one that waits for a minute to begin or to close counts down to it."""
-        if self._phase == "collecting":
-            left_s = MINUTE_S - self._clock() % MINUTE_S
         until_s = None if left_s is None else self._clock() + left_s
         self._bar.update(self._task, description=words, until_s=until_s)
         if not self._console.is_terminal and self._phase != "done":

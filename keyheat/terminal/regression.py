@@ -21,8 +21,8 @@ from keyheat.terminal.layout import Paragraph, Strip
 from keyheat.words import capital
 
 STYLES: Final[dict[Verdict, str]] = {
-    "good": "green", "baseline": "green", "regressed": "red", "invalid": "yellow", "refused": "yellow",
-    "interrupted": "yellow", "calibrated": "green",
+    "good": "green", "baseline": "green", "regressed": "red", "unaccepted": "yellow", "invalid": "yellow",
+    "not_compared": "yellow", "refused": "yellow", "interrupted": "yellow", "calibrated": "green",
 }  # fmt: skip
 DECIDED: Final = {"worse": "bold red", "missing": "bold red", "undecided": "yellow", "better": "green"}
 MOST: Final = 10  # of a kind; the page has all

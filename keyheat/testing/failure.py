@@ -119,7 +119,7 @@ def text_of(head: str, rows: Rows) -> str:
 def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
     """The verdict in a sentence, and what goes with it."""
     from keyheat.pages.run.record import read_record
-    from keyheat.pages.run.verdict import facts_of, sureness, verdict_sentence
+    from keyheat.pages.run.verdict import cure_words, facts_of, sureness, verdict_sentence
 
     run = diagnosed(sent, simulation)
     verdict = run.diagnosis.verdict
@@ -130,7 +130,10 @@ def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple
     hot = [key for key in run.diagnosis.hot_keys if key.direction == verdict.direction]
     if hot and verdict.constraint == "partition" and verdict.resource == "table":
         rows.append(("hottest key", _key(max(hot, key=lambda key: key.units_per_s))))
-    lasting = sorted(run.diagnosis.recommendations, key=lambda one: one.kind != "cure")
+    if run.diagnosis.cure is not None:
+        rows.append(("cure", cure_words(run.diagnosis.cure)))
+    offered = [one for one in run.diagnosis.recommendations if one.kind != "insufficient"]
+    lasting = sorted(offered, key=lambda one: one.kind != "cure")
     rows += [("what to do", _advice(one)) for one in lasting[:MOST_ADVICE]]
     rows.append(("how sure", f"{sureness(verdict)}, {SURE[verdict.grade]}, on the simulator"))
     return f"{verdict.constraint}: {sentence}", rows
@@ -164,4 +167,5 @@ def _key(key: HotKey) -> str:
 def _advice(advice: Recommendation) -> str:
     from keyheat.pages.run.verdict import outlook
 
-    return f"{title_of(advice.action)}. {advice.why} {advice.expected} {outlook(advice)}".strip()
+    title = title_of(advice.action, advice.resource)
+    return f"{title}. {advice.why} {advice.expected} {outlook(advice)}".strip()

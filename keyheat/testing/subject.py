@@ -120,7 +120,7 @@ def asked_of(source: Source | None, options: CheckOptions) -> CheckedLoad:
         traffic=lambda: spread_traffic(scenario, seed, folder)[0],
         folder=folder,
         burst=options.get("burst", False),
-        show_keys=options.get("show_keys", False),
+        show_keys=options.get("show_keys", scenario.invents_keys),
     )
 
 

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.analysis.advice.advice import with_outlooks
 from keyheat.analysis.advice.case import AdviceCase
-from keyheat.analysis.advice.recommendations import recommend
+from keyheat.analysis.advice.cures import cured
 from keyheat.analysis.advice.rerun import Rerun
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.pages.run.verdict import outlook
-from keyheat.plan.prices import load_prices
+from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.alterations import Altered, divided, eventually_consistent, in_shards
@@ -127,21 +126,22 @@ def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds
     )  # fmt: skip
     rerun = Rerun(
         scenario=scenario,
-        traffic=lambda: traffic_of(scenario, seed=scenario.seed),
+        traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
         measured=0.4,
-        prices=load_prices(),
+        billing=Billing(load_prices()),
     )
-    advised = with_outlooks([(case, one) for one in recommend(case)], rerun)
+    advised, cure = cured([case], rerun, lambda _limit: None)
     sharded = next(one for one in advised if one.action == "shard_writes")
     assert sharded.foreseen is not None
     assert sharded.bill is not None
     assert sharded.foreseen.throttle_share_before > 0.35
-    assert sharded.foreseen.throttle_share_after < sharded.foreseen.throttle_share_before / 3
+    assert sharded.foreseen.throttle_share_after == 0
+    assert sharded.foreseen.formula_shards == 3  # of which two fall on one partition
+    assert (sharded.foreseen.formula_share_after or 0) > 0.05
     assert sharded.bill.before_dollars_per_month == sharded.bill.after_dollars_per_month
-    if sharded.foreseen.throttle_share_after > 0.001:
-        assert sharded.foreseen.enough_shards is None or sharded.foreseen.enough_shards > (
-            sharded.shards or 0
-        )
+    assert cure is not None
+    assert [(one.action, one.shards) for one in cure.steps] == [("shard_writes", sharded.shards)]
+    assert cure.throttle_share_after == 0
 
 
 def test_nothing_is_foretold_of_a_run_that_the_simulator_does_not_repeat(numbers: Thresholds) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from keyheat.analysis.advice.proof import HARDLY, Limit, Tried, dollars_per_month, once_dollars, proof_of
 from keyheat.analysis.run_result import RunResult, RunSide, RunTraffic
-from keyheat.plan.prices import WarmPrices, load_prices
+from keyheat.plan.prices import Billing, WarmPrices, load_prices
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario, load_scenario
@@ -116,15 +116,19 @@ def scenario_of(name: str, *settings: str) -> Scenario:
 
 def test_a_month_is_what_is_provisioned_or_what_was_consumed() -> None:
     prices = load_prices()
+    billing = Billing(prices)
     of = measured(units_per_s=100.0)
-    fixed = dollars_per_month(scenario_of("hotkey"), of, 1.0, prices)
+    fixed = dollars_per_month(scenario_of("hotkey"), of, 1.0, billing)
     hour = 4_000 * prices.provisioned.write_per_hour + 500 * prices.provisioned.read_per_hour
     assert fixed == pytest.approx(730 * hour)
     by_request = scenario_of("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
-    found = dollars_per_month(by_request, of, 0.1, prices)
+    found = dollars_per_month(by_request, of, 0.1, billing)
     assert found == pytest.approx(1_000 * 730 * 3_600 / 1e6 * prices.on_demand.write_per_million)
-    assert dollars_per_month(scenario_of("scale-down"), of, 1.0, prices) is None
-    assert dollars_per_month(scenario_of("auto-scaling-late"), of, 1.0, prices) is None
+    two_hours = dollars_per_month(by_request, of, 0.1, Billing(prices, hours_per_day=2.0))
+    assert two_hours == pytest.approx(found / 12)
+    assert dollars_per_month(scenario_of("hotkey"), of, 1.0, Billing(prices, 2.0)) == fixed, "paid all day"
+    assert dollars_per_month(scenario_of("scale-down"), of, 1.0, billing) is None
+    assert dollars_per_month(scenario_of("auto-scaling-late"), of, 1.0, billing) is None
 
 
 def test_pre_warming_is_paid_once_for_what_is_not_there() -> None:

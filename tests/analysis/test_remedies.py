@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.analysis.advice import recommendations
 from keyheat.analysis.advice.remedies import ACTIONS, ByHand, Remedy, RemedyRequest, chosen, remedy_of
-from keyheat.runs.formats import Diagnosis, Foreseen, Recommendation
+from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, overridden
 from keyheat.words import TITLES
@@ -54,7 +54,7 @@ CHANGES: list[tuple[RemedyRequest, dict[str, tuple[str, str]]]] = [
         asked("audit-log", "shard_writes", shards=3),  # it has its reader
         {"loadtest": ("audit_log", "audit_log_random"), "keys.shards": ("1", "3")},
     ),
-    (asked("sharded", "shard_writes", shards=2), {"keys.shards": ("20", "40")}),
+    (asked("sharded", "shard_writes", shards=40), {"keys.shards": ("20", "40")}),
     (
         asked("aggregate-transaction", "shard_writes", shards=3, simulated=True),
         {"keys.shards": ("1", "3")},
@@ -143,13 +143,6 @@ def test_the_reader_gets_the_capacity_that_it_takes() -> None:
     assert (made.scenario.table.provisioned.read or 0) > 100
     assert "which had 5" in made.notes[-1]
     assert made.queries_per_read == (1, 4)
-
-
-def test_shards_that_the_simulator_found_to_be_enough_come_before_the_formulas() -> None:
-    seen = Foreseen(throttle_share_before=0.4, throttle_share_after=0.1, enough_shards=4)
-    assert changed(asked("sharded", "shard_writes", "keys.shards=1", shards=2, foreseen=seen)) == {
-        "keys.shards": ("1", "4")
-    }
 
 
 def test_a_shape_of_the_load_gets_the_readers_part_too() -> None:

@@ -27,7 +27,8 @@ def digest(name: str, *settings: str, **fields: Any) -> str:
     [
         'name="other"', 'question="other?"', "seed=9", "thresholds.p99_ms_max=5", "budget.minutes=5",
         'table.name="other-table"', "table.provisioned.write=1_000", "local.scale=0.5",
-        "table.indexes[0].provisioned.write=7", 'table.on_end="keep"',
+        "table.indexes[0].provisioned.write=7", 'table.on_end="keep"', 'table.indexes[0].projection="ALL"',
+        'table.stream="KEYS_ONLY"', 'table.regions=["eu-west-1", "us-east-1"]',
         "load.spawn_per_s=50",  # the default, said
     ],
 )  # fmt: skip
@@ -39,7 +40,7 @@ def test_words_and_what_the_table_says_itself_are_not_in_the_digest(setting: str
     "setting",
     [
         "load.requests_per_s=999", "load.item_bytes=2_000", "load.duration_s=7", "keys.keys=7",
-        'table.indexes[0].projection="ALL"', 'table.sort_key="sk"', 'load.arrivals="poisson"',
+        'table.sort_key="sk"', 'load.arrivals="poisson"',
     ],
 )  # fmt: skip
 def test_what_decides_what_is_sent_is_in_the_digest(setting: str) -> None:
@@ -80,6 +81,14 @@ def test_the_tables_facts_are_flat_and_warm_throughput_only_limits_what_is_paid_
         "name": "orders", "billing_mode": "PAY_PER_REQUEST", "has_lsi": None, "max_on_demand.read": None,
         "max_on_demand.write": None, "warm.read": 5, "warm.write": 10,
     }  # fmt: skip
+
+
+def test_what_only_a_scenario_says_of_its_table_is_a_fact_too() -> None:
+    raw = load_scenario(SCENARIOS / "leaderboard.toml").model_dump(mode="json")
+    raw["table"]["stream"] = "KEYS_ONLY"
+    found = setup_of(manifest(scenario=raw)).table
+    assert found["indexes.by-views"] == "global, keyed by board, views, KEYS_ONLY"
+    assert found["stream"] == '"KEYS_ONLY"'
 
 
 @pytest.mark.parametrize(

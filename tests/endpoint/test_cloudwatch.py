@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from keyheat.addresses import OPEN_MINUTE
 from tests.endpoint.asking import (
     ORDERS,
     PUTS,
@@ -114,6 +115,22 @@ def test_a_minute_is_shown_when_it_has_ended(app: ServiceApp) -> None:
     assert len(values(app, query())) == 3
     app.clock.advance(0.1)
     assert len(values(app, query())) == 4
+
+
+def test_a_minute_that_goes_on_is_shown_to_who_asks_for_it(app: ServiceApp) -> None:
+    """Nothing is added to it any more, so what it says so far is what it says once it has ended."""
+    app.service.catalog.get("orders").model.admit_write(b"12345678", 7.0, app.clock())
+    app.clock.advance(3.5)
+    app.cloudwatch.meta.events.register(
+        "before-sign.cloudwatch", lambda request, **_of: request.headers.add_header(OPEN_MINUTE, "yes")
+    )
+    asked = [query(name, stat) for name, stat in (("ConsumedWriteCapacityUnits", "Sum"),
+             ("ConsumedReadCapacityUnits", "Sum"), ("ProvisionedWriteCapacityUnits", "Maximum"))]  # fmt: skip
+    so_far = [values(app, one) for one in asked]
+    assert so_far[0] == [7.0, 10.0, 10.0, 10.0]
+    app.clock.advance(56.5)
+    written, read, provisioned = (values(app, one) for one in asked)
+    assert [written[1:], read[1:], provisioned] == so_far, "and the next minute of each, but of settings"
 
 
 def test_the_publish_delay_holds_minutes_back() -> None:

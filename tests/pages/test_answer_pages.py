@@ -11,7 +11,7 @@ from keyheat.analysis.knee import KneeStep, Range, search
 from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee
 from keyheat.pages.series import RunColumn
-from keyheat.plan.prices import load_prices
+from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes
 from tests.pages.axe import violations
@@ -36,7 +36,7 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
         action="shard_writes", resource="table", direction="write", scenario=after, says="20 shards",
         notes=("One user more reads.",), queries_per_read=(1, 20),
     )  # fmt: skip
-    runs = [tried(folder / side, scenario_of(name), prices) for side, name in sides.items()]
+    runs = [tried(folder / side, scenario_of(name), Billing(prices)) for side, name in sides.items()]
     fix = Fix(
         scenario=before, remedy=remedy, changes=changes(before, after),
         proof=proof_of(("partition", "table", "write"), runs[:1], runs[1:]),

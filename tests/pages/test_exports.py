@@ -12,7 +12,7 @@ from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import KeysNotRecorded, sheets_of, write_exports
 from keyheat.pages.run.sheets import packed
 
-SEVERAL = {"seconds-table-write", "minutes-table-write", "constraints", "heat-of-keys-write",
+SEVERAL = {"seconds-table-write", "constraints", "heat-of-keys-write",
            "hottest-keys-write", "partitions-table-write", "latency", "generator"}  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def test_evidence_and_diagnosis_alone_make_a_report(samples, generated_at):
         evidence=read_evidence(samples["hotkey"] / "evidence.json"),
     )
     text = render(run, generated_at, plotlyjs="")
-    assert {"chart-seconds-0", "chart-minutes-0", "chart-keys"} <= figures(text)["figures"].keys()
+    assert {"chart-seconds-0", "chart-keys"} <= figures(text)["figures"].keys()
 
 
 def test_the_diagnosis_alone_makes_a_report(a_run, generated_at):

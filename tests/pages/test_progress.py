@@ -27,7 +27,7 @@ RUN = [
     State("loading"),
     State(elapsed_s=12, accepted_per_s=1010, throttled_per_s=790),
     State(elapsed_s=13, accepted_per_s=1000, throttled_per_s=780, errors_per_s=3),
-    State("collecting"),
+    State("collecting", left_s=55.0),
     State("analyzing"),
     State("done"),
 ]
@@ -49,7 +49,7 @@ def test_without_a_terminal_each_phase_is_a_line():
         "hotkey: making the table",
         "hotkey: waiting for the next minute to begin, about 23 s",
         "hotkey: loading",
-        "hotkey: waiting for CloudWatch to publish the minute, about 55 s",
+        "hotkey: asking CloudWatch what it counted, about 55 s",
         "hotkey: labelling throttles",
     ]
 
@@ -58,7 +58,7 @@ def test_in_a_terminal_the_rates_and_the_wait_are_seen():
     text = shown(terminal=True)
     assert "12 s   1,010/s accepted     790/s throttled" in text
     assert "3/s failed" in text
-    assert "waiting for CloudWatch to publish the minute" in text
+    assert "asking CloudWatch what it counted" in text
     assert "55 s" in text
 
 

@@ -33,6 +33,7 @@ def candidate(value: int, share: float, *left: Left) -> Trial:
     outcome = SimulationOutcome(
         seed=1,
         seconds=60,
+        loaded_s=60,
         attempts={WRITE: 1_000, READ: 0},
         throttled={WRITE: round(share * 1_000), READ: 0},
         accepted_per_s={(None, WRITE): 100.0},

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.summary import Setup
-from keyheat.regression.comparability import differences, notes
+from keyheat.regression.comparability import differences, notes, suspects
 from keyheat.regression.outcome import Difference, Gate
 from tests.regression.runs import SETUP, SIMULATED, a_summary
 
@@ -37,19 +37,44 @@ def test_equal_setups_can_be_compared() -> None:
             "8 cores (ff)",
         ),
         ({"machine": None}, "machine", "2 cores, 24 GiB (0123456789ab)", "not known"),
-        (
-            {"table": {"billing_mode": "PROVISIONED", "provisioned.write": 2_000.0}},
-            "table.provisioned.write",
-            "4,000",
-            "2,000",
-        ),
-        ({"table": {"billing_mode": "PROVISIONED"}}, "table.provisioned.write", "4,000", "none"),
+        ({"table": {**SETUP.table, "name": "events"}}, "table.name", "none", "events"),
     ],
 )
 def test_each_difference_is_named(other: dict[str, Any], what: str, before: str, after: str) -> None:
     assert between(SETUP, changed(**other)) == (
         Difference(case="hotkey", what=what, before=before, after=after),
     )
+
+
+@pytest.mark.parametrize(
+    ("table", "what", "before", "after"),
+    [
+        ({"provisioned.write": 2_000.0}, "provisioned.write", "4,000", "2,000"),
+        ({"provisioned.write": None}, "provisioned.write", "4,000", "not known"),
+        (
+            {"indexes.by-day": "global, keyed by day, ALL"},
+            "indexes.by-day",
+            "none",
+            "global, keyed by day, ALL",
+        ),
+    ],
+)
+def test_what_the_table_is_like_forbids_nothing_and_is_a_suspect(
+    table: dict[str, Any], what: str, before: str, after: str
+) -> None:
+    other = changed(table={**SETUP.table, **table})
+    assert between(SETUP, other) == ()
+    runs = ({"hotkey": [a_summary(setup=one)]} for one in (SETUP, other))
+    assert suspects(*runs) == (Difference(case="hotkey", what=f"table.{what}", before=before, after=after),)
+
+
+def test_another_design_forbids_nothing_where_it_is_always_compared() -> None:
+    other = changed(scenario="00112233445566")
+    before, after = ({"hotkey": [a_summary(setup=one)]} for one in (SETUP, other))
+    assert differences(before, after, None, {"hotkey"}) == ()
+    (suspect,) = suspects(before, after, {"hotkey"})
+    assert (suspect.what, suspect.after) == ("scenario", "001122334455")
+    assert suspects(before, after) == (), "elsewhere it forbids the comparison"
 
 
 def test_a_simulated_run_does_not_care_for_the_machine() -> None:

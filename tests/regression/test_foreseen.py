@@ -52,7 +52,7 @@ def on(found: RunSummary, **setup: object) -> RunSummary:
     ("settings", "target", "machine", "existing", "what"),
     [
         ([], "local", ELSEWHERE, False, {"machine"}),
-        (["table.provisioned.write=77"], "local", HERE, False, {"machine", "table.provisioned.write"}),
+        (["table.provisioned.write=77"], "local", HERE, False, {"machine"}),
         (["table.provisioned.write=77"], "local", HERE, True, {"machine"}),
         (["load.requests_per_s=11"], "local", HERE, False, {"machine", "scenario"}),
         (["local.scale=0.5"], "local", HERE, False, {"machine", "scale"}),

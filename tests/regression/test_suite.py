@@ -233,7 +233,7 @@ def test_a_suite_is_a_name_of_ours_or_a_file(tmp_path: Path) -> None:
     assert find_suite("smoke").path == SUITES / "smoke.toml"
     (tmp_path / "mine.toml").write_text(HEAD + case())
     assert find_suite(str(tmp_path / "mine.toml")).name == "mine"
-    with pytest.raises(SuiteError, match="neither a file nor one of: designs, nightly, smoke"):
+    with pytest.raises(SuiteError, match="neither a file nor one of ours: designs, nightly, smoke"):
         find_suite("weekly")
 
 

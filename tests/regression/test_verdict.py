@@ -17,8 +17,14 @@ WORSE = a_finding()
     [
         ([RUN], [HELD], {}, "good", None),
         ([RUN], [HELD], {"compared": False}, "baseline", "From now on"),
-        ([RUN], [HELD, WORSE], {}, "regressed", "hotkey fails 1 gate: accepted_units_per_s.write."),
-        ([RUN], [LOST, WORSE], {}, "regressed", "fails 2 gates: labels, accepted_units_per_s.write."),
+        (
+            [RUN],
+            [HELD, WORSE],
+            {},
+            "regressed",
+            "hotkey fails 1 gate: accepted_units_per_s.write 1,000 units/s -> 902 units/s.",
+        ),
+        ([RUN], [LOST, WORSE], {}, "regressed", "hotkey fails 2 gates, by "),
         ([RUN, BROKEN], [HELD], {}, "regressed", "hotkey, repetition 3: p99_ms: 12 ms, allowed 5 ms."),
         ([RUN, BROKEN], [], {"compared": False}, "regressed", "repetition 3: p99_ms"),
         ([RUN, INVALID], [HELD], {}, "invalid", "repetition 2 says nothing about its table: the load gen"),

@@ -60,7 +60,7 @@ def test_what_was_expected_is_not_expected_of_another_scenario(scenario: Scenari
         ("keys.shards=0", "@ $.keys.shards"),
         (f"{'.'.join(['a'] * 50_000)}=1", "has 50,000 parts, at most 16 are read"),
         (f"keys.shards={'[' * 50_000}", "too deep: 50,000 brackets"),
-        ("keys.shrads=2", "unknown field @ $.keys.shrads"),
+        ("keys.shrads=2", "unknown field, did you mean shards? @ $.keys.shrads"),
     ],
 )
 def test_a_wrong_setting_is_explained(scenario: Scenario, setting: str, said: str) -> None:

@@ -49,13 +49,18 @@ def diagnosed(scenario: Scenario) -> tuple[Keys, Diagnosis]:
     return keys, found
 
 
-def test_a_hot_value_of_an_index_is_counted_and_sharded_not_pre_warmed() -> None:
+def test_a_hot_value_of_an_index_is_counted_and_sharded_and_not_only_pre_warmed() -> None:
     keys, found = diagnosed(events(values={"view": 50, "click": 30, "buy": 20}))
     hottest = keys.indexes["by-type"].overall["write"][0]  # type: ignore[index]
     assert (hottest.shown, round(hottest.share, 2)) == ("view", 0.5)
     assert hottest.throttles > 0
     of_index = [one for one in found.recommendations if one.resource == "by-type"]
-    assert {one.action for one in of_index if one.kind == "cure"} == {"change_index_key"}
+    assert found.cure is not None
+    assert found.cure.throttle_share_after == 0
+    steps = {(one.action, one.resource) for one in found.cure.steps}
+    assert {("change_index_key", "by-type"), ("pre_warm", "by-type")} <= steps, (
+        "9,000 WCU/s, and one hot value"
+    )
     assert any("event_type, its partition key," in one.expected for one in of_index)
 
 

@@ -41,6 +41,7 @@ def outcome(share: float, seed: int) -> SimulationOutcome:
     return SimulationOutcome(
         seed=seed,
         seconds=60,
+        loaded_s=60,
         attempts={WRITE: 10_000, READ: 0},
         throttled={WRITE: refused, READ: 0},
         accepted_per_s={(None, WRITE): 100.0, (None, READ): 0.0},

@@ -1,152 +1,37 @@
 """Advice for a diagnosis: what to do about each constraint, with what the simulator says would come of it."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.advice.case import AdviceCase, demand, demand_of_all
-from keyheat.analysis.advice.recommendations import recommend
-from keyheat.analysis.advice.rerun import Rerun, rerun_of
-from keyheat.analysis.advice.table_changes import OF_UNITS, on_demand, with_units
+from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, demand, demand_of_all
+from keyheat.analysis.advice.cures import Limit, advice_for, cured
+from keyheat.analysis.advice.rerun import rerun_of
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.analysis.verdict import LabelGroup, groups
 from keyheat.evidence.settings import QUOTAS, partition_ceiling
-from keyheat.plan.charges import consumed_month, provisioned_month
-from keyheat.plan.prices import Prices, load_prices
+from keyheat.plan.prices import Billing
+from keyheat.plan.totals import expected
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Evidence, Foreseen, Label, MonthlyBill, Recommendation
+from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.provability import unreliable
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.alterations import eventually_consistent, in_shards
-from keyheat.simulator.outcome import SimulationOutcome
-from keyheat.words import Direction, index_of
-
-HARDLY: Final = 0.001
-"""A throttle share that an application with retries does not notice."""
-NEAR_RATIO: Final = 0.75
-"""Of the simulated and the measured throttle share, the smaller is at least so much of the larger."""
-
+from keyheat.words import TABLE, WRITE, Direction, index_of, label_of
 
 MOST_INDEXES: Final = 50
 """Of a table that is simulated again. DynamoDB's quota is 20, each is simulated second by second."""
-MOST_SHOWN: Final = 10
-"""Advice that is simulated, the heaviest limit first: each takes the whole run anew, or several times."""
 
 
-def can_be_shown(case: AdviceCase, advice: Recommendation) -> bool:
-    """Whether the advice is a change of the table or of what is sent that the simulator knows."""
-    if advice.action in _IN_SHARDS:
-        return advice.shards is not None
-    if advice.action in OF_UNITS:
-        return advice.units is not None
-    return advice.action in ("read_eventually_consistent", "on_demand")
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do: all that is recommended, the cure if the simulator found one, and the demand it is for."""
 
-
-def with_outlooks(advice: Sequence[tuple[AdviceCase, Recommendation]], rerun: Rerun) -> list[Recommendation]:
-    """The advice, where it can be shown, with what the simulator says of it and what it costs."""
-    before = rerun.simulated()
-    shown = [place for place, (case, one) in enumerate(advice) if can_be_shown(case, one)][:MOST_SHOWN]
-    found = [
-        _with_outlook(case, one, rerun, before) if place in shown else one
-        for place, (case, one) in enumerate(advice)
-    ]
-    return [one for one in found if not _is_so_already(one)]
-
-
-def _is_so_already(advice: Recommendation) -> bool:
-    """Whether the reads that it would make eventually consistent are so already: then it changes nothing."""
-    said = advice.foreseen if advice.action == "read_eventually_consistent" else None
-    return said is not None and said.throttle_share_before == said.throttle_share_after
-
-
-def _with_outlook(
-    case: AdviceCase, advice: Recommendation, rerun: Rerun, before: SimulationOutcome
-) -> Recommendation:
-    changed = _changed(case, advice, rerun)
-    if not _believed(rerun, before):  # then nothing is said of what is simulated, nor paid by request
-        return advice.model_copy(update={"bill": _bill(rerun, changed)})
-    after = changed.simulated()
-    foreseen = Foreseen(
-        throttle_share_before=before.share(),
-        throttle_share_after=after.share(),
-        enough_shards=_enough(case, advice, rerun, after),
-    )
-    return advice.model_copy(update={"bill": _bill(rerun, changed, before, after), "foreseen": foreseen})
-
-
-def _enough(case: AdviceCase, advice: Recommendation, rerun: Rerun, after: SimulationOutcome) -> int | None:
-    """The next number of shards that leaves hardly a throttle, where the advised one does not, if any does.
-
-    Shards that meet on one partition throttle although each alone would not; with more of them, less meets.
-    """
-    if advice.shards is None or after.share() <= HARDLY:
-        return None
-    count = advice.shards
-    tried = sorted({count + 1, count + 2, 2 * count, 3 * count, 4 * count})
-    more = (advice.model_copy(update={"shards": number}) for number in tried)
-    return next(
-        (one.shards for one in more if _changed(case, one, rerun).simulated().share() <= HARDLY), None
-    )
-
-
-def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
-    """Whether the simulator repeats what was measured, nearly."""
-    measured, share = rerun.measured, before.share()
-    if not measured or not share:
-        return False
-    return NEAR_RATIO * max(measured, share) <= min(measured, share)
-
-
-def _bill(rerun: Rerun, changed: Rerun, *outcomes: SimulationOutcome) -> MonthlyBill | None:
-    """Dollars a month before and after, if this demand went on; None where capacity changes on the way.
-
-    What is paid by request is known only with the outcomes of both.
-    """
-    tables = rerun.scenario.table, changed.scenario.table
-    if rerun.scenario.timeline or any(table.scaled for table in tables):
-        return None
-    if not outcomes and any(table.billing_mode == "PAY_PER_REQUEST" for table in tables):
-        return None
-    scenarios = rerun.scenario, changed.scenario
-    before, after = (
-        _dollars(scenario, outcome, rerun.prices) for scenario, outcome in zip_longest(scenarios, outcomes)
-    )
-    return MonthlyBill(
-        before_dollars_per_month=before, after_dollars_per_month=after, prices=rerun.prices.shown
-    )
-
-
-def _dollars(scenario: Scenario, outcome: SimulationOutcome | None, prices: Prices) -> float:
-    """A month of the table with its indexes: by what is provisioned, on demand by what was consumed."""
-    reserved = provisioned_month(scenario.table, prices)
-    if reserved is not None:
-        return reserved
-    assert outcome is not None, "what is paid by request is asked for with it"
-    return consumed_month(outcome, scenario.local.scale, prices)
-
-
-def _changed(case: AdviceCase, advice: Recommendation, rerun: Rerun) -> Rerun:
-    """The run with the advice taken."""
-    index = index_of(case.resource)
-    if advice.action in _IN_SHARDS:
-        return rerun.altered(in_shards(advice.shards or 1, Direction(case.direction), index))
-    if advice.action == "read_eventually_consistent":
-        return rerun.altered(eventually_consistent)
-    if advice.action == "on_demand":
-        return rerun.of(on_demand(rerun.scenario))
-    return rerun.of(
-        with_units(
-            rerun.scenario, advice.action, advice.units or 0.0, index=index, direction=case.direction,
-            target=case.numbers.target_utilisation,
-        )
-    )  # fmt: skip
-
-
-_IN_SHARDS: Final = frozenset(("shard_writes", "shard_date_key", "replicate_reads", "change_index_key"))
+    recommendations: tuple[Recommendation, ...] = ()
+    cure: Cure | None = None
+    demands: tuple[Demand, ...] = ()
 
 
 def advise(
@@ -157,35 +42,113 @@ def advise(
     *,
     client: ClientFiles | None,
     scenario: Scenario | None,
-) -> tuple[Recommendation, ...]:
-    """Advice for every constraint that was found, mitigations first, each said once with its outlook.
+    billing: Billing,
+) -> Advice:
+    """Advice for every constraint that was found, each said once with its outlook.
 
-    `client` is None where the load was not ours, `scenario` where nobody says what it was.
+    `client` is None where the load was not ours, `scenario` where nobody says what it was. `heats` are those
+    of the table's keys and of each index's. `billing` says what a month costs.
     """
     arranged, found = timeline(evidence), groups(labels)
-    scaled = scenario is not None and scenario.table.scaled
-    keyed_by = {one.name: one.partition_key for one in scenario.table.indexes} if scenario else {}
-    cases = [
-        replace(
-            _case(group, arranged, heats, numbers, scaled=scaled),
-            index_key=keyed_by.get(group.resource),
-            counted=INDEX_NOT_COUNTED not in group.heaviest.because,
+    if not found:
+        return _foresight(arranged, evidence, heats, numbers, scenario)
+    rerun = None
+    if len(evidence.table.indexes) <= MOST_INDEXES and not unreliable(evidence):
+        rerun = rerun_of(
+            evidence, arranged, found[0].heaviest, client=client, scenario=scenario, heats=heats,
+            billing=billing,
+        )  # fmt: skip
+    asked = scheduled(scenario) if scenario and rerun and rerun.by_schedule else {}
+    measured = MeasuredRun(
+        arranged, heats, numbers, scenario, evidence.table.billing_mode == "PAY_PER_REQUEST", asked
+    )
+    cases = [measured.case(_limit_of(group), group.heaviest) for group in found]
+    cure = None
+    if rerun is None:
+        advice = [one for case in cases for one in advice_for(case)]
+    else:
+        carried = on_burst(scenario, asked) if scenario else ()
+        advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, found[0].heaviest), carried)
+    return Advice(_in_order(advice), cure, tuple(_demands(asked, evidence.scale)))
+
+
+def _foresight(
+    arranged: EvidenceTimeline,
+    evidence: Evidence,
+    heats: Sequence[RunHeat],
+    numbers: Thresholds,
+    scenario: Scenario | None,
+) -> Advice:
+    """Advice for what saved burst kept from throttling, of a run in which nothing did."""
+    if scenario is None or not _may_live_on_burst(scenario) or scenario.load.arrivals == "trace":
+        return Advice()
+    asked = scheduled(scenario)
+    carried = on_burst(scenario, asked)
+    if not carried:
+        return Advice()
+    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand=False, asked=asked)
+    advice = [one for limit in carried for one in advice_for(measured.case(limit, None))]
+    return Advice(_in_order(advice), None, tuple(_demands(asked, evidence.scale)))
+
+
+def _limit_of(group: LabelGroup) -> Limit:
+    return group.constraint, group.resource, group.direction
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """What a load asks of one side at its peak, and what that meets, units/s of an unscaled table."""
+
+    per_s: float
+    partition_per_s: float  # what one partition sustains of such requests
+    partitions: int
+
+
+Schedule = Mapping[tuple[str, Direction], Scheduled]
+
+
+def scheduled(scenario: Scenario) -> Schedule:
+    """What the load asks of the table and of each index, as a plan has it."""
+    scale = scenario.local.scale
+    sent = expected(scenario, scale=scale)
+    return {
+        (label_of(side.index), side.direction): Scheduled(
+            float(asked.per_s.max()) / scale, asked.hottest.ceiling_per_s / scale, asked.hottest.partitions
         )
-        for group in found
-    ]
-    advice = [(case, _about(case, one)) for case in cases for one in recommend(case)]
-    many = len(evidence.table.indexes) > MOST_INDEXES
-    if many or unreliable(evidence) or not any(can_be_shown(case, one) for case, one in advice):
-        return _in_order(one for _, one in advice)
-    rerun = rerun_of(
-        evidence, arranged, found[0].heaviest, client=client, scenario=scenario, heats=heats,
-        prices=load_prices(),
-    )  # fmt: skip
-    return _in_order(with_outlooks(advice, rerun) if rerun else [one for _, one in advice])
+        for side, asked in (sent.sides if sent else {}).items()
+        if side.table == scenario.table.name and asked.hottest is not None
+    }
 
 
-def _about(case: AdviceCase, advice: Recommendation) -> Recommendation:
-    return advice.model_copy(update={"resource": case.resource, "direction": case.direction})
+def on_burst(scenario: Scenario, asked: Schedule) -> tuple[Limit, ...]:
+    """What a load that stays the same asks for beyond what is provisioned: saved burst ends after minutes."""
+    if not _may_live_on_burst(scenario):
+        return ()
+    table = scenario.table
+    pairs = {TABLE: table.provisioned, **{index.name: index.provisioned for index in table.indexes}}
+    return tuple(
+        ("table", resource, direction)
+        for (resource, direction), one in asked.items()
+        if (pair := pairs.get(resource)) is not None
+        and (units := pair.write if direction is WRITE else pair.read)
+        and one.per_s > units
+    )
+
+
+def _may_live_on_burst(scenario: Scenario) -> bool:
+    """Whether its load and its capacity stay the same, so that what is above it is so for ever."""
+    changes = scenario.load.shape is not None or bool(scenario.timeline) or scenario.table.scaled
+    return scenario.table.billing_mode == "PROVISIONED" and not changes
+
+
+def _demands(asked: Schedule, scale: float) -> Iterator[Demand]:
+    for (resource, direction), one in asked.items():
+        yield Demand(
+            resource=resource,
+            direction=direction,
+            units_per_s=one.per_s * scale,
+            partition_per_s=one.partition_per_s * scale,
+        )
 
 
 def _in_order(advice: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
@@ -196,48 +159,82 @@ def _in_order(advice: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
     return tuple(sorted(once.values(), key=lambda one: one.kind == "cure"))
 
 
-def _case(
-    group: LabelGroup,
-    arranged: EvidenceTimeline,
-    heats: Sequence[RunHeat],
-    numbers: Thresholds,
-    *,
-    scaled: bool,
-) -> AdviceCase:
-    """What was measured about a constraint, in the units of a table at scale 1."""
-    track = arranged.track(index_of(group.resource), group.direction)
-    heaviest, scale = group.heaviest, arranged.scale
-    asked = demand(track, heaviest) if track else None
-    if group.constraint == "account":
-        asked = demand_of_all([t for t in arranged.tracks if t.direction == group.direction], heaviest)
-    limit = _limit(group, arranged, track) if track else None
-    heat_of = next((one for one in heats if one.direction == group.direction), None)
-    return AdviceCase(
-        constraint=group.constraint,
-        resource=group.resource,
-        direction=group.direction,
-        rule=heaviest.rule,
-        demand=asked.unscaled(scale) if asked else None,
-        limit=None if limit is None else limit / scale,
-        warm=track.warm / scale if track and track.warm else None,
-        heat=heat_of.unscaled(scale) if heat_of else None,
-        ceiling=partition_ceiling(group.direction),
-        numbers=numbers.recommend,
-        scaled=scaled,
-    )
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """Everything that was measured in a run, from which the case of any of its limits is made."""
+
+    arranged: EvidenceTimeline
+    heats: Sequence[RunHeat]
+    numbers: Thresholds
+    scenario: Scenario | None
+    on_demand: bool
+    asked: Schedule  # of the load; empty where nobody says it
+
+    def case(self, limit: Limit, label: Label | None) -> AdviceCase:
+        """What was measured about a limit, in the units of a table at scale 1.
+
+        `label` is its own, or another of the run that throttled while this limit did not show.
+        """
+        constraint, resource, direction = limit
+        index, scale, scenario = index_of(resource), self.arranged.scale, self.scenario
+        track, own = self.arranged.track(index, direction), (index, direction)
+        allowed = _allowed(limit, label, self.arranged, track) if track else None
+        told = label is not None and (label.constraint, label.resource) == (constraint, resource)
+        heat = next((one for one in self.heats if (one.index, one.direction) == own), None)
+        planned = self.asked.get((resource, direction))
+        keyed_by = (
+            {one.name: " + ".join(one.partition_keys) for one in scenario.table.indexes} if scenario else {}
+        )
+        return AdviceCase(
+            constraint=constraint,
+            resource=resource,
+            direction=direction,
+            rule=label.rule if label is not None and told else None,
+            demand=self._demand(limit, label, track),
+            limit=None if allowed is None else allowed / scale,
+            warm=track.warm / scale if track and track.warm else None,
+            heat=heat.unscaled(scale) if heat else None,
+            ceiling=planned.partition_per_s if planned else partition_ceiling(direction),
+            partitions_then=planned.partitions if planned else None,
+            numbers=self.numbers.recommend,
+            on_demand=self.on_demand,
+            scaled=scenario is not None and scenario.table.scaled,
+            index_key=keyed_by.get(resource),
+            counted=label is None or INDEX_NOT_COUNTED not in label.because,
+            shards_now=scenario.keys.shards if scenario else 1,
+        )
+
+    def _demand(
+        self, limit: Limit, label: Label | None, track: EvidenceTrack | None
+    ) -> MeasuredDemand | None:
+        """By the schedule, else as it was measured; of the account, that of the table and its indexes."""
+        constraint, resource, direction = limit
+        planned = self.asked.get((resource, direction))
+        if constraint != "account" and planned is not None:
+            return MeasuredDemand(planned.per_s, by="schedule", scale=self.arranged.scale)
+        if label is None:
+            return None
+        if constraint == "account":
+            found = demand_of_all([one for one in self.arranged.tracks if one.direction == direction], label)
+        else:
+            found = demand(track, label) if track else None
+        return found.unscaled(self.arranged.scale) if found else None
 
 
-def _limit(group: LabelGroup, arranged: EvidenceTimeline, track: EvidenceTrack) -> float | None:
+def _allowed(
+    limit: Limit, label: Label | None, arranged: EvidenceTimeline, track: EvidenceTrack
+) -> float | None:
     """What the constraint allows, units/s as they were measured; None where it is not known."""
-    at_s = group.heaviest.start.timestamp()
-    match group.constraint:
+    constraint, _, direction = limit
+    at_s = label.start.timestamp() if label is not None else float(min(track.consumed or (0,)))
+    match constraint:
         case "table":
             return _provisioned(track, at_s)
         case "max_on_demand":
             return track.maximum.at(at_s)
         case "account":
-            return arranged.quota.of(group.direction) or QUOTAS[group.direction] * arranged.scale
-        case "partition" if group.heaviest.rule == NOT_GROWN:
+            return arranged.quota.of(direction) or QUOTAS[direction] * arranged.scale
+        case "partition" if label is not None and label.rule == NOT_GROWN:
             return track.warm
     return None
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
+from typing import Literal
 
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Recommend
@@ -17,11 +18,13 @@ from keyheat.words import Constraint, Direction, whose
 class MeasuredDemand:
     """Units per second asked of a resource while it throttled.
 
-    `by_client`: the client's own count; else a lower bound from CloudWatch, one unit for each throttle event.
+    By the `schedule` it is what the scenario's load asks for at its peak, without the retries that throttles
+    make of it; by the `client`, what it counted, retries among them; by `cloudwatch`, a lower bound, one unit
+    for each throttle event.
     """
 
     units_per_s: float
-    by_client: bool = True
+    by: Literal["schedule", "client", "cloudwatch"] = "client"
     together: bool = False  # of a table and its indexes
     scale: float = 1.0  # of the local table at which it was measured
 
@@ -36,7 +39,9 @@ class MeasuredDemand:
             per_s += f" ({whole(self.units_per_s * self.scale)} at scale {self.scale:g})"
         if self.together:
             return f"At least {per_s} were asked for of the table and its indexes"
-        if self.by_client:
+        if self.by == "schedule":
+            return f"The load asks for {per_s}"
+        if self.by == "client":
             return f"The client asked for {per_s}"
         return f"At least {per_s} were asked for, by consumption and throttle events"
 
@@ -51,7 +56,7 @@ def demand(track: EvidenceTrack, label: Label) -> MeasuredDemand | None:
     if not cells or not track.consumed:
         return None
     most = max(track.consumed[cell] + refused(track, cell) for cell in cells)
-    return MeasuredDemand(most / track.step_s, by_client=False)
+    return MeasuredDemand(most / track.step_s, by="cloudwatch")
 
 
 def demand_of_all(tracks: Sequence[EvidenceTrack], label: Label) -> MeasuredDemand | None:
@@ -60,7 +65,7 @@ def demand_of_all(tracks: Sequence[EvidenceTrack], label: Label) -> MeasuredDema
     if len(known) == 1:
         return known[0]
     total = sum(found.units_per_s for found in known)
-    return MeasuredDemand(total, by_client=False, together=True) if known else None
+    return MeasuredDemand(total, by="cloudwatch", together=True) if known else None
 
 
 def refused(track: EvidenceTrack, cell: int) -> float:
@@ -99,9 +104,14 @@ class AdviceCase:
     heat: RunHeat | None
     ceiling: float  # what one partition sustains
     numbers: Recommend
+    partitions_then: int | None = None  # as a plan counts them; None: nobody says what was sent
+    on_demand: bool = False
     scaled: bool = False  # whether auto scaling is known to be on
     index_key: str | None = None  # the attribute that the index is keyed by, where the scenario says it
     counted: bool = True  # whether anything says how an index's keys share its load
+    shards_now: int = 1  # of each key, while this was measured
+    enough_shards: int | None = None  # of each key, in all: what the simulator found, where it was asked
+    enough_units: float | None = None  # the same of units
 
     @property
     def whose(self) -> str:
@@ -110,8 +120,8 @@ class AdviceCase:
 
     @property
     def hottest(self) -> HotKey | None:
-        """The key that is hot enough to be named: one of the table's own keys with a notable demand."""
-        keys = self.heat.hottest if self.heat and self.resource == "table" else ()
+        """The key that is hot enough to be named: one of the resource's own with a notable demand."""
+        keys = self.heat.hottest if self.heat else ()
         named = [key for key in keys if key.share >= self.numbers.hot_share or key.units_per_s > self.ceiling]
         return max(named, key=lambda key: key.units_per_s, default=None)
 
@@ -133,22 +143,26 @@ class AdviceCase:
 
         The limit was reached, so at least as much was asked for, even if the demand is known only from below.
         """
+        if self.enough_units is not None:
+            return self.enough_units
         if self.demand is None:
             return None
         asked = max(self.demand.units_per_s, self.limit or 0.0)
         return float(ceil(asked / self.numbers.target_utilisation))
 
-    def shards(self, units_per_s: float, margin: float | None = None) -> int:
+    def shards(self, units_per_s: float) -> int:
         """How many keys share a demand so that each, times the margin, stays below a partition's ceiling.
 
         The demand is rounded to whole units/s, as it is shown.
         """
-        factor = self.numbers.shard_margin if margin is None else margin
-        return shards_needed(units_per_s, self.ceiling, factor)
+        return shards_needed(units_per_s, self.ceiling, self.numbers.shard_margin)
 
     @property
     def partitions(self) -> int | None:
-        """About how many partitions there are: warm throughput is the best public lower bound."""
+        """About how many partitions there are: as planned, else by its warm throughput, the best public lower
+        bound."""
+        if self.partitions_then is not None:
+            return self.partitions_then
         return max(1, round(self.warm / self.ceiling)) if self.warm else None
 
 

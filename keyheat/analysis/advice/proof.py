@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Final, Literal
+from typing import Literal
 
 from keyheat.analysis.knee_steps import beyond_provisioned
 from keyheat.analysis.run_result import RunResult, measure
 from keyheat.plan.charges import pre_warming, provisioned_month
-from keyheat.plan.prices import MONTH_S, Prices, consumed_dollars
+from keyheat.plan.prices import Billing, Prices, consumed_dollars
 from keyheat.plan.quotas import given_to
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
-from keyheat.runs.formats import Diagnosis, read_diagnosis
+from keyheat.runs.formats import HARDLY, Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.records import second_counts
 from keyheat.runs.run import read_seconds
@@ -33,9 +33,6 @@ from keyheat.words import Constraint, Direction
 
 Kind = Literal["fixed", "not_fixed", "moved", "not_shown", "invalid"]
 Limit = tuple[Constraint, str, Direction]
-
-HARDLY: Final = 0.001
-"""A throttle share that an application with retries does not notice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,16 +96,16 @@ class Proof:
     invalid: tuple[Path, ...] = ()
 
 
-def tried(folder: Path, scenario: Scenario, prices: Prices) -> Tried:
+def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
     """A run directory with a diagnosis. Raises `FileProblem`."""
     manifest = read_manifest(folder)
-    numbers = measure(manifest, read_seconds(folder, manifest.rows_ahead_s), prices)
+    numbers = measure(manifest, read_seconds(folder, manifest.rows_ahead_s), billing.prices)
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
         manifest=manifest,
         measured=numbers,
-        dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, prices),
+        dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing),
         on_burst=None if _changes(scenario) else _on_burst(folder, manifest),
     )
 
@@ -123,19 +120,21 @@ def _on_burst(folder: Path, manifest: Manifest) -> tuple[str, Direction, str] | 
     return beyond_provisioned(seconds, manifest.table, manifest.scale)
 
 
-def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, prices: Prices) -> float | None:
+def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, billing: Billing) -> float | None:
     """A month of the table with its indexes, if the load went on: by what is provisioned, else by what was
     consumed. None where capacity changes on the way."""
     if _changes(scenario):
         return None
-    reserved = provisioned_month(scenario.table, prices)
+    reserved = provisioned_month(scenario.table, billing.prices)
     if reserved is not None:
         return reserved
     write_per_s, read_per_s = numbers.write.units_per_s, numbers.read.units_per_s
     if write_per_s is None or read_per_s is None:  # it was too short
         return None
     return consumed_dollars(
-        prices.on_demand, write_units=write_per_s / scale * MONTH_S, read_units=read_per_s / scale * MONTH_S
+        billing.prices.on_demand,
+        write_units=write_per_s / scale * billing.loaded_s * scenario.table.copies,
+        read_units=read_per_s / scale * billing.loaded_s,
     )
 
 

@@ -159,22 +159,40 @@ def _partition(case: AdviceCase) -> Iterator[Recommendation]:
         if not case.counted:
             yield _count_index_keys(case)
         yield _reshape_index(case)
+        if too_few_partitions(case):
+            yield pre_warm(case)
     elif case.direction == "read":
         yield from _relieve_reads(case)
     elif case.hottest is not None:
-        yield _shard(case, case.hottest)
-    elif _too_few_partitions(case):
-        yield _pre_warm(case)
+        moves = case.heat is not None and case.heat.moves
+        alone = moves or case.hottest.units_per_s >= case.numbers.target_utilisation * case.ceiling
+        yield _shard(case, case.hottest) if alone else _shard_all(case, case.hottest)
+        if case.on_demand and too_few_partitions(case):
+            yield pre_warm(case)
+    elif too_few_partitions(case):
+        yield pre_warm(case)
     else:
+        if case.heat is not None and case.heat.hottest:
+            yield _shard_all(case, case.heat.hottest[0])
         yield _raise_cardinality(case)
 
 
-def _too_few_partitions(case: AdviceCase) -> bool:
-    """Whether the keys are known to be even and all partitions together sustain less than was asked for."""
-    even = case.heat is not None and bool(case.heat.hottest)
-    if not even or case.demand is None or case.partitions is None:
-        return False
-    return case.demand.units_per_s > case.partitions * case.ceiling
+def too_few_partitions(case: AdviceCase) -> bool:
+    """Whether the keys are known, and all partitions together sustain less than was asked for."""
+    return _asked_of_partitions(case) > 1.0
+
+
+def crowded(case: AdviceCase) -> bool:
+    """Whether the keys are known, and partitions that they fall on by chance have no room to spare."""
+    return _asked_of_partitions(case) > case.numbers.target_utilisation
+
+
+def _asked_of_partitions(case: AdviceCase) -> float:
+    """The demand as a part of what all partitions together sustain; 0 where it, or keys, are not known."""
+    known = case.heat is not None and bool(case.heat.hottest)
+    if not known or case.demand is None or case.partitions is None:
+        return 0.0
+    return case.demand.units_per_s / (case.partitions * case.ceiling)
 
 
 def _wait_for_the_key(case: AdviceCase) -> Recommendation:
@@ -192,26 +210,57 @@ def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
     """Suffixes on the hot key; where the heat moves from key to key, on every one of them."""
     moves = case.heat is not None and case.heat.moves
     story = "The heat moves from key to key, as with a date" if moves else "One key takes the heat"
-    per_s, count = key.units_per_s, max(2, case.shards(key.units_per_s))
+    count, of_each = _shards(case, key.units_per_s)
+    now = f" It has {some(case.shards_now, 'shard')} now." if case.shards_now > 1 else ""
     return Recommendation(
         action="shard_date_key" if moves else "shard_writes",
         kind="cure",
         shards=count,
-        why=f"{story}: {_named(key)} asks for {units(per_s, 'write')}, and a partition "
-        f"sustains {whole(case.ceiling)}, so it takes {_formula(case, per_s, 'shards')}.",
-        expected=f"Each of {count:,} keys then takes {units(per_s / count, 'write')}, and reading the whole "
+        why=f"{story}: {_named(key)} asks for {units(key.units_per_s, 'write')}, and a partition "
+        f"sustains {whole(case.ceiling)}. {_formula(case, key.units_per_s)}{now}",
+        expected=f"Each of {count:,} keys then takes {units(of_each, 'write')}, and reading the whole "
         f"collection costs {count:,} queries. {_meeting(case, count)}",
     )
 
 
+def _shard_all(case: AdviceCase, key: HotKey) -> Recommendation:
+    """Suffixes on every key, where none is too hot by itself: several of them share a partition."""
+    count, of_each = _shards(case, key.units_per_s)
+    return Recommendation(
+        action="shard_writes",
+        kind="cure",
+        shards=count,
+        why=f"No key alone is over the {case.sustained} of a partition (the hottest, {_named(key)}, asks for "
+        f"{units(key.units_per_s, 'write')}): several of the used ones share one.",
+        expected=f"With {count:,} shards of each key the hottest takes {units(of_each, 'write')}, and what "
+        f"shares a partition evens out; reading one value back costs {count:,} queries. DynamoDB splits a "
+        "hot partition between keys by itself, after minutes of such a load.",
+    )
+
+
+def _shards(case: AdviceCase, per_s: float) -> tuple[int, float]:
+    """How many shards of each key, in all, and what each of them is then asked for; `per_s`: one of now."""
+    count = case.enough_shards or _by_formula(case, per_s)
+    return count, per_s * case.shards_now / count
+
+
+def _by_formula(case: AdviceCase, per_s: float) -> int:
+    return max(case.shards_now + 1, case.shards(per_s * case.shards_now))
+
+
+def _formula(case: AdviceCase, per_s: float, of_what: str = "shards") -> str:
+    """The number by the formula, and the one that the simulator found, where that is another."""
+    asked = per_s * case.shards_now
+    said = f"ceil({case.numbers.shard_margin:g} × {whole(asked)} / {whole(case.ceiling)})"
+    least, made = case.shards(asked), _by_formula(case, per_s)
+    more = "" if made == least else f", so {made:,}"
+    found = case.enough_shards
+    simulated = "" if found in (None, made) else f"; simulated, {found:,} are enough"
+    return f"By the formula it takes {said} = {least:,}{more} {of_what}{simulated}."
+
+
 def _named(key: HotKey) -> str:
     return key_name(key.key, None) if key.shown is None else f"“{key.shown}”"
-
-
-def _formula(case: AdviceCase, per_s: float, of_what: str) -> str:
-    least = case.shards(per_s)
-    found = f"ceil({case.numbers.shard_margin:g} × {whole(per_s)} / {whole(case.ceiling)})"
-    return f"{found} = {least:,} {of_what}" if least > 1 else f"{found} = 1, so 2 {of_what}"
 
 
 def _meeting(case: AdviceCase, count: int) -> str:
@@ -259,14 +308,14 @@ def _relieve_reads(case: AdviceCase) -> Iterator[Recommendation]:
 
 
 def _replicate(case: AdviceCase, key: HotKey, who: str) -> Recommendation:
-    copies = max(2, case.shards(key.units_per_s))
+    copies, of_each = _shards(case, key.units_per_s)
     return Recommendation(
         action="replicate_reads",
         kind="cure",
         shards=copies,
-        why=f"{who}, and a partition sustains {whole(case.ceiling)}, so it takes "
-        f"{_formula(case, key.units_per_s, 'copies')}.",
-        expected=f"Each copy takes {units(key.units_per_s / copies, 'read')}, and every write to the item is "
+        why=f"{who}, and a partition sustains {whole(case.ceiling)}. "
+        f"{_formula(case, key.units_per_s, 'copies')}",
+        expected=f"Each copy takes {units(of_each, 'read')}, and every write to the item is "
         f"paid {copies:,} times.",
     )
 
@@ -282,14 +331,19 @@ def _count_index_keys(case: AdviceCase) -> Recommendation:
 
 
 def _reshape_index(case: AdviceCase) -> Recommendation:
-    count = None
-    if case.demand is not None and case.direction == "write":
-        count = max(2, case.shards(case.demand.units_per_s))
+    count, formula, key = None, "", case.hottest
+    why = f"{case.asked}, and one key range of {case.whose} is at its ceiling of {case.sustained}."
+    if key is not None:
+        why = f"{_named(key)} of {case.whose} asks for {units(key.units_per_s, case.direction)}, and a "
+        why += f"partition sustains {whole(case.ceiling)}."
+    per_s = key.units_per_s if key else case.demand.units_per_s if case.demand else None
+    if per_s is not None and case.direction == "write":
+        (count, _), formula = _shards(case, per_s), f" {_formula(case, per_s)}"
     return Recommendation(
         action="change_index_key",
         kind="cure",
         shards=count,
-        why=f"{case.asked}, and one key range of {case.whose} is at its ceiling of {case.sustained}.",
+        why=f"{why}{formula}",
         expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on {_index_key(case)} "
         "spreads the entries, and a query then asks for each prefix; an attribute of many values, joined to "
         "it, spreads them as well. An index that only holds the items somebody asks for (a sparse one) takes "
@@ -309,19 +363,27 @@ def _not_grown(case: AdviceCase) -> Iterator[Recommendation]:
         why=f"{case.asked}, and {case.whose} absorbs {warm} at once and grows with its peaks.",
         expected="Demand that at most doubles every 30 minutes is followed without throttling.",
     )
-    yield _pre_warm(case)
+    yield pre_warm(case)
 
 
-def _pre_warm(case: AdviceCase) -> Recommendation:
+def pre_warm(case: AdviceCase) -> Recommendation:
+    """More partitions at once, by a warm throughput."""
     target = case.with_headroom
     more = units(target, case.direction) if target else "more units"
     return Recommendation(
         action="pre_warm",
         kind="cure",
         units=target,
-        why=f"{case.asked}, and no key stands out: what is lacking is partitions.",
+        why=f"{case.asked}, and {_lacking(case)}.",
         expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time charge.",
     )
+
+
+def _lacking(case: AdviceCase) -> str:
+    if case.hottest is None or case.partitions is None:
+        return "no key stands out: what is lacking is partitions"
+    have = units(case.partitions * case.ceiling, case.direction)
+    return f"its {some(case.partitions, 'partition')} sustain {have} together, however well keys are spread"
 
 
 def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:

@@ -1,16 +1,26 @@
 """What a diagnosis recommends, as a change of the scenario that was run, or in words."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 from typing import Any, Final
 
-from keyheat.analysis.advice.table_changes import OF_UNITS, on_demand, with_units
+from keyheat.analysis.advice.cures import PREFERRED
+from keyheat.analysis.advice.table_changes import (
+    CACHE,
+    OF_UNITS,
+    can_cache,
+    on_demand,
+    with_units,
+)
 from keyheat.numbers import some, span, units
 from keyheat.plan.totals import ResourceSide, expected
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.simulator.alterations import spreads_itself
+from keyheat.scenario.variants import with_index_shards
+from keyheat.simulator.alterations import Change, in_copies, spreads_itself
+from keyheat.simulator.alterations import in_shards as divided_among
 from keyheat.words import WRITE, Direction, index_of, label_of, title_of, whose
 
 
@@ -25,6 +35,14 @@ class Remedy:
     says: str  # what was done, in words that follow "with"
     notes: tuple[str, ...] = ()  # what else had to change, or is not as the load test would do it
     queries_per_read: tuple[int, int] | None = None  # of one key, before and after; None: as before
+    then: tuple[str, ...] = ()  # the actions of further steps
+    alters: tuple[Change, ...] = ()
+    """What only a simulation does, on the way of the requests: hot keys divided, hot items copied."""
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Every step's."""
+        return (self.action, *self.then)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +71,6 @@ class RemedyRequest:
     @property
     def index(self) -> str | None:
         return index_of(self.resource)
-
-    @property
-    def shards(self) -> int | None:
-        """How many: those that the simulator found to be enough, else those of the formula."""
-        seen = self.advice.foreseen
-        return (seen.enough_shards if seen else None) or self.advice.shards
 
 
 Outcome = Remedy | ByHand
@@ -131,31 +143,34 @@ def paid_by_request(asked: RemedyRequest) -> Outcome:
     return remedied(asked, raw_of(changed), "the table on demand", notes=notes)
 
 
-CACHE: Final = {"ttl_s": 1.0, "items": 10_000}
 MOST_COPIES: Final = 20  # global secondary indexes of a table
 
 
 def cached(asked: RemedyRequest) -> Outcome:
     """A read-through cache, where the load test can have one."""
     scenario = asked.scenario
-    if scenario.loadtest != "read_cache" or scenario.cache is not None:
+    if not can_cache(scenario):
         return by_hand(
             asked,
             f"{scenario.loadtest_shown} reads through no cache, or has one already; "
             "configs/scenarios/read-cache.toml shows what one saves.",
         )
-    ttl_s = CACHE["ttl_s"]
+    raw = raw_of(scenario) | {"cache": CACHE.model_dump(mode="json")}
     return remedied(
-        asked, raw_of(scenario) | {"cache": dict(CACHE)}, f"a cache of {span(ttl_s)} in every process",
+        asked, raw, f"a cache of {span(CACHE.ttl_s)} in every process",
         notes=("What the cache answers does not reach the table: there, fewer reads are tried.",),
     )  # fmt: skip
 
 
 def copied(asked: RemedyRequest) -> Outcome:
     """Global indexes with the table's own keys, each a copy that answers its part of the reads."""
-    scenario, count = asked.scenario, asked.shards
+    scenario, count = asked.scenario, asked.advice.shards
     table = scenario.table
     if scenario.loadtest != "read_cache" or scenario.cache is not None or table.indexes or count is None:
+        if asked.simulated and count is not None:
+            says = f"{some(count, 'copy', 'copies')} of the hot items"
+            note = "Each write of a hot item is paid once for every copy."
+            return remedied(asked, raw_of(scenario), says, notes=(note,), alters=(in_copies(count),))
         return by_hand(
             asked,
             f"{scenario.loadtest_shown} reads from no copies; configs/scenarios/read-spread.toml "
@@ -183,26 +198,24 @@ SHARDED_TWINS: Final = {
 }
 """Load tests, and those that send the same to keys with a suffix and read it back."""
 READS_ALREADY: Final = frozenset({"audit_log"})
-INDEX_TWINS: Final[dict[str, tuple[str, dict[str, str]]]] = {
-    "country_index": ("country_index_sharded", {"partition_key": "prefix", "sort_key": "country"}),
-    "leaderboard": ("leaderboard_sharded", {}),
-}
-"""Load tests of an index, and those that spread its partition key; with the index's keys there."""
 
 
 def in_shards(asked: RemedyRequest) -> Outcome:
     """Suffixes on the keys: by the load test itself, by its twin, or on their way in a simulation."""
-    scenario, count = asked.scenario, asked.shards
+    scenario, count = asked.scenario, asked.advice.shards
     if count is None:
         return by_hand(asked, "how many shards are enough is not known: `keyheat whatif` searches them.")
     if scenario.dynamic_sharding is not None:
         return by_hand(asked, "its writers add shards by themselves: see [dynamic_sharding] of the scenario.")
-    total = count * scenario.keys.shards
-    raw, says = raw_of(scenario), f"{some(total, 'shard')} for each key"
-    raw["keys"]["shards"] = total
-    queries = (scenario.keys.shards, total)
+    raw, says = raw_of(scenario), f"{some(count, 'shard')} for each key"
+    raw["keys"]["shards"] = count
+    queries = (scenario.keys.shards, count)
     if spreads_itself(scenario):
-        return _with_room(asked, raw, says, queries)
+        asks_one = any(task.operation == "query" and task.index is None for task in scenario.mix)
+        note = (
+            f"Its queries ask for one shard each, as before: reading a whole value takes {count:,} of them."
+        )
+        return _with_room(asked, raw, says, queries, [note] if asks_one else [])
     twin = SHARDED_TWINS.get(scenario.loadtest)
     if twin is not None and scenario.table.sort_key is not None:
         raw["loadtest"] = twin
@@ -212,13 +225,22 @@ def in_shards(asked: RemedyRequest) -> Outcome:
             notes.append("One user more reads the shards back: that is the price of the fix.")
         return _with_room(asked, raw, says, queries, notes)
     if asked.simulated:
-        said = "Its load test spreads no key: hot keys are divided on their way, and nobody reads them back."
-        return remedied(asked, raw, says, queries_per_read=queries, notes=(said,))
+        return remedied(asked, raw, says, queries_per_read=queries, **_on_their_way(asked, count))
     return by_hand(
         asked,
         f"{scenario.loadtest_shown} spreads no key, and no other load test sends the same to shards: "
         "write one as loadtests/sharded.py is, or see it with --target simulated.",
     )
+
+
+def _on_their_way(asked: RemedyRequest, count: int) -> dict[str, Any]:
+    """What a remedy says of keys that only the simulator divides."""
+    return {
+        "notes": (
+            "Its load test spreads no key: hot keys are divided on their way, and nobody reads them back.",
+        ),
+        "alters": (divided_among(count, asked.direction, asked.index),),
+    }
 
 
 def _one_user_more(scenario: Scenario, raw: dict[str, Any]) -> None:
@@ -244,8 +266,9 @@ def _with_room(
     for owner in (raw["table"], *raw["table"]["indexes"]):
         index = None if owner is raw["table"] else owner["name"]
         has = (owner["provisioned"] or {}).get("read")
-        needed = ceil(_reads_per_s(made.scenario, index) / asked.target)
-        if has and needed > has:
+        before, after = (_reads_per_s(one, index) for one in (asked.scenario, made.scenario))
+        needed = ceil(after / asked.target)
+        if has and needed > has and after > before:  # else nothing about its reads changes
             owner["provisioned"]["read"] = needed
             said.append(
                 f"Reading all shards back takes {needed:,} RCU/s of {whose(label_of(index))}, "
@@ -263,38 +286,29 @@ def _reads_per_s(scenario: Scenario, index: str | None) -> float:
 
 def on_prefixes(asked: RemedyRequest) -> Outcome:
     """A prefix on the index's partition key, by the load test's twin."""
-    scenario, count = asked.scenario, asked.shards
+    scenario, count = asked.scenario, asked.advice.shards
     if count is None:
         return by_hand(
             asked,
             f"reads are too many for one key of {whose(asked.resource)}, and how many prefixes are enough is "
             "not known: `keyheat whatif NAME shards --index INDEX` searches them.",
         )
-    total = count * scenario.keys.shards
-    raw, says = raw_of(scenario), f"{total:,} prefixes of {whose(asked.resource)}"
-    raw["keys"]["shards"] = total
-    queries = (scenario.keys.shards, total)
-    if scenario.loadtest in {twin for twin, _keys in INDEX_TWINS.values()}:
-        return _with_room(asked, raw, says, queries)
-    if scenario.loadtest not in INDEX_TWINS:
-        return by_hand(
-            asked,
-            f"no load test sends what {scenario.loadtest_shown} does to an index with a prefix: "
-            "write one as loadtests/country_index_sharded.py is, its index keyed by the prefix.",
+    says = f"{count:,} prefixes of {whose(asked.resource)}"
+    changed = with_index_shards(scenario, asked.resource, count)
+    if changed is not None:
+        note = f"loadtests/{changed.loadtest}.py sends the same, its index keyed by a prefix."
+        notes = [note] if changed.loadtest != scenario.loadtest else []
+        return _with_room(asked, raw_of(changed), says, (scenario.keys.shards, count), notes)
+    if asked.simulated:
+        return remedied(
+            asked, raw_of(scenario), says, queries_per_read=(1, count), **_on_their_way(asked, count)
         )
-    raw["loadtest"], keys = INDEX_TWINS[scenario.loadtest]
-    for index in raw["table"]["indexes"]:
-        if index["name"] == asked.resource:
-            index |= keys
-    note = f"loadtests/{raw['loadtest']}.py sends the same, its index keyed by a prefix."
-    return _with_room(asked, raw, says, queries, [note])
+    return by_hand(
+        asked,
+        f"no load test sends what {scenario.loadtest_shown} does to an index with a prefix: describe the "
+        "index's key under [attributes], or write one as loadtests/country_index_sharded.py is.",
+    )
 
-
-PREFERRED: Final = (
-    "shard_writes", "shard_date_key", "change_index_key", "raise_minimum", "raise_capacity",
-    "raise_max_on_demand", "pre_warm", "cache_reads", "replicate_reads", "on_demand", "auto_scaling",
-)  # fmt: skip
-"""Actions in the order in which one is chosen, if nobody says which."""
 
 _MAKE: Final[dict[str, Callable[[RemedyRequest], Outcome]]] = {
     **dict.fromkeys(OF_UNITS, of_units),
@@ -325,21 +339,48 @@ ACTIONS: Final = frozenset(_MAKE) | frozenset(_WORDS)
 def chosen(
     diagnosis: Diagnosis, scenario: Scenario, *, simulated: bool, target: float, action: str | None = None
 ) -> Remedy | tuple[ByHand, ...]:
-    """The remedy of a diagnosis: of the asked action, else the first that a rerun can show.
+    """The remedy of a diagnosis: of the asked action, else its cure, else the first that a rerun can show.
 
-    Where none can, what is to be done by hand. Raises `ValueError` for an action that is not recommended.
+    Where none can, or not every step of the cure, what is to be done by hand. Raises `ValueError` for an
+    action that is not recommended.
     """
-    advised = diagnosis.recommendations
+    asked = partial(_asked, diagnosis=diagnosis, simulated=simulated, target=target)
+    if action is None and diagnosis.cure is not None:
+        return _together([asked(one, scenario=scenario) for one in _steps(diagnosis)])
+    advised = tuple(one for one in diagnosis.recommendations if one.kind != "insufficient")
     if action is not None:
-        advised = tuple(one for one in advised if one.action == action)
+        advised = tuple(one for one in diagnosis.recommendations if one.action == action)
         if not advised:
             there = ", ".join(dict.fromkeys(one.action for one in diagnosis.recommendations)) or "nothing"
             raise ValueError(f"--recommendation {action}: this diagnosis does not recommend it, but {there}")
-    found = [
-        remedy_of(_asked(one, diagnosis, scenario, simulated=simulated, target=target))
-        for one in _in_order(advised, diagnosis)
-    ]
+    found = [remedy_of(asked(one, scenario=scenario)) for one in _in_order(advised, diagnosis)]
     return next((one for one in found if isinstance(one, Remedy)), tuple(_by_hand(found)))
+
+
+def _steps(diagnosis: Diagnosis) -> list[Recommendation]:
+    """What its cure is made of."""
+    steps = diagnosis.cure.steps if diagnosis.cure else ()
+    return [Recommendation(kind="cure", why="", expected="", **one.model_dump()) for one in steps]
+
+
+def _together(steps: Sequence[RemedyRequest]) -> Remedy | tuple[ByHand, ...]:
+    """All steps of a cure, each on the scenario that the one before it has made."""
+    made: list[Remedy] = []
+    for asked in steps:
+        found = remedy_of(replace(asked, scenario=made[-1].scenario) if made else asked)
+        if isinstance(found, ByHand):
+            return (found,)
+        made.append(found)
+    first, queries = made[0], [one.queries_per_read for one in made if one.queries_per_read]
+    return replace(
+        first,
+        then=tuple(one.action for one in made[1:]),
+        scenario=made[-1].scenario,
+        says=" and ".join(one.says for one in made),
+        notes=tuple(note for one in made for note in one.notes),
+        queries_per_read=queries[0] if queries else None,
+        alters=tuple(one for each in made for one in each.alters),
+    )
 
 
 def _by_hand(found: Sequence[Outcome]) -> list[ByHand]:
@@ -360,7 +401,7 @@ def _in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[R
 
 
 def _asked(
-    advice: Recommendation, diagnosis: Diagnosis, scenario: Scenario, *, simulated: bool, target: float
+    advice: Recommendation, *, diagnosis: Diagnosis, scenario: Scenario, simulated: bool, target: float
 ) -> RemedyRequest:
     """Advice of an older diagnosis does not say whose limit it is about: the verdict's comes first."""
     verdict = diagnosis.verdict

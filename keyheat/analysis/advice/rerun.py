@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from keyheat.analysis.advice.case import refused
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
-from keyheat.plan.prices import Prices
+from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.plan.prices import Billing
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, IndexFacts, Label, TableFacts
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.simulator.alterations import Altered, Change
+from keyheat.simulator.alterations import Altered, Change, in_shards, spreads_itself
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow, Traffic
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
@@ -40,7 +42,7 @@ class Demanded:
 def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Demanded:
     """What was asked of the table and its indexes in so many seconds from `first_s` on."""
     kinds = [
-        (track, _keys(track, heats), _entries(arranged, track))
+        (track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
         for track in arranged.tracks
         if track.index is None or track.direction == "read"
     ]
@@ -80,17 +82,18 @@ def _asked(track: EvidenceTrack, second: int) -> tuple[float, float]:
     return units / track.step_s, 1.0
 
 
-def _keys(track: EvidenceTrack, heats: Sequence[RunHeat]) -> Masses:
-    """The hottest keys with their shares of the table's requests; index keys are not known."""
-    heat = next((one for one in heats if one.direction == track.direction), None)
+def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> Masses:
+    """The hottest keys with their shares of the requests; of an index, where its keys were counted."""
+    heat = next((one for one in heats if (one.direction, one.index) == (direction, index)), None)
     shares = {key.key: key.share for key in heat.hottest if key.share > 0} if heat else {}
-    if track.index is not None or not shares:
+    if not shares:
         return even_masses()
-    named = sum(shares.values())
-    return masses_of_shares(shares, even=max(0.0, 1.0 - named), within="random")
+    return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())), within="random")
 
 
-def _entries(arranged: EvidenceTimeline, track: EvidenceTrack) -> tuple[IndexFlow, ...]:
+def _entries(
+    arranged: EvidenceTimeline, track: EvidenceTrack, heats: Sequence[RunHeat]
+) -> tuple[IndexFlow, ...]:
     """What the table's writes put into each index: its units for each of theirs, over all that is known."""
     own = sum((track.consumed or {}).values())
     if track.index is not None or track.direction != "write" or not own:
@@ -99,12 +102,15 @@ def _entries(arranged: EvidenceTimeline, track: EvidenceTrack) -> tuple[IndexFlo
     for index in arranged.indexes(WRITE):
         units = sum((index.consumed or {}).values()) / own
         if index.index is not None and units > 0:
-            found.append(IndexFlow(index=index.index, units=units, keys=even_masses()))
+            keys = _keys(heats, WRITE, index.index)
+            found.append(IndexFlow(index=index.index, units=units, keys=keys))
     return tuple(found)
 
 
 MOST_S: Final = 3_600
 """Seconds of a run that are simulated: the simulator plays so many in a few, and waits are short."""
+BRIEF_S: Final = 180.0
+"""Seconds of a load that stays the same, in which what it throttles on shows."""
 BEFORE_S: Final = 300
 """Seconds before the throttles from which evidence is repeated: as long as burst is saved."""
 
@@ -113,21 +119,49 @@ BEFORE_S: Final = 300
 class Rerun:
     """A run that can be repeated on the simulator, and what share of its attempts was throttled, measured."""
 
-    scenario: Scenario
-    traffic: Callable[[], Traffic]  # one for each simulation, since they remember what was answered
+    scenario: Scenario  # whose table it meets
+    traffic: Callable[[int | None], Traffic]
+    """What is sent, anew for each simulation, since it remembers what was answered; with another number of
+    shards for each key, if one is given."""
+    spreads_itself: bool = False  # whether `traffic` knows what another number of shards is
+    by_schedule: bool = False  # whether it is what a scenario's load asks for, rather than what was measured
+    shards: int | None = None
+    changes: tuple[Change, ...] = ()
     measured: float | None
-    prices: Prices
+    billing: Billing
 
-    def simulated(self) -> SimulationOutcome:
+    def simulated(self, behaviour: Behaviour = DEFAULT) -> SimulationOutcome:
         """The run once more, its first minutes if it is long."""
         duration_s = min(self.scenario.load.duration_s, MOST_S)
         load = self.scenario.load.model_copy(update={"duration_s": duration_s})
         scenario = self.scenario.model_copy(update={"load": load})
-        return outcome_of(simulate(scenario, traffic=self.traffic(), counts_only=True))
+        traffic = self.traffic(self.shards)
+        for change in self.changes:
+            traffic = Altered(traffic, change)
+        return outcome_of(simulate(scenario, traffic=traffic, behaviour=behaviour, counts_only=True))
+
+    def brief(self) -> "Rerun":
+        """A run whose load stays the same, as long as tells: bursts are spent, and hot partitions split."""
+        load, scenario = self.scenario.load, self.scenario
+        changes = load.shape is not None or bool(scenario.timeline) or scenario.table.scaled
+        if not self.by_schedule or changes or load.duration_s <= BRIEF_S:
+            return self
+        shorter = load.model_copy(update={"duration_s": BRIEF_S})
+        return replace(self, scenario=scenario.model_copy(update={"load": shorter}))
 
     def altered(self, change: Change) -> "Rerun":
         """The same run with its requests sent in another way."""
-        return replace(self, traffic=lambda: Altered(self.traffic(), change))
+        return replace(self, changes=(*self.changes, change))
+
+    def sharded(self, count: int, direction: Direction, index: str | None) -> "Rerun":
+        """The same run with so many shards of each hot key: as its load test does it, else on their way."""
+        if self.spreads_itself:
+            return replace(self, shards=count)
+        return self.altered(in_shards(count, Direction(direction), index))
+
+    def sending(self, scenario: Scenario) -> "Rerun":
+        """What the load test sends by another scenario, to the same table."""
+        return replace(self, traffic=partial(_sent, scenario))
 
     def of(self, scenario: Scenario) -> "Rerun":
         """The same requests, sent to the table of another scenario."""
@@ -142,7 +176,7 @@ def rerun_of(
     client: ClientFiles | None,
     scenario: Scenario | None,
     heats: Sequence[RunHeat],
-    prices: Prices,
+    billing: Billing,
 ) -> Rerun | None:
     """The run by its scenario; without one whose load test the simulator knows, the time around the heaviest
     label by what was asked for then.
@@ -154,9 +188,11 @@ def rerun_of(
     if scenario is not None and _is_known(scenario):
         return Rerun(
             scenario=scenario,
-            traffic=lambda: traffic_of(scenario, seed=scenario.seed),
+            traffic=partial(_sent, scenario),
+            spreads_itself=spreads_itself(scenario),
+            by_schedule=True,
             measured=throttle_share(evidence, client),
-            prices=prices,
+            billing=billing,
         )
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
     seconds = min(int(evidence.window.end.timestamp()) - first_s, MOST_S)
@@ -165,7 +201,16 @@ def rerun_of(
         return None
     load = demanded(arranged, heats, first_s, seconds)
     measured = _measured(arranged, range(first_s, first_s + seconds))
-    return Rerun(scenario=made, traffic=lambda: load, measured=measured, prices=prices)
+    return Rerun(
+        scenario=made, traffic=lambda _shards: load, measured=measured, billing=billing,
+    )  # fmt: skip
+
+
+def _sent(scenario: Scenario, shards: int | None) -> Traffic:
+    if shards is not None:
+        keys = scenario.keys.model_copy(update={"shards": shards})
+        scenario = scenario.model_copy(update={"keys": keys})
+    return traffic_of(scenario, seed=scenario.seed)
 
 
 def _is_known(scenario: Scenario) -> bool:

@@ -5,6 +5,7 @@ from math import ceil
 from typing import Final
 
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import (
     AutoScalingSpec,
     CapacityPair,
@@ -15,6 +16,8 @@ from keyheat.scenario.spec.tables import (
 )
 from keyheat.words import Direction
 
+CACHE: Final = CacheSpec(ttl_s=1.0, items=10_000)
+"""A read-through cache in every process, where the load test can have one."""
 Owner = TableSpec | IndexSpec
 Own = dict[str, object]
 
@@ -34,6 +37,11 @@ def with_units(
     )
     field = _KEPT.get(action)
     return changed if field is None else _kept(changed, field, index, direction, units)
+
+
+def can_cache(scenario: Scenario) -> bool:
+    """Whether its load test reads through a cache as soon as there is one."""
+    return scenario.loadtest == "read_cache" and scenario.cache is None
 
 
 def on_demand(scenario: Scenario) -> Scenario:

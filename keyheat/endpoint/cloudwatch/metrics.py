@@ -273,11 +273,13 @@ class Life:
 class Metrics:
     """What CloudWatch knows. Only minutes that ended `publish_delay_s` ago or earlier are shown.
 
-    `account` has the datapoints that belong to no table.
+    To who asks for it (`OPEN_MINUTE`) also the minute that goes on, as far as it is: a run whose load is over
+    need not wait for its end. `account` has the datapoints that belong to no table.
     """
 
     service: Service
     publish_delay_s: float = 0.0
+    shows_open: bool = False  # whether the request that is answered asks for the minute that goes on
     own: OwnMetrics = field(default_factory=OwnMetrics)
     account: Minutes = field(default_factory=lambda: Minutes(()))
     _lives: list[Life] = field(default_factory=list)
@@ -301,6 +303,8 @@ class Metrics:
 
     def published_until_s(self) -> int:
         """The end of the last minute that is shown."""
+        if self.shows_open:
+            return (int(self.service.now_s() // MINUTE_S) + 1) * MINUTE_S
         return int((self.service.now_s() - self.publish_delay_s) // MINUTE_S) * MINUTE_S
 
     def view(self, start_s: float, end_s: float) -> "MetricsView":

@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape
 import cbor2
 import orjson
 
+from keyheat.addresses import OPEN_MINUTE
 from keyheat.endpoint.cloudwatch.api import call
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.cloudwatch.parameters import invalid
@@ -75,6 +76,7 @@ class CloudWatchPage:
     def _answer(self, language: Language, operation: bytes, headers: Headers, body: bytes) -> bytes:
         name = operation.decode("latin-1")
         request_id = next(self.ids)
+        self.metrics.shows_open = OPEN_MINUTE.lower().encode() in headers
         try:
             _require_signature(headers)
             parameters = language.parse(_unzipped(headers, body))

@@ -98,7 +98,10 @@ def make_table(service: Service, definition: TableDefinition, now_s: float) -> T
 
 
 def _model(service: Service, definition: TableDefinition, now_s: float) -> TableModel:
-    given: Any = {"now_s": now_s, "scale": service.scale, "seed": service.seed, "caller": service.caller}
+    given: Any = {
+        "now_s": now_s, "scale": service.scale, "seed": service.seed, "caller": service.caller,
+        "behaviour": service.behaviour,
+    }  # fmt: skip
     if service.recordings is None:
         return TableModel(definition.capacity, **given)
     recording = service.recordings.setdefault(definition.schema.name, Recording())

@@ -28,6 +28,11 @@ from keyheat.scenario.keys import digest_number, digest_of
 __all__ = ["Attempt", "Record"]
 
 
+def heat_of(direction: str, index: str) -> str:
+    """Under which name a record has the heat of an index's keys; that of the table's has the direction's."""
+    return f"{direction}:{index}"
+
+
 @dataclass(slots=True)
 class Record:
     """Everything known of the attempts of one process, or of several merged."""
@@ -35,7 +40,9 @@ class Record:
     seconds: Seconds = field(default_factory=Seconds)
     throttles: ThrottleRows = field(default_factory=ThrottleRows)
     latencies: dict[str, Latency] = field(default_factory=dict)  # by "PutItem.accepted" ...
-    heat: dict[str, KeyHeat] = field(default_factory=lambda: {"read": KeyHeat(), "write": KeyHeat()})
+    heat: dict[str, KeyHeat] = field(  # by direction, those of indexes by `heat_of`
+        default_factory=lambda: {"read": KeyHeat(), "write": KeyHeat()}
+    )
     errors_by_kind: Counter[str] = field(default_factory=Counter)
     counted: dict[str, float] = field(default_factory=dict)  # what users count: "reads.missing" ...
     meetings: dict[str, HeavyHitters] = field(default_factory=dict)  # keys on which writers met, by how
@@ -45,6 +52,18 @@ class Record:
     def count(self, name: str, number: float = 1) -> None:
         """Add to something that a load test counts; `name` is `group.what`, such as `reads.missing`."""
         self.counted[name] = self.counted.get(name, 0) + number
+
+    def entered(self, attempt: Attempt, index: str, key: str, units: float, *, throttled: bool) -> None:
+        """Count an entry that a write puts into an index, or that the index refused, by the index's key."""
+        self._heat(attempt.direction, index).add(key, int(attempt.sent_s), units, throttled)
+
+    def _heat(self, direction: str, index: str | None) -> KeyHeat:
+        """The heat of the table's keys (None) or of an index's."""
+        name = direction if index is None else heat_of(direction, index)
+        known = self.heat.get(name)
+        if known is None:
+            known = self.heat[name] = KeyHeat(show_keys=any(one.show_keys for one in self.heat.values()))
+        return known
 
     def contended(self, attempt: Attempt, how: str) -> None:
         """Note on which key a write met another one; `how` is `conflicts` or `conditions`."""
@@ -74,13 +93,16 @@ class Record:
             counts[ACCEPTED] += 1
             counts[CONSUMED] += consumed
             of_indexes += consumed
+            if attempt.direction == "read":
+                self._heat("read", index).add(attempt.key, second, consumed, False)
         counts = self.seconds.counts(second, None, attempt.direction, attempt.operation)
         counts[ATTEMPTS] += 1
         counts[ACCEPTED] += 1
         counts[CONSUMED] += units - of_indexes
         self.consumed.add(attempt.direction, units)
         self._time(attempt, "accepted")
-        self.heat[attempt.direction].add(attempt.key, second, units, False)
+        if units > of_indexes or not of_indexes:
+            self._heat(attempt.direction, None).add(attempt.key, second, units - of_indexes, False)
 
     def throttled(self, attempt: Attempt, units: float, reason: str | None, index: str | None) -> None:
         """Keep a throttled attempt that would have cost about `units`; `index`: the one that refused it."""
@@ -104,7 +126,8 @@ class Record:
             operation=attempt.operation,
         )
         self._time(attempt, "throttled")
-        self.heat[attempt.direction].add(attempt.key, second, units, True)
+        asked = index if attempt.direction == "read" else None  # a write's key is the table's
+        self._heat(attempt.direction, asked).add(attempt.key, second, units, True)
 
     def failed(self, attempt: Attempt, kind: str) -> None:
         """Count an attempt that failed for another reason than a throttle."""
@@ -148,8 +171,8 @@ class Record:
         self.throttles.merge(other.throttles)
         for tag, latency in other.latencies.items():
             self.latencies.setdefault(tag, Latency()).merge(latency)
-        for direction, heat in other.heat.items():
-            self.heat[direction].merge(heat)
+        for name, heat in other.heat.items():
+            self.heat.setdefault(name, KeyHeat(show_keys=heat.show_keys)).merge(heat)
         self.errors_by_kind.update(other.errors_by_kind)
         for name, number in other.counted.items():
             self.count(name, number)
@@ -172,10 +195,10 @@ class Record:
             consumed=self.consumed,
         )
         fresh = Record()
-        for direction, heat in self.heat.items():
-            fresh.heat[direction] = KeyHeat(show_keys=heat.show_keys, open=heat.open, window_s=heat.window_s)
+        for name, heat in self.heat.items():
+            fresh.heat[name] = KeyHeat(show_keys=heat.show_keys, open=heat.open, window_s=heat.window_s)
             heat.open = {}
-            piece.heat[direction] = heat
+            piece.heat[name] = heat
         for name in self.__slots__:
             setattr(self, name, getattr(fresh, name))
         return piece
@@ -186,7 +209,7 @@ class Record:
             "seconds": self.seconds.to_wire(),
             "throttles": self.throttles.to_wire(),
             "latencies": {tag: latency.encoded() for tag, latency in self.latencies.items()},
-            "heat": {direction: heat.to_wire() for direction, heat in self.heat.items()},
+            "heat": {name: heat.to_wire() for name, heat in self.heat.items()},
             "errors_by_kind": dict(self.errors_by_kind),
             "counted": self.counted,
             "meetings": {how: [met.held, met.taken, met.total] for how, met in self.meetings.items()},
@@ -201,7 +224,7 @@ class Record:
             seconds=Seconds.from_wire(wire["seconds"]),
             throttles=ThrottleRows.from_wire(wire["throttles"]),
             latencies={tag: Latency.decoded(encoded) for tag, encoded in wire["latencies"].items()},
-            heat={direction: KeyHeat.from_wire(heat) for direction, heat in wire["heat"].items()},
+            heat={name: KeyHeat.from_wire(heat) for name, heat in wire["heat"].items()},
             errors_by_kind=Counter(wire["errors_by_kind"]),
             counted=dict(wire["counted"]),
             meetings={how: HeavyHitters(*met) for how, met in wire["meetings"].items()},

@@ -82,6 +82,15 @@ class Seconds:
         """Units consumed in one direction, by the table and all its indexes."""
         return sum(counts[CONSUMED] for row, counts in self.rows.items() if row.direction == direction)
 
+    def consumed_by_index(self) -> dict[tuple[str, str], float]:
+        """Units that each index consumed, by its name and direction."""
+        found: dict[tuple[str, str], float] = {}
+        for row, counts in self.rows.items():
+            if row.resource is not None:
+                which = row.resource, row.direction
+                found[which] = found.get(which, 0.0) + counts[CONSUMED]
+        return found
+
     def _sum(self, wanted: Any) -> list[float]:
         return _added([counts for row, counts in self.rows.items() if wanted(row)])
 

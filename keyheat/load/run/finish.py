@@ -11,12 +11,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from keyheat.load.record.generator import GeneratorVerdict
-from keyheat.load.record.record import Record
+from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import write_log
 from keyheat.load.record.sketch import HeavyHitters, KeyHeat, hottest
 from keyheat.load.run.plan import LoadPlan
@@ -68,6 +68,8 @@ class Stages:
             self._child.terminate()
 
 
+COUNTED_SHARE: Final = 0.9
+"""Of an index's units, from which the keys that are known of it stand for all: updates name none."""
 PHASES = (
     ("collecting", "collecting what CloudWatch says of the run's minutes", "collect", "--run"),
     ("analyzing", "analyzing", "analyze"),
@@ -81,17 +83,20 @@ def follow_up(
     *,
     endpoint_url: str,
     show_keys: bool,
+    closes_s: float | None,
     collected: Callable[[], None],
 ) -> int:
     """Run the stages; gives the exit code. The analyzer's word on the run comes first, then what went wrong.
 
-    `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `collected` is called
-    once nothing more is asked of the table, its metrics and its endpoint.
+    `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `closes_s`: how
+    long its CloudWatch's minute goes on; None where nobody waits for that. `collected` is called once nothing
+    more is asked of the table, its metrics and its endpoint.
     """
     folder, where = str(stages.folder), ("--endpoint-url", endpoint_url)
     codes = {}
     for phase, words, verb, *arguments in PHASES:
-        progress.phase(phase, f"keyheat: {words}")
+        left = {"left_s": closes_s} if verb == "collect" and closes_s is not None else {}
+        progress.phase(phase, f"keyheat: {words}", **left)
         said = [*where, *(["--show-keys"] if show_keys else [])] if verb == "collect" else []
         codes[verb] = stages.run(verb, *said, *arguments, folder)
         if codes[verb] == INTERRUPTED:
@@ -137,8 +142,16 @@ def _met(record: Record, met: HeavyHitters) -> list[MetKey]:
 
 
 def keys_of(record: Record) -> tuple[HotKeys, ...]:
-    """The hottest keys of the run and of each window."""
-    return tuple(_hot(direction, record.heat[direction]) for direction in WRITES_FIRST)
+    """The hottest keys of the run and of each window: the table's, and each index's where they are known."""
+    of_table = (_hot(direction, record.heat[direction]) for direction in WRITES_FIRST)
+    of_indexes = (
+        replace(_hot(direction, heat), index=index)
+        for (index, side), consumed in sorted(record.seconds.consumed_by_index().items())
+        if (heat := record.heat.get(heat_of(side, index))) is not None
+        and heat.sketch.consumed.total >= COUNTED_SHARE * consumed > 0
+        for direction in (Direction(side),)
+    )
+    return (*of_table, *of_indexes)
 
 
 def _hot(direction: Direction, heat: KeyHeat) -> HotKeys:

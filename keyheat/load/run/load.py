@@ -31,7 +31,7 @@ from keyheat.load.pacer import (
     TraceSchedule,
 )
 from keyheat.load.record.generator import LAG_EVERY_S
-from keyheat.load.record.record import Record
+from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.schedule import Schedule, even, exponential
 from keyheat.load.transport.answer import Transport
@@ -40,6 +40,7 @@ from keyheat.load.transport.failures import CheckedTransport
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.load.users.collections import ReadThroughCache
+from keyheat.load.users.entries import IndexEntries
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.ledger import Ledger
 from keyheat.load.users.outcomes import NotSeen
@@ -49,7 +50,7 @@ from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.spec.load import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
-from keyheat.words import DirectionName
+from keyheat.words import Direction, DirectionName
 
 LEAST_S: Final = 5.0
 """Shorter silences are those of few users and slow answers."""
@@ -138,6 +139,7 @@ class Load:
     ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
     knowledge: Knowledge | None = None  # what writers know of keys' shards, where those are dynamic
     cache: ReadThroughCache | None = None  # the cache that readers share, where the scenario has one
+    entries: IndexEntries | None = None  # what writes put into indexes, where the table has some
     key_name: Callable[[str], str] | None = None  # how the table knows a key; None: as it was drawn
     last_looks: list[Callable[[], None]] = field(default_factory=list)
     """What is looked up once the load is over. Not in a user's `on_stop`: Locust waits for no user whom it
@@ -204,8 +206,9 @@ class Load:
 
 def empty_record(order: Order) -> Record:
     """A record of nothing yet, which names keys as the order says."""
-    directions: tuple[DirectionName, ...] = ("read", "write")
-    return Record(heat={direction: KeyHeat(show_keys=order.show_keys) for direction in directions})
+    indexes = [index.name for index in order.scenario.table.indexes]
+    names = (name for side in Direction for name in (side, *(heat_of(side, index) for index in indexes)))
+    return Record(heat={str(name): KeyHeat(show_keys=order.show_keys) for name in names})
 
 
 def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = None) -> Load:
@@ -233,6 +236,7 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
         retries=SdkRetries(order.region) if order.retries == "sdk" else None,
         numbers=count(worker * USERS_PER_WORKER),
         key_name=None if items.values.plain else items.values.name,
+        entries=IndexEntries.of(scenario.table),
     )
 
 
@@ -330,7 +334,7 @@ def fold(load: Load, *, before_s: float = float("inf")) -> None:
     """Bound the record's memory: durations into histograms, windows that ended `before_s` into the sketch."""
     for latency in (*load.record.latencies.values(), load.record.health.late, load.record.health.lag):
         latency.fold()
-    for heat in load.record.heat.values():
+    for heat in tuple(load.record.heat.values()):  # others may come while requests are let through
         for number, _ in enumerate(heat.close_windows(before_s), start=1):
             if number % KEYS_BETWEEN_PAUSES == 0:
                 gevent.sleep(0)

@@ -39,6 +39,14 @@ NOT_SCALED_HERE = (
     "auto scaling is simulated only (keyheat simulate); in AWS, register a policy for the table with "
     "Application Auto Scaling, and leave this out"
 )
+NOT_REPLICATED_HERE = (
+    "nothing of ours writes in other Regions: `keyheat plan` and `keyheat simulate` play those writes; for a "
+    "run leave it out, or load a global table that is there with --table"
+)
+NOT_GLOBAL_HERE = (
+    "a run in AWS makes tables in one Region: load the global table that is there with --table, or leave this"
+    " out"
+)
 LONGEST_KEY = "x" * 30  # no key pattern (but for its prefix) and no sort key of ours makes a longer one
 
 
@@ -125,6 +133,13 @@ def check_options(
             "say either --throttled-keys or --no-report: the keys are read when the metrics are collected, "
             "before Contributor Insights is turned off again"
         )
+    if (
+        scenario is not None
+        and scenario.table.regions
+        and options.table is None
+        and not (target is None or target.local)
+    ):
+        errors.append(f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions")
     if errors or scenario is None or path is None:
         raise InputError(errors)
     return LoadPlan(
@@ -135,7 +150,7 @@ def check_options(
         in_a_row=not options.headless,
         transport=options.transport,
         retries=options.retries,
-        show_keys=options.show_keys,
+        show_keys=options.show_keys or (scenario.invents_keys and options.table is None),
         progress=options.progress,
         report=not options.no_report,
         throttled_keys=options.throttled_keys,
@@ -164,6 +179,8 @@ def _unloadable(
     yield from dict.fromkeys(words for lack in lacks for words in lack(scenario))
     if scenario.table.scaled:
         yield f"{NOT_SCALED_HERE} @ $.table.auto_scaling"
+    if scenario.load.replicated_per_write:
+        yield f"{NOT_REPLICATED_HERE} @ $.load.replicated_per_write"
 
 
 def _budget(options: Namespace, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:

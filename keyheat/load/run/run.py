@@ -5,6 +5,7 @@ The process that sends is another one where there are workers; here is the one t
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import time
 from typing import Any
 from uuid import uuid4
 
@@ -26,6 +27,7 @@ from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target
+from keyheat.model.limits import MINUTE_S
 from keyheat.parquet import do_without_pandas
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.manifest import Stop
@@ -241,6 +243,7 @@ class LoadRun:
             self.progress,
             endpoint_url=self.ground.target.url,
             show_keys=self.plan.show_keys,
+            closes_s=None if self.ground.target.local else MINUTE_S - time() % MINUTE_S,
             collected=self.ground.leave,
         )
 

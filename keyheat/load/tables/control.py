@@ -12,6 +12,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.intake.tables import tracked
 from keyheat.load.tables.ownership import DENIED, TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
@@ -25,7 +26,7 @@ def creation(spec: TableSpec) -> dict[str, Any]:
     return {
         "TableName": spec.name,
         "BillingMode": spec.billing_mode,
-        "KeySchema": key_schema(spec.partition_key, spec.sort_key),
+        "KeySchema": key_schema([spec.partition_key], [spec.sort_key] if spec.sort_key else []),
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": kind} for name, kind in spec.key_types().items()
         ],
@@ -36,17 +37,17 @@ def creation(spec: TableSpec) -> dict[str, Any]:
     }
 
 
-def key_schema(partition_key: str, sort_key: str | None) -> list[dict[str, str]]:
+def key_schema(partition_keys: Sequence[str], sort_keys: Sequence[str]) -> list[dict[str, str]]:
     """The key of a table or an index, as DynamoDB takes and tells it."""
-    schema = [{"AttributeName": partition_key, "KeyType": "HASH"}]
-    return schema + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
+    kinds = ((partition_keys, "HASH"), (sort_keys, "RANGE"))
+    return [{"AttributeName": name, "KeyType": kind} for names, kind in kinds for name in names]
 
 
 def _index(index: IndexSpec) -> dict[str, Any]:
     include = {"NonKeyAttributes": list(index.include)} if index.include else {}
     return {
         "IndexName": index.name,
-        "KeySchema": key_schema(index.partition_key, index.sort_key),
+        "KeySchema": key_schema(index.partition_keys, index.sort_keys),
         "Projection": {"ProjectionType": index.projection, **include},
     }
 
@@ -103,6 +104,7 @@ SERVICE = "application-autoscaling"
 NAMESPACE = "dynamodb"
 SIDES = {"ReadCapacityUnits": "read", "WriteCapacityUnits": "write"}
 RESOURCES_PER_CALL = 50
+TRACKING = "TargetTrackingScalingPolicyConfiguration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,8 @@ class ScalingRange:
     min: int
     max: int
     target: float | None  # consumed as a share of provisioned; None: there is no target tracking policy
+    scale_out_cooldown_s: float | None = None  # None: none is stated
+    scale_in_cooldown_s: float | None = None
 
     def __str__(self) -> str:
         """In words."""
@@ -158,13 +162,13 @@ def auto_scaling_of(
 
 
 def scaled_parts(client: Any, table: TableSpec) -> Iterator[ScalingRange]:
-    """Every side of the table and of its global indexes that is registered, with its policy's target."""
+    """Every side of the table and of its global indexes that is registered, with what its policy says."""
     indexes = [index.name for index in table.indexes if not index.local]
     names: dict[str, str | None] = {f"table/{table.name}": None}
     names |= {f"table/{table.name}/index/{index}": index for index in indexes}
     targets = list(_targets(client, list(names)))
-    tracked = {
-        (policy["ResourceId"], policy["ScalableDimension"]): _tracked(policy)
+    policies = {
+        (policy["ResourceId"], policy["ScalableDimension"]): tracked(policy.get(TRACKING) or {})
         for resource in dict.fromkeys(one["ResourceId"] for one in targets)
         for policy in _policies(client, resource)
     }
@@ -175,7 +179,7 @@ def scaled_parts(client: Any, table: TableSpec) -> Iterator[ScalingRange]:
             side=SIDES[dimension.rpartition(":")[2]],
             min=one["MinCapacity"],
             max=one["MaxCapacity"],
-            target=tracked.get((resource, dimension)),
+            **({"target": None} | policies.get((resource, dimension), {})),
         )
 
 
@@ -191,8 +195,3 @@ def _policies(client: Any, resource: str) -> Iterable[dict[str, Any]]:
     pages = client.get_paginator("describe_scaling_policies")
     for page in pages.paginate(ServiceNamespace=NAMESPACE, ResourceId=resource):
         yield from page["ScalingPolicies"]
-
-
-def _tracked(policy: dict[str, Any]) -> float | None:
-    tracking = policy.get("TargetTrackingScalingPolicyConfiguration")
-    return float(tracking["TargetValue"]) / 100 if tracking else None

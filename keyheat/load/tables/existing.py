@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.intake.description import stream_of, table_of, types_of
+from keyheat.intake.description import mixed_types, stream_of, table_of, types_of
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
 from keyheat.load.tables.control import AutoScaling, auto_scaling_of
 from keyheat.load.tables.description import described
@@ -19,6 +19,7 @@ from keyheat.load.tables.ownership import TableError, foreign, standing, unusabl
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
+from keyheat.runs.table_facts import replicas_of
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import IN_WORDS, IndexSpec, TableSpec
 
@@ -34,9 +35,9 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
     """What of the table no load test of ours can deal with."""
     indexes = description.get("GlobalSecondaryIndexes") or ()
     for index in indexes:
-        if len(index["KeySchema"]) > len({part["KeyType"] for part in index["KeySchema"]}):
+        if mixed_types(index, types_of(description)):
             yield (
-                f"its index {index['IndexName']} has a key of several attributes, which items of "
+                f"its index {index['IndexName']} has a key of attributes of several types, which items of "
                 "ours cannot have; load a table without it"
             )
     for attribute, what in OURS.items():
@@ -52,9 +53,12 @@ def reactions(description: Mapping[str, Any]) -> list[str]:
             f"its stream ({view}) is on: whoever reads it, a Lambda function or another table, gets every "
             "write of this run as well"
         )
-    regions = [str(replica["RegionName"]) for replica in description.get("Replicas") or ()]
-    if regions:
-        found.append(f"each write is copied to {', '.join(regions)}, and paid for there")
+    if regions := replicas_of(description):
+        found.append(
+            f"each write is copied to {', '.join(regions)}: it takes as many write units there, of the table "
+            "and its indexes, and is paid for there; a copy that is throttled there comes late, and whoever "
+            "reads there sees the items of this run"
+        )
     return found
 
 
@@ -108,8 +112,11 @@ def _indexes_of(users: Iterable[Any]) -> Iterable[str]:
 
 def _key(index: IndexSpec) -> str:
     """The key of an index, with the types of its attributes."""
-    pairs = [(index.partition_key, index.partition_key_type), (index.sort_key, index.sort_key_type)]
-    return " and ".join(f"{name} ({kind})" for name, kind in pairs if name is not None)
+    pairs = [
+        *((name, index.partition_key_type) for name in index.partition_keys),
+        *((name, index.sort_key_type) for name in index.sort_keys),
+    ]
+    return " and ".join(f"{name} ({kind})" for name, kind in pairs)
 
 
 ATTEMPTS = 4

@@ -29,6 +29,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from keyheat.runs.table_facts import replicas_of
+
 RUN, OWNER, EXPIRES = "keyheat", "keyheat-owner", "keyheat-expires"
 LONGEST_VALUE = 256
 NOT_IN_A_VALUE = re.compile(r"[^\w .:/=+@-]")
@@ -120,7 +122,7 @@ class Standing:
     @property
     def replicas(self) -> list[str]:
         """The Regions that each write is copied to."""
-        return [str(replica["RegionName"]) for replica in self.description.get("Replicas") or ()]
+        return list(replicas_of(self.description))
 
 
 def standing(client: Any, description: Mapping[str, Any]) -> Standing:

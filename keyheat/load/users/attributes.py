@@ -36,24 +36,32 @@ class AttributeValues:
         """The attribute of one item."""
         if self.parts:
             return self.parts[self._number(rng)]
-        return self.part(self._following(key, sort_key, now_s))
+        return self.part(self._following(key, sort_key, now_s, self._shard(rng)))
 
     def draw_text(self, rng: Random, key: str, now_s: Callable[[], float]) -> str:
         """A value as items have it, such as one to ask an index for."""
-        return self.texts[self._number(rng)] if self.texts else self._following(key, key, now_s)
+        return (
+            self.texts[self._number(rng)]
+            if self.texts
+            else self._following(key, key, now_s, self._shard(rng))
+        )
 
     def greatest_bytes(self, key: str, sort_key: str) -> int:
         """The bytes of the largest value, of an item with these keys."""
         if self.parts:
             return max(size for _, size in self.parts)
-        return self.part(self._following(key, sort_key, lambda: 0.0))[1]
+        last = self.spec.shards - 1  # which has the longest name
+        return self.part(self._following(key, sort_key, lambda: 0.0, last))[1]
 
     def _number(self, rng: Random) -> int:
         if not self.until:
             return rng.randrange(len(self.texts))
         return min(bisect(self.until, rng.random() * self.until[-1]), len(self.texts) - 1)
 
-    def _following(self, key: str, sort_key: str, now_s: Callable[[], float]) -> str:
+    def _shard(self, rng: Random) -> int:
+        return rng.randrange(self.spec.shards) if self.spec.shards > 1 else 0
+
+    def _following(self, key: str, sort_key: str, now_s: Callable[[], float], shard: int) -> str:
         if self.spec.timestamp is not None:
-            return self.spec.at(now_s())
+            return self.spec.at(now_s(), shard)
         return key if self.spec.copy_of == "partition_key" else sort_key

@@ -16,6 +16,8 @@ from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transac
 from keyheat.load.users.user import TableUser
 from keyheat.model.limits import BATCH_WRITE_ITEMS
 from keyheat.model.units import number_bytes, read_units, text_bytes, write_units
+from keyheat.scenario.keys import random_suffix
+from keyheat.scenario.spec.attributes import combined
 
 REMEMBERED = 1_000  # items that one user remembers at most
 PAGE_ITEMS = 25
@@ -63,7 +65,12 @@ class ItemUser(TableUser):
     def new_item(self) -> RememberedItem:
         """An item that is not there yet: keys and size as the scenario draws them."""
         sort_key = self.next_sort_key() if self._table.sort_key else None
-        return RememberedItem(self.draw_key(), sort_key, self.load.items.draw_size(self.rng))
+        return RememberedItem(self.draw_own_key(), sort_key, self.load.items.draw_size(self.rng))
+
+    def draw_own_key(self) -> str:
+        """The partition key that the scenario's pattern touches next, or one of its shards."""
+        key = self.draw_key()
+        return key if self.shards == 1 else random_suffix(key, self.shards, self.rng)
 
     def remember(self, item: RememberedItem) -> None:
         """Keep an item in mind, in the place of another one if there are many."""
@@ -157,12 +164,16 @@ class ItemUser(TableUser):
         projection: Sequence[str] = (),
     ) -> None:
         """Read the first page of a key's items, or of those that have one value of an index's key."""
-        name, key = self._collection(index)
+        asked = self._collection(index)
+        key = combined(asked.values())
         request: dict[str, Any] = {
             **self._asked,
-            "KeyConditionExpression": "#p = :p",
-            "ExpressionAttributeNames": {"#p": name},
-            "ExpressionAttributeValues": {":p": self.load.items.values.of(name, key)},
+            "KeyConditionExpression": " AND ".join(f"#p{place} = :p{place}" for place in range(len(asked))),
+            "ExpressionAttributeNames": {f"#p{place}": name for place, name in enumerate(asked)},
+            "ExpressionAttributeValues": {
+                f":p{place}": self.load.items.values.of(name, value)
+                for place, (name, value) in enumerate(asked.items())
+            },
             "Limit": limit or PAGE_ITEMS,
         }
         how = _how(consistent, projection)
@@ -176,17 +187,23 @@ class ItemUser(TableUser):
         if answer.accepted:
             self._page_units[page] = consumed(answer)[0]
 
-    def _collection(self, index: str | None) -> tuple[str, str]:
-        """The partition key of the table or of an index, and a value of it as items have it."""
-        name = next((one.partition_key for one in self._table.indexes if one.name == index), "")
-        if name in ("", self._table.partition_key):
-            return self._table.partition_key, self.draw_key()
+    def _collection(self, index: str | None) -> dict[str, str]:
+        """The partition key of the table or of an index, and values of it as items have them."""
+        own = (self._table.partition_key,)
+        names = next((one.partition_keys for one in self._table.indexes if one.name == index), own)
+        key = self.draw_own_key() if self._table.partition_key in names else self.draw_key()
+        return {name: self._value_of(name, key) for name in names}
+
+    def _value_of(self, name: str, key: str) -> str:
+        """A value of a key attribute, as items with this key have it."""
+        if name == self._table.partition_key:
+            return key
         if name != self._table.sort_key:
-            return name, self.load.items.draw_value(name, self.draw_key(), self.rng)
+            return self.load.items.draw_value(name, key, self.rng)
         item = self.recall_one()
         if item.written_bytes:
             self.remember(item)
-        return name, item.sort_key or ""
+        return item.sort_key or ""
 
     def item_json(self, item: RememberedItem) -> bytes:
         """The JSON of an item, of the size that it was given."""

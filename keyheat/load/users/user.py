@@ -243,6 +243,8 @@ class TableUser(locust.User):
         load = self.load
         before = None if held.free else load.record.consumed.plus(ConsumedUnits())
         self._note(attempt, answer, request.units, request.note)
+        if load.entries is not None and request.table is None and request.direction == "write":
+            load.entries.note(load.record, attempt, request.body, answer)
         if before is not None:
             load.allowance.settle(held, load.record.consumed.after(before))
         load.came_back(attempt.sent_s, answered=answer.failure is None)

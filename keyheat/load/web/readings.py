@@ -251,7 +251,8 @@ def rates(record: Record, end: int) -> dict[str, float]:
 def hot_keys(record: Record) -> dict[str, list[dict[str, Any]]]:
     """The hottest keys of the run so far, once by what they consumed and once by throttles."""
     found: dict[str, list[dict[str, Any]]] = {"by_units": [], "by_throttles": []}
-    for direction, heat in record.heat.items():
+    for direction in Direction:
+        heat = record.heat[direction]
         total = heat.sketch.total_units
         for name, top in (
             ("by_units", heat.sketch.top_consumed),

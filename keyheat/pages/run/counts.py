@@ -91,6 +91,9 @@ WORDS: Final[Mapping[str, CountedName]] = {
     "transactions.conflicts": CountedName("of them because of another transaction on the same item"),
     "transactions.conditions": CountedName("of them because a condition did not hold"),
     "writes.conflicts": CountedName("plain writes refused while a transaction was under way on the item"),
+    "replication.written": CountedName("writes that came in from other Regions"),
+    "replication.refused": CountedName("times that one of them was throttled, and came again"),
+    "replication.waiting": CountedName("of them waiting at once, at the most: so late copies came"),
     "replication.conflicts": CountedName("writes refused while another Region wrote the same item"),
 }
 OUTCOMES: Final = ("accepted", "throttled", "error", "write_units", "read_units")

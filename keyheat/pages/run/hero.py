@@ -128,15 +128,19 @@ def _stats(run: ReportRun, facts: Facts) -> tuple[Stat, ...]:
 
 def _throttled(facts: Facts, verdict: Verdict) -> str:
     """How many; that there were none is known only where the evidence is complete."""
-    return "–" if not facts.throttles and verdict.constraint == "undetermined" else whole(facts.throttles)
+    return (
+        "–"
+        if not facts.run_throttles and verdict.constraint == "undetermined"
+        else whole(facts.run_throttles)
+    )
 
 
 def _throttled_beside(facts: Facts, verdict: Verdict) -> str:
     said = []
-    if facts.attempts:
-        said.append(f"{percent(facts.throttled_share)} of {whole(facts.attempts)} attempts")
-    if 0 < facts.of_constraint < facts.throttles:
-        share = percent(facts.of_constraint / facts.throttles)
+    if facts.run_attempts:
+        said.append(f"{percent(facts.throttled_share)} of {whole(facts.run_attempts)} attempts")
+    if 0 < facts.of_constraint < facts.run_throttles:
+        share = percent(facts.of_constraint / facts.run_throttles)
         said.append(f"{share} of them: {NAMES[verdict.constraint].lower()}")
     return "; ".join(said)
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keyheat.evidence.partitions import words
-from keyheat.evidence.settings import partition_ceiling
-from keyheat.numbers import percent
+from keyheat.numbers import percent, span
 from keyheat.pages.charts.capacity import marked, minute_chart, rate_table, said_of, second_chart
 from keyheat.pages.charts.figures import Chart, PageTable
 from keyheat.pages.charts.generator import generator_chart, generator_summary
@@ -24,7 +23,7 @@ from keyheat.pages.run.timeline import (
     published_resources,
     table_facts,
 )
-from keyheat.pages.run.verdict import Facts, about, numbers
+from keyheat.pages.run.verdict import Facts, about, ceiling_of, numbers
 from keyheat.pages.wording import endpoint_facts
 from keyheat.runs.formats import Diagnosis
 from keyheat.words import READ, WRITE, Direction, Resource, capital
@@ -32,6 +31,8 @@ from keyheat.words import READ, WRITE, Direction, Resource, capital
 FINDING_COLUMNS = ("analyzer", "finding", "about", "sure", "because", "numbers")
 MOST_RESOURCES = 42  # a table and twenty indexes, reads and writes
 EVERY = 10**9  # seconds: as fine as they are
+LEAST_MINUTES_S = 180  # of load, below which a minute's mean says less than its seconds
+TOO_SHORT = "No minute-by-minute chart: the load lasted {}, and a minute's mean takes in time without it."
 NOT_TOLD = "Which partition served what is not known: DynamoDB does not tell."
 
 
@@ -78,7 +79,10 @@ def _capacity(run: ReportRun, record: SecondsRecord, facts: Facts) -> tuple[Sect
         charts[resource.index is None] += _of_resource(run, record, facts, resource, place)
     table = _section(
         "capacity", "Consumed against provisioned", "Capacity", charts[True],
-        _capacity_notes(run, resources, seen=bool(seen), published=bool(published)),
+        [
+            *_capacity_notes(run, resources, seen=bool(seen), published=bool(published)),
+            *([TOO_SHORT.format(span(lasts_s(record)))] if seen and published and _short(record) else []),
+        ],
     )  # fmt: skip
     if not charts[False]:
         return (table,)
@@ -97,9 +101,21 @@ def _of_resource(
     if seconds is not None:
         chart = second_chart(seconds, f"chart-seconds-{place}", ceiling_per_s=ceiling)
         yield marked(chart, run, resource)
-    minutes = by_minute(run, resource) if resource in published_resources(run) else None
+    drawn = resource in published_resources(run) and not (seconds is not None and _short(record))
+    minutes = by_minute(run, resource) if drawn else None
     if minutes is not None:
         yield minute_chart(minutes, f"chart-minutes-{place}", ceiling_per_s=ceiling)
+
+
+def lasts_s(record: SecondsRecord) -> float:
+    """How long the client sent, by its record."""
+    known = record.range()
+    return known[1] - known[0] if known else 0.0
+
+
+def _short(record: SecondsRecord) -> bool:
+    """Whether seconds say more than CloudWatch's minutes, which average over the time without load."""
+    return lasts_s(record) < LEAST_MINUTES_S
 
 
 def _capacity_notes(run: ReportRun, resources: list[Resource], *, seen: bool, published: bool) -> list[str]:
@@ -129,7 +145,7 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
     keys: list[Chart | None] = []
     for direction in (first, _other(first)):
         of = "" if direction == first else f"-{direction}"
-        ceiling = facts.ceiling_per_s if direction == first else partition_ceiling(direction, run.scale)
+        ceiling = ceiling_of(run, Resource(None, direction)) if direction != first else facts.ceiling_per_s
         heat.append(heat_chart(run, direction, ceiling, f"chart-heat{of}"))
         keys.append(key_chart(hottest(run, direction), direction, ceiling, f"chart-keys{of}"))
     notes = []
@@ -162,9 +178,7 @@ def _partitions(run: ReportRun, facts: Facts) -> Section:
     else:
         resources = _ordered(resources_of(run.partitions), facts.resource)
         charts += [
-            partition_chart(
-                run.partitions, one, partition_ceiling(one.direction, run.scale), f"chart-partitions-{place}"
-            )
+            partition_chart(run.partitions, one, ceiling_of(run, one), f"chart-partitions-{place}")
             for place, one in enumerate(resources[:MOST_RESOURCES])
         ]
         if not charts:

@@ -10,11 +10,21 @@ import numpy.typing as npt
 
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.evidence.settings import partition_ceiling
-from keyheat.numbers import UNITS, a_month, measured, moment, percent, rate, some, whole
+from keyheat.numbers import UNITS, a_month, measured, moment, percent, rate, some, units, whole
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.pages.wording import labels_of
-from keyheat.runs.formats import Finding, HotKey, Label, Recommendation, Verdict
+from keyheat.runs.formats import (
+    Cure,
+    CureStep,
+    Demand,
+    Finding,
+    HotKey,
+    Label,
+    MonthlyBill,
+    Recommendation,
+    Verdict,
+)
 from keyheat.runs.provability import SAYS
 from keyheat.words import (
     LIMITS,
@@ -28,10 +38,14 @@ from keyheat.words import (
     Source,
     capital,
     index_of,
+    label_of,
+    title_of,
     whose,
 )
 
 MOST_BESIDE: Final = 2
+BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
+ON_BURST: Final = 1.02  # of what is provisioned: more is consumed only as long as burst is left
 NOTABLE_PART: Final = 0.1  # of all throttles: from here on a second limit stands beside the first one
 
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
@@ -46,15 +60,17 @@ class Facts:
     start_s: float | None
     end_s: float | None
     consumed_per_s: float | None
-    asked_per_s: float | None  # consumed and refused units together
+    asked_per_s: float | None  # by the load's schedule, else consumed and refused units together
     provisioned_per_s: float | None
     max_on_demand_per_s: float | None
-    throttles: int  # in the whole run, whatever the constraint
+    throttles: int  # of the resource, in the whole run, whatever the constraint
+    run_throttles: int  # of the table and its indexes, in both directions
     of_constraint: int  # those that carry the verdict's constraint
-    attempts: int | None
+    run_attempts: int | None
     ceiling_per_s: float  # what one partition admits
     hot_key: HotKey | None
     units_hold: bool = True  # False: the endpoint counts units in its own way
+    region: str | None = None  # of a global table
     beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of all throttles
 
     @property
@@ -66,8 +82,8 @@ class Facts:
 
     @property
     def throttled_share(self) -> float | None:
-        """Throttled attempts over all attempts."""
-        return self.throttles / self.attempts if self.attempts else None
+        """Throttled attempts over all attempts of the run."""
+        return self.run_throttles / self.run_attempts if self.run_attempts else None
 
 
 def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
@@ -80,8 +96,9 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
     ]
     spans = _spans(run, record, labels)
     start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
-    consumed = _consumed(run, record, resource, spans)
-    attempts, throttled = _attempts(run, record, resource)
+    consumed, planned = _consumed(run, record, resource, spans), _scheduled(run, resource)
+    of_labels = sum(label.throttles for label in labels_of(run.diagnosis, resource))
+    attempts, throttled = _attempts(run, record)
     keys = [key for key in run.diagnosis.hot_keys if key.direction in (None, resource.direction)]
     hot_keys = sorted(keys, key=lambda key: -key.units_per_s)
     return Facts(
@@ -89,15 +106,21 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         start_s=start_s,
         end_s=end_s,
         consumed_per_s=consumed,
-        asked_per_s=_asked(record, resource, spans, consumed),
+        asked_per_s=planned.units_per_s if planned else _asked(record, resource, spans, consumed),
         provisioned_per_s=provisioned(run, resource).at(start_s or 0),
         max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
-        throttles=max(throttled, sum(label.throttles for label in labels_of(run.diagnosis, resource))),
-        of_constraint=sum(label.throttles for label in labels),
-        attempts=attempts,
-        ceiling_per_s=partition_ceiling(resource.direction, run.scale),
+        throttles=max(_throttled(record, resource), of_labels),
+        run_throttles=max(throttled, sum(label.throttles for label in run.diagnosis.labels)),
+        of_constraint=sum(
+            one.throttles
+            for one in run.diagnosis.labels
+            if one.constraint == run.diagnosis.verdict.constraint
+        ),
+        run_attempts=attempts,
+        ceiling_per_s=ceiling_of(run, resource),
         hot_key=hot_keys[0] if hot_keys else None,
         units_hold=run.units_hold,
+        region=run.diagnosis.region,
         beside=tuple(_others(run)),
     )
 
@@ -180,14 +203,20 @@ def _consumed(run: ReportRun, record: SecondsRecord, resource: Resource, spans: 
     return float(minutes.consumed[inside].mean()) if inside.any() else None
 
 
-def _attempts(run: ReportRun, record: SecondsRecord, resource: Resource) -> tuple[int | None, int]:
-    """Attempts and throttles of the whole run."""
-    if record.seconds is not None:
-        mine = rows_of(record.seconds, resource)
-        return int(mine["attempts"].sum()) or None, int(mine["throttled"].sum())
+def _attempts(run: ReportRun, record: SecondsRecord) -> tuple[int | None, int]:
+    """Attempts and throttles of the whole run, of the table's rows: an index's repeat them."""
     if run.totals.attempts:
         return run.totals.attempts, run.totals.throttled
-    return None, sum(label.throttles for label in labels_of(run.diagnosis, resource))
+    if record.seconds is None:
+        return None, 0
+    own = [rows_of(record.seconds, Resource(None, direction)) for direction in Direction]
+    attempts, throttled = (sum(int(rows[name].sum()) for rows in own) for name in ("attempts", "throttled"))
+    return attempts or None, throttled
+
+
+def _throttled(record: SecondsRecord, resource: Resource) -> int:
+    """Throttles that the client saw of one resource."""
+    return int(rows_of(record.seconds, resource)["throttled"].sum()) if record.seconds is not None else 0
 
 
 def _asked(record: SecondsRecord, resource: Resource, spans: Spans, consumed: float | None) -> float | None:
@@ -199,6 +228,23 @@ def _asked(record: SecondsRecord, resource: Resource, spans: Spans, consumed: fl
     attempts = mine["attempts"][inside].sum()
     accepted = attempts - mine["throttled"][inside].sum()
     return float(consumed * attempts / accepted) if accepted > 0 else None
+
+
+def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:
+    """What the load asks for at its peak, retries left out; None where nobody says it."""
+    about = label_of(resource.index), resource.direction
+    return next((one for one in run.diagnosis.demands if (one.resource, one.direction) == about), None)
+
+
+def ceiling_of(run: ReportRun, resource: Resource) -> float:
+    """What one partition sustains of the requests that came, as planned: of eventually consistent reads more.
+
+    Of strongly consistent ones, and of writes, where nobody says what came.
+    """
+    planned = _scheduled(run, resource)
+    if planned is not None and planned.partition_per_s is not None:
+        return planned.partition_per_s
+    return partition_ceiling(resource.direction, run.scale)
 
 
 def grade_words(grade: Grade, source: Source) -> str:
@@ -350,16 +396,49 @@ def _none(facts: Facts) -> str:
     if facts.used_share is None:
         return f"{went}."
     has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {unit}"
-    return f"{went}, {percent(facts.used_share)} of {has}."
+    said = f"{went}, {percent(facts.used_share)} of {has}."
+    if facts.used_share > ON_BURST:
+        said += " Saved burst carried that, for minutes at most: a load that goes on will be throttled."
+    return said
 
 
 def _subject(facts: Facts) -> str:
-    return f"{facts.resource.direction.capitalize()}s"
+    where = f" in {facts.region}" if facts.region else ""
+    return f"{facts.resource.direction.capitalize()}s{where}"
+
+
+def step_words(step: CureStep) -> str:
+    """One change of a cure, with its number, as a command within a sentence."""
+    title = title_of(step.action, step.resource)
+    said = title[0].lower() + title[1:]
+    if step.shards:
+        copies = step.action == "replicate_reads"
+        return f"{said} ({some(step.shards, 'copy' if copies else 'shard', 'copies' if copies else None)})"
+    if step.units:
+        return f"{said} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}"
+    return said
+
+
+def cure_words(cure: Cure) -> str:
+    """What is to be done, all of it; and what the simulator says of it and what it costs."""
+    steps = cure_steps(cure)
+    return f"{steps[0].upper()}{steps[1:]}. {_simulated(cure)} {_bill(cure.bill)}".rstrip()
+
+
+def cure_steps(cure: Cure) -> str:
+    """What is to be done, as commands within a sentence."""
+    *most, last = [step_words(step) for step in cure.steps]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _simulated(cure: Cure) -> str:
+    left, before = cure.throttle_share_after, percent(cure.throttle_share_before)
+    return f"Simulated: {percent(left) if left else 'no attempt'} throttled then, instead of {before}."
 
 
 def outlook(advice: Recommendation) -> str:
     """The sentences, nothing where neither is known."""
-    return " ".join(filter(None, (_foreseen(advice), _bill(advice))))
+    return " ".join(filter(None, (_foreseen(advice), _bill(advice.bill))))
 
 
 def _foreseen(advice: Recommendation) -> str:
@@ -369,21 +448,25 @@ def _foreseen(advice: Recommendation) -> str:
     before, after = percent(found.throttle_share_before), percent(found.throttle_share_after)
     left = "no attempt" if not found.throttle_share_after else f"{after} of the attempts"
     change = f"still {left}" if before == after else left
-    said = f"Simulated: with this alone, {change} would be throttled"
+    alone = "this step of the cure alone" if found.in_cure else "this alone"
+    said = f"Simulated: with {alone}, {change} would be throttled"
     said += "." if before == after else f", instead of {before}."
-    if found.enough_shards is not None:
-        said += f" With {found.enough_shards:,} shards hardly any would be: fewer share a partition."
+    if found.formula_shards is not None and found.formula_share_after:
+        left = percent(found.formula_share_after)
+        said += f" With the formula's {found.formula_shards:,} it would be {left}."
     return said
 
 
-def _bill(advice: Recommendation) -> str:
-    bill = advice.bill
+def _bill(bill: MonthlyBill | None) -> str:
     if bill is None:
         return ""
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
+    often = "around the clock" if bill.hours_per_day == 24 else f"for {bill.hours_per_day:g} hours a day"
+    if_so = f"if the load goes on {often} ({bill.prices})"
     if before == after:
-        return f"The bill for capacity stays at {before} a month, if the demand goes on ({bill.prices})."
-    return f"Capacity costs {after} a month instead of {before}, if the demand goes on ({bill.prices})."
+        return f"The bill for capacity stays at {before} a month, {if_so}."
+    through = ", for all that goes through then," if bill.by_request else ""
+    return f"Capacity costs {after} a month{through} instead of {before}, {if_so}."
 
 
 def about(finding: Finding) -> str:

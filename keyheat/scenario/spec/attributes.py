@@ -4,17 +4,19 @@ What an index is keyed by says where its entries go, so its values are as much a
 table's keys are.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from keyheat.scenario.keys import Zipf
+from keyheat.scenario.keys import Zipf, shard_key
 from keyheat.scenario.spec.part import ScenarioPart
 
 KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
 MOST_VALUES: Final = 100_000  # that are told apart
+MOST_SHARDS: Final = 1_000
 PERIODS: Final[Mapping[str, str]] = {
     "second": "%Y-%m-%dT%H:%M:%SZ",
     "minute": "%Y-%m-%dT%H:%MZ",
@@ -46,9 +48,20 @@ class AttributeSpec(ScenarioPart):
         None, description="the same as the item's key of the table"
     )
 
+    shards: Annotated[int, Field(ge=1, le=MOST_SHARDS)] = Field(
+        1, description="each value becomes so many by a suffix that is drawn, as a sharded index key has it"
+    )
+
     @property
     def shares(self) -> dict[str, float] | None:
         """How often items have each value, in proportion; None where that follows from the item."""
+        shares = self._unsharded
+        if shares is None or self.shards == 1:
+            return shares
+        return {shard_key(value, n): share for value, share in shares.items() for n in range(self.shards)}
+
+    @property
+    def _unsharded(self) -> dict[str, float] | None:
         if self.values is not None:
             return dict(self.values)
         if self.range is not None:
@@ -60,10 +73,19 @@ class AttributeSpec(ScenarioPart):
         law = Zipf(self.exponent, self.count) if self.exponent else None
         return {f"{number:0{digits}d}": law.share(number + 1) if law else 1.0 for number in range(self.count)}
 
-    def at(self, now_s: float) -> str:
-        """The value of a timestamp at a moment, in seconds since 1970."""
+    def at(self, now_s: float, shard: int) -> str:
+        """The value of a timestamp at a moment, in seconds since 1970, in one of its shards."""
         assert self.timestamp is not None, "only a timestamp follows from the time"
-        return datetime.fromtimestamp(now_s, UTC).strftime(PERIODS[self.timestamp])
+        value = datetime.fromtimestamp(now_s, UTC).strftime(PERIODS[self.timestamp])
+        return value if self.shards == 1 else shard_key(value, shard)
+
+
+def combined(texts: Iterable[str]) -> str:
+    """The values of several attributes that are one key together: `big+view`.
+
+    A plus sign within a value is told apart, or `a+b` and `c` would be the same key as `a` and `b+c`.
+    """
+    return "+".join(text.replace("\\", "\\\\").replace("+", "\\+") for text in texts)
 
 
 NOT_DESCRIBED: Final = AttributeSpec(count=1_000)
@@ -76,9 +98,18 @@ def broken_attributes(raw: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(attributes, Mapping):
         return
     owner = table if isinstance(table, Mapping) else {}
-    heads = [one.get("partition_key") for one in owner.get("indexes") or () if isinstance(one, Mapping)]
+    indexes = [one for one in owner.get("indexes") or () if isinstance(one, Mapping)]
+    heads = [
+        name
+        for one in indexes
+        for name in (one.get("partition_key"), *(one.get("more_partition_keys") or ()))
+    ]
+    tails = [name for one in indexes for name in (one.get("sort_key"), *(one.get("more_sort_keys") or ()))]
+    open_names = {str(name) for name in (*heads, *tails) if name} - attributes.keys()
     for name, spec in attributes.items():
         path = f"$.attributes.{name}"
+        if name not in (*heads, *tails) and (near := get_close_matches(name, sorted(open_names), n=1)):
+            yield f"no index is keyed by it, did you mean {near[0]}? @ {path}"
         if name in (owner.get("partition_key"), owner.get("sort_key")):
             yield f"it is a key of the table: [keys] says which values it has @ {path}"
         if isinstance(spec, Mapping):
@@ -97,5 +128,7 @@ def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> I
             yield f"from the least number to the greatest, {MOST_VALUES:,} at most @ {path}.range"
     if head and spec.get("timestamp") == "second":
         yield f"an index keyed by it is hot for one second: say minute, hour or day @ {path}.timestamp"
+    if spec.get("copy_of") is not None and spec.get("shards", 1) != 1:
+        yield f"a copy of a key has that key's shards: say keys.shards @ {path}.shards"
     if spec.get("copy_of") == "sort_key" and not sorts:
         yield f"the table has no sort key @ {path}.copy_of"

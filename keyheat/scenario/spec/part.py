@@ -1,23 +1,27 @@
 """What every part of a scenario file is made of; and two small ones: what ends a run early, and the cache."""
 
-from typing import Annotated, Any, TypeGuard
+from typing import Annotated, Any, Literal, TypeGuard, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 NAME, TABLE, FILE, DAY = (
     r"^[a-z0-9][a-z0-9-]*$", r"^[a-zA-Z0-9_.-]{3,255}$", r"^([a-z][a-z0-9_]*|.+\.py)$",
     r"^\d{4}-\d{2}-\d{2}$",
 )  # fmt: skip
 KEY_PREFIX = r"^[A-Za-z0-9_.:/-]{1,40}$"
+REGION = r"^[a-z]{2}(-[a-z]+)+-\d{1,2}$"
 IN_WORDS = {
     NAME: "lower-case letters, digits and hyphens",
     TABLE: "3 to 255 letters, digits, underscores, dots and hyphens",
     FILE: "the name of a file in loadtests/, without .py, or the path of a Locust file, such as ./mine.py",
     DAY: "a date such as 2026-11-20",
+    REGION: "the name of an AWS Region, such as eu-west-1",
     KEY_PREFIX: "1 to 40 letters, digits and any of _ . : / -",
 }
 Name = Annotated[str, Field(pattern=NAME, max_length=60)]
 TableName = Annotated[str, Field(pattern=TABLE)]
+Region = Annotated[str, Field(pattern=REGION)]
 AttributeName = Annotated[str, Field(min_length=1, max_length=255)]
 Units = Annotated[int, Field(ge=1, le=10_000_000)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -29,6 +33,21 @@ class ScenarioPart(BaseModel):
     """One part of a scenario file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_number_in_quotes(cls, value: Any, info: ValidationInfo) -> Any:
+        """Text is no number: the rules between fields read the file as it stands."""
+        if isinstance(value, str) and not _takes_text(cls.model_fields[str(info.field_name)].annotation):
+            raise PydanticCustomError("quoted", "Input should be a number, without quotes")
+        return value
+
+
+def _takes_text(annotation: Any) -> bool:
+    """Whether a field may be text."""
+    if get_origin(annotation) is Literal:
+        return any(isinstance(one, str) for one in get_args(annotation))
+    return annotation is str or any(_takes_text(one) for one in get_args(annotation))
 
 
 def is_number(value: Any) -> TypeGuard[float]:

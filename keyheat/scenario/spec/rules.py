@@ -12,7 +12,14 @@ from keyheat.scenario.sizes import broken_sizes
 from keyheat.scenario.spec.attributes import broken_attributes
 from keyheat.scenario.spec.keys import broken_keys, broken_replay, broken_sharding
 from keyheat.scenario.spec.load import DURATION_S, broken_operations
-from keyheat.scenario.spec.tables import broken_scaling, broken_timeline, broken_types
+from keyheat.scenario.spec.tables import (
+    broken_key_lists,
+    broken_regions,
+    broken_scaling,
+    broken_table_key,
+    broken_timeline,
+    broken_types,
+)
 from keyheat.scenario.spec.tasks import broken_tasks
 
 TARGETS = ("requests_per_s", "write_units_per_s", "read_units_per_s")
@@ -25,6 +32,7 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
         yield from _indexes(path, table)
         yield from _scaling(path, table)
     yield from _names(raw)
+    yield from broken_regions(raw)
     yield from broken_sharding(raw)
     if isinstance(keys := raw.get("keys"), Mapping):
         yield from broken_keys(keys)
@@ -98,6 +106,7 @@ def _provisioned(path: str, owner: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _indexes(owner: str, table: Mapping[str, Any]) -> Iterator[str]:
+    yield from broken_table_key(owner, table)
     yield from broken_types(owner, table, list(_each_index(owner, table)))
     seen: set[str] = set()
     for path, index in _each_index(owner, table):
@@ -108,6 +117,7 @@ def _indexes(owner: str, table: Mapping[str, Any]) -> Iterator[str]:
             seen.add(name)
         if index.get("include") and index.get("projection") != "INCLUDE":
             yield f'only projection = "INCLUDE" names attributes @ {path}.include'
+        yield from broken_key_lists(path, index)
         if _local(index):
             yield from _local_index(path, index, table)
 

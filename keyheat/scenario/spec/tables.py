@@ -9,13 +9,13 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Updat
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from math import inf
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from keyheat.model import limits
 from keyheat.scenario.spec.capacity import SIDES, Walk, pair_of
-from keyheat.scenario.spec.part import AttributeName, ScenarioPart, TableName, Units, is_number
+from keyheat.scenario.spec.part import AttributeName, Region, ScenarioPart, TableName, Units, is_number
 
 KeyType = Literal["S", "N", "B"]
 IN_WORDS: dict[str, str] = {"S": "a string", "N": "a number", "B": "binary"}
@@ -107,11 +107,15 @@ class IndexSpec(ScenarioPart):
     partition_key: AttributeName
     partition_key_type: KeyType = "S"
     sort_key: AttributeName | None = None
-    sort_key_type: KeyType = Field(
-        "S", description="N: a number, such as a count that updates add to; items are put without it"
+    sort_key_type: KeyType = Field("S", description="S: a string, N: a number, B: binary")
+    sort_key_in_items: bool = Field(
+        True, description="false: items are put without it, as a count that only updates add to"
     )
-    sort_key_in_items: bool | None = Field(
-        None, description="whether items are put with it; absent: unless it is a number"
+    more_partition_keys: tuple[AttributeName, ...] = Field(
+        (), description="further attributes of its partition key; partition_key = ['a', 'b'] says the same"
+    )
+    more_sort_keys: tuple[AttributeName, ...] = Field(
+        (), description="further attributes of its sort key; sort_key = ['a', 'b'] says the same"
     )
     projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] = "ALL"
     include: tuple[AttributeName, ...] = ()
@@ -128,11 +132,84 @@ class IndexSpec(ScenarioPart):
     )
 
     @property
+    def partition_keys(self) -> tuple[str, ...]:
+        """All attributes of its partition key, one of them in most indexes."""
+        return (self.partition_key, *self.more_partition_keys)
+
+    @property
+    def sort_keys(self) -> tuple[str, ...]:
+        """All attributes of its sort key; none where it has none."""
+        return (self.sort_key, *self.more_sort_keys) if self.sort_key else ()
+
+    @property
     def enters_items(self) -> bool:
         """Whether an item that is put has an entry in it; one that updates add to has none before."""
-        if self.sort_key is None:
-            return True
-        return self.sort_key_type != "N" if self.sort_key_in_items is None else self.sort_key_in_items
+        return self.sort_key is None or self.sort_key_in_items
+
+
+MOST_KEY_ATTRIBUTES: Final = 4
+"""Of one key of a global index, since November 2025; a table's key has one of each kind.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html"""
+
+
+def with_key_lists(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A scenario; keys of several attributes (`partition_key = ["a", "b"]`) are split into their fields."""
+    table = raw.get("table")
+    indexes = table.get("indexes") if isinstance(table, Mapping) else None
+    if not isinstance(table, Mapping) or not isinstance(indexes, list | tuple):
+        return raw
+    split = [_split(index) if isinstance(index, Mapping) else index for index in indexes]
+    return {**raw, "table": {**table, "indexes": split}}
+
+
+def _split(index: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(index)
+    for field in ("partition_key", "sort_key"):
+        names = found.get(field)
+        if isinstance(names, list | tuple) and names:
+            found |= {field: names[0], f"more_{field}s": list(names[1:])}
+    return found
+
+
+def broken_key_lists(path: str, index: Mapping[str, Any]) -> Iterator[str]:
+    """What keys of several attributes disagree with, as `message @ $.path`."""
+    sides = {field: index.get(f"more_{field}s") or () for field in ("partition_key", "sort_key")}
+    if index.get("more_sort_keys") and not index.get("sort_key"):
+        yield f"further attributes go with a sort_key @ {path}.more_sort_keys"
+    for field, more in sides.items():
+        if more and index.get("local"):
+            yield f"a local index has one attribute of each kind @ {path}.{field}"
+        if len(more) >= MOST_KEY_ATTRIBUTES:
+            yield f"{MOST_KEY_ATTRIBUTES} attributes at most, got {len(more) + 1} @ {path}.{field}"
+    names = [name for field, more in sides.items() for name in (index.get(field), *more) if name]
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        yield f"{name!r} is an attribute of its key twice @ {path}.partition_key"
+
+
+def broken_table_key(path: str, table: Mapping[str, Any]) -> Iterator[str]:
+    """Several attributes where a table's own key has one."""
+    for field in ("partition_key", "sort_key"):
+        if isinstance(table.get(field), list | tuple):
+            said = "a table's own key has one attribute of each kind, that of a global index up to four"
+            yield f"{said} @ {path}.{field}"
+
+
+def broken_regions(raw: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with a global table, as `message @ $.path`; `raw` is the whole scenario."""
+    companions = raw.get("companions")
+    for number, one in enumerate(companions if isinstance(companions, list | tuple) else ()):
+        if isinstance(one, Mapping) and one.get("regions"):
+            yield f"only the scenario's own table can be a global one @ $.companions[{number}].regions"
+    table, load = raw.get("table"), raw.get("load")
+    named = table.get("regions") if isinstance(table, Mapping) else None
+    regions = [str(one) for one in named] if isinstance(named, list | tuple) else []
+    if len(regions) == 1:
+        yield "a global table is in two Regions and more; leave it out for a table in one @ $.table.regions"
+    for region in sorted({one for one in regions if regions.count(one) > 1}):
+        yield f"{region} is named twice @ $.table.regions"
+    if not regions and isinstance(load, Mapping) and load.get("replicated_per_write"):
+        said = "writes come in from other Regions of a global table only: name them in [table] regions"
+        yield f"{said} @ $.load.replicated_per_write"
 
 
 class TableSpec(ScenarioPart):
@@ -156,6 +233,11 @@ class TableSpec(ScenarioPart):
     stream: Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"] | None = Field(
         None, description="what the table's stream tells of each change; absent: it has no stream"
     )
+    regions: tuple[Region, ...] = Field(
+        (),
+        description="of a global table, all of them, the one that is loaded first: each write is copied to, "
+        "and paid for in, every one; absent: the table has one",
+    )
     on_end: Literal["delete", "keep"] = Field(
         "delete",
         description="what becomes of a table that a run has created in AWS; one on this machine stays as "
@@ -166,6 +248,11 @@ class TableSpec(ScenarioPart):
     )
 
     @property
+    def copies(self) -> int:
+        """How many Regions the table is in."""
+        return max(1, len(self.regions))
+
+    @property
     def scaled(self) -> bool:
         """Whether auto scaling changes the capacity of the table or of any of its indexes."""
         return self.auto_scaling is not None or any(index.auto_scaling is not None for index in self.indexes)
@@ -173,21 +260,18 @@ class TableSpec(ScenarioPart):
     @property
     def index_attributes(self) -> list[str]:
         """The attributes that only indexes are keyed by, and that items are put with."""
-        pairs = ((one.partition_key, one.sort_key if one.enters_items else None) for one in self.indexes)
-        return sorted({name for pair in pairs for name in pair if name} - {self.partition_key, self.sort_key})
+        keys = ((*one.partition_keys, *(one.sort_keys if one.enters_items else ())) for one in self.indexes)
+        return sorted({name for names in keys for name in names} - {self.partition_key, self.sort_key})
 
     def key_types(self) -> dict[str, KeyType]:
         """The type of every attribute that is a key of the table or of an index."""
-        owners: tuple[TableSpec | IndexSpec, ...] = (self, *self.indexes)
-        return {
-            name: kind
-            for owner in owners
-            for name, kind in (
-                (owner.partition_key, owner.partition_key_type),
-                (owner.sort_key, owner.sort_key_type),
-            )
-            if name is not None
-        }
+        found: dict[str, KeyType] = {self.partition_key: self.partition_key_type}
+        if self.sort_key is not None:
+            found[self.sort_key] = self.sort_key_type
+        for index in self.indexes:
+            found |= dict.fromkeys(index.partition_keys, index.partition_key_type)
+            found |= dict.fromkeys(index.sort_keys, index.sort_key_type)
+        return found
 
 
 Mode = Literal["PROVISIONED", "PAY_PER_REQUEST"]

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.attributes import NOT_DESCRIBED
+from keyheat.simulator.rehearsal.combinations import with_combinations
 from keyheat.simulator.rehearsal.learn import rehearse
 from keyheat.simulator.rehearsal.mix import ATTRIBUTE, Rehearsed, RehearsedLoadTest
 
@@ -30,6 +31,15 @@ ASSUMED: Final = (
 )
 MOST_KEPT: Final = 64
 NO_MATTER: Final = ("name", "question", "seed", "expects", "thresholds", "budget", "abort_on", "timeline")
+CAPACITY: Final = (
+    "billing_mode",
+    "provisioned",
+    "max_on_demand",
+    "warm",
+    "auto_scaling",
+    "regions",
+    "on_end",
+)
 ADAPTER: Final = TypeAdapter(Rehearsed)
 
 Asked = tuple[str, int, str, str]
@@ -40,7 +50,7 @@ _processes: dict[tuple[str, int], "_Process"] = {}
 def loadtest_of(scenario: Scenario, folder: Path) -> RehearsedLoadTest:
     """What the scenario's load test sends; `folder` is the scenario's. Raises `ScenarioError`."""
     try:
-        found = _rehearsed(scenario, folder)
+        found = _rehearsed(with_combinations(scenario), folder)
     except FileNotFoundError as error:
         raise ScenarioError(scenario.name, [f"{error} @ $.loadtest"]) from error
     if found.loadtest is None:
@@ -51,10 +61,15 @@ def loadtest_of(scenario: Scenario, folder: Path) -> RehearsedLoadTest:
 
 
 def assumptions_of(scenario: Scenario, folder: Path) -> tuple[str, ...]:
-    """What is assumed of items, in sentences: index keys that neither the scenario nor its load test says.
+    """What is assumed, in sentences: by the scenario's file, and of index keys that nobody describes.
 
-    Nothing where nobody can say what the load test sends, or where it replays a trace.
+    Of items nothing where nobody can say what the load test sends, or where it replays a trace.
     """
+    said = (f"Assumed: {', '.join(scenario.assumed)}, by the scenario's file.",) if scenario.assumed else ()
+    return (*said, *_of_items(scenario, folder))
+
+
+def _of_items(scenario: Scenario, folder: Path) -> tuple[str, ...]:
     open_names = scenario.attribute_values.keys() - scenario.attributes.keys()
     if not open_names or scenario.load.arrivals == "trace":
         return ()
@@ -63,11 +78,12 @@ def assumptions_of(scenario: Scenario, folder: Path) -> tuple[str, ...]:
     except ScenarioError:
         return ()
     made = {
-        name: key.text.made or ""
+        part: key.text.made or ""
         for user in users
         for task in user.tasks
         for kind in task.kinds
         for name, key in kind.attributes
+        for part in (name.split("+") if name not in scenario.attribute_values else [name])
         if kind.table in (None, scenario.table.name)
     }
     assumed = sorted(name for name in open_names if ATTRIBUTE.fullmatch(made.get(name, "")))
@@ -86,9 +102,7 @@ def check_file(scenario: Scenario, folder: Path) -> None:
 
 def _rehearsed(scenario: Scenario, folder: Path) -> Rehearsed:
     path = scenario.locustfile(folder)
-    stated = scenario.model_dump(mode="json")
-    plain = orjson.dumps({name: value for name, value in stated.items() if name not in NO_MATTER}).decode()
-    asked = str(path), path.stat().st_mtime_ns, str(folder) if scenario.keys.trace else "", plain
+    asked = str(path), path.stat().st_mtime_ns, str(folder) if scenario.keys.trace else "", _plain(scenario)
     if asked in _known:
         _known.move_to_end(asked)
         return _known[asked]
@@ -98,6 +112,20 @@ def _rehearsed(scenario: Scenario, folder: Path) -> Rehearsed:
     while len(_known) > MOST_KEPT:
         _known.popitem(last=False)
     return found
+
+
+def _plain(scenario: Scenario) -> str:
+    """What of a scenario decides which requests are sent, so that those of a search are rehearsed once.
+
+    Which values attributes have is drawn by their laws later; what a table can take, it is asked for anyway.
+    """
+    stated = scenario.model_dump(mode="json", exclude=set(NO_MATTER))
+    for name, one in stated["attributes"].items():
+        stated["attributes"][name] = {law: one[law] for law in ("timestamp", "copy_of")}
+    for owner in (stated["table"], *stated["table"]["indexes"]):
+        for capacity in CAPACITY:
+            owner.pop(capacity, None)
+    return orjson.dumps(stated).decode()
 
 
 def _elsewhere(path: Path, scenario: Scenario, folder: Path) -> Rehearsed:

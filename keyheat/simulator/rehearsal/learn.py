@@ -164,7 +164,7 @@ class _Rehearsal:
         self._told = scenario.model_copy(
             update={"cache": None, "table": _in_text(scenario.table), "attributes": _marked(scenario)}
         )
-        self._tables = Tables((self._told.table, *scenario.companions))
+        self._tables = Tables((self._told.table, *scenario.companions), drawn=_of_combinations(scenario))
         self._draws = Draws()
         self._pattern = scenario.keys.pattern(folder=folder)
         self._remembered: set[str] = set()  # keys of items that were made of drawn ones
@@ -375,9 +375,17 @@ def _send(user: Any, operation: str, body: bytes, **_what: Any) -> Any:
     return user.load.answer(operation, body)
 
 
+def _of_combinations(scenario: Scenario) -> set[str]:
+    """The attributes that an index is keyed by together with others (`combinations`)."""
+    known = scenario.attribute_values
+    heads = [index.partition_key for index in scenario.table.indexes if "+" in index.partition_key]
+    parts = (part for head in heads if head in scenario.attributes for part in head.split("+"))
+    return {part for part in parts if part in known and known[part].copy_of is None}
+
+
 def _marked(scenario: Scenario) -> dict[str, AttributeSpec]:
     """What items have beside the table's keys; where the scenario says where entries go, a mark for that."""
-    heads = {index.partition_key for index in scenario.table.indexes}
+    heads = {*(index.partition_key for index in scenario.table.indexes), *_of_combinations(scenario)}
     return {
         name: AttributeSpec(values={attribute_mark(place): 1.0})
         if name in heads and spec.copy_of is None

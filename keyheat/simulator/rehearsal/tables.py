@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Final
@@ -12,7 +12,7 @@ import orjson
 from keyheat.model import limits
 from keyheat.model.units import item_bytes
 from keyheat.scenario.spec.tables import TableSpec
-from keyheat.simulator.rehearsal.mix import What
+from keyheat.simulator.rehearsal.mix import ATTRIBUTE, What
 
 SHOWN: Final = 3  # items that an answer has at most: those who read them need to see some
 LONGEST: Final = 200  # characters of a value that is kept
@@ -69,7 +69,9 @@ class _Kept:
 class Tables:
     """The scenario's table and its companions, with what was written to them."""
 
-    def __init__(self, tables: Sequence[TableSpec]) -> None:
+    def __init__(self, tables: Sequence[TableSpec], *, drawn: Collection[str] = ()) -> None:
+        """`drawn`: attributes whose values only the scenario may say, since several make up one key."""
+        self._drawn = drawn
         self._specs = {table.name: table for table in tables}
         self._keys: dict[tuple[str, str | None], tuple[str, str | None]] = {
             (table.name, index.name): (index.partition_key, index.sort_key)
@@ -132,6 +134,12 @@ class Tables:
         what: What = "put" if "Item" in request else "update" if "UpdateExpression" in request else "delete"
         if_absent = bool(ABSENT.search(request.get("ConditionExpression", "")))
         seen = after if what == "put" else change
+        for one in self._drawn:
+            if one in seen and ATTRIBUTE.fullmatch(text_of(seen[one])) is None:
+                raise NotLearnt(
+                    f"it sets {one} itself, which is one of several attributes of an index's key: describe "
+                    f"it under [attributes.{one}], and leave it to the scenario"
+                )
         self.sent.append(
             SentItem(
                 operation=operation,

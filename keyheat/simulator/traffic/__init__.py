@@ -7,9 +7,11 @@ from typing import Protocol
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.flow import Counting, Traffic
 from keyheat.simulator.rehearsal import loadtest_of
+from keyheat.simulator.rehearsal.combinations import with_combinations
 from keyheat.simulator.traffic.loadtest import learnt
 from keyheat.simulator.traffic.pace import Sending
 from keyheat.simulator.traffic.replay import Replay
+from keyheat.simulator.traffic.replicated import Replicated
 from keyheat.simulator.traffic.setting import TrafficSetting
 
 
@@ -22,6 +24,13 @@ def traffic_of(scenario: Scenario, seed: int, folder: Path = Path()) -> Counting
 
     Raises `ScenarioError` for a load test of which a rehearsal cannot say it.
     """
+    scenario = with_combinations(scenario)
+    found = _sent(scenario, seed, folder)
+    per_write = scenario.load.replicated_per_write
+    return Replicated(found, per_write) if per_write else found
+
+
+def _sent(scenario: Scenario, seed: int, folder: Path) -> CountingTraffic:
     setting = TrafficSetting(scenario, Random(f"{seed}/traffic"), folder)
     if scenario.load.arrivals == "trace":
         return Replay(setting)

@@ -185,6 +185,7 @@ class _Class:
             item_bytes=self._found_bytes(kind),
             limit=kind.limit or float("inf"),
             consistent=kind.consistent,
+            first_page=not kind.reads,  # only a read of a whole collection follows its pages
         )
         found = of or setting.written(setting.keys if prefix.of_drawn_key else keys)
         return query(setting, keys, cost, of=found, part=part, index=kind.index)

@@ -32,6 +32,7 @@ from keyheat.simulator.masses import (
     masses_of_shares,
     thinned,
 )
+from keyheat.simulator.rehearsal.combinations import Combination, crossed
 
 LOOKS = 20  # within a second, while users are being started
 
@@ -253,7 +254,10 @@ class TrafficSetting:
 
     def values_of(self, name: str) -> Masses:
         """The values that items have of an attribute; of a timestamp the one that all have now."""
-        shares = self.scenario.attribute_values[name].shares or {"now": 1.0}
+        spec = self.scenario.attribute_values[name]
+        shares = spec.shares or dict.fromkeys(shard_keys("now", spec.shards), 1.0)
+        if isinstance(spec, Combination) and spec.crosses_key:
+            return self.now(f"values of {name}", lambda: crossed(self.keys, shares))
         return self.once(f"values of {name}", lambda: masses_of_shares(shares))
 
     def placed(self, keys: Masses, within: Within) -> Masses:

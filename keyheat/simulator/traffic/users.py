@@ -33,13 +33,17 @@ class QueryCost:
     item_bytes: float
     limit: float = np.inf
     consistent: bool = False
+    first_page: bool = False  # whoever asks does not go on to the next one
 
     def items(self, matching: Floats) -> Floats:
         """Items that are read."""
-        return np.minimum(matching, self.limit)
+        most = max(1.0, limits.PAGE_BYTES // self.item_bytes) if self.first_page else np.inf
+        return np.minimum(matching, min(self.limit, most))
 
     def pages(self, matching: Floats) -> Floats:
         """Requests: a page ends at 1 MB."""
+        if self.first_page:
+            return np.ones_like(matching)
         return 1.0 + np.floor(self.items(matching) * self.item_bytes / limits.PAGE_BYTES)
 
     def units(self, matching: Floats) -> Floats:

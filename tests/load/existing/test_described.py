@@ -95,10 +95,10 @@ def test_an_endpoint_that_others_wrote_is_understood(kind: str, monkeypatch: pyt
 def test_what_no_items_of_ours_can_have_is_said() -> None:
     description = described(spec_of(provisioned=PAIR, partition_key="filler"))
     two = [{"AttributeName": name, "KeyType": "HASH"} for name in ("filler", "b")]
-    description["AttributeDefinitions"] += [{"AttributeName": "b", "AttributeType": "S"}]
+    description["AttributeDefinitions"] += [{"AttributeName": "b", "AttributeType": "N"}]
     description["GlobalSecondaryIndexes"] = [{"IndexName": "wide", "KeySchema": two}]
     several, named = unloadable(description)
-    assert "wide has a key of several attributes" in several
+    assert "wide has a key of attributes of several types" in several
     assert "'filler' is named as what fills our items" in named
 
 

@@ -1,0 +1,170 @@
+"""The verb trial: six small scenarios in an account, held against the model, and what may be shared of it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from keyheat.cli.guards import Guards, SafetyRefusal, agreed, plan_of, target_of
+from keyheat.cli.options import a_file, a_path, in_json, price_list, series_place, some_prices
+from keyheat.cli.run import NOT_STARTED, How, make_run
+from keyheat.endpoint.options import Within
+from keyheat.load.run.jobs import Job, made
+from keyheat.runs.folder import versions
+from keyheat.scenario.variants import write_scenario
+from keyheat.terminal.console import answer, bars, err, out, strong
+from keyheat.terminal.progress import Working
+from keyheat.trial.scenarios import NAMES, on_new_table, with_dollars
+from keyheat.words import BROKEN, DONE, INVALID
+
+if TYPE_CHECKING:
+    from keyheat.trial.judgement import Judgement
+    from keyheat.trial.record import Observed, ScenarioName, Trial
+
+SHARED, PAGE = "trial.json", "trial.html"
+
+
+@click.command()
+@click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
+@click.option("--only", type=click.Choice(NAMES), multiple=True, help="this scenario; may be repeated")
+@click.option(
+    "--from",
+    "earlier",
+    type=a_file,
+    metavar="FILE",
+    help="a trial.json of somebody: nothing is sent, it is held against this version's model",
+)
+@click.option(
+    "--out", "folder", type=a_path, help="where runs, page and file go  [default: reports/out/trial-TIME]"
+)
+@click.option(
+    "--max-dollars",
+    type=Within(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="D",
+    help="what all scenarios together may cost",
+)
+@click.option("--yes", is_flag=True, help="do not ask whether to go on; needed where nobody can be asked")
+@in_json("what was found")
+@some_prices
+def trial(
+    target: str, only: tuple[str, ...], earlier: Path | None, folder: Path | None, max_dollars: float,
+    yes: bool, prices: Path,
+) -> int:  # fmt: skip
+    """Does DynamoDB do in this account what the model says? Six scenarios of 25 to 40 s, at most $1.
+
+    It writes a page, and a file to be shared that names no account, table or key. Exit code 1: it does
+    otherwise; 3: a scenario says nothing.
+    """
+    from keyheat.trial.record import read_trial, write_trial
+
+    folder = series_place(folder, "trial")
+    if earlier is not None:
+        found, code = read_trial(earlier), DONE
+        write_trial(folder / SHARED, found)
+    else:
+        jobs, how = _agreed(only or NAMES, target, folder, max_dollars, yes=yes, prices=prices)
+        found, code = _made(jobs, how, folder / SHARED)
+    if not found.scenarios:
+        return code
+    return _told(found, folder, code)
+
+
+def _agreed(
+    names: Sequence[str], target: str, folder: Path, max_dollars: float, *, yes: bool, prices: Path
+) -> tuple[dict[str, Job], How]:
+    """The runs, each on a new table and with its part of the dollars, once somebody has agreed."""
+    guards = Guards(
+        table=None, allow_table=(), allow_protected=(), share=False, clean_up=False, keep_table=False,
+        yes=yes, max_dollars=None, max_units=None, max_minutes=None, no_align=True, no_probe=False,
+    )  # fmt: skip
+    ending = f"-{datetime.now(UTC):%Y%m%d%H%M%S}"
+    jobs = {}
+    for name in dict.fromkeys(names):
+        scenario = on_new_table(name, ending)
+        jobs[name] = Job(scenario, folder / f"{name}.json", folder / name)
+    found = target_of(target)
+    price_list(prices)
+    if found is not None and not found.local:
+        bills = {
+            name: plan_of(job, found, guards, prices, throttled_keys=False).bill.dollars
+            for name, job in jobs.items()
+        }
+        spare = max_dollars - sum(bills.values())
+        if spare < 0:
+            raise SafetyRefusal(
+                f"the trial costs at most {sum(bills.values()):.2f} dollars, and {max_dollars:g} may be "
+                "spent: nothing was started. --max-dollars allows up to 1, and --only NAME makes less of it"
+            )
+        jobs = {
+            name: Job(with_dollars(job.scenario, bills[name] + spare / len(jobs)), job.path, job.folder)
+            for name, job in jobs.items()
+        }
+    options = [*agreed(list(jobs.values()), target, guards, prices=prices), "--prices", str(prices)]
+    for job in jobs.values():
+        write_scenario(job.path, job.scenario)
+    return jobs, How(target=target, options=tuple(options), quick=True, report=False, quiet=True)
+
+
+def _made(jobs: dict[str, Job], how: How, path: Path) -> tuple["Trial", int]:
+    """Make the runs, and write what there is after each of them; gives the code of what went wrong, too."""
+    from keyheat.trial.record import observed_run, write_trial
+
+    seen: list[Observed] = []
+    found, ended = _trial(seen, how.target, jobs), DONE
+    for number, (name, job) in enumerate(jobs.items(), start=1):
+        code = make_run(job, how, place=(number, len(jobs)))
+        if made(job):
+            one = cast("ScenarioName", name)
+            seen.append(observed_run(one, job.folder, job.scenario.load.duration_s))
+            found = _trial(seen, how.target, jobs)
+            write_trial(path, found)
+        elif code not in NOT_STARTED:
+            err.print(f"keyheat: {name} says nothing: it came to no result")
+            ended = INVALID
+        if code in NOT_STARTED:
+            return found, code
+    return found, ended
+
+
+def _trial(seen: Sequence["Observed"], target: str, jobs: dict[str, Job]) -> "Trial":
+    from keyheat.trial.record import Trial, region_of
+
+    at = target_of(target)
+    local, aws = at is None or at.local, at is not None and at.aws
+    return Trial(
+        version=versions("keyheat")["keyheat"] or "",
+        day=datetime.now(UTC).date(),
+        target="local" if local else "aws" if aws else "endpoint",
+        region=region_of(at.region) if at is not None and aws else None,
+        complete=[one.scenario for one in seen] == list(NAMES) and len(jobs) == len(NAMES),
+        scenarios=tuple(seen),
+    )
+
+
+def _told(found: "Trial", folder: Path, code: int) -> int:
+    """Judge it, write the page, and tell; gives the exit code."""
+    from keyheat.pages.trial import trial_json, write_page
+    from keyheat.terminal.trial import trial_text
+    from keyheat.trial.judgement import judged
+
+    with Working("holding it against the model", bars):
+        judgement = judged(found.scenarios)
+    page = write_page(folder / PAGE, found, judgement, datetime.now(UTC))
+    shared = folder / SHARED
+    answer(
+        lambda: {**trial_json(found, judgement), "page": str(page), "shared": str(shared)},
+        lambda: trial_text(found, judgement),
+    )
+    out.print(strong("The page: ", page))
+    out.print(strong("To be shared: ", shared))
+    return code if code in NOT_STARTED else _code(found, judgement) or code
+
+
+def _code(found: "Trial", judgement: "Judgement") -> int:
+    if judgement.differing:
+        return BROKEN
+    return DONE if len(judgement.compared) == len(found.scenarios) else INVALID

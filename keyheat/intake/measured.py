@@ -1,0 +1,245 @@
+"""What a live table was asked for, as CloudWatch counted it: requests by operation, their peak, their size.
+
+hours of the days --> the busiest hour --> its minutes --> the busiest minute: the rates of a scenario
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from keyheat.intake.tables import NotTaken
+from keyheat.model.limits import EVENTUAL_READ_FACTOR
+from keyheat.runs.metrics import NAMESPACE
+
+HOUR_S: Final = 3_600
+DAY_S: Final = 86_400
+MINUTE_S: Final = 60
+MOST_QUERIES: Final = 500
+"""Of one GetMetricData: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html"""
+TASKS: Final[Mapping[str, str]] = {
+    "PutItem": "put",
+    "UpdateItem": "update",
+    "DeleteItem": "delete",
+    "BatchWriteItem": "batch_write",
+    "TransactWriteItems": "transact_write",
+    "GetItem": "get",
+    "Query": "query",
+    "BatchGetItem": "batch_get",
+    "TransactGetItems": "transact_get",
+}
+"""Operations that a scenario sends, as its tasks are called."""
+NOT_SENT: Final = ("Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction")
+PERMISSION: Final = "cloudwatch:GetMetricData"
+Points = Mapping[datetime, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRate:
+    """How often one operation was sent to the table or to an index, in the busiest minute and in the mean."""
+
+    operation: str  # DynamoDB's
+    per_s: float
+    mean_per_s: float
+    index: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTraffic:
+    """What a table was asked for over some days, and what is not known of it."""
+
+    days: float  # from the first request that was counted to now
+    peak_at: datetime  # the busiest minute begins
+    tasks: tuple[TaskRate, ...]
+    units_per_write: float | None  # of the table alone; None where nothing was written one by one
+    metrics_asked: int
+    notes: tuple[str, ...]
+
+    @property
+    def peak_per_s(self) -> float:
+        """Requests per second in the busiest minute."""
+        return sum(task.per_s for task in self.tasks)
+
+    @property
+    def mean_per_s(self) -> float:
+        """Requests per second over all days."""
+        return sum(task.mean_per_s for task in self.tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric of the table, of an operation of it, or of one of its indexes."""
+
+    name: str
+    statistic: str
+    operation: str | None = None
+    index: str | None = None
+
+    def query(self, number: int, table: str, period_s: int) -> dict[str, Any]:
+        """The metric as GetMetricData is asked for it."""
+        dimensions = {"TableName": table, "Operation": self.operation, "GlobalSecondaryIndexName": self.index}
+        said = [{"Name": name, "Value": value} for name, value in dimensions.items() if value]
+        metric = {"Namespace": NAMESPACE, "MetricName": self.name, "Dimensions": said}
+        stat = {"Metric": metric, "Period": period_s, "Stat": self.statistic}
+        return {"Id": f"m{number}", "MetricStat": stat}
+
+
+def measured(
+    cloudwatch: Any, table: str, indexes: Sequence[str], *, days: int, now: datetime
+) -> MeasuredTraffic | None:
+    """What the table was asked for; None where CloudWatch counts no request in all these days.
+
+    Raises `NotTaken` where CloudWatch may not be asked.
+    """
+    end = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    start = end - timedelta(days=days)
+    sent = [
+        Metric(name, "SampleCount" if name == "SuccessfulRequestLatency" else "Sum", operation)
+        for operation in (*TASKS, *NOT_SENT)
+        for name in ("SuccessfulRequestLatency", "ThrottledRequests")
+    ]
+    used = [
+        Metric(f"Consumed{side}CapacityUnits", "Sum", index=index)
+        for index in (None, *indexes)
+        for side in ("Read", "Write")
+    ]
+    ask = _Asking(cloudwatch, table)
+    hours = ask.of((*sent, *used), start, end, HOUR_S)
+    busiest = _busiest(hours, sent)
+    if busiest is None:
+        return None
+    seen_days = (end - min(at for metric in sent for at in hours.get(metric, ()))).total_seconds() / DAY_S
+    minutes = ask.of(sent, busiest, busiest + timedelta(hours=1), MINUTE_S)
+    peak_at = _busiest(minutes, sent)
+    rates = minutes if peak_at is not None else hours  # minutes are kept for fifteen days, hours for longer
+    moment, period_s = (peak_at, MINUTE_S) if peak_at is not None else (busiest, HOUR_S)
+    return MeasuredTraffic(
+        days=seen_days,
+        peak_at=moment,
+        tasks=tuple(_tasks(hours, rates, moment, period_s, seen_days, indexes)),
+        units_per_write=_units_per_write(hours),
+        metrics_asked=ask.asked,
+        notes=tuple(_notes(hours, days)),
+    )
+
+
+@dataclass(slots=True)
+class _Asking:
+    """GetMetricData for one table, page by page."""
+
+    cloudwatch: Any
+    table: str
+    asked: int = 0
+
+    def of(
+        self, metrics: Sequence[Metric], start: datetime, end: datetime, period_s: int
+    ) -> dict[Metric, Points]:
+        """The values of each metric by the beginning of their period; one without any is not there."""
+        found: dict[Metric, dict[datetime, float]] = {}
+        for first in range(0, len(metrics), MOST_QUERIES):
+            some = metrics[first : first + MOST_QUERIES]
+            queries = [one.query(number, self.table, period_s) for number, one in enumerate(some)]
+            for page in self._pages(queries, start, end):
+                for result in page["MetricDataResults"]:
+                    moments = (at.astimezone(UTC) for at in result["Timestamps"])
+                    points = dict(zip(moments, result["Values"], strict=True))
+                    if points:
+                        found.setdefault(some[int(result["Id"][1:])], {}).update(points)
+        return {metric: points for metric, points in found.items()}
+
+    def _pages(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
+        more: dict[str, str] = {}
+        while True:
+            self.asked += len(queries)
+            try:
+                page = self.cloudwatch.get_metric_data(
+                    MetricDataQueries=queries, StartTime=start, EndTime=end, **more
+                )
+            except ClientError as error:
+                said = error.response["Error"]
+                raise NotTaken(
+                    f"CloudWatch: {said['Code']}: {said['Message']}. --from-metrics needs {PERMISSION}"
+                ) from error
+            except BotoCoreError as error:
+                raise NotTaken(f"CloudWatch: {error}") from error
+            yield page
+            if not page.get("NextToken"):
+                return
+            more = {"NextToken": page["NextToken"]}
+
+
+def _busiest(found: Mapping[Metric, Points], sent: Sequence[Metric]) -> datetime | None:
+    """The period with most requests, those that were throttled among them."""
+    total: dict[datetime, float] = {}
+    for metric in sent:
+        for at, count in found.get(metric, {}).items():
+            total[at] = total.get(at, 0.0) + count
+    return max(total, key=lambda at: total[at]) if any(total.values()) else None
+
+
+def _tasks(
+    hours: Mapping[Metric, Points],
+    rates: Mapping[Metric, Points],
+    moment: datetime,
+    period_s: int,
+    days: float,
+    indexes: Sequence[str],
+) -> Iterator[TaskRate]:
+    """Each operation that was sent; queries are the table's and the indexes' by the units that these read."""
+    shares = _read_shares(hours, indexes)
+    for operation in TASKS:
+        peak = sum(points.get(moment, 0.0) for points in _sent(rates, operation)) / period_s
+        mean = sum(sum(points.values()) for points in _sent(hours, operation)) / (days * DAY_S)
+        if not mean:
+            continue
+        if operation != "Query":
+            yield TaskRate(operation, peak, mean)
+            continue
+        for index, share in shares.items():
+            yield TaskRate(operation, peak * share, mean * share, index)
+
+
+def _sent(found: Mapping[Metric, Points], operation: str) -> list[Points]:
+    return [points for metric, points in found.items() if metric.operation == operation]
+
+
+def _read_shares(hours: Mapping[Metric, Points], indexes: Sequence[str]) -> dict[str | None, float]:
+    """What part of the queries the table and each index have, by the units that they read.
+
+    Of the table's units those of its gets are taken away, as if each were the least that a get costs. The
+    table has all where none is counted.
+    """
+    units = {
+        index: sum(hours.get(Metric("ConsumedReadCapacityUnits", "Sum", index=index), {}).values())
+        for index in (None, *indexes)
+    }
+    gets = sum(sum(points.values()) for points in _sent(hours, "GetItem"))
+    if any(units[index] for index in indexes):
+        units[None] = max(0.0, units[None] - gets * EVENTUAL_READ_FACTOR)
+    total = sum(units.values())
+    return {index: part / total for index, part in units.items() if part} if total else {None: 1.0}
+
+
+def _units_per_write(hours: Mapping[Metric, Points]) -> float | None:
+    """Write units of the table for each single write; None where batches or transactions write, too."""
+    counted = {
+        operation: sum(sum(points.values()) for points in _sent(hours, operation)) for operation in TASKS
+    }
+    single = counted["PutItem"] + counted["UpdateItem"] + counted["DeleteItem"]
+    units = sum(hours.get(Metric("ConsumedWriteCapacityUnits", "Sum"), {}).values())
+    if not single or not units or counted["BatchWriteItem"] or counted["TransactWriteItems"]:
+        return None
+    return units / single
+
+
+def _notes(hours: Mapping[Metric, Points], days: int) -> Iterator[str]:
+    """What was sent and no task sends, and what nobody counted."""
+    for operation in NOT_SENT:
+        count = sum(sum(points.values()) for points in _sent(hours, operation))
+        if count:
+            yield f"{count:,.0f} requests of {operation} within {days} days: no task of a scenario sends them"
+    for name, what in (("ConsumedWriteCapacityUnits", "writes"), ("ConsumedReadCapacityUnits", "reads")):
+        if Metric(name, "Sum") not in hours:
+            yield f"CloudWatch has no {name} of these days, so how many units {what} take is not known"

@@ -1,0 +1,78 @@
+"""What writes put into each global index, by the index's own keys: what a request carries tells them.
+
+An update that does not carry the index's key changes an entry that nobody here knows, and is not counted;
+where too much of an index is not, none of its keys are told (`keyheat.load.run.finish`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.record import Record
+from keyheat.load.transport.answer import Answer
+from keyheat.load.users.outcomes import consumed
+from keyheat.scenario.spec.attributes import combined
+from keyheat.scenario.spec.tables import TableSpec
+
+PUTS: Final = ("PutItem", "BatchWriteItem", "TransactWriteItems")
+
+
+class IndexEntries:
+    """Counts the entries that puts make in the global indexes of a table."""
+
+    def __init__(self, table: TableSpec) -> None:
+        self._table = table.name
+        self._keyed_by = {index.name: index.partition_keys for index in table.indexes if not index.local}
+        self._units: dict[str, float] = {}  # of one entry, as the last answers had it
+
+    @classmethod
+    def of(cls, table: TableSpec) -> "IndexEntries | None":
+        """Those of a table; None where it has no global index."""
+        return cls(table) if any(not index.local for index in table.indexes) else None
+
+    def note(self, record: Record, attempt: Attempt, body: bytes, answer: Answer) -> None:
+        """Count one answer to a request that puts items."""
+        if attempt.operation not in PUTS or not (answer.accepted or answer.throttled):
+            return
+        put = list(self._put(attempt.operation, orjson.loads(body)))
+        keys = {
+            index: [_text(item, names) for item in put if item.keys() >= set(names)]
+            for index, names in self._keyed_by.items()
+        }
+        if answer.accepted:
+            self._accepted(record, attempt, keys, consumed(answer)[1])
+            return
+        refused = {reason.index for reason in answer.reasons if reason.index is not None}
+        for index in refused & keys.keys():
+            for key in keys[index]:
+                record.entered(attempt, index, key, self._units.get(index, 1.0), throttled=True)
+
+    def _accepted(
+        self, record: Record, attempt: Attempt, keys: Mapping[str, list[str]], units: Mapping[str, float]
+    ) -> None:
+        for index, found in keys.items():
+            if not found or not units.get(index):
+                continue
+            each = self._units[index] = units[index] / len(found)
+            for key in found:
+                record.entered(attempt, index, key, each, throttled=False)
+
+    def _put(self, operation: str, request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """The items that a request writes to the table."""
+        if operation == "PutItem":
+            yield request["Item"]
+        elif operation == "BatchWriteItem":
+            for one in request["RequestItems"].get(self._table, ()):
+                if "PutRequest" in one:
+                    yield one["PutRequest"]["Item"]
+        else:
+            for one in request["TransactItems"]:
+                if one.get("Put", {}).get("TableName") == self._table:
+                    yield one["Put"]["Item"]
+
+
+def _text(item: Mapping[str, Any], names: Sequence[str]) -> str:
+    """A key's value as the table knows it, whatever its type; of several attributes their combination."""
+    return combined(str(next(iter(item[name].values()))) for name in names)

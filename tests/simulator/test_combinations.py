@@ -1,0 +1,141 @@
+"""Index keys of several attributes: planned, simulated and loaded by their combinations."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.plan.totals import ResourceSide, expected
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.simulator.folder import keys_of
+from keyheat.simulator.rehearsal.combinations import with_combinations
+from keyheat.simulator.simulate import simulate
+from keyheat.words import WRITE
+
+
+def raw(**index: Any) -> dict[str, Any]:
+    keys = {"partition_key": ["tenant", "event_type"], "sort_key": ["day", "at"], **index}
+    return {
+        "format": "keyheat.scenario/1",
+        "name": "multi",
+        "question": "Which combination is hot?",
+        "table": {
+            "name": "keyheat-multi",
+            "billing_mode": "PAY_PER_REQUEST",
+            "partition_key": "id",
+            "sort_key": "at",
+            "indexes": [{"name": "by-both", **keys}],
+        },
+        "keys": {"kind": "zipf", "keys": 1_000, "exponent": 0.8},
+        "attributes": {
+            "tenant": {"values": {"big": 80, "small": 20}},
+            "event_type": {"values": {"view": 90, "click": 10}},
+            "day": {"timestamp": "day"},
+        },
+        "load": {"duration_s": 10, "item_bytes": 900},
+        "tasks": [
+            {"operation": "put", "per_s": 500},
+            {"operation": "query", "per_s": 20, "index": "by-both"},
+        ],
+    }
+
+
+def scenario(**index: Any) -> Scenario:
+    return scenario_from_dict(raw(**index), "multi.toml")
+
+
+def shares_of(keys: dict[str, Any], direction: str = "write") -> dict[str, float]:
+    return {one["shown"]: one["share"] for one in keys["indexes"]["by-both"]["overall"][direction]}
+
+
+def test_a_list_is_the_key_and_a_file_that_was_written_is_read_again() -> None:
+    index = scenario().table.indexes[0]
+    assert (index.partition_keys, index.sort_keys) == (("tenant", "event_type"), ("day", "at"))
+    assert scenario_from_dict(scenario().model_dump(mode="json"), "again") == scenario()
+    assert scenario(partition_key=["tenant"]).table.indexes[0].partition_keys == ("tenant",)
+
+
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        ({"partition_key": ["a", "b", "c", "d", "e"]}, "4 attributes at most, got 5"),
+        ({"partition_key": ["a", "b", "a"]}, "'a' is an attribute of its key twice"),
+        ({"partition_key": ["a"], "sort_key": ["a", "b"]}, "'a' is an attribute of its key twice"),
+        ({"partition_key": "id", "sort_key": ["a", "b"], "local": True}, "a local index has one attribute"),
+        ({"sort_key": None, "more_sort_keys": ["a"]}, "further attributes go with a sort_key"),
+    ],
+)
+def test_a_key_that_cannot_be_is_refused(index: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        scenario(**index)
+
+
+@pytest.mark.parametrize("field", ["partition_key", "sort_key"])
+def test_the_tables_own_key_has_one_attribute_of_each_kind(field: str) -> None:
+    wide = raw()
+    wide["table"][field] = ["id", "at"]
+    with pytest.raises(ScenarioError, match="a table's own key has one attribute of each kind"):
+        scenario_from_dict(wide, "wide")
+
+
+def test_a_plan_has_the_hottest_combination() -> None:
+    sent = expected(scenario())
+    assert sent is not None
+    hottest = sent.sides[ResourceSide("keyheat-multi", "by-both", WRITE)].hottest
+    assert hottest is not None
+    assert hottest.key_per_s == pytest.approx(500 * 0.8 * 0.9, rel=0.01)
+
+
+def test_a_simulation_counts_combinations() -> None:
+    shares = shares_of(keys_of(simulate(scenario()), show_keys=True))
+    assert shares["big+view"] == pytest.approx(0.72, abs=0.01)
+    assert shares["small+click"] == pytest.approx(0.02, abs=0.01)
+
+
+def test_the_tables_own_key_may_be_a_part() -> None:
+    """A tenth of the events are clicks: its hottest combination is that of the hottest key and a view."""
+    crossed = with_combinations(scenario(partition_key=["id", "event_type"]))
+    assert crossed.table.indexes[0].partition_key == "id+event_type"
+    hottest_key = scenario().keys.hottest_share()
+    assert hottest_key is not None
+    shares = shares_of(keys_of(simulate(scenario(partition_key=["id", "event_type"])), show_keys=True))
+    assert max(shares.values()) == pytest.approx(hottest_key * 0.9, rel=0.05)
+    assert max(shares, key=lambda name: shares[name]).endswith("+view")
+
+
+@pytest.mark.slow
+@pytest.mark.opens
+def test_a_load_makes_the_index_and_counts_its_combinations(
+    verb: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = raw() | {"tasks": [{**task, "per_s": task["per_s"] / 5} for task in raw()["tasks"]]}
+    Path("multi.json").write_text(json.dumps(small))
+    said = verb("run", "multi.json", "--duration", "4", "--no-collect", "--out", "run")
+    assert said.code == 0, said.err
+    keys = json.loads(Path("run/keys.json").read_text())
+    assert shares_of(keys)["big+view"] == pytest.approx(0.72, abs=0.12)
+    assert shares_of(keys, "read")["big+view"] > 0.4
+    run = json.loads(Path("run/run.json").read_text())
+    assert run["totals"]["errors"] == 0
+    assert run["totals"]["consumed_units"]["write"] > 1.5 * run["totals"]["accepted"] * 0.8
+
+
+def test_no_attribute_of_a_partition_key_is_another_one_each_second() -> None:
+    second = raw(partition_key=["tenant", "at_second"])
+    second["attributes"]["at_second"] = {"timestamp": "second"}
+    with pytest.raises(ScenarioError, match="hot for one second"):
+        scenario_from_dict(second, "second")
+
+
+def test_a_plus_sign_in_a_value_is_no_boundary() -> None:
+    """`a+b` and `c` are another key than `a` and `b+c`."""
+    odd = raw()
+    odd["attributes"] |= {
+        "tenant": {"values": {"a": 1, "a+b": 1}},
+        "event_type": {"values": {"b+c": 1, "c": 1}},
+    }
+    shares = shares_of(keys_of(simulate(scenario_from_dict(odd, "odd")), show_keys=True))
+    assert sorted(shares.values()) == pytest.approx([0.25] * 4)

@@ -1,0 +1,183 @@
+"""Global tables: paid for in every Region, and simulated with the writes that come in from the others."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.accuracy.streams import even
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.evidence.simulated import evidence_of
+from keyheat.intake.scenario import Demand, scenario_text
+from keyheat.intake.sources import read_source
+from keyheat.plan.bill import Bill, bill_of_run
+from keyheat.plan.charges import Tariff
+from keyheat.plan.prices import load_prices
+from keyheat.plan.totals import ResourceSide, expected
+from keyheat.runs.formats import Series
+from keyheat.runs.metrics import REPLICATED, REPLICATION_LATENCY, consumed
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.simulate import simulate
+from keyheat.simulator.traffic.replicated import Replicated
+from keyheat.words import WRITE, Direction
+
+REGIONS = ["eu-west-1", "us-east-1", "ap-southeast-2"]
+
+
+def raw(load: dict[str, Any] | None = None, **table: Any) -> dict[str, Any]:
+    return {
+        "format": "keyheat.scenario/1",
+        "name": "carts",
+        "question": "Do the carts hold?",
+        "table": {
+            "name": "carts",
+            "billing_mode": "PAY_PER_REQUEST",
+            "regions": REGIONS,
+            "indexes": [{"name": "by-owner", "partition_key": "owner"}],
+            **table,
+        },
+        "keys": {"kind": "uniform", "keys": 10_000_000},
+        "attributes": {"owner": {"count": 500}},
+        "load": {"duration_s": 60, "requests_per_s": 400, "item_bytes": 900, **(load or {})},
+        "tasks": [{"operation": "put", "weight": 1}],
+    }
+
+
+def scenario(load: dict[str, Any] | None = None, **table: Any) -> Scenario:
+    return scenario_from_dict(raw(load, **table), "carts.toml")
+
+
+def billed(made: Scenario) -> Bill:
+    return bill_of_run(made, load_prices(), folder=Path())
+
+
+def test_each_region_pays_for_the_writes_of_all() -> None:
+    """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/global-tables-billing.html"""
+    alone, three = billed(scenario(regions=[])), billed(scenario())
+    assert three.dollars == pytest.approx(3 * alone.dollars)
+    assert three.unpriced == ("transfer to 2 Regions, at most",)
+    twice = billed(scenario({"replicated_per_write": 1}))
+    assert twice.dollars == pytest.approx(2 * three.dollars, rel=0.01)
+    met = Tariff.of(scenario(), load_prices()), Tariff.of(scenario(regions=[]), load_prices())
+    assert met[0].per_write_unit == 3 * met[1].per_write_unit
+    assert met[0].per_read_unit == met[1].per_read_unit
+
+
+def test_provisioned_capacity_is_paid_for_in_each_region_too() -> None:
+    capacity = {"read": 100, "write": 500}
+    table = {"billing_mode": "PROVISIONED", "provisioned": capacity}
+    index = {"indexes": [{"name": "by-owner", "partition_key": "owner", "provisioned": capacity}]}
+    alone, three = billed(scenario(**table, **index, regions=[])), billed(scenario(**table, **index))
+    assert three.dollars == pytest.approx(3 * alone.dollars)
+
+
+def test_writes_of_other_regions_are_asked_of_the_table_and_its_index() -> None:
+    sent = expected(scenario({"replicated_per_write": 1.5}))
+    assert sent is not None
+    table = sent.sides[ResourceSide("carts", None, WRITE)]
+    assert table.demand(60).peak_per_s == pytest.approx(1_000)
+    index = sent.sides[ResourceSide("carts", "by-owner", WRITE)]
+    assert index.demand(60).peak_per_s == pytest.approx(1_000, rel=0.05)  # some entries move
+
+
+def test_a_table_that_holds_the_load_of_one_region_throttles_with_that_of_three() -> None:
+    capacity = {"billing_mode": "PROVISIONED", "provisioned": {"read": 10, "write": 500}, "indexes": []}
+    held = simulate(scenario({"duration_s": 700}, **capacity))
+    assert held.client.throttled[WRITE] == 0
+    full = simulate(scenario({"duration_s": 700, "replicated_per_write": 1}, **capacity))
+    assert full.client.throttled[WRITE] > 10_000
+    assert full.counted["replication.refused"] > 10_000
+    assert full.counted["replication.waiting"] > 1_000
+    found = diagnosed(evidence_of(full))
+    assert (found.verdict.constraint, found.region) == ("table", "eu-west-1")
+    assert any("us-east-1 and ap-southeast-2" in said for said in found.verdict.because)
+
+
+class Writers:
+    """Ten writes a second."""
+
+    def __init__(self) -> None:
+        self.flow = Flow(operation="PutItem", direction=Direction.WRITE, requests=10, keys=even())
+
+    def second(self, at_s: float) -> Sequence[Flow]:
+        return [self.flow, replace(self.flow, operation="GetItem", direction=Direction.READ)]
+
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
+        assert [answer.flow.operation for answer in answers] == ["PutItem", "GetItem"]
+
+
+def test_a_copy_that_was_refused_comes_again_and_reads_are_not_copied() -> None:
+    traffic = Replicated(Writers(), 2.0)
+    flows = traffic.second(0)
+    assert [(flow.operation, flow.requests, flow.ours) for flow in flows] == [
+        ("PutItem", 10, True), ("GetItem", 10, True), ("Replication", 20, False),
+    ]  # fmt: skip
+    traffic.answered(0, [FlowAnswer(flow=flow, attempts=20, accepted=15, units=15) for flow in flows])
+    assert traffic.second(1)[-1].requests == 25
+    assert traffic.counts == {
+        "replication.written": 15, "replication.refused": 5, "replication.waiting": 5,
+    }  # fmt: skip
+
+
+def test_what_came_from_other_regions_is_said_of_a_real_table() -> None:
+    evidence = evidence_of(simulate(scenario()))
+    at = evidence.window.start
+    metric = consumed(WRITE)
+    total = evidence.total(metric)
+    assert total
+    kept = [one for one in evidence.series if one.dimension is None]
+    copied = Series(
+        metric=metric, statistic="Sum", period_s=60, dimension=REPLICATED, points=((at, total / 4),)
+    )
+    late = Series(
+        metric=REPLICATION_LATENCY, statistic="Average", period_s=300,
+        dimension="ReceivingRegion=us-east-1", points=((at, 2_500.0),),
+    )  # fmt: skip
+    found = diagnosed(evidence.model_copy(update={"series": (*kept, copied, late), "source": "aws"}))
+    said = " ".join(found.verdict.because)
+    assert "25 % of its write units were writes of the other Regions." in said.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    assert "Copies to us-east-1 took 2,500 ms" in said.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"regions": ["eu-west-1"]}, "two Regions and more"),
+        ({"regions": ["eu-west-1", "eu-west-1"]}, "eu-west-1 is named twice"),
+        ({"regions": ["Ireland", "eu-west-1"]}, "the name of an AWS Region"),
+    ],
+)
+def test_what_is_wrong_with_regions_is_said(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        scenario(**changes)
+
+
+def test_writes_of_other_regions_want_other_regions() -> None:
+    with pytest.raises(ScenarioError, match="global table only"):
+        scenario({"replicated_per_write": 1}, regions=[])
+
+
+def test_a_description_with_replicas_comes_over(tmp_path: Path) -> None:
+    table = {
+        "TableName": "carts",
+        "TableArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/carts",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+        "Replicas": [{"RegionName": "us-east-1"}],
+    }
+    file = tmp_path / "carts.json"
+    file.write_text(json.dumps({"Table": table}))
+    text = scenario_text(read_source(file).tables[0], Demand(), "carts.json", "schema.json")
+    assert 'regions = ["eu-west-1", "us-east-1"]' in text
+    file.write_text(
+        json.dumps({"Table": {name: value for name, value in table.items() if name != "TableArn"}})
+    )
+    text = scenario_text(read_source(file).tables[0], Demand(), "carts.json", "schema.json")
+    assert 'regions = ["us-east-2", "us-east-1"]  # ASSUMED' in text

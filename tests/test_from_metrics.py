@@ -1,0 +1,87 @@
+"""`keyheat init --from-metrics`: the rates of a table by what CloudWatch counted, and nothing made up."""
+
+import tomllib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from keyheat.intake.measured import measured
+from keyheat.intake.scenario import Demand, scenario_text
+from keyheat.intake.sources import source_of
+from keyheat.intake.tables import NotTaken
+from keyheat.scenario.scenario import scenario_from_dict
+from tests.endpoint.asking import START, create
+from tests.endpoint.clients import ServiceApp, service_app_at
+
+
+@pytest.fixture
+def app() -> ServiceApp:
+    """A table `orders`: an hour of 2 writes a second, in one minute of it 20, and reads in the next hour."""
+    app = service_app_at()
+    create(app, "orders")
+    minutes = app.service.catalog.get("orders").model
+    for minute in range(120):
+        now_s = app.clock()
+        puts = 1_200 if minute == 17 else 120 if minute < 60 else 0
+        for _ in range(puts):
+            minutes.minutes.completed("PutItem", 2.0, now_s)
+        for _ in range(60 if minute >= 60 else 0):
+            minutes.minutes.completed("Query", 2.0, now_s)
+        minutes.resource(None).write.meter.accepted_many(max(puts, 1), 3.0 * puts, now_s)
+        app.clock.advance(60)
+    return app
+
+
+def now(app: ServiceApp) -> datetime:
+    return datetime.fromtimestamp(app.clock(), UTC)
+
+
+def test_the_busiest_minute_is_the_peak_and_the_days_are_the_mean(app: ServiceApp) -> None:
+    found = measured(app.cloudwatch, "orders", [], days=14, now=now(app))
+    assert found is not None
+    assert found.peak_at == START + timedelta(minutes=17)
+    tasks = {task.operation: task for task in found.tasks}
+    assert tasks["PutItem"].per_s == 20.0
+    assert tasks["PutItem"].mean_per_s == pytest.approx((59 * 120 + 1_200) / (3 * 3_600))
+    assert tasks["Query"].per_s == 0, "nobody asked in that minute"
+    assert tasks["Query"].mean_per_s == pytest.approx(3_600 / (3 * 3_600))
+    assert set(tasks) == {"PutItem", "Query"}, "what was never sent is no task"
+
+
+def test_the_scenario_says_where_its_rates_come_from(app: ServiceApp) -> None:
+    found = measured(app.cloudwatch, "orders", [], days=14, now=now(app))
+    table = source_of(app.ddb.describe_table(TableName="orders")["Table"]).tables[0]
+    text = scenario_text(table, Demand(measured=found), "the live table", "schema.json")
+    assert "# By CloudWatch, the busiest minute of 3 h was" in text
+    assert "per_s = 20  # 0.767/s in the mean" in text
+    scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
+    assert scenario.load.requests_per_s == pytest.approx(20 + 3_600 / (3 * 3_600), rel=1e-3)
+    assert [task.operation for task in scenario.mix] == ["put", "query"]
+
+
+def test_a_table_that_nobody_asked_has_no_rates() -> None:
+    app = service_app_at()
+    create(app, "orders")
+    app.clock.advance(7_200)
+    assert measured(app.cloudwatch, "orders", [], days=14, now=now(app)) is None
+
+
+def test_who_may_not_ask_is_told_what_it_takes() -> None:
+    cloudwatch = boto3.client(
+        "cloudwatch", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="y"
+    )
+    with Stubber(cloudwatch) as stub:
+        stub.add_client_error("get_metric_data", "AccessDenied", "no identity-based policy allows it")
+        with pytest.raises(NotTaken, match="--from-metrics needs cloudwatch:GetMetricData"):
+            measured(cloudwatch, "orders", [], days=14, now=datetime(2026, 11, 23, tzinfo=UTC))
+
+
+def test_metrics_are_those_of_a_live_table(verb: Callable[..., Any], tmp_path: Path) -> None:
+    said = verb("init", Path(__file__), "--from-metrics")
+    assert said.code == 2
+    assert "--from-metrics asks CloudWatch, which knows of a live --table only" in said.err

@@ -1,0 +1,257 @@
+"""Designs that are not in the box: what is foretold of them, what cures them, and one number everywhere."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from keyheat.words import DONE
+
+Verb = Callable[..., Any]
+
+
+def design(folder: Path, **parts: Any) -> Path:
+    """A scenario as a person would write it, in a file; `parts` replace or add to its own."""
+    raw = {
+        "format": "keyheat.scenario/1",
+        "name": "own",
+        "question": "Does it hold?",
+        "table": {"name": "own", "provisioned": {"read": 500, "write": 1_500}},
+        "keys": {"kind": "uniform", "keys": 2_000},
+        "load": {"duration_s": 60, "item_bytes": 900},
+        "tasks": [{"operation": "put", "per_s": 100}],
+        **parts,
+    }
+    file = folder / "own.json"
+    file.write_text(json.dumps(raw), encoding="utf-8")
+    return file
+
+
+def simulated(verb: Verb, folder: Path, **parts: Any) -> dict[str, Any]:
+    """The diagnosis of its simulation."""
+    said = verb("simulate", design(folder, **parts), "--out", folder / "out")
+    assert said.code == DONE, said.err
+    return dict(json.loads((folder / "out" / "diagnosis.json").read_text(encoding="utf-8")))
+
+
+def cure_of(diagnosis: dict[str, Any]) -> dict[tuple[str, str], int | None]:
+    assert diagnosis["cure"] is not None, [one["action"] for one in diagnosis["recommendations"]]
+    return {(one["action"], one["resource"]): one["shards"] for one in diagnosis["cure"]["steps"]}
+
+
+SMALL = {
+    "table": {"name": "own", "provisioned": {"read": 100, "write": 100}},
+    "tasks": [{"operation": "put", "per_s": 590}],
+}
+"""590 WCU/s of 100: burst carries it for 300 x 100 / 490 = 61 s."""
+
+
+def test_what_only_burst_carries_is_foretold(verb: Verb, tmp_path: Path) -> None:
+    said = verb("plan", design(tmp_path, **SMALL))
+    assert said.says("has 100 WCU/s and is asked for 590 WCU/s")
+    assert said.says("a load that goes on has spent it after 1 min 1 s")
+    assert not said.says("No part of the table is asked for more than it has")
+    (found,) = json.loads(verb("plan", design(tmp_path, **SMALL), "--json").out)["foretold"]
+    assert (found["constraint"], found["later"], round(found["from_s"])) == ("table", True, 61)
+
+
+def test_a_run_that_lived_on_burst_says_so_and_what_the_table_needs(verb: Verb, tmp_path: Path) -> None:
+    found = simulated(verb, tmp_path, **SMALL)
+    assert found["verdict"]["constraint"] == "none"
+    raised = next(one for one in found["recommendations"] if one["action"] == "raise_capacity")
+    assert raised["units"] == 843
+    assert verb("analyze", tmp_path / "out").says("Saved burst carried that, for minutes at most")
+    enough = json.loads(verb("whatif", design(tmp_path, **SMALL), "write-capacity", "--json").out)
+    assert enough["answer"] >= 590, "burst that was saved is not planned with"
+
+
+TWO_HOT_KEYS = {
+    "table": {
+        "name": "own",
+        "provisioned": {"read": 500, "write": 8_000},
+        "indexes": [
+            {"name": "by-status", "partition_key": "status", "provisioned": {"read": 100, "write": 3_000}}
+        ],
+    },
+    "keys": {"kind": "zipf", "keys": 1_000, "exponent": 1.0},
+    "attributes": {"status": {"values": {"open": 60, "shipped": 30, "closed": 10}}},
+    "load": {"duration_s": 60, "item_bytes": 2_500},
+    "tasks": [{"operation": "put", "per_s": 2_500}],
+}
+
+
+@pytest.mark.slow
+def test_two_keys_that_are_hot_at_once_are_both_cured(verb: Verb, tmp_path: Path) -> None:
+    found = simulated(verb, tmp_path, **TWO_HOT_KEYS)
+    assert {("change_index_key", "by-status"), ("shard_writes", "table")} <= cure_of(found).keys()
+    said = verb("fix", tmp_path / "out", "--out", tmp_path / "fixed")
+    assert said.code == DONE, said.out
+    assert said.says("Fixed: with")
+    assert not said.says("Reading all shards back takes"), "no read is added"
+
+
+@pytest.mark.slow
+def test_a_table_whose_burst_hides_a_second_limit_gets_both_cured(verb: Verb, tmp_path: Path) -> None:
+    index = {"name": "GSI1", "partition_key": "type", "provisioned": {"read": 500, "write": 1_500}}
+    found = simulated(
+        verb,
+        tmp_path,
+        table={"name": "own", "provisioned": {"read": 500, "write": 1_500}, "indexes": [index]},
+        keys={"kind": "hot_set", "share": 0.5, "hot_keys": 4, "keys": 2_000},
+        attributes={"type": {"values": {"order": 70, "user": 20, "product": 10}}},
+        load={"duration_s": 60, "item_bytes": 1_500},
+        tasks=[{"operation": "put", "per_s": 1_000}, {"operation": "transact_write", "per_s": 50}],
+    )
+    cure = cure_of(found)
+    assert {
+        ("raise_capacity", "table"),
+        ("raise_capacity", "GSI1"),
+        ("change_index_key", "GSI1"),
+    } <= cure.keys()
+    totals = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["totals"]
+    labelled = sum(one["throttles"] for one in found["labels"])
+    more = totals["throttled"] - labelled
+    assert more > 0, "of transactions nobody says which item was refused"
+    assert any(
+        f"{more:,} more throttled attempts were parts of" in one for one in found["verdict"]["because"]
+    )
+
+
+def test_keys_that_share_a_partition_are_sharded_though_none_is_too_hot(verb: Verb, tmp_path: Path) -> None:
+    found = simulated(
+        verb,
+        tmp_path,
+        table={"name": "own", "provisioned": {"read": 500, "write": 4_000}},
+        keys={"kind": "hot_set", "share": 0.9, "hot_keys": 5, "keys": 1_000},
+        tasks=[{"operation": "put", "per_s": 3_200}],
+    )
+    (shards,) = cure_of(found).values()
+    assert (shards or 1) > 1
+    said = next(one for one in found["recommendations"] if one["action"] == "shard_writes")
+    assert "No key alone is over" in said["why"]
+
+
+READ_HOT = {
+    "table": {"name": "own", "billing_mode": "PAY_PER_REQUEST"},
+    "keys": {"kind": "hot_key", "share": 0.9, "keys": 10_000},
+    "load": {"duration_s": 30, "item_bytes": 900, "users": 100},
+    "tasks": [{"operation": "put", "per_s": 500}, {"operation": "get", "per_s": 12_000}],
+}
+
+
+@pytest.mark.slow
+def test_eventually_consistent_reads_have_one_ceiling_everywhere_and_copies_are_paid(
+    verb: Verb, tmp_path: Path
+) -> None:
+    """Three replicas answer them: a partition sustains 4,500 of their units a second."""
+    assert verb("plan", design(tmp_path, **READ_HOT)).says("sustains 4,500 RCU/s")
+    found = simulated(verb, tmp_path, **READ_HOT)
+    assert verb("analyze", tmp_path / "out").says("where a partition admits 4,500")
+    copies = next(one for one in found["recommendations"] if one["action"] == "replicate_reads")
+    assert f"/ 4,500) = {copies['shards']} copies" in copies["why"]
+    before, after = (copies["bill"][f"{side}_dollars_per_month"] for side in ("before", "after"))
+    writes = 500 * 730 * 3_600 * 0.625 / 1e6  # a month of them, once
+    assert after - before > writes * (copies["shards"] - 1) * 0.99
+    said = verb("fix", tmp_path / "out", "--out", tmp_path / "fixed")
+    assert said.says("copies of the hot items"), said.out + said.err
+
+
+def test_more_partitions_save_shards_where_a_maximum_is_set(verb: Verb, tmp_path: Path) -> None:
+    index = {"name": "by-both", "partition_key": ["country", "device"], "max_on_demand": {"write": 3_600}}
+    found = simulated(
+        verb,
+        tmp_path,
+        table={"name": "own", "billing_mode": "PAY_PER_REQUEST", "indexes": [index]},
+        attributes={
+            "country": {"values": {"US": 70, "DE": 30}},
+            "device": {"values": {"phone": 80, "desk": 20}},
+        },
+        keys={"kind": "uniform", "keys": 1_000_000},
+        tasks=[{"operation": "put", "per_s": 3_500}],
+    )
+    cure = cure_of(found)
+    assert ("pre_warm", "by-both") in cure
+    assert (cure["change_index_key", "by-both"] or 0) <= 8
+
+
+def test_a_throttle_in_thousands_is_no_reason_for_a_redesign(verb: Verb, tmp_path: Path) -> None:
+    capacity = {"provisioned": {"read": 3_000, "write": 4_000}, "warm": {"read": 12_000, "write": 4_000}}
+    found = simulated(
+        verb,
+        tmp_path,
+        table={"name": "documents", **capacity},
+        keys={"kind": "zipf", "keys": 1_000, "exponent": 0.8},
+        load={"duration_s": 60, "item_bytes": 350_000},
+        tasks=[{"operation": "put", "per_s": 10}, {"operation": "get", "per_s": 60}],
+    )
+    totals = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["totals"]
+    assert 0 < totals["throttled"] <= 4, "two large items of one partition in the same second"
+    assert {one["kind"] for one in found["recommendations"]} == {"mitigation"}
+    assert found["cure"] is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"tasks": [{"operation": "put", "per_s": "2500"}]}, "Input should be a number, without quotes"),
+        ({"load": {"duration_s": "60"}}, "Input should be a number, without quotes"),
+        (
+            {
+                "table": TWO_HOT_KEYS["table"],
+                "attributes": {"statsu": {"values": {"open": 1}}},
+            },
+            "no index is keyed by it, did you mean status?",
+        ),
+    ],
+)
+def test_a_slip_of_the_pen_is_named(tmp_path: Path, parts: dict[str, Any], said: str) -> None:
+    raw = json.loads(design(tmp_path, **parts).read_text(encoding="utf-8"))
+    with pytest.raises(ScenarioError, match=said.replace("?", r"\?")):
+        scenario_from_dict(raw, "own.json")
+
+
+def test_the_keys_of_an_index_are_searched_where_the_scenario_describes_them(
+    verb: Verb, tmp_path: Path
+) -> None:
+    even = {"keys": {"kind": "uniform", "keys": 10_000_000}, "load": {"duration_s": 60, "item_bytes": 900}}
+    said = verb(
+        "whatif", design(tmp_path, **{**TWO_HOT_KEYS, **even}), "shards", "--index", "by-status", "--json"
+    )
+    assert said.code == DONE, said.out
+    found = json.loads(said.out)
+    assert 2 <= found["answer"] <= 4, "1,500 of the index's 2,500 WCU/s are of one value"
+
+
+def test_a_query_reads_its_first_page_however_large_the_items_are(verb: Verb, tmp_path: Path) -> None:
+    rates = {"put": 2, "query": 3, "delete": 0.5}
+    tasks = [{"operation": name, "per_s": per_s} for name, per_s in rates.items()]
+    file = design(
+        tmp_path,
+        table={"name": "own", "sort_key": "at", "provisioned": {"read": 3_000, "write": 3_000}},
+        keys={"kind": "uniform", "keys": 20},
+        load={"duration_s": 60, "item_bytes": 300_000},
+        tasks=tasks,
+    )
+    sent = json.loads(verb("plan", file, "--json").out)["sent"]["operations"]
+    assert {one["operation"]: round(one["requests"] / 60, 2) for one in sent} == {
+        "PutItem": 2, "Query": 3, "DeleteItem": 0.5,
+    }  # fmt: skip
+
+
+def test_what_the_file_marks_as_assumed_is_said(verb: Verb, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(
+        'format = "keyheat.scenario/1"\nname = "own"\nquestion = "Does it hold?"\n'
+        '[table]\nname = "own"\nprovisioned = { read = 10, write = 100 }\n'
+        '[keys]\nkind = "zipf"  # ASSUMED: a few take much\nexponent = 0.8  # ASSUMED\n'
+        '[load]\nduration_s = 10\n[[tasks]]\noperation = "put"\nper_s = 20  # ASSUMED\n',
+        encoding="utf-8",
+    )
+    assumed = (
+        'Assumed: keys.kind = "zipf", keys.exponent = 0.8, tasks[0].per_s = 20, by the scenario\'s file.'
+    )
+    assert verb("plan", file).says(assumed)
+    assert verb("simulate", file, "--out", tmp_path / "out").says(assumed)

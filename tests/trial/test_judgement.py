@@ -1,0 +1,80 @@
+"""An endpoint with another behaviour is found to differ, and the parameter is named; ours is not."""
+
+import pytest
+
+from keyheat.trial.judgement import SHOWS, Judgement, judged
+from keyheat.trial.scenarios import NAMES
+from tests.trial.worlds import observed
+
+pytestmark = pytest.mark.slow
+
+
+def named(judgement: Judgement) -> list[set[str]]:
+    return [{guess.parameter for guess in one.guesses} for one in judgement.explanations]
+
+
+def test_the_local_table_does_what_the_model_says() -> None:
+    """Requests one by one through the endpoint, and seconds in closed form, are no further apart."""
+    judgement = judged(observed(NAMES))
+    assert judgement.differing == ()
+    assert judgement.explanations == ()
+    assert judgement.unexplained == ()
+    assert [one.scenario for one in judgement.compared] == list(NAMES)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["partition_depth_s=0.8", "quota_depth_s=3.0", "index_buffer_units=9000.0", "burst_s=150.0"],
+)
+def test_another_behaviour_is_found_and_its_parameter_named(setting: str) -> None:
+    parameter, _, value = setting.partition("=")
+    names = {*SHOWS[parameter]} | ({"maximum-on-demand"} if parameter == "index_buffer_units" else set())
+    judgement = judged(observed(sorted(names), setting))
+    assert named(judgement) == [{parameter}]
+    (explanation,) = judgement.explanations
+    assert explanation.determined
+    assert explanation.guesses[0].value == pytest.approx(float(value), rel=0.08)
+    assert explanation.scenarios == set(judgement.differing) <= set(SHOWS[parameter])
+    assert judgement.unexplained == ()
+
+
+def test_several_that_explain_it_as_well_are_all_named() -> None:
+    """Fewer nodes look like smaller chunks, or longer pauses."""
+    judgement = judged(observed(["small-table"], "nodes=3"))
+    (found,) = named(judgement)
+    assert "nodes" in found
+    assert len(found) > 1
+    assert not judgement.explanations[0].determined
+
+
+def test_two_parameters_are_found_one_after_the_other() -> None:
+    settings = ("partition_depth_s=0.8", "quota_depth_s=3")
+    judgement = judged(observed(["hot-key", "maximum-on-demand"], *settings))
+    assert sorted(map(sorted, named(judgement))) == [["partition_depth_s"], ["quota_depth_s"]]
+    assert judgement.unexplained == ()
+
+
+def test_what_no_parameter_explains_is_said() -> None:
+    """Throttled from the first second on, for a reason of the account's: nothing of the model's does that."""
+    (seen,) = observed(["maximum-on-demand"])
+    minutes = [
+        minute.model_copy(
+            update={"throttles": {"TableWriteAccountLimitExceeded": sum(minute.throttles.values())}}
+        )
+        for minute in seen.minutes
+    ]
+    other = seen.model_copy(update={"minutes": tuple(minutes)})
+    judgement = judged([other])
+    assert judgement.differing == judgement.unexplained == ("maximum-on-demand",)
+    assert judgement.explanations == ()
+
+
+def test_a_scenario_that_says_nothing_is_not_compared() -> None:
+    (seen,) = observed(["maximum-on-demand"], "quota_depth_s=3")
+    assert judged([seen.model_copy(update={"state": "generator"})]).compared == ()
+
+
+@pytest.mark.parametrize("attempts", [0, 1, 10**15])
+def test_one_of_far_too_few_or_too_many_requests_is_not_compared(attempts: int) -> None:
+    (seen,) = observed(["maximum-on-demand"])
+    assert judged([seen.model_copy(update={"attempts": attempts})]).compared == ()

@@ -1,0 +1,86 @@
+"""What is shared of a trial: numbers, and nothing that tells whose they are."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from keyheat.runfiles import FileProblem
+from keyheat.trial.record import Trial, observation, read_trial, region_of, write_trial
+from tests.trial.worlds import trial_of
+
+PAGE = (Path(__file__).parents[2] / "docs" / "trial.md").read_text(encoding="utf-8")
+SECRET = "arn:aws:dynamodb:eu-west-1:123456789012:table/orders"
+SENT = [(100 + second, 10, 8.0) for second in range(70)]
+REFUSED = [
+    (107, "TableWriteKeyRangeThroughputExceeded", 3),
+    (108, "TableWriteKeyRangeThroughputExceeded", 1),
+    (108, SECRET, 2),
+    (165, None, 4),
+]
+
+
+def seen():
+    return observation("hot-key", SENT, REFUSED, duration_s=70)
+
+
+def test_it_is_counted_from_the_first_request_on() -> None:
+    one = seen()
+    assert one.attempts == 700
+    assert (one.first_throttle_s, one.at_limit_s) == (7, 3)
+    assert one.units_by_10_s == (80.0,) * 7
+    assert [(minute.attempts, minute.units) for minute in one.minutes] == [(600, 480.0), (100, 80.0)]
+    assert one.minutes[0].throttles == {"TableWriteKeyRangeThroughputExceeded": 4, "other": 2}
+    assert one.minutes[1].throttles == {"other": 4}
+
+
+def test_nothing_throttled_is_no_second_and_nothing_sent_is_no_mistake() -> None:
+    assert observation("hot-key", SENT, [], duration_s=70).first_throttle_s is None
+    assert observation("hot-key", [], [], duration_s=20).units_by_10_s == (0.0, 0.0)
+
+
+def test_words_of_others_are_not_copied(tmp_path: Path) -> None:
+    """A reason is whatever an endpoint said; a Region whatever somebody has configured."""
+    write_trial(tmp_path / "trial.json", trial_of([seen()], region=region_of(SECRET)))
+    text = (tmp_path / "trial.json").read_text()
+    for word in ("arn:", "orders", "123456789012", "http"):
+        assert word not in text
+
+
+@pytest.mark.parametrize("region", ["eu-west-1", "us-gov-east-1", "ap-southeast-2"])
+def test_regions_are_regions(region: str) -> None:
+    assert region_of(region) == region
+
+
+@pytest.mark.parametrize("word", [None, "", "mine", "eu-west-1.example", "EU-WEST-1", "eu-west-123456789012"])
+def test_other_words_are_none(word: str | None) -> None:
+    assert region_of(word) is None
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path, trial = tmp_path / "trial.json", trial_of([seen()])
+    write_trial(path, trial)
+    assert read_trial(path) == trial
+    assert next(iter(json.loads(path.read_text()))) == "format"
+
+
+def test_a_file_that_says_more_or_less_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "trial.json"
+    write_trial(path, trial_of([seen()]))
+    content = json.loads(path.read_text()) | {"account": "123456789012"}
+    path.write_text(json.dumps(content))
+    with pytest.raises(FileProblem, match=r"\$.account"):
+        read_trial(path)
+    path.write_text('{"format": "keyheat.trial/9"}')
+    with pytest.raises(FileProblem, match=r"keyheat\.trial/1"):
+        read_trial(path)
+
+
+def test_every_field_is_on_the_page() -> None:
+    told = set(re.findall(r"^\| `(?:scenarios\[\]\.)?(\w+)(?:\[\])?` \|", PAGE, re.MULTILINE))
+    schema = Trial.model_json_schema()
+    assert told >= set(schema["properties"]) - {"scenarios"}
+    assert told >= set(schema["$defs"]["Observed"]["properties"])
+    for field in schema["$defs"]["MinuteCount"]["properties"]:
+        assert f"`{field}`" in PAGE

@@ -1,0 +1,225 @@
+"""keyheat trial, as docs/trial.md has it: its commands, its files, what it refuses, its exit codes."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.cli import trial as verb_of_trial
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.run.jobs import Job
+from keyheat.model.behaviour import behaving
+from keyheat.pages.trial import write_page
+from keyheat.scenario.scenario import load_scenario
+from keyheat.trial.judgement import judged
+from keyheat.trial.record import read_trial, write_trial
+from keyheat.trial.scenarios import NAMES
+from keyheat.words import INTERRUPTED
+from tests.pages.axe import violations
+from tests.trial.worlds import observed, trial_of, written_run
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "trial.md").read_text(encoding="utf-8")
+Verb = Callable[..., Any]
+REHEARSED, OTHERWISE = "keyheat trial", "keyheat local --port 8000 --behaviour burst_s=120"
+ON_IT = "keyheat trial --target http://127.0.0.1:8000 --only burst-spent"
+AGAIN = "keyheat trial --from trial.json"
+AWS = "https://dynamodb.eu-west-1.amazonaws.com"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """Loads that an endpoint in this process answers on a virtual clock."""
+    made: list[Job] = []
+
+    def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
+        made.append(job)
+        assert place[0] == len(made)
+        return written_run(job)
+
+    monkeypatch.setattr(verb_of_trial, "make_run", make_run)
+    return made
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+def test_the_page_shows_these_commands() -> None:
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    shown = {line for block in blocks for line in block.splitlines()}
+    assert shown == {REHEARSED, OTHERWISE, ON_IT, AGAIN}
+
+
+def test_a_rehearsal_from_beginning_to_end(verb: Verb, loads: list[Job], home: Path) -> None:
+    said = verb(*REHEARSED.split()[1:])
+    assert said.code == 0, said.err
+    assert said.says("The local table did what the model says, in 6 scenarios of 6.")
+    assert max(map(len, said.out.splitlines())) <= 80
+    (folder,) = (home / "reports" / "out").iterdir()
+    shared = read_trial(folder / "trial.json")
+    assert shared.complete
+    assert [one.scenario for one in shared.scenarios] == list(NAMES)
+    assert (shared.target, shared.region) == ("local", None)
+    text = (folder / "trial.json").read_text() + (folder / "trial.html").read_text()
+    for job in loads:
+        assert job.scenario.table.name not in text
+        assert load_scenario(job.path) == job.scenario
+    assert len({job.scenario.table.name for job in loads}) == len(NAMES)
+
+
+def test_a_file_of_somebody_is_held_against_the_model(verb: Verb, home: Path) -> None:
+    """The same answer as where it was made, and another one for another behaviour."""
+    write_trial(
+        home / "trial.json", trial_of(observed(["maximum-on-demand"], "quota_depth_s=3"), complete=False)
+    )
+    said = verb(*AGAIN.split()[1:], "--json", "--out", "again")
+    assert said.code == 1, said.err
+    told = json.loads(said.out)
+    assert told["differing"] == ["maximum-on-demand"]
+    (explanation,) = told["explanations"]
+    assert explanation["determined"]
+    assert explanation["parameters"]["quota_depth_s"] == pytest.approx(3, rel=0.08)
+    assert told["trial"]["region"] == "eu-west-1"
+    assert (home / "again" / "trial.html").exists()
+
+
+def test_a_file_that_is_none_is_exit_code_3(verb: Verb, home: Path) -> None:
+    (home / "trial.json").write_text("{}")
+    said = verb("trial", "--from", "trial.json")
+    assert said.code == 3
+    assert "keyheat.trial/1" in said.line
+
+
+@pytest.mark.opens
+def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(verb: Verb, home: Path) -> None:
+    """As the page says, on a free port; of the shortest scenario, to spare half a minute."""
+    setting = "quota_depth_s=4"
+    assert OTHERWISE.split()[-1].startswith("burst_s=")
+    with EndpointProcess.start(more=("--behaviour", setting)) as endpoint:
+        asked = ON_IT.replace("http://127.0.0.1:8000", endpoint.url).replace(
+            "burst-spent", "maximum-on-demand"
+        )
+        said = verb(*asked.split()[1:], "--json", "--out", "t")
+    told = json.loads(said.out)
+    if told["trial"]["scenarios"][0]["state"] == "generator":
+        assert said.code == 3
+        pytest.skip("the machine was too busy to send the load, and the trial says so")
+    assert said.code == 1, said.err
+    assert list(told["explanations"][0]["parameters"]) == ["quota_depth_s"]
+
+
+def test_the_behaviour_of_the_page_is_undetermined_by_that_scenario_alone() -> None:
+    setting = OTHERWISE.split()[-1]
+    assert behaving([setting]).burst_s == 120
+    (one,) = judged(observed([ON_IT.split()[-1]], setting)).explanations
+    assert {guess.parameter for guess in one.guesses} >= {"burst_s", "burst_at_start_share"}
+
+
+def test_a_trial_that_is_ended_keeps_what_was_measured(
+    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
+        return INTERRUPTED if place[0] == 2 else written_run(job)
+
+    monkeypatch.setattr(verb_of_trial, "make_run", make_run)
+    said = verb("trial", "--out", "t")
+    assert said.code == INTERRUPTED
+    shared = read_trial(home / "t" / "trial.json")
+    assert (shared.complete, [one.scenario for one in shared.scenarios]) == (False, ["hot-key"])
+    assert said.says("Not all six scenarios were run")
+
+
+def test_a_generator_that_was_the_limit_is_exit_code_3(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verb_of_trial, "make_run", lambda job, _how, place: written_run(job, bound=True))
+    said = verb("trial", "--only", "maximum-on-demand")
+    assert said.code == 3
+    assert said.says("maximum-on-demand is not compared: the load generator was the limit.")
+
+
+def test_a_run_that_was_stopped_is_not_compared(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        verb_of_trial, "make_run", lambda job, _how, place: written_run(job, status="stopped")
+    )
+    said = verb("trial", "--only", "maximum-on-demand")
+    assert said.code == 3
+    assert said.says("it was stopped before its end")
+
+
+def test_a_run_that_came_to_nothing_is_not_taken_for_agreement(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        verb_of_trial, "make_run", lambda job, _how, place: written_run(job) if place[0] == 1 else 3
+    )
+    said = verb("trial", "--only", "maximum-on-demand", "--only", "burst-spent", "--out", "t")
+    assert said.code == 3
+    assert said.line == "keyheat: burst-spent says nothing: it came to no result"
+    assert [one.scenario for one in read_trial(Path("t/trial.json")).scenarios] == ["maximum-on-demand"]
+
+
+def test_what_ends_before_it_begins_leaves_no_page(
+    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb_of_trial, "make_run", lambda *_job, place: 4)
+    assert verb("trial", "--out", "t").code == 4
+    assert not list((home / "t").glob("trial.*"))
+
+
+@pytest.mark.usefixtures("credentials")
+def test_it_is_refused_where_nobody_agrees(verb: Verb, loads: list[Job], home: Path) -> None:
+    said = verb("trial", "--target", AWS, "--out", "t")
+    assert said.code == 4
+    assert "--yes" in said.line
+    assert not loads
+    assert not list(home.rglob("*.json"))
+
+
+@pytest.mark.usefixtures("credentials")
+def test_it_is_refused_where_it_costs_more(verb: Verb, loads: list[Job]) -> None:
+    said = verb("trial", "--target", AWS, "--max-dollars", "0.1", "--yes")
+    assert said.code == 4
+    assert re.search(r"the trial costs at most 0\.4\d dollars, and 0\.1 may be spent", said.line)
+    assert not loads
+
+
+def test_more_than_a_dollar_is_wrong_use(verb: Verb) -> None:
+    assert verb("trial", "--max-dollars", "2").code == 2
+    assert verb("trial", "--only", "nothing").code == 2
+
+
+@pytest.mark.usefixtures("credentials")
+def test_all_runs_together_are_stopped_at_the_dollars(verb: Verb, loads: list[Job]) -> None:
+    """Each has what its plan says, and an equal part of the rest."""
+    said = verb("trial", "--target", AWS, "--max-dollars", "0.8", "--yes", "--out", "t")
+    assert said.code == 0, said.err
+    assert sum(job.scenario.budget.dollars for job in loads) == pytest.approx(0.8)
+    shared = read_trial(Path("t/trial.json"))
+    assert (shared.target, shared.region) == ("aws", "eu-west-1")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_page_is_drawn_and_fetches_nothing(visit: Any, home: Path, dark: bool) -> None:
+    found = trial_of(observed(["maximum-on-demand", "hot-key"], "quota_depth_s=3"))
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    page = visit(write_page(home / "p.html", found, judged(found.scenarios), at).as_uri(), dark=dark)
+    page.wait_for_function("() => window.keyheat.charts.undrawn() === 0")
+    assert page.evaluate("document.querySelectorAll('.chart .trace').length") >= 4
+    assert violations(page) == []
+    assert page.wrong == []
+    assert "quota_depth_s" in page.inner_text(".hero")

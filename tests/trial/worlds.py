@@ -1,0 +1,55 @@
+"""Scenarios of a trial as an endpoint with some behaviour answers them, on a virtual clock."""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from keyheat.cli.run import diagnosed
+from keyheat.evidence.simulated import evidence_of
+from keyheat.load.run.jobs import Job
+from keyheat.model.behaviour import behaving
+from keyheat.runfiles import EVIDENCE, FILES, RUN
+from keyheat.runs.formats import write_evidence
+from keyheat.simulator.folder import write_run
+from keyheat.simulator.simulate import Simulation
+from keyheat.trial.record import Observed, ScenarioName, Trial, observed_simulation
+from keyheat.trial.scenarios import FOLDER, trial_scenario
+from tests.asked_endpoint import AskedEndpoint
+from tests.one_by_one import asked_one_by_one
+
+SEED = 5
+
+
+@cache
+def sent(name: str, behaviour: tuple[str, ...] = ()) -> Simulation:
+    """Every request of a scenario, answered by an endpoint that was started with this behaviour."""
+    scenario = trial_scenario(name).model_copy(update={"seed": SEED})
+    return asked_one_by_one(scenario, FOLDER, AskedEndpoint(scenario, behaving(behaviour)))
+
+
+def observed(names: Iterable[str], *behaviour: str) -> list[Observed]:
+    return [observed_simulation(cast("ScenarioName", name), sent(name, behaviour)) for name in names]
+
+
+def trial_of(scenarios: list[Observed], **more: object) -> Trial:
+    said = {
+        "version": "1.0.0", "day": "2026-11-20", "target": "aws", "region": "eu-west-1", "complete": True,
+        "scenarios": scenarios,
+    }  # fmt: skip
+    return Trial.model_validate(said | more)
+
+
+def written_run(job: Job, *behaviour: str, bound: bool = False, status: str = "finished") -> int:
+    """The run directory of such a load; gives the exit code."""
+    simulation = sent(job.folder.name, behaviour)
+    write_run(simulation, job.folder, scenario_path=str(job.path))
+    write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
+    path: Path = job.folder / FILES[RUN]
+    content = json.loads(path.read_text())
+    content |= {"target": "local", "status": status}
+    content["generator"] = {"bound": bound, "checks": ["late arrivals"] if bound else []}
+    path.write_text(json.dumps(content))
+    diagnosed(job.folder)
+    return 3 if bound else 0
