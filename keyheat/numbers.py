@@ -77,10 +77,15 @@ def units(value_per_s: float, direction: str) -> str:
     return f"{whole(value_per_s)} {UNITS[direction]}/s"
 
 
+def consumed_units(value_per_s: float, direction: str) -> str:
+    """A measured rate of capacity units, in three digits: 1,800 WCU/s."""
+    return rate(value_per_s, UNITS[direction])
+
+
 def of_provisioned(used: float, capacity: float, direction: str) -> str:
     """Consumed against provisioned: 808 of 4,000 provisioned WCU/s (20 %)."""
     share = f" ({percent(used / capacity)})" if capacity else ""
-    return f"{whole(used)} of {whole(capacity)} provisioned {UNITS[direction]}/s{share}"
+    return f"{measured(used)} of {whole(capacity)} provisioned {UNITS[direction]}/s{share}"
 
 
 def moment(epoch_s: float) -> str:

@@ -21,7 +21,7 @@ from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.evidence.settings import partition_ceiling
-from keyheat.numbers import clock, percent, span, units, whole
+from keyheat.numbers import clock, consumed_units, measured, percent, span, units, whole
 from keyheat.runs.formats import Evidence, Label
 from keyheat.words import Direction, index_of
 
@@ -52,16 +52,16 @@ def with_circumstances(
     for label in labels:
         begun[label.resource, label.direction].append(label.start.timestamp())
     starts_s = {whose: sorted(found) for whose, found in begun.items()}
-    recorded = {(t.resource, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
+    recorded = {(t.index, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
     made = []
     for label in labels:
         whose = label.resource, label.direction
         track = arranged.track(index_of(label.resource), label.direction)
         if track is not None:
             label = _told(label, starts_s[whose], track, splits_s)
-            label = _not_grown(
-                label, track, recorded[whose], _spread(evidence, track, heats), arranged.scale, numbers
-            )
+            seconds = recorded[track.index, track.direction]
+            spread = _spread(evidence, track, heats)
+            label = _not_grown(label, track, seconds, spread, arranged.scale, numbers)
         made.append(label)
     return made
 
@@ -129,8 +129,8 @@ def _seen(
         return label.rule or "key-range-split-seen", f"{at}."
     mean, least = rates
     return "key-range-split-seen", (
-        f"{at}, and the throttles ended. {units(mean, track.direction)} were consumed before, and at least "
-        f"{whole(least)} afterwards."
+        f"{at}, and the throttles ended. {consumed_units(mean, track.direction)} were consumed before, "
+        f"and at least {measured(least)} afterwards."
     )
 
 
@@ -142,7 +142,8 @@ def _split(label: Label, begun: Sequence[float], track: EvidenceTrack) -> tuple[
     mean, least = rates
     return "key-range-split", (
         f"The throttles ended by themselves after {span(length_s)}: a split. "
-        f"{units(mean, track.direction)} were consumed before, and at least {whole(least)} afterwards."
+        f"{consumed_units(mean, track.direction)} were consumed before, and at least {measured(least)} "
+        "afterwards."
     )
 
 
@@ -208,10 +209,10 @@ def _not_grown(
     if not spread.even:
         return label.model_copy(update={"because": (*label.because, spread.said)}) if spread.said else label
     share = percent(peak / track.warm)
-    used = f"The load consumed {units(peak, label.direction)}, {share} of the warm throughput of "
+    used = f"The load consumed {consumed_units(peak, label.direction)}, {share} of the warm throughput of "
     keys = spread.said
     if hottest is not None:
-        keys = f"the hottest key asked for {units(hottest, label.direction)} only"
+        keys = f"the hottest key asked for {consumed_units(hottest, label.direction)} only"
     return _with_rule(
         label, NOT_GROWN, f"{used}{whole(track.warm)}, and {keys}: the table has not grown yet."
     )

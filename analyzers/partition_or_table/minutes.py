@@ -26,7 +26,7 @@ from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTrack
 from keyheat.evidence.settings import Steps
 from keyheat.model import limits
-from keyheat.numbers import of_provisioned, span, units, whole
+from keyheat.numbers import consumed_units, of_provisioned, span, units, whole
 
 from .bounds import BELOW, Bound, later_spent, later_words, not_a_partition
 from .burst import LOWER, Bank, lowered, of_whole_partitions
@@ -171,7 +171,7 @@ def _lowered_within(minutes: list[Minute]) -> Opinion | None:
         return None
     if late.rate + late.events / late.track.step_s > AS_BEFORE * before.rate or late.rate < early.capacity:
         return None
-    served = units(before.rate, late.track.direction)
+    served = consumed_units(before.rate, late.track.direction)
     opinion = early.says(
         "minutes-burst-spent",
         f". Within these five minutes that was lowered from {whole(late.capacity)}; just before, {served} "
@@ -192,7 +192,7 @@ def _unknown(track: EvidenceTrack, cell: int) -> Opinion:
         )
     return undecided(
         "undetermined-no-provisioned",
-        f"{units(used, track.direction)} were consumed, but what is provisioned is not known.",
+        f"{consumed_units(used, track.direction)} were consumed, but what is provisioned is not known.",
     )
 
 
@@ -200,8 +200,8 @@ def _changed(minutes: list[Minute]) -> Opinion:
     rates = " or ".join(whole(minute.capacity) for minute in minutes)
     return undecided(
         "undetermined-capacity-changed",
-        f"{units(minutes[0].rate, minutes[0].track.direction)} were consumed, and {rates} were provisioned: "
-        "that was changed within these five minutes, and nobody knows when.",
+        f"{consumed_units(minutes[0].rate, minutes[0].track.direction)} were consumed, and {rates} were "
+        "provisioned: that was changed within these five minutes, and nobody knows when.",
     )
 
 

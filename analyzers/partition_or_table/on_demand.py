@@ -13,7 +13,7 @@ from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.evidence.settings import QUOTAS, partition_ceiling
 from keyheat.model import limits
-from keyheat.numbers import span, units, whole
+from keyheat.numbers import consumed_units, measured, span, units
 
 from .bounds import Bound
 from .minutes import LONG
@@ -48,7 +48,7 @@ class OnDemandUse:
 
     @property
     def of_maximum(self) -> str:
-        return f"{whole(self.rate)} of the {units(self.maximum or 0.0, self.track.direction)}"
+        return f"{measured(self.rate)} of the {units(self.maximum or 0.0, self.track.direction)}"
 
     def says(self, rule: str, because: str) -> Opinion:
         return opinion_of(rule, because, self.numbers)
@@ -122,7 +122,7 @@ def _at_quota(seen: OnDemandUse) -> Opinion | None:
     allowed = (
         f"the {units(seen.quota, seen.track.direction)} that the account allows one table with its indexes"
     )
-    opinion = seen.says("on-demand-at-quota", f"{whole(seen.total)} of {allowed} were consumed.")
+    opinion = seen.says("on-demand-at-quota", f"{measured(seen.total)} of {allowed} were consumed.")
     if seen.quota_known:
         return opinion
     return opinion.weaker(0.85, "The account's own quota is not known; this is the default.")
@@ -138,9 +138,9 @@ def _beside_the_limit(seen: OnDemandUse) -> Opinion | None:
         near = use(seen.timeline, track, cell, rate, seen.numbers)
         if near.at_maximum or near.at_quota:
             rule = "on-demand-near-maximum" if near.at_maximum else "on-demand-near-quota"
-            used = f"{units(seen.rate, track.direction)} were consumed on average"
-            beside = f"beside a throttled {track.cell_name} with {units(rate, track.direction)}, at the limit"
-            return seen.says(rule, f"{used}, {beside}.")
+            used = f"{consumed_units(seen.rate, track.direction)} were consumed on average"
+            beside = f"beside a throttled {track.cell_name} with {consumed_units(rate, track.direction)}"
+            return seen.says(rule, f"{used}, {beside}, at the limit.")
     return None
 
 
@@ -150,9 +150,8 @@ def _together(seen: OnDemandUse) -> Opinion | None:
     both = [t for t in seen.timeline.tracks if t.direction == track.direction and t.throttled(seen.cell)]
     if len(both) < 2 or all(t.index for t in both) or not _in_reach(seen):
         return None
-    used = (
-        f"{whole(seen.total)} of the account's {units(seen.quota, track.direction)} were consumed on average"
-    )
+    quota = f"the account's {units(seen.quota, track.direction)}"
+    used = f"{measured(seen.total)} of {quota} were consumed on average"
     return seen.says(
         "on-demand-together", f"{used}, and {len(both)} resources that share it throttled in one minute."
     )
@@ -171,7 +170,7 @@ def _below(seen: OnDemandUse) -> Opinion:
     """Below every limit on average: a partition, unless a short burst may have reached a limit."""
     track = seen.track
     used = f"The on-demand {'table' if track.index is None else 'index'} consumed "
-    used += f"{units(seen.rate, track.direction)} on average"
+    used += f"{consumed_units(seen.rate, track.direction)} on average"
     # One minute may be the end of a load at the limit, so the busiest one that throttled counts.
     busiest = track.busiest_throttled_per_s or seen.rate
     if seen.maximum and busiest >= BURSTY * seen.maximum:

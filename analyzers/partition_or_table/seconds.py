@@ -17,12 +17,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from statistics import fmean
 from typing import Final
 
 from keyheat.analysis.rules import RULES
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
-from keyheat.numbers import of_provisioned, some, units, whole
+from keyheat.numbers import consumed_units, measured, of_provisioned, some, units
 from keyheat.runs.formats import SecondCount
 from keyheat.words import Constraint, Direction
 
@@ -335,13 +336,12 @@ def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers
     for second in seconds:
         throttles[second.rule] += max(1, second.throttles)
     rule = throttles.most_common(1)[0][0]
-    total = throttles.total()
-    rate = sum(second.rate * max(1, second.throttles) for second in seconds) / total
-    capacity = sum(second.capacity * max(1, second.throttles) for second in seconds) / total
+    rate = fmean(second.rate for second in seconds)
+    capacity = fmean(second.capacity for second in seconds)
     when = f"In {some(len(seconds), 'throttled second')}"
     if rule == CHANGED:
         changed = "what is provisioned was changed within these five minutes, and nobody knows when"
-        return undecided(rule, f"{when}, {units(rate, direction)} were consumed, but {changed}.")
+        return undecided(rule, f"{when}, {consumed_units(rate, direction)} were consumed, but {changed}.")
     if rule == NEITHER:
         ceiling = seconds[0].ceiling
         return neither(
@@ -373,7 +373,7 @@ def _proof(seconds: Sequence[ThrottledSecond], direction: Direction) -> str:
 
 def of_limit(used: float, capacity: float, direction: Direction) -> str:
     """Consumed against an on-demand maximum or a quota: 980 of at most 1,000 WCU/s."""
-    return f"{whole(used)} of at most {units(capacity, direction)}"
+    return f"{measured(used)} of at most {units(capacity, direction)}"
 
 
 OF_LIMITS: Final = frozenset(

@@ -121,7 +121,8 @@ def test_the_page_follows_the_system_from_light_to_dark(visit, reports):
     page.wait_for_selector("#chart-seconds-0 .js-fill", state="attached")
     light = page.evaluate(f"getComputedStyle({area}).fill")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"() => {area} && getComputedStyle({area}).fill !== '{light}'")
+    changed = f"() => {area} && getComputedStyle({area}).fill !== '{light}'"
+    page.wait_for_function(changed, polling=100)  # not by frames: a page that rests may draw none
     assert page.wrong == []
 
 
