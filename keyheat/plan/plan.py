@@ -45,6 +45,7 @@ class ThrottleForecast:
     from_s: float  # seconds into the run, at the latest
     hottest: HottestPartition | None = None  # of a partition
     later: bool = False  # only if the load goes on: what is saved carries this run, and is spent in more time
+    divisible: bool = False  # a split may fall between the items of one key
     grows: bool = False  # a new on-demand table that is asked for more than it starts with
 
 
@@ -89,6 +90,7 @@ def _partitions(sent: LoadTotals, known: Known, scale: float) -> Iterator[Thrott
             limit_per_s=hottest.ceiling_per_s,
             from_s=hottest.at_s,
             hottest=hottest,
+            divisible=given.divisible,
             grows=given.starts_on_demand and peak > start * scale,
         )
 

@@ -34,6 +34,7 @@ class GivenCapacity:
     starts_on_demand: bool
     on_demand_from_s: float | None  # seconds into the run; None: it never is
     sort_key: bool
+    divisible: bool  # a split may fall between the items of one key: there is a sort key, and no local index
     kept: bool  # after the run
 
     @property
@@ -66,6 +67,7 @@ def _given(table: TableSpec, index: IndexSpec | None, timeline: Sequence[ChangeS
         starts_on_demand=on_demand,
         on_demand_from_s=0.0 if on_demand else min(switches, default=None),
         sort_key=owner.sort_key is not None,
+        divisible=owner.sort_key is not None and not (index is None and any(o.local for o in table.indexes)),
         kept=table.on_end == "keep",
     )
 

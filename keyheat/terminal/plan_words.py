@@ -103,8 +103,11 @@ def _cure(one: ThrottleForecast, hottest: HottestPartition) -> str:
     """Why the partition is too hot, and what helps."""
     if hottest.key_per_s > hottest.ceiling_per_s:
         key = rate(hottest.key_per_s, UNITS[one.direction])
-        cure = "shards do" if one.direction is Direction.WRITE else "copies or a cache do"
-        return f"Its hottest key alone is asked for {key}: no split helps, {cure}"
+        cure = "shards" if one.direction is Direction.WRITE else "copies or a cache"
+        split = "no split does"
+        if one.divisible:
+            split = "a split between its items does after minutes, if later ones do not always sort last"
+        return f"Its hottest key alone is asked for {key}: {cure} help, {split}"
     if one.grows:
         return "A new on-demand table starts so, and grows in minutes: pre-warm it, or begin with less"
     return "No key is above that, so splits help, after minutes"
