@@ -111,9 +111,6 @@ def run(
 
     Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
     """
-    from keyheat.pages.comparison import write_comparison
-    from keyheat.pages.series import INDEX
-
     loaded = find_scenarios(scenarios, settings)
     for one, path in loaded:
         check_shards(one, path.parent)
@@ -133,6 +130,9 @@ def run(
     codes = _series(jobs, How(target=target, options=tuple(options), quick=quick))
     code, page = codes[-1] if codes[-1] in NOT_STARTED else max(codes), None
     if several and (runs := [job.folder for job in jobs if made(job)]):
+        from keyheat.pages.comparison import write_comparison  # half a second, once the loads are over
+        from keyheat.pages.series import INDEX
+
         page = jobs[0].folder.parent / INDEX
         write_comparison(page, runs, listed, datetime.now(UTC))
         out.print(strong("\nSide by side: ", page))

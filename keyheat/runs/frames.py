@@ -21,6 +21,7 @@ from hdrh.histogram import HdrHistogram
 from keyheat.runfiles import US_PER_MS
 from keyheat.runs import metrics
 from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
+from keyheat.runs.latencies import mean_ms
 from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
 from keyheat.words import INDEX_TABLE, TABLE, Direction, label_of
 
@@ -238,7 +239,7 @@ def _durations(histogram: HdrHistogram) -> dict[str, float]:
     }
     return {
         "count": histogram.get_total_count(),
-        "mean_ms": histogram.get_mean_value() / US_PER_MS,
+        "mean_ms": mean_ms(histogram),
         **at,
         "max_ms": histogram.get_max_value() / US_PER_MS,
     }

@@ -68,10 +68,14 @@ class OperationLatency:
 
 def read_latency(path: Path) -> tuple[OperationLatency, ...]:
     """Every operation and outcome of the file that has requests. Raises `FileProblem`."""
-    from keyheat.runs.latencies import read_latencies
+    from keyheat.runs.latencies import mean_ms, read_latencies
 
     found = sorted(read_latencies(path).items())
-    return tuple(_latency(tag, histogram) for tag, histogram in found if histogram.get_total_count())
+    return tuple(
+        _latency(tag, histogram, mean_ms(histogram))
+        for tag, histogram in found
+        if histogram.get_total_count()
+    )
 
 
 def percentile_grid(count: int) -> list[float]:
@@ -81,7 +85,7 @@ def percentile_grid(count: int) -> list[float]:
     return [0.0] + [100 * (1 - 10 ** (-step / POINTS_PER_NINE)) for step in range(1, steps + 1)]
 
 
-def _latency(tag: str, histogram: "HdrHistogram") -> OperationLatency:
+def _latency(tag: str, histogram: "HdrHistogram", mean_ms: float) -> OperationLatency:
     operation, _, outcome = tag.partition(".")
     grid = percentile_grid(histogram.get_total_count())
     at = histogram.get_percentile_to_value_dict([*grid, *TABLE_PERCENTILES])
@@ -89,7 +93,7 @@ def _latency(tag: str, histogram: "HdrHistogram") -> OperationLatency:
         operation=operation,
         outcome=outcome or "all",
         count=histogram.get_total_count(),
-        mean_ms=histogram.get_mean_value() / US_PER_MS,
+        mean_ms=mean_ms,
         max_ms=histogram.get_max_value() / US_PER_MS,
         curve=(*((percentile, at[percentile] / US_PER_MS) for percentile in grid), _slowest(histogram)),
         table=tuple(at[percentile] / US_PER_MS for percentile in TABLE_PERCENTILES),
