@@ -35,7 +35,7 @@ def headline(outcome: SessionOutcome) -> str:
     of_gates = f"{failed} of {some(gates, 'gate')} failed"
     match outcome.verdict:
         case "good":
-            return f"{outcome.suite} is as good as it was: {_held(gates, len(outcome.of('undecided')))}."
+            return f"{outcome.suite} {_good(gates, len(outcome.of('undecided')))}."
         case "baseline":
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
         case "unaccepted":
@@ -57,10 +57,12 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} was interrupted: {some(_made(outcome), 'run')} kept, nothing decided."
 
 
-def _held(gates: int, undecided: int) -> str:
+def _good(gates: int, undecided: int) -> str:
     if undecided:
-        return f"{gates - undecided} of {some(gates, 'gate')} held, {undecided} cannot be told"
-    return "its one gate held" if gates == 1 else f"all {gates:,} gates held"
+        held = f"{gates - undecided} of {some(gates, 'gate')} held"
+        return f"shows no regression: {held}, {undecided} could not have seen one"
+    held = "its one gate held" if gates == 1 else f"all {gates:,} gates held"
+    return f"is as good as it was: {held}"
 
 
 def decision(finding: GateFinding) -> str:
@@ -105,14 +107,32 @@ def relative(change: float | None) -> str:
     return f"{'+' if change > 0 else ''}{measured(change * 100)} %" if abs(change) >= 5e-5 else "0 %"
 
 
+def step(before: float | str | None, after: float | str | None, measure: str) -> str:
+    """A change from or to nearly nothing, of which nobody wants a ratio: +1.06 points, -3 s; else nothing."""
+    if not isinstance(before, float | int) or not isinstance(after, float | int) or before == after:
+        return ""
+    floor = MEASURES[measure].floor if measure in MEASURES else 0.0
+    if min(before, after) >= floor and before:
+        return ""
+    by, sign = abs(after - before), "+" if after > before else "-"
+    points = measure in MEASURES and MEASURES[measure].unit == "share"
+    return f"{sign}{measured(by * 100)} points" if points else f"{sign}{value(by, measure)}"
+
+
 def interval(finding: GateFinding) -> str:
     """The interval of a change: -12 % to -8 %; nothing where it has none."""
-    if finding.low is None or finding.high is None:
+    if (
+        finding.low is None
+        or finding.high is None
+        or step(finding.before, finding.after, finding.gate.measure)
+    ):
         return ""
     return f"{relative(finding.low)} to {relative(finding.high)}"
 
 
 def changed(finding: GateFinding) -> str:
-    """The change and its interval: -10 % (-12 % to -8 %)."""
+    """The change and its interval: -10 % (-12 % to -8 %); from nearly nothing, the difference."""
+    if by := step(finding.before, finding.after, finding.gate.measure):
+        return by
     within = interval(finding)
     return f"{relative(finding.change)} ({within})" if within else relative(finding.change)

@@ -244,7 +244,7 @@ def _case(name: str, one: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: P
         scenario=scenario,
         path=path,
         target=target,
-        repetitions=said or (REPETITIONS if any(map(statistical, gates)) else 1),
+        repetitions=said or (REPETITIONS if target != SIMULATED and any(map(statistical, gates)) else 1),
         seeds=one.seeds or spec.seeds,
         gates=gates,
         expects=one.expects or scenario.expects,
@@ -279,7 +279,7 @@ def _broken(cases: Sequence[SuiteCase | None], spec: SuiteSpec) -> Iterator[str]
         if often[case.name] > 1:
             yield f"{often[case.name]} cases are named {case.name!r} @ {here}.name"
         lacking = next((gate for gate in case.gates if statistical(gate)), None)
-        if lacking is not None and case.repetitions < LEAST_REPETITIONS:
+        if lacking is not None and not case.simulated and case.repetitions < LEAST_REPETITIONS:
             said = here if spec.cases[number].repetitions is not None else "$"
             yield (
                 f"{lacking.measure} differs from run to run: it takes {LEAST_REPETITIONS} repetitions or "

@@ -13,6 +13,7 @@ from keyheat.words import Constraint
 
 FORMAT = "keyheat.suite/1"
 LABELS = "labels"  # the gate that is no number
+THROTTLE_SHARE: Final = "throttle_share"
 TARGET = r"^(simulated|local|aws|https?://[^\s/]+/?)$"
 PATTERNS = {
     **IN_WORDS,
@@ -122,15 +123,19 @@ DEFAULT_GATES: Final = (
 def default_gates(target: str, repetitions: int | None) -> tuple[Gate, ...]:
     """The default gates that fit a case.
 
-    A simulated run has no noise: what has is left to the exact measures of it. And one repetition has no
-    spread, so that nothing statistical can be decided by it.
+    A simulated run has no noise: it is held to its exact measures, and to the share that it throttles. And
+    one repetition has no spread, so that nothing statistical can be decided by it.
     """
-    noisy = target != SIMULATED and repetitions != 1
-    return tuple(gate for gate in DEFAULT_GATES if noisy or not statistical(gate))
+    noisy, simulated = target != SIMULATED and repetitions != 1, target == SIMULATED
+    return tuple(
+        gate
+        for gate in DEFAULT_GATES
+        if noisy or not statistical(gate) or (simulated and gate.measure == THROTTLE_SHARE)
+    )
 
 
 def statistical(gate: Gate) -> bool:
-    """Whether a gate needs several repetitions to be decided."""
+    """Whether a gate needs several repetitions to be decided, where more than a seed decides the run."""
     return gate.measure != LABELS and MEASURES[gate.measure].kind == "statistical"
 
 

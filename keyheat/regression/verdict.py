@@ -24,10 +24,9 @@ from keyheat.regression.outcome import (
 from keyheat.regression.phrases import value
 from keyheat.regression.suite import Suite
 from keyheat.regression.suite_runs import SessionRuns, runs_kept
-from keyheat.regression.suite_spec import LABELS
+from keyheat.regression.suite_spec import LABELS, THROTTLE_SHARE
 from keyheat.words import INTERRUPTED, REFUSED
 
-THROTTLE_SHARE: Final = "throttle_share"
 Decided = tuple[Verdict, tuple[str, ...]]
 
 
@@ -143,7 +142,8 @@ def _changed(changed: Sequence[Difference]) -> list[str]:
 
 def _undecided(findings: Sequence[GateFinding]) -> list[str]:
     count = sum(finding.decision == "undecided" and not is_idle(finding) for finding in findings)
-    return [f"{some(count, 'gate')} cannot be told from noise; more repetitions would tell."] if count else []
+    told = "could not have seen a regression: too much noise for so few repetitions"
+    return [f"{some(count, 'gate')} {told}."] if count else []
 
 
 def _new(cases: Sequence[str]) -> list[str]:

@@ -29,6 +29,9 @@ def test_the_verdict_is_the_first_line_and_all_fits(name: str) -> None:
 
 def test_headlines() -> None:
     assert headline(GOOD) == "nightly is as good as it was: its one gate held."
+    assert headline(an_outcome("good", findings=(a_finding("same"), a_finding("undecided")))) == (
+        "nightly shows no regression: 1 of 2 gates held, 1 could not have seen one."
+    )
     assert headline(REGRESSED) == "nightly regressed: 2 of 4 gates failed."
     assert headline(BROKEN) == "nightly regressed: thresholds are broken."
     assert headline(OUTCOMES["first"]) == "nightly has a new baseline: 6 valid runs."

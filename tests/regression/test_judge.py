@@ -8,6 +8,7 @@ import pytest
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.gates.judge import judge
 from keyheat.regression.outcome import Gate, GateFinding
+from keyheat.regression.phrases import changed
 from tests.regression.runs import MEASURES, PARTITION, SETUP, SIMULATED, a_summary, with_measure
 
 WRITES = "accepted_units_per_s.write"
@@ -95,6 +96,24 @@ def test_what_an_exact_gate_lets_pass_is_said() -> None:
     assert "changes up to 5 % do not count" in finding.because
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "decision", "words"),
+    [
+        (0.0, 0.0106, "worse", "0 % before, 1.06 % now (+1.06 points)"),
+        (0.06, 0.0, "better", "6 % before, 0 % now (-6 points)"),
+        (0.02, 0.06, "worse", "2 % before, 6 % now (200 % more)"),
+        (0.06, 0.062, "same", "changes up to 10 % do not count"),
+        (0.0009, 0.0002, "same", "0.09 % before, 0.02 % now (-0.07 points)"),  # both hardly anything
+    ],
+)
+def test_the_share_that_a_simulated_run_throttles_is_held_without_repetitions(
+    before: float, after: float, decision: str, words: str
+) -> None:
+    finding = of_measure("throttle_share", [before], [after], least=0.1, setup=SIMULATED)
+    assert (finding.decision, finding.before, finding.after) == (decision, before, after)
+    assert words in finding.because
+
+
 # labels
 
 
@@ -117,13 +136,18 @@ NEW = "by-country write partition"
     ("before", "after", "decision", "because"),
     [
         ([(PARTITION,)], [(PARTITION,)], "same", "The same labels"),
-        ([(PARTITION,)], [(PARTITION, NEW)], "worse", "By-country write partition is new, in 1 of 1 run"),
+        ([(PARTITION,)], [(PARTITION, NEW)], "worse", "By-country write partition is new, in the only run"),
         ([(PARTITION, NEW)], [(PARTITION,)], "better", "By-country write partition is gone"),
         ([(PARTITION,)], [()], "better", "the verdict was partition and is none now"),
         ([()], [(PARTITION,)], "worse", "the verdict was none and is partition now"),
         ([(PARTITION,)], [(TABLE,)], "worse", "the verdict was partition and is table now"),
         ([(PARTITION,)] * 5, [(PARTITION, NEW), *[(PARTITION,)] * 4], "same", "The same labels"),
-        ([(PARTITION,)] * 5, [(PARTITION, NEW)] * 3 + [(PARTITION,)] * 2, "worse", "is new, in 3 of 5 runs"),
+        (
+            [(PARTITION,)] * 5,
+            [(PARTITION, NEW)] * 3 + [(PARTITION,)] * 2,
+            "worse",
+            "is new, in 3 of 5 repetitions",
+        ),
         (
             [(PARTITION, NEW), *[(PARTITION,)] * 4],
             [(PARTITION, NEW)] * 4 + [(PARTITION,)],
@@ -209,7 +233,9 @@ def test_each_further_gate_widens_the_interval() -> None:
 def test_no_throttles_against_some_is_worse_and_not_a_division_by_zero() -> None:
     some: list[float | None] = [0.1, 0.11, 0.1, 0.09, 0.1]
     assert of_measure("throttle_share", [0.0] * 5, some).decision == "worse"
-    assert of_measure("throttle_share", some, [0.0] * 5).decision == "better"
+    better = of_measure("throttle_share", some, [0.0] * 5)
+    assert (better.decision, changed(better)) == ("better", better.because.partition(": ")[2].rstrip("."))
+    assert changed(better).endswith(" points")  # not a ratio to nothing
     assert of_measure("throttle_share", [0.0] * 5, [0.0, 0.001, 0.0, 0.0, 0.0]).decision == "same"
 
 

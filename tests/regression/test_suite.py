@@ -54,7 +54,7 @@ def test_a_case_is_simulated_once_and_held_to_its_labels_and_exact_numbers(tmp_p
     assert (one.name, one.target, one.repetitions, one.seeds) == ("hotkey", "simulated", 1, "each")
     assert one.scenario == load_scenario(SCENARIOS / "hotkey.toml")
     exact = {name for name, measure in MEASURES.items() if measure.kind == "exact"}
-    assert {gate.measure for gate in one.gates} == {LABELS, *exact}
+    assert {gate.measure for gate in one.gates} == {LABELS, "throttle_share", *exact}
     assert found.gates == {"hotkey": one.gates}
 
 
@@ -137,7 +137,7 @@ def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
         + case("hotkeys", gates=[])
         + case("sharded", name="mine")
         + '[[cases.gates]]\nmeasure = "p99"\n'
-        + case(name="mine", repetitions=1)
+        + case(name="mine", target="local", repetitions=1)
         + '[[cases.gates]]\nmeasure = "p99_ms"\n'
     )
     assert [line.rpartition(" @ ")[2] for line in mistakes(tmp_path, text)] == [
@@ -156,11 +156,11 @@ def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
         (case() + case(), "2 cases are named 'hotkey-simulated' @ $.cases[0].name"),
         (case(name="a") + case("sharded", name="a"), "2 cases are named 'a' @ $.cases[0].name"),
         (
-            case(repetitions=1) + '[[cases.gates]]\nmeasure = "p99_ms"\n',
+            case(target="local", repetitions=1) + '[[cases.gates]]\nmeasure = "p99_ms"\n',
             "p99_ms differs from run to run: it takes 2 repetitions or more, got 1 @ $.cases[0].repetitions",
         ),
         (
-            'repetitions = 1\n[[gates]]\nmeasure = "p50_ms"\n' + case(),
+            'repetitions = 1\n[[gates]]\nmeasure = "p50_ms"\n' + case(target="local"),
             "p50_ms differs from run to run: it takes 2 repetitions or more, got 1 @ $.repetitions",
         ),
         (
@@ -248,8 +248,10 @@ def test_the_digest_is_of_what_is_run_and_held_on_to(tmp_path: Path) -> None:
 def test_our_suites_are_right_and_named_as_their_files(path: Path) -> None:
     found = load_suite(path)
     assert found.name == path.stem
-    noise = {one.target for one in found.cases} != {"simulated"}
-    assert any(statistical(gate) for one in found.cases for gate in one.gates) == noise
+    for one in found.cases:
+        held = {gate.measure for gate in one.gates if statistical(gate)}
+        assert "throttle_share" in held
+        assert one.simulated == (held == {"throttle_share"})
 
 
 def test_the_designs_are_all_of_the_page() -> None:

@@ -31,7 +31,7 @@ WORSE = a_finding()
         ([RUN, INVALID], [WORSE], {}, "invalid", "fails 1 gate"),
         ([RUN], [], {"forbidden": [OTHER]}, "invalid", "1 thing differs"),
         ([RUN], [WORSE], {"forbidden": [OTHER]}, "invalid", "--force compares nevertheless"),
-        ([RUN], [UNDECIDED], {}, "good", "1 gate cannot be told from noise"),
+        ([RUN], [UNDECIDED], {}, "good", "1 gate could not have seen a regression"),
         ([RUN], [HELD], {"new_cases": ["sharded"]}, "good", "sharded is not in the baseline"),
         ([RUN, BEFORE], [HELD], {}, "good", None),
     ],

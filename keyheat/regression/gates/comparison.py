@@ -51,6 +51,12 @@ class CaseComparison:
         """Whether nothing but the scenario and its seed decides what comes out."""
         return all(run.setup.target == "simulated" for run in (*self.before, *self.after))
 
+    @property
+    def repeats(self) -> bool:
+        """Whether there is no noise in it: simulated, with a seed that was run on both sides."""
+        seeds = [{run.seed for run in side} for side in (self.before, self.after)]
+        return self.simulated and bool((seeds[0] & seeds[1]) - {None})
+
     def finding(self, decision: Decision, because: str, **numbers: Any) -> GateFinding:
         """The finding with these words, and how many runs were not counted."""
         return GateFinding(

@@ -10,7 +10,7 @@ from keyheat.numbers import percent, some
 from keyheat.regression.gates.comparison import CaseComparison, KnownValue, in_words, sides
 from keyheat.regression.gates.statistical import without
 from keyheat.regression.outcome import WORST_FIRST, Decision, GateFinding
-from keyheat.regression.phrases import value
+from keyheat.regression.phrases import step, value
 
 SAME = 1e-9  # relative: sums of floats in another order
 Seeded = TypeVar("Seeded", KnownValue, RunSummary)
@@ -69,7 +69,7 @@ def _decided(compared: CaseComparison, pairs: Sequence[Pair], how: str) -> GateF
 
 
 def _decision(compared: CaseComparison, before: KnownValue, after: KnownValue) -> Decision:
-    if _alike((before, after)) or _apart((before, after)) <= compared.gate.least_effect * abs(before.number):
+    if not _counts(compared, before.number, after.number):
         return "same"
     if compared.measure.better == "same":
         return "worse"
@@ -80,12 +80,22 @@ def _apart(pair: Pair) -> float:
     return 0.0 if _alike(pair) else abs(pair[1].number - pair[0].number)
 
 
+def _counts(compared: CaseComparison, before: float, after: float) -> bool:
+    """Whether the change is more than what matters; numbers below the measure's floor are alike."""
+    if not isfinite(before) or not isfinite(after):
+        return before != after
+    first, last = (max(number, compared.measure.floor) for number in (before, after))
+    return not isclose(first, last, rel_tol=SAME) and abs(last - first) > compared.gate.least_effect * first
+
+
 def _change(compared: CaseComparison, before: KnownValue, after: KnownValue) -> str:
     first, last = (value(_shown(run), compared.gate.measure) for run in (before, after))
     if _alike((before, after)):
         return f"{last} as before"
     words = f"{first} before, {last} now"
-    if isfinite(before.number) and isfinite(after.number) and before.number:
+    if by := step(_shown(before), _shown(after), compared.gate.measure):
+        words += f" ({by})"
+    elif isfinite(before.number) and isfinite(after.number) and before.number:
         more = "more" if after.number > before.number else "less"
         words += f" ({percent(abs(after.number / before.number - 1))} {more})"
     least = compared.gate.least_effect
@@ -148,13 +158,17 @@ def _label_change(label: str, before: tuple[int, int], after: tuple[int, int]) -
     if had == has:
         return None
     if has and not before[0]:
-        return "worse", f"{label} is new, in {after[0]} of {some(after[1], 'run')}"
+        return "worse", f"{label} is new, in {_of_runs(*after)}"
     if had and not after[0]:
-        return "better", f"{label} is gone, after {before[0]} of {some(before[1], 'run')}"
+        return "better", f"{label} is gone; it was in {_of_runs(*before)}"
     return (
         "undecided",
         f"{label} comes and goes: {before[0]} of {before[1]} before, {after[0]} of {after[1]} now",
     )
+
+
+def _of_runs(count: int, of: int) -> str:
+    return "the only run" if of == 1 else f"{count} of {of} repetitions"
 
 
 def _verdict_change(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> list[Said]:

@@ -37,7 +37,7 @@ def _finding(compared: CaseComparison, tests: int, paired: bool) -> GateFinding:
         return lacking
     if compared.gate.measure == LABELS:
         return labelled(compared)
-    if compared.measure.kind == "exact":
+    if compared.measure.kind == "exact" or compared.repeats:
         return exact(compared)
     return statistical(compared, tests=tests, paired=paired)
 

@@ -21,6 +21,8 @@ other side have one, no interval is needed: three runs on each side do so by cha
 
 from collections.abc import Sequence
 from math import inf, isfinite
+from statistics import geometric_mean
+from typing import Any
 from urllib.parse import urlsplit
 
 from keyheat.addresses import on_this_machine
@@ -39,7 +41,7 @@ from keyheat.regression.gates.comparison import (
 )
 from keyheat.regression.intervals import LEAST_RUNS, Ratio, effect_of, ratio_of, runs_to_tell
 from keyheat.regression.outcome import Decision, GateFinding
-from keyheat.regression.phrases import relative, value
+from keyheat.regression.phrases import relative, step, value
 
 LOCAL, MILLISECONDS = "local", "ms"
 OF_THE_MACHINE = "on a local endpoint that may be the machine: --paired runs the baseline again beside it"
@@ -48,7 +50,7 @@ LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at
 
 def is_tested(compared: CaseComparison, *, paired: bool = False) -> bool:
     """Whether this is a gate that an interval decides: several numbers, and nothing but numbers."""
-    if not suite_gates.statistical(compared.gate):
+    if not suite_gates.statistical(compared.gate) or compared.repeats:
         return False
     if not paired and _is_the_machines(compared):
         return False
@@ -61,7 +63,7 @@ def statistical(compared: CaseComparison, *, tests: int, paired: bool = False) -
     known = sides(compared, paired=paired)
     if not known.before or not known.after:
         return without(compared, known)
-    numbers = {
+    numbers: dict[str, Any] = {
         "before": shown(known.before),
         "after": shown(known.after),
         "repetitions": (len(known.before), len(known.after)),
@@ -69,7 +71,9 @@ def statistical(compared: CaseComparison, *, tests: int, paired: bool = False) -
     if not _all_numbers(known):
         decision, words = _by_kind(compared, known)
         return compared.finding(decision, words, **numbers)
-    values = f"{_value(compared, known.before)} before, {_value(compared, known.after)} now"
+    numbers |= {"before": _typical(compared, known.before), "after": _typical(compared, known.after)}
+    name = compared.gate.measure
+    values = f"{value(numbers['before'], name)} before, {value(numbers['after'], name)} now"
     if min(len(known.before), len(known.after)) < LEAST_RUNS:
         why = "one repetition has no spread, and what differs from run to run cannot be decided by it"
         return compared.finding("undecided", f"{values}: {why}", **numbers)
@@ -81,12 +85,20 @@ def statistical(compared: CaseComparison, *, tests: int, paired: bool = False) -
         decision, why = "undecided", f"; {OF_THE_MACHINE}"
     return compared.finding(
         decision,
-        f"{values}: {_in_words(ratio)}{why}",
+        f"{values}: {step(numbers['before'], numbers['after'], name) or _in_words(ratio)}{why}",
         change=ratio.ratio - 1,
         low=ratio.low - 1,
         high=ratio.high - 1,
         **numbers,
     )
+
+
+def _typical(compared: CaseComparison, side: Sequence[KnownValue]) -> float | str:
+    """The number that stands for a side: the mean that a ratio is of, or the median below the floor."""
+    middle = shown(side)
+    if isinstance(middle, str) or middle < compared.measure.floor or not middle:
+        return middle
+    return geometric_mean(raised(compared.measure, side))
 
 
 def decided(ratio: Ratio, *, better: str, least: float) -> Decision:
