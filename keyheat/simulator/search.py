@@ -170,6 +170,8 @@ def smallest_shards(
             f"scenario {scenario.name} replays a trace, whose keys are what they are @ $.load.arrivals"
         )
     _check_index(scenario, index)
+    if not burst and measure is None:
+        scenario = steady(scenario)
     simulator = _Simulator(folder, DEFAULT if burst else STEADY, watch)
     trials = Trials(
         of=lambda shards: _sharded(scenario, index, shards),
@@ -193,23 +195,29 @@ KEYS_MOST: Final = 200_000
 NotSearched = Literal["not_simulated", "too_long", "too_large"]
 
 
+def steady(scenario: Scenario) -> Scenario:
+    """The scenario, of whose load a minute stands for all, where it stays the same; else as it is."""
+    load = scenario.load
+    if load.shape is not None or scenario.timeline or scenario.table.scaled:
+        return scenario
+    return scenario.model_copy(update={"load": load.model_copy(update={"duration_s": STEADY_S})})
+
+
 def shards_enough(scenario: Scenario, index: str | None = None) -> int | NotSearched | None:
     """The number of `smallest_shards` for a whole load, by a minute of it; None where no number is enough.
 
-    A load that stays the same is simulated for a minute; one that changes, whole, if that is at most ten
-    minutes. Where it is not simulated, why.
+    A load that stays the same is simulated for a minute, however long it lasts: the number is that of the
+    demand and its keys. One that changes is simulated whole, if that is at most ten minutes. Where it is
+    not simulated, why.
     """
-    load = scenario.load
-    if scenario.dynamic_sharding is not None or load.arrivals == "trace":
+    if scenario.dynamic_sharding is not None or scenario.load.arrivals == "trace":
         return "not_simulated"
-    changes = load.shape is not None or bool(scenario.timeline) or scenario.table.scaled
-    if changes and load.duration_s > CHANGING_MOST_S:
+    made = steady(scenario)
+    if made.load.duration_s > CHANGING_MOST_S:
         return "too_long"
     if scenario.keys.keys > KEYS_MOST:
         return "too_large"
-    seconds = load.duration_s if changes else min(load.duration_s, STEADY_S)
-    shorter = scenario.model_copy(update={"load": load.model_copy(update={"duration_s": seconds})})
-    raw = shorter.model_dump(mode="json") | {"name": "a", "question": "a", "expects": None}
+    raw = made.model_dump(mode="json") | {"name": "a", "question": "a", "expects": None}
     return _shards_enough(orjson.dumps(raw, option=orjson.OPT_SORT_KEYS), index)
 
 

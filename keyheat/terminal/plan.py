@@ -144,7 +144,8 @@ def _hot_key(plan: ScenarioPlan, sent: LoadTotals) -> Iterator[tuple[str, str]]:
     if _key_share(asked) >= NO_SHARDS_SHARE:
         formula = f"ceil({whole(units)} / {whole(hottest.ceiling_per_s)})"
         needed, more = (shards_needed(units, hottest.ceiling_per_s, factor) for factor in (1.0, plan.margin))
-        yield "Shards needed", f"{formula} = {needed:,}; with a margin of {plan.margin:g}: {more:,}"
+        yield "Shards, at least", f"{formula} = {needed:,}; with a margin of {plan.margin:g}: {more:,}"
+        yield "", "keyheat whatif NAME shards: how many are enough where some share a partition"
 
 
 def _key_share(asked: SideTotals) -> float:

@@ -73,7 +73,8 @@ def notes_of(search: WhatIfSearch, prices: Prices, formula: int | None) -> list[
         if formula is not None:
             said.append(
                 f"By the formula {some(formula, 'shard')} would do if each had a partition to itself; "
-                "shards are placed by a hash, and some of them share one."
+                "shards are placed by a hash, and some of them share one. Other key names than "
+                "the scenario's fall otherwise: a few shards more make that sure."
             )
         lucky = [one.value for one in search.candidates if one.enough and one.value < _least(search)]
         if lucky:
