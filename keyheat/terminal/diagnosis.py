@@ -29,7 +29,7 @@ from keyheat.runs.manifest import Manifest
 from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.layout import COLOURS, Paragraph
-from keyheat.words import sentence, title_of
+from keyheat.words import sentence, title_of, whose
 
 STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}
 MOST_LABELS = 20
@@ -54,6 +54,9 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, manifest: Man
     )  # fmt: skip
     if scenario.expects is not None:
         line.append(f"\n{'':<13}").append(expected(scenario.expects, verdict))
+    if verdict.constraint == "none" and diagnosis.recommendations:
+        kept = whose(diagnosis.recommendations[0].resource)
+        line.append(f"\n{'':<13}saved burst carried {kept}: a load that goes on will be throttled")
     if (cure := _cure(diagnosis)) is not None:
         line.append(f"\n{'':<13}cure: {cure}")
     return line

@@ -19,7 +19,8 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.provability import unreliable
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import TABLE, WRITE, Direction, index_of, label_of
+from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
+from keyheat.words import TABLE, Direction, index_of, label_of
 
 MOST_INDEXES: Final = 50
 """Of a table that is simulated again. DynamoDB's quota is 20, each is simulated second by second."""
@@ -80,7 +81,7 @@ def _foresight(
     scenario: Scenario | None,
 ) -> Advice:
     """Advice for what saved burst kept from throttling, of a run in which nothing did."""
-    if scenario is None or not _may_live_on_burst(scenario) or scenario.load.arrivals == "trace":
+    if scenario is None or not _stays(scenario) or scenario.load.arrivals == "trace":
         return Advice()
     asked = scheduled(scenario)
     carried = on_burst(scenario, asked)
@@ -121,23 +122,39 @@ def scheduled(scenario: Scenario) -> Schedule:
 
 
 def on_burst(scenario: Scenario, asked: Schedule) -> tuple[Limit, ...]:
-    """What a load that stays the same asks for beyond what is provisioned: saved burst ends after minutes."""
-    if not _may_live_on_burst(scenario):
+    """What a load that stays the same asks for beyond what is provisioned: saved burst ends after minutes.
+
+    Auto scaling gives what it may at most, in the end.
+    """
+    if not _stays(scenario):
         return ()
-    table = scenario.table
-    pairs = {TABLE: table.provisioned, **{index.name: index.provisioned for index in table.indexes}}
+    owners = _owners(scenario)
     return tuple(
         ("table", resource, direction)
         for (resource, direction), one in asked.items()
-        if (pair := pairs.get(resource)) is not None
-        and (units := pair.write if direction is WRITE else pair.read)
-        and one.per_s > units
+        if (units := _most(owners[resource], direction)) is not None and one.per_s > units
     )
 
 
-def _may_live_on_burst(scenario: Scenario) -> bool:
-    """Whether its load and its capacity stay the same, so that what is above it is so for ever."""
-    changes = scenario.load.shape is not None or bool(scenario.timeline) or scenario.table.scaled
+def _owners(scenario: Scenario) -> Mapping[str, TableSpec | IndexSpec]:
+    """What has capacity of its own, by the names that labels give it."""
+    return {TABLE: scenario.table, **{label_of(index.name): index for index in scenario.table.indexes}}
+
+
+def _is_scaled(owner: TableSpec | IndexSpec | None, direction: Direction) -> bool:
+    return owner is not None and getattr(owner.auto_scaling, direction, None) is not None
+
+
+def _most(owner: TableSpec | IndexSpec, direction: Direction) -> float | None:
+    """The most units/s that are ever provisioned for a side, by itself or by auto scaling."""
+    has: int | None = getattr(owner.provisioned, direction, None)
+    policy: ScalingSpec | None = getattr(owner.auto_scaling, direction, None)
+    return max(has, policy.max) if has and policy else has
+
+
+def _stays(scenario: Scenario) -> bool:
+    """Whether nobody changes its load or its capacity, so that what is above it is so for ever."""
+    changes = scenario.load.shape is not None or bool(scenario.timeline)
     return scenario.table.billing_mode == "PROVISIONED" and not changes
 
 
@@ -198,7 +215,7 @@ class MeasuredRun:
             partitions_then=planned.partitions if planned else None,
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
-            scaled=scenario is not None and scenario.table.scaled,
+            scaled=scenario is not None and _is_scaled(_owners(scenario).get(resource), direction),
             index_key=keyed_by.get(resource),
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
             shards_now=scenario.keys.shards if scenario else 1,

@@ -24,6 +24,7 @@ from keyheat.analysis.advice.table_changes import (
     on_demand,
     with_units,
 )
+from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import Cause
 from keyheat.plan.charges import consumed_month, provisioned_month
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Foreseen, MonthlyBill, Recommendation
@@ -266,8 +267,8 @@ def _tried(case: AdviceCase, advice: Recommendation, context: Rerun) -> Trial:
     first = _trial(case, (asked,), context)
     if first.works or not (spreads or advice.action in OF_UNITS):
         return first
-    if first.left > HELPS * _left(context.simulated(), case):
-        return first
+    if not spreads and first.left > HELPS * _left(context.simulated(), case):
+        return first  # of shards a few more may be what spreads them
     with_more = _with_shards if spreads else _with_units
     more = (_trial(case, (with_more(case, asked, factor),), context) for factor in MORE)
     return next((trial for trial in more if trial.works), first)
@@ -343,10 +344,13 @@ def _enough_shards(case: AdviceCase, context: Rerun) -> int | None:
         if isinstance(found, int):
             return found
 
+    # What scaling gives comes later: without burst, the table's limit would hide that of its keys.
+    lasts = not context.scenario.table.scaled
+
     def measure(candidate: Scenario, _seed: int) -> SimulationOutcome:
         count = candidate.keys.shards
         sharded = _index_sharded(case, count, context) or context.sharded(count, case.direction, index)
-        return sharded.simulated(STEADY)
+        return sharded.simulated(STEADY if lasts else DEFAULT)
 
     scenario = context.scenario
     searched = smallest_shards(

@@ -200,10 +200,17 @@ def _wait_for_the_key(case: AdviceCase) -> Recommendation:
         action="back_off",
         kind="mitigation",
         why=f"One partition of {case.whose} sustains {case.sustained}, however much {case.whose} has in all: "
-        "more capacity would change nothing.",
+        f"{_more_capacity(case)}",
         expected="A short peak is ridden out, because each request waits until its partition has room; "
         "demand that stays above that has to be spread.",
     )
+
+
+def _more_capacity(case: AdviceCase) -> str:
+    """What more capacity would do for a hot partition: nothing for one key that is above its ceiling."""
+    if case.hottest is None or case.hottest.units_per_s > case.ceiling:
+        return "more capacity would change nothing."
+    return "more capacity helps only as far as more partitions come with it, and its keys part on them."
 
 
 def _shard(case: AdviceCase, key: HotKey) -> Recommendation:

@@ -143,6 +143,9 @@ def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
     index = index_of(verdict.resource)
     if verdict.direction is not None:
         return Resource(index, verdict.direction)
+    for advice in run.diagnosis.recommendations:  # what lives on burst, of a run in which nothing throttled
+        if verdict.constraint == "none" and advice.resource and advice.direction:
+            return Resource(index_of(advice.resource), advice.direction)
     if record.seconds is not None and len(record.seconds["second"]):
         consumed = {r: rows_of(record.seconds, r)["consumed"].sum() for r in record.resources()}
         return max(consumed, key=lambda resource: (resource.index is None, consumed[resource]))
