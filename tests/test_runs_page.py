@@ -6,7 +6,7 @@ from pathlib import Path
 
 from keyheat.cli.pages import PORT
 from keyheat.pages.runs.found import DEPTH
-from keyheat.pages.runs.rows import LEAST_EFFECT, MOST
+from keyheat.pages.runs.trends import LEAST_EFFECT, MOST
 from tests.made_runs import summary, written
 
 PAGE = (Path(__file__).parents[1] / "docs" / "runs.md").read_text(encoding="utf-8")

@@ -51,7 +51,7 @@ def noises_of(history: HistoryReading, suite: str, gates_by_case: Mapping[str, S
 def noise_of(points: Sequence[HistoryPoint], measure: str) -> SessionNoise | None:
     """What good sessions say, the oldest first; None where they are too few.
 
-    Since the newest baseline something else may be measured: where they are enough, only those after it count.
+    After a new baseline something else may be measured: where they are enough, only those since then count.
     """
     begins = max((place for place, point in enumerate(points) if point.verdict == "baseline"), default=0)
     ranges = _ranges(points[begins:], measure)

@@ -11,7 +11,8 @@ import pytest
 
 from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
 from keyheat.pages.runs.index import Recall, Runs, content_of, render_runs, write_runs
-from keyheat.pages.runs.rows import MOST, HistoryRun, SuitePlace, rows_of, trends_of
+from keyheat.pages.runs.rows import HistoryRun, SuitePlace, rows_of
+from keyheat.pages.runs.trends import MOST, trends_of
 from keyheat.regression.history.store import History
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.runs.folder import Underway, write_underway

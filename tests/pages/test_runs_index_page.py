@@ -7,7 +7,8 @@ from playwright.sync_api import expect
 
 from keyheat.pages.runs.found import RunSearch
 from keyheat.pages.runs.index import Runs, content_of, place_of, render_runs, write_runs
-from keyheat.pages.runs.rows import rows_of, trends_of
+from keyheat.pages.runs.rows import rows_of
+from keyheat.pages.runs.trends import trends_of
 from tests.browsing import PATIENCE_MS
 from tests.made_runs import FIRST, summary, written
 from tests.pages.axe import violations
