@@ -27,17 +27,19 @@ from keyheat.cli.guards import Guards
 from keyheat.cli.suite import SessionOptions, SuiteSession
 from keyheat.pages.runs.index import Recall, Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
+from keyheat.regression.history.records import GOOD
 from keyheat.regression.history.store import History
 from keyheat.regression.outcome import SessionOutcome
+from keyheat.regression.session_noise import LEAST_RANGES
 from keyheat.runfiles import write_json
 from keyheat.shipped import shipped
 from keyheat.terminal.console import be_quiet
 
+MOST_ALARMS: Final = 0.01  # of the nights: a suite is confident by 99 %
 OUT: Final = Path("reports") / "out" / "months"
 FIRST: Final = datetime(2026, 11, 1, 2, tzinfo=UTC)
 FORMAT: Final = "keyheat.month/1"
 FILE: Final = "month.json"
-UNKNOWN: Final = 6  # nights after which it is known how much nights differ
 NOTHING_ASKED: Final = Guards(
     table=None, allow_table=(), allow_protected=(), share=False, clean_up=False, keep_table=False, yes=True,
     max_dollars=None, max_units=None, max_minutes=None, no_align=False, no_probe=False,
@@ -124,23 +126,25 @@ def counted(said: Sequence[NightSaid]) -> list[Row]:
             )
         )
     quiet = [night for night in said if night.change is None]
-    for when, nights in (
-        (f"the first {UNKNOWN} nights", [night for night in quiet if night.day <= UNKNOWN]),
-        ("later", [night for night in quiet if night.day > UNKNOWN]),
-    ):
+    for known, when in ((False, "before six good nights"), (True, "from then on")):
+        nights = [night for night in quiet if _is_known(night, said) == known]
         alarms = [night for night in nights if night.false_alarm]
-        note = ", ".join(f"month {night.month} day {night.day}" for night in alarms)
-        most = 0 if when == "later" else None
         rows.append(
             Row(
-                what=f"false alarms, {when}",
+                what=f"false alarms {when}",
                 measured=len(alarms),
                 unit=f"of {len(nights)}",
-                at_most=most,
-                note=note,
+                at_most=MOST_ALARMS * len(nights) if known else None,
+                note=", ".join(f"month {night.month} day {night.day}" for night in alarms),
             )
         )
     return rows
+
+
+def _is_known(night: NightSaid, said: Sequence[NightSaid]) -> bool:
+    """Whether there had been good nights enough to say how much nights differ by themselves."""
+    before = (one for one in said if one.month == night.month and one.day < night.day)
+    return sum(one.verdict in GOOD for one in before) > LEAST_RANGES
 
 
 def write_page(folder: Path) -> Path:

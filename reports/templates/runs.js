@@ -293,7 +293,7 @@
     if (trend.worse) title.append(" ", make("small", "became worse", "flag"));
     box.append(title);
     const strip = sessions(trend);
-    if (strip) box.append(strip);
+    if (strip) box.append(strip, fromTo(trend));
     const sparks = make("div", null, "sparks");
     sparks.append(...trend.series.map((series) => spark(trend, series)));
     box.append(sparks);
@@ -320,6 +320,12 @@
       return mark;
     }));
     return strip;
+  }
+
+  function fromTo(trend) {
+    const ends = make("div", null, "ends");
+    ends.append(...[trend.rows[0], trend.rows[trend.rows.length - 1]].map((number) => make("span", moment(columns.started[number]))));
+    return ends;
   }
 
   function setups(trend) {

@@ -30,6 +30,10 @@ TITLES: Final[Mapping[str, str]] = {
     "accepted_units_per_s.read": "Accepted RCU/s",
     "throttle_share": "Throttled",
     "p99_ms": "p99",
+    "units_per_operation.write": "WCU per write",
+    "units_per_operation.read": "RCU per read",
+    "mean_units_per_operation.write": "WCU per write",
+    "mean_units_per_operation.read": "RCU per read",
 }
 
 PlaceOf = Callable[[RunRow], str]
