@@ -122,7 +122,7 @@ def _scenario(name: str, write: float, keys: Raw, load: Raw) -> Raw:
     }
 
 
-def _changes(days: tuple[int, int, int], write: float, lowered: float, hot: float) -> dict[int, Change]:
+def changes_on(days: tuple[int, int, int], write: float, lowered: float, hot: float) -> dict[int, Change]:
     """The three changes: capacity, a hot key, an index."""
     index = {
         "name": "by-customer",
@@ -163,7 +163,7 @@ MONTH: Final = Plan(
     repetitions=3,
     spread=0.03,
     scenarios=(ORDERS, SESSIONS),
-    changes=_changes((9, 15, 22), 2_600, 130, 0.7),
+    changes=changes_on((9, 15, 22), 2_600, 130, 0.7),
 )
 LOCAL: Final = Plan(
     target="local",
@@ -178,7 +178,7 @@ LOCAL: Final = Plan(
             {"users": 20, "requests_per_s": 600, "duration_s": 15, "item_bytes": 900},
         ),
     ),
-    changes=_changes((3, 5, 7), 1_000, 20, 0.9),
+    changes=changes_on((3, 5, 7), 1_000, 20, 0.9),
     gates="""
 [[gates]]
 measure = "labels"
