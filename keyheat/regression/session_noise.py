@@ -17,21 +17,28 @@ from statistics import fmean, median
 from typing import Final
 
 from keyheat.analysis.measures import MEASURES
+from keyheat.regression.comparability import slight
 from keyheat.regression.history.reading import HistoryReading
 from keyheat.regression.history.records import GOOD, HistoryPoint
-from keyheat.regression.outcome import Gate
+from keyheat.regression.outcome import Difference, Gate
 
 LEAST_RANGES: Final = 5  # fewer say nothing: what the runs of a session say is all that is known
+LEAST_OF_TRAFFIC: Final = 2  # where all that is another tonight is a load that is slightly more or less
 MOST_RANGES: Final = 20  # the newest
 MEDIAN_OF_NORMAL: Final = 0.6745  # of the absolute value of a standard normal number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionNoise:
-    """The standard deviation of the logarithm of one session's ratio to the one before, and its freedom."""
+    """The standard deviation of the logarithm of one session's ratio to the one before, by so many ranges."""
 
     spread: float
-    freedom: float
+    ranges: int
+
+    @property
+    def freedom(self) -> float:
+        """Neighbouring ranges share a session, and a median wastes some of the rest: half as much is told."""
+        return self.ranges / 2
 
 
 Noises = Mapping[tuple[str, str], SessionNoise]
@@ -57,10 +64,24 @@ def noise_of(points: Sequence[HistoryPoint], measure: str) -> SessionNoise | Non
     ranges = _ranges(points[begins:], measure)
     if len(ranges) < LEAST_RANGES:
         ranges = _ranges(points, measure)
-    if len(ranges) < LEAST_RANGES:
+    if len(ranges) < LEAST_OF_TRAFFIC:
         return None
-    # Neighbouring ranges share a session, and a median wastes some of the rest: they tell half as much.
-    return SessionNoise(spread=median(ranges) / MEDIAN_OF_NORMAL, freedom=len(ranges) / 2)
+    return SessionNoise(spread=median(ranges) / MEDIAN_OF_NORMAL, ranges=len(ranges))
+
+
+def that_count(noises: Noises, changed: Sequence[Difference]) -> Noises:
+    """Those by which tonight's runs are judged, where `changed` is what differs from the baseline.
+
+    A few sessions are enough where nothing but the traffic is slightly another, which their own runs cannot
+    show. After a change that somebody made they may have been as many steps of it.
+    """
+    made = {one.case for one in changed if not slight(one)}
+    traffic = {one.case for one in changed} - made
+    return {
+        (case, measure): noise
+        for (case, measure), noise in noises.items()
+        if noise.ranges >= (LEAST_OF_TRAFFIC if case in traffic else LEAST_RANGES)
+    }
 
 
 def _ranges(points: Sequence[HistoryPoint], measure: str) -> list[float]:

@@ -22,7 +22,7 @@ from keyheat.regression.outcome import (
     is_idle,
 )
 from keyheat.regression.phrases import value
-from keyheat.regression.session_noise import Noises
+from keyheat.regression.session_noise import Noises, that_count
 from keyheat.regression.suite import Suite
 from keyheat.regression.suite_runs import SessionRuns, runs_kept
 from keyheat.regression.suite_spec import LABELS, THROTTLE_SHARE
@@ -180,7 +180,10 @@ class Held:
             differ, changed = (told(one, self.baseline, self.suite) for one in (differ, changed))
         forbidden = () if self.force or self.paired else differ
         gates = {case: of_case for case, of_case in self.suite.gates.items() if case in before}
-        how: dict[str, Any] = {"paired": self._in_pairs(before, after), "noises": self.noises}
+        how: dict[str, Any] = {
+            "paired": self._in_pairs(before, after),
+            "noises": that_count(self.noises, changed),
+        }
         findings = () if forbidden else judge(gates, before, after, **how)
         compared = self.baseline is not None
         expects = {case.name: case.expects for case in self.suite.cases}

@@ -9,8 +9,14 @@ import pytest
 
 from keyheat.regression.gates.judge import judge
 from keyheat.regression.history.records import HistoryPoint
-from keyheat.regression.outcome import Gate, Verdict
-from keyheat.regression.session_noise import LEAST_RANGES, SessionNoise, noise_of
+from keyheat.regression.outcome import Difference, Gate, Verdict
+from keyheat.regression.session_noise import (
+    LEAST_OF_TRAFFIC,
+    LEAST_RANGES,
+    SessionNoise,
+    noise_of,
+    that_count,
+)
 from tests.regression.runs import SIMULATED, with_measure
 
 SHARE = "throttle_share"
@@ -36,8 +42,8 @@ def noisy(count: int, level: float = 0.3) -> list[float]:
 
 
 def test_too_few_good_sessions_say_nothing() -> None:
-    assert noise_of(points(noisy(LEAST_RANGES)), SHARE) is None
-    assert noise_of(points(noisy(LEAST_RANGES + 1)), SHARE) is not None
+    assert noise_of(points(noisy(LEAST_OF_TRAFFIC)), SHARE) is None
+    assert noise_of(points(noisy(LEAST_OF_TRAFFIC + 1)), SHARE) is not None
     assert noise_of(points(noisy(20), "regressed"), SHARE) is None
 
 
@@ -86,8 +92,37 @@ def test_a_change_has_to_be_one_beside_what_good_sessions_differ(
     after: list[float | None], alone: str, beside_others: str
 ) -> None:
     assert decision(after, None) == alone
-    assert decision(after, SessionNoise(spread=log(1.1), freedom=10)) == beside_others
-    assert decision(after, SessionNoise(spread=0.0, freedom=2.5)) == alone
+    assert decision(after, SessionNoise(spread=log(1.1), ranges=20)) == beside_others
+    assert decision(after, SessionNoise(spread=0.0, ranges=5)) == alone
+
+
+def changed(what: str, before: str, after: str) -> Difference:
+    return Difference(case="nightly", what=what, before=before, after=after)
+
+
+@pytest.mark.parametrize(
+    ("differs", "counts"),
+    [
+        ([], False),
+        ([changed("scenario load.requests_per_s", "1,200", "1,262")], True),
+        ([changed("scenario load.requests_per_s", "1,200", "1,800")], False),
+        ([changed("scenario", "0123", "4567")], False),  # nobody can say in what
+        (
+            [
+                changed("scenario load.requests_per_s", "1,200", "1,262"),
+                changed("table.provisioned.write", "2,600", "130"),
+            ],
+            False,
+        ),
+    ],
+)
+def test_a_few_sessions_count_where_nothing_but_the_traffic_is_slightly_another(
+    differs: list[Difference], counts: bool
+) -> None:
+    few = {("nightly", SHARE): SessionNoise(spread=0.1, ranges=LEAST_OF_TRAFFIC)}
+    enough = {("nightly", SHARE): SessionNoise(spread=0.1, ranges=LEAST_RANGES)}
+    assert that_count(few, differs) == (few if counts else {})
+    assert that_count(enough, differs) == enough
 
 
 AMPLIFICATION = "write_amplification"

@@ -23,7 +23,7 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.runs.rows import RunRow, local_path
 from keyheat.regression.change_points import change_points
-from keyheat.regression.comparability import WHAT, in_fields, suspects
+from keyheat.regression.comparability import WHAT, in_fields, slight, suspects
 from keyheat.regression.outcome import Difference
 from keyheat.runfiles import FileProblem
 from keyheat.runs.manifest import read_manifest
@@ -38,8 +38,6 @@ LEAST_EFFECT: Final = 0.03  # relative: less is marked nowhere
 DRAWN: Final = (
     "accepted_units_per_s.write", "accepted_units_per_s.read", "throttle_share", "p99_ms",
 )  # fmt: skip
-SLIGHT: Final = 0.1
-"""Of a load that is said as a number: as much more or less is the traffic of another night, and no mark."""
 MOST_SAID: Final = 3  # changes of a setup; further ones are counted
 MEANINGLESS: Final = 0.01
 """Of the other direction's accepted units: less is a scenario's by-product, and not drawn."""
@@ -160,7 +158,7 @@ def _trend(key: tuple[str, ...], group: Sequence[RunRow], says: str) -> Scenario
 def _setups(rows: Sequence[RunRow]) -> Iterator[SetupChange]:
     """Where a run was made on another setup than the one before it."""
     for at, (before, after) in enumerate(pairwise(rows), 1):
-        if says := [_in_words(one) for one in _changed(before, after) if not _slight(one)]:
+        if says := [_in_words(one) for one in _changed(before, after) if not slight(one)]:
             more = [f"{len(says) - MOST_SAID} more"] if len(says) > MOST_SAID else []
             yield SetupChange(at=at, says=(*says[:MOST_SAID], *more))
 
@@ -185,17 +183,6 @@ def _in_words(one: Difference) -> str:
     if one.what == WHAT:
         return "another scenario"
     return f"{one.what.removeprefix(f'{WHAT} ')} {one.before} → {one.after}"
-
-
-def _slight(one: Difference) -> bool:
-    """Whether it is a load that is as good as the same."""
-    if not one.what.startswith(f"{WHAT} load."):
-        return False
-    try:
-        before, after = (float(side.replace(",", "")) for side in (one.before, one.after))
-    except ValueError:
-        return False
-    return abs(after - before) <= SLIGHT * abs(before)
 
 
 def _scenario(row: RunRow) -> Scenario | None:
