@@ -4,17 +4,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from keyheat.analysis.setup import target_of
 from keyheat.analysis.summary import RunSummary
-from keyheat.pages.runs.found import FoundRun, State
 from keyheat.pages.wording import in_two_words
 from keyheat.runfiles import SIMULATED
 
+if TYPE_CHECKING:
+    from keyheat.pages.runs.found import FoundRun, State
+
 KEY_DIGITS: Final = 12
-WORDS: Final[Mapping[State, str]] = {
+WORDS: Final["Mapping[State, str]"] = {
     "under way": "Under way",
     "not analyzed": "Not analyzed",
     "never ended": "Never ended",
@@ -61,7 +63,7 @@ class RunRow:
     started_s: float
     duration_s: float | None
     status: str
-    state: State
+    state: "State"
     summary: RunSummary | None
     folder: Path | None  # None: its files are somewhere else, or nowhere
     url: str | None = None
@@ -94,7 +96,7 @@ class RunRow:
         return self.summary is not None and self.summary.valid
 
 
-def rows_of(found: Iterable[FoundRun], remembered: Iterable[HistoryRun] = ()) -> tuple[RunRow, ...]:
+def rows_of(found: "Iterable[FoundRun]", remembered: Iterable[HistoryRun] = ()) -> tuple[RunRow, ...]:
     """Every run once, the newest first; one that the history knows too has its place there."""
     rows = {str(one.folder.absolute()): _of_found(one) for one in found}
     for one in remembered:
@@ -119,7 +121,7 @@ def key_of(name: str) -> str:
     return sha256(name.encode()).hexdigest()[:KEY_DIGITS]
 
 
-def _of_found(found: FoundRun) -> RunRow:
+def _of_found(found: "FoundRun") -> RunRow:
     key, summary = key_of(str(found.folder.absolute())), found.summary
     if summary is not None:
         return replace(
