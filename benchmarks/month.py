@@ -30,7 +30,7 @@ from keyheat.pages.runs.rows import rows_of
 from keyheat.regression.history.records import GOOD
 from keyheat.regression.history.store import History
 from keyheat.regression.outcome import SessionOutcome
-from keyheat.regression.session_noise import LEAST_RANGES
+from keyheat.regression.session_noise import LEAST_OF_TRAFFIC
 from keyheat.runfiles import write_json
 from keyheat.shipped import shipped
 from keyheat.terminal.console import be_quiet
@@ -126,7 +126,7 @@ def counted(said: Sequence[NightSaid]) -> list[Row]:
             )
         )
     quiet = [night for night in said if night.change is None]
-    for known, when in ((False, "before six good nights"), (True, "from then on")):
+    for known, when in ((False, "before three good nights"), (True, "from then on")):
         nights = [night for night in quiet if _is_known(night, said) == known]
         alarms = [night for night in nights if night.false_alarm]
         rows.append(
@@ -144,7 +144,7 @@ def counted(said: Sequence[NightSaid]) -> list[Row]:
 def _is_known(night: NightSaid, said: Sequence[NightSaid]) -> bool:
     """Whether there had been good nights enough to say how much nights differ by themselves."""
     before = (one for one in said if one.month == night.month and one.day < night.day)
-    return sum(one.verdict in GOOD for one in before) > LEAST_RANGES
+    return sum(one.verdict in GOOD for one in before) > LEAST_OF_TRAFFIC
 
 
 def write_page(folder: Path) -> Path:

@@ -34,6 +34,6 @@ def test_its_commands(verb, tmp_path, monkeypatch):
 
 def test_its_numbers():
     assert f"127.0.0.1:{PORT}/" in PAGE
-    assert (DEPTH, MOST, LEAST_EFFECT) == (6, 100, 0.03)
-    for said in ("six deep", "newest 100", "3 % or more"):
+    assert (DEPTH, MOST, LEAST_EFFECT) == (6, 200, 0.03)
+    for said in ("six deep", "newest 200", "3 % or more"):
         assert said in PAGE

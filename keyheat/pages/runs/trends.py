@@ -29,7 +29,7 @@ from keyheat.runfiles import FileProblem
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 
-MOST: Final = 100  # runs of a trend, the newest: what changed before them is no news
+MOST: Final = 200  # runs of a trend, the newest: what changed before them is no news
 LEAST: Final = 2
 SHUFFLES: Final = 199
 DIGITS: Final = 4  # of a machine's digest
