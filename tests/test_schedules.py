@@ -31,7 +31,8 @@ from botocore.validate import validate_parameters
 
 from keyheat import words as codes
 from keyheat.cli.main import cli
-from keyheat.regression.suite import find_suite
+from keyheat.intake.schedules import SCHEDULES as KINDS
+from keyheat.regression.suite import SUITES, find_suite
 
 ROOT = Path(__file__).parents[1]
 SCHEDULES = ROOT / "deploy" / "schedules"
@@ -532,7 +533,9 @@ def test_the_page_says_what_there_is() -> None:
     rows = dict(re.findall(r"^\| (\d+) \| (\w+)", PAGE, re.MULTILINE))
     ours = (codes.DONE, codes.BROKEN, codes.WRONG_USE, codes.INVALID, codes.REFUSED, codes.INTERRUPTED)
     assert list(map(int, rows)) == list(ours)
-    for name in re.findall(r"(?:\s|/opt/keyheat/)(deploy/[\w./-]+\w)", PAGE):
+    for name in re.findall(r"\s(deploy/[\w./-]+\w)", PAGE):
         assert list(ROOT.glob(f"{name}*")), name
-    for suite in re.findall(r"^\| \[.*?\| .*? \| `(\w+)`", PAGE, re.MULTILINE):
-        assert (ROOT / "configs" / "suites" / f"{suite}.toml").exists(), suite
+    (ours,) = re.findall(r"the name of one of ours \((.*?)\)", PAGE)
+    assert set(re.findall(r"`(\w+)`", ours)) == {path.stem for path in SUITES.glob("*.toml")}
+    (schedules,) = re.findall(r"^\| `--schedule` \| (.*?);", PAGE, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", schedules)) == KINDS.keys()

@@ -56,8 +56,11 @@ def _is_suite(path: Path) -> bool:
 
 def _checked(target: Path, text: str, errors: list[str]) -> Suite | None:
     """The suite that is there, or that the text is; what is wrong with it goes to `errors`."""
+    raw = parsed_toml(text)
+    for case in raw.get("cases", ()):  # from here: the suite's folder may be one that is going to be made
+        case["scenario"] = str((target.parent / case["scenario"]).resolve())
     try:
-        return suite_from_dict(parsed_toml(text), target) if text else load_suite(target)
+        return suite_from_dict(raw, target) if text else load_suite(target)
     except SuiteError as error:
         errors += error.errors
         return None
@@ -82,11 +85,11 @@ def _say(suite: Suite, files: Sequence[Path], schedules: Sequence[str]) -> None:
     """What was written, and the next command."""
     cases = [case.name for case in suite.cases]
     lines = [f"{shown(suite.path)}: suite {suite.name}, {some(len(cases), 'case')}: {', '.join(cases)}"]
-    lines += [f"{shown(path)}" for path in files if path != suite.path]
+    lines += [shown(path) for path in files if path != suite.path]
     lines.append("How each is installed, its first lines say; the suite that it runs is its KEYHEAT_SUITE.")
     lines.append(f"Next: keyheat regress {shown(suite.path)}, whose first session is the baseline")
     content = {
-        "suite": str(suite.path), "name": suite.name, "cases": cases, "schedules": list(schedules),
-        "written": [str(path) for path in files],
+        "suite": shown(suite.path), "name": suite.name, "cases": cases, "schedules": list(schedules),
+        "written": [shown(path) for path in files],
     }  # fmt: skip
     answer(lambda: content, lambda: "\n".join(lines))
