@@ -59,6 +59,12 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+@pytest.fixture
+def git(repository: Path) -> None:
+    """As git itself makes one."""
+    subprocess.run(["git", "init", "--quiet", repository], check=True, timeout=60)
+
+
 def done(verb: Verb, command: str) -> Any:
     program, *words = shlex.split(command)
     assert program == "keyheat"
@@ -99,6 +105,7 @@ def run(words: list[str], folder: Path, **more: str) -> "subprocess.CompletedPro
 
 @pytest.mark.opens
 @pytest.mark.slow
+@pytest.mark.usefixtures("git")
 def test_cron_makes_a_baseline_finds_it_as_good_and_names_the_change_that_made_it_worse(
     written: Path, scenario: Path, tmp_path: Path
 ) -> None:
@@ -128,6 +135,7 @@ def test_cron_makes_a_baseline_finds_it_as_good_and_names_the_change_that_made_i
 
 @pytest.mark.opens
 @pytest.mark.slow
+@pytest.mark.usefixtures("git")
 def test_the_workflow_makes_a_baseline_and_a_pull_request_that_lowers_the_capacity_is_red(
     written: Path, scenario: Path, repository: Path
 ) -> None:
@@ -308,6 +316,20 @@ def test_what_is_wrong_is_said_all_at_once_and_nothing_is_written(
     for reason in reasons:
         assert reason in " ".join(refused.err.split()), refused.err
     assert sorted(repository.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [(None, "Missing argument 'SUITE'"), ("", "Missing"), ("keyheat/none.toml", "neither a file")],
+)
+def test_a_schedule_without_its_suite_says_so(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, named: str | None, said: str
+) -> None:
+    if named is not None:
+        monkeypatch.setenv(VARIABLE, named)
+    refused = verb("regress")
+    assert refused.code == WRONG_USE
+    assert said in refused.err
 
 
 def test_files_are_written_for_others_to_read(written: Path) -> None:

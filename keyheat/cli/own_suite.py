@@ -16,7 +16,7 @@ from keyheat.words import DONE
 
 USUAL = Path("keyheat")
 """Where scenarios are looked for if nobody says where; else here."""
-NONE = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABLE.toml` writes one @ SOURCE"
+NO_SCENARIO = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABLE.toml` writes one @ SOURCE"
 
 
 def write_suite(
@@ -32,7 +32,7 @@ def write_suite(
     errors: list[str] = []
     scenarios = [] if kept else scenarios_among(looked_in)
     if not kept and not scenarios:
-        raise SuiteError(shown(target), [NONE.format(folder=first)])
+        raise SuiteError(shown(target), [NO_SCENARIO.format(folder=first)])
     text = suite_text(name, scenarios, target, _schema()) if scenarios else ""
     suite = _checked(target, text, errors)
     files = {target: text} if text else {}
