@@ -385,7 +385,8 @@ def test_a_suite_of_ones_own_is_written_and_run_by_what_its_workflow_runs(
 ) -> None:
     """In a repository that knows nothing of a checkout of Keyheat's."""
     shutil.copy(ROOT / "configs" / "scenarios" / "user-id.toml", project)
-    done = program(*"keyheat init --suite capacity --schedule github --schedule eventbridge".split())
+    words = ("--suite", "capacity", "--schedule", "github", "--schedule", "eventbridge")
+    done = program("keyheat", "init", *words)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (project / "schedules").iterdir()} == {
         "Dockerfile", "eventbridge-ecs.yaml", "kept.py",

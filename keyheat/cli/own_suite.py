@@ -22,7 +22,7 @@ NO_SCENARIO = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABL
 def write_suite(
     name: str, places: Sequence[Path], schedules: Sequence[str], file: Path | None, *, force: bool
 ) -> int:
-    """Write the suite and its schedules, all of them or nothing. Raises `SuiteError` with every reason."""
+    """Write the suite and its schedules. Raises `SuiteError`, before anything is written."""
     looked_in = list(places) or [USUAL if USUAL.is_dir() else Path()]
     first = looked_in[0]
     target = file or (first if first.is_dir() else first.parent) / f"{name}.toml"

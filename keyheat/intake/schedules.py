@@ -23,7 +23,8 @@ class Schedule:
     """One way to run a suite again and again: its files, the first of which names the suite."""
 
     files: tuple[str, ...]
-    seen_from: Literal["machine", "repository", "image"]  # where the path of the suite begins
+    seen_from: Literal["machine", "repository", "image"]
+    """Where the suite's path begins; an image has the suite's folder in its working directory."""
 
 
 SCHEDULES: Final[Mapping[str, Schedule]] = {
@@ -65,14 +66,14 @@ def _place(file: str, suite: Path, repository: Path) -> Path:
 def _seen(suite: Path, schedule: Schedule, repository: Path) -> str:
     """The path of the suite as what runs it sees it."""
     whole = suite.resolve()
-    if schedule.seen_from == "image":
-        return whole.name  # an image has the suite's folder in its working directory
-    if schedule.seen_from == "repository" and not whole.is_relative_to(repository):
-        raise ValueError(f"{suite} is outside of the repository {repository}, which is all that GitHub has")
-    seen = whole.relative_to(repository) if schedule.seen_from == "repository" else whole
-    if not PLAIN.fullmatch(seen.as_posix()):
+    starts = {"machine": Path(whole.anchor), "repository": repository, "image": whole.parent}
+    start = starts[schedule.seen_from]
+    if not whole.is_relative_to(start):
+        raise ValueError(f"{suite} is outside of the repository {start}, which is all that GitHub has")
+    seen = (whole if schedule.seen_from == "machine" else whole.relative_to(start)).as_posix()
+    if not PLAIN.fullmatch(seen):
         raise ValueError(f"{seen} has signs that mean something else in a schedule: give it another path")
-    return seen.as_posix()
+    return seen
 
 
 def _filled(text: str, suite: str) -> str:
