@@ -36,7 +36,7 @@ from tests.test_schedules import (
 Verb = Callable[..., Any]
 PROGRAMS = Path(sys.executable).parent
 COMMANDS = "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)).splitlines()
-(SENTENCES,) = re.findall(r"^(orders fails .*\nChanged: .*)$", PAGE, re.MULTILINE)
+(SENTENCES,) = re.findall(r"^(orders now throttles .*\nChanged: .*)$", PAGE, re.MULTILINE)
 ORDERS = {
     "TableName": "orders",
     "AttributeDefinitions": [{"AttributeName": "customer", "AttributeType": "S"}],
