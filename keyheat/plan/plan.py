@@ -17,6 +17,7 @@ from keyheat.plan.forecast import Forecast, forecast
 from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import DEFAULT_QUOTAS, GivenCapacity, Quotas, given_to, over_quota
 from keyheat.plan.totals import (
+    GOES_ON,
     Floats,
     HottestPartition,
     LoadTotals,
@@ -24,6 +25,7 @@ from keyheat.plan.totals import (
     SideTotals,
     assumptions_of,
     expected,
+    goes_on,
 )
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
@@ -278,5 +280,5 @@ def planned(
         margin=margin,
         scale=limits_scale,
         region=region,
-        assumed=assumptions_of(scenario, folder),
+        assumed=(*assumptions_of(scenario, folder), *((GOES_ON,) if goes_on(scenario) and sent else ())),
     )

@@ -114,10 +114,10 @@ def test_a_load_test_that_nobody_knows_is_planned_by_its_numbers() -> None:
     assert plan_json(plan)["sent"] is None
 
 
-def test_a_load_of_days_is_planned_by_its_numbers() -> None:
+def test_a_load_of_days_is_planned_by_its_first_hour() -> None:
     text = said(shipped("hotkey", "duration_s = 100_000"))
-    assert "A load of more than 12 h is not gone through, so every request is taken to write" in text
-    assert "200,000,000 in all if every request writes" in text
+    assert "Assumed: a load of more than 12 h goes on as its first hour does." in text
+    assert "2,000 requests/s, 200,000,000 in all" in text
 
 
 def test_quotas_are_said_with_who_said_them() -> None:
