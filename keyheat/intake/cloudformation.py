@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.scaling import SIDES, Scaling, Side, bounds_of, scaled_side, tracked
+from keyheat.intake.scaling import Scaling, Side, bounds_of, scaled_side, tracked
 from keyheat.intake.tables import Source, SourceTable, described, taken
 from keyheat.intake.vocabulary import as_number, misshapen, misspelt, with_numbers
 
@@ -164,6 +164,11 @@ def read_template(raw: Mapping[str, Any]) -> Source:
     notes += [line for line in template.said() if line.partition(":")[0].endswith(NEEDED)]
     policies = dict(_policies(template, targets))
     template.said()
+    notes += [
+        f"{name}.ScheduledActions: they are not played"
+        for name, one in targets.items()
+        if one.get("ScheduledActions") and scaled_side(one.get("ResourceId"), one.get("ScalableDimension"))
+    ]
     for name, resource in template.resources.items():
         kind = resource.get("Type") if isinstance(resource, Mapping) else None
         if kind not in (TABLE, GLOBAL, SIMPLE):
@@ -239,13 +244,13 @@ OF_A_REPLICA: Final = (
 
 def _with_capacity(owner: dict[str, Any], replica: Mapping[str, Any]) -> None:
     """The capacity of a table or an index as it is in the Region of a replica."""
-    said = {side: {**owner, **replica}.get(f"{side}ProvisionedThroughputSettings") or {} for side in ENDS}
-    maxima = {side: {**owner, **replica}.get(f"{side}OnDemandThroughputSettings") or {} for side in ENDS}
-    scaled = {
-        side: one for side in ENDS if (one := said[side].get(f"{side}CapacityAutoScalingSettings"))
-    }
+    stated = {**owner, **replica}
+    said = {side: stated.get(f"{side}ProvisionedThroughputSettings") or {} for side in ENDS}
+    maxima = {side: stated.get(f"{side}OnDemandThroughputSettings") or {} for side in ENDS}
+    scaled = {side: one for side in ENDS if (one := said[side].get(f"{side}CapacityAutoScalingSettings"))}
     units = {
-        f"{side}CapacityUnits": one.get("SeedCapacity", one.get("MinCapacity")) for side, one in scaled.items()
+        f"{side}CapacityUnits": one.get("SeedCapacity", one.get("MinCapacity"))
+        for side, one in scaled.items()
     }
     units |= {name: one for side in ENDS if (one := said[side].get(name := f"{side}CapacityUnits"))}
     most = {name: one for side in ENDS if (one := maxima[side].get(name := f"Max{side}RequestUnits"))}
@@ -292,7 +297,10 @@ def _policies(
         found = template.resolved(properties, "")
         owner = found if named is None else named
         if TRACKING in properties:
-            yield (owner.get("ResourceId"), owner.get("ScalableDimension")), tracked(found.get(TRACKING) or {})
+            yield (
+                (owner.get("ResourceId"), owner.get("ScalableDimension")),
+                tracked(found.get(TRACKING) or {}),
+            )
 
 
 def _short(value: Any) -> str:

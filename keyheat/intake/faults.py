@@ -70,7 +70,9 @@ def _unprovisioned(units: Attributes) -> Iterator[str]:
 def _wrong_projection(whose: str, projection: object) -> Iterator[str]:
     kind = projection.get("ProjectionType") if isinstance(projection, dict) else None
     if kind not in PROJECTIONS:
-        said = "is not said" if kind is None else f"is {kind!r}, and should be one of {', '.join(PROJECTIONS)}"
+        said = (
+            "is not said" if kind is None else f"is {kind!r}, and should be one of {', '.join(PROJECTIONS)}"
+        )
         yield f"{whose} ProjectionType {said}"
     elif kind == "INCLUDE" and not (isinstance(projection, dict) and projection.get("NonKeyAttributes")):
         yield f"{whose} projection is INCLUDE, and its NonKeyAttributes are not said"

@@ -153,9 +153,7 @@ def _scaled(scaling: Mapping[Any, Any], index: str | None, path: str) -> Iterato
                 yield f"target = {TARGET}  # {ASSUMED}"
 
 
-def _index(
-    index: Mapping[str, Any], table: SourceTable, capacity: Mapping[str, Any] | None
-) -> Iterator[str]:
+def _index(index: Mapping[str, Any], table: SourceTable, capacity: Mapping[str, Any] | None) -> Iterator[str]:
     """An index; of what is provisioned for it and not said, it has what the table has, `capacity`."""
     if capacity and not index["local"]:
         own = {side: units for side, units in (index.get("provisioned") or {}).items() if units}

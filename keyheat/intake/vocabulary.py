@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from keyheat.scenario.spec.part import is_number
 
 Attributes = Mapping[str, Any]
 """A table in the words of DescribeTable: what every format is brought into."""
@@ -138,7 +137,7 @@ def as_number(value: Any) -> Any:
         number = float(value) if isinstance(value, str) else value
     except ValueError:
         return value
-    return int(number) if is_number(number) and float(number).is_integer() else number
+    return int(number) if isinstance(value, str) and number.is_integer() else number
 
 
 def _members(value: Any, path: str, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:
