@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from keyheat.intake.faults import ill_named
 from keyheat.intake.scaling import Scaling, Side, bounds_of, scaled_side, tracked
 from keyheat.intake.tables import Source, SourceTable, described, taken
 from keyheat.intake.vocabulary import as_number, misshapen, misspelt, with_numbers
@@ -195,10 +196,12 @@ def _taken(
 ) -> Iterator[SourceTable]:
     """The table of a resource; nothing where it cannot be taken, which is noted."""
     properties = template.resolved(resource.get("Properties") or {}, name)
-    said = (*template.said(), *misspelt(properties, name))
+    said = [*template.said(), *misspelt(properties, name)]
     if wrong := list(misshapen(properties, name)):
         notes += [*wrong, *said]
         return
+    if "TableName" in properties:
+        said += ill_named(f"{name}.TableName", properties["TableName"])
     yield from taken(name, _table(name, str(resource["Type"]), with_numbers(properties)), notes, said)
 
 
@@ -296,11 +299,9 @@ def _policies(
         named = targets.get(str(target.get("Ref"))) if isinstance(target, Mapping) else None
         found = template.resolved(properties, "")
         owner = found if named is None else named
+        scaled = owner.get("ResourceId"), owner.get("ScalableDimension")
         if TRACKING in properties:
-            yield (
-                (owner.get("ResourceId"), owner.get("ScalableDimension")),
-                tracked(found.get(TRACKING) or {}),
-            )
+            yield scaled, tracked(found.get(TRACKING) or {})
 
 
 def _short(value: Any) -> str:

@@ -17,13 +17,14 @@ def lacks(description: Attributes) -> Iterator[str]:
     indexes = indexes_of(description)
     owners = {"its": description, **{f"its index {named(one)}'s": one for one in indexes}}
     mode = (description.get("BillingModeSummary") or {}).get("BillingMode", "PROVISIONED")
-    yield from _ill_named("TableName", description.get("TableName"))
+    if not re.fullmatch(r"[\w.-]{1,255}", str(description.get("TableName")), re.ASCII):
+        yield from ill_named("its TableName", description.get("TableName"))
     for whose, owner in owners.items():
         yield from _wrong_keys(whose, owner)
         yield from _wrong_units(whose, owner, 1 if mode == "PROVISIONED" else 0)
     for index in indexes:
-        yield from _ill_named("IndexName", index.get("IndexName"))
-        yield from _wrong_projection(f"its index {named(index)}'s", index.get("Projection"))
+        yield from ill_named("the IndexName of one of its indexes", index.get("IndexName"))
+        yield from _wrong_projection(f"its index {named(index)}'s", index.get("Projection") or {})
     if mode not in ("PROVISIONED", "PAY_PER_REQUEST"):
         yield f"its billing mode is {mode!r}, and should be PROVISIONED or PAY_PER_REQUEST"
     elif mode == "PROVISIONED":
@@ -34,9 +35,10 @@ def lacks(description: Attributes) -> Iterator[str]:
             yield f"the Region of a replica is {one.get('RegionName')!r}, and should be {IN_WORDS[REGION]}"
 
 
-def _ill_named(field: str, name: object) -> Iterator[str]:
+def ill_named(what: str, name: object) -> Iterator[str]:
+    """A name that DynamoDB refuses. A table's may be a stand-in, too short for one: it is not made by it."""
     if not (isinstance(name, str) and re.fullmatch(TABLE, name)):
-        yield f"its {field} is {name!r}, and should be {IN_WORDS[TABLE]}"
+        yield f"{what} is {name!r}, and should be {IN_WORDS[TABLE]}"
 
 
 def _wrong_keys(whose: str, owner: Attributes) -> Iterator[str]:
@@ -67,14 +69,13 @@ def _unprovisioned(units: Attributes) -> Iterator[str]:
         yield from (f"it is provisioned, and its {name} is not said" for name in unsaid)
 
 
-def _wrong_projection(whose: str, projection: object) -> Iterator[str]:
-    kind = projection.get("ProjectionType") if isinstance(projection, dict) else None
-    if kind not in PROJECTIONS:
-        said = (
-            "is not said" if kind is None else f"is {kind!r}, and should be one of {', '.join(PROJECTIONS)}"
-        )
-        yield f"{whose} ProjectionType {said}"
-    elif kind == "INCLUDE" and not (isinstance(projection, dict) and projection.get("NonKeyAttributes")):
+def _wrong_projection(whose: str, projection: Attributes) -> Iterator[str]:
+    kind = projection.get("ProjectionType")
+    if kind is None:
+        yield f"{whose} ProjectionType is not said"
+    elif kind not in PROJECTIONS:
+        yield f"{whose} ProjectionType is {kind!r}, and should be one of {', '.join(PROJECTIONS)}"
+    elif kind == "INCLUDE" and not projection.get("NonKeyAttributes"):
         yield f"{whose} projection is INCLUDE, and its NonKeyAttributes are not said"
 
 

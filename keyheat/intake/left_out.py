@@ -62,10 +62,9 @@ def _size(description: Attributes) -> Iterator[str]:
 
 def _on(part: object) -> bool:
     """Whether a part of a table is there, and not switched off."""
-    switches = (
-        [one for name, one in part.items() if name.endswith("Enabled")] if hasattr(part, "items") else []
-    )
-    return bool(part) and not any(str(one).lower() == "false" for one in switches)
+    switches = part.items() if isinstance(part, Mapping) else ()
+    off = any(name.endswith("Enabled") and str(one).lower() == "false" for name, one in switches)
+    return bool(part) and not off
 
 
 def _elsewhere(replica: Attributes, description: Attributes) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from keyheat.bounds import NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
+from keyheat.intake.faults import ill_named
 from keyheat.intake.tables import NotTaken, Source, taken
 from keyheat.intake.terraform import is_terraform, read_terraform
 from keyheat.intake.vocabulary import misshapen, misspelt, with_numbers
@@ -42,8 +43,8 @@ def read_source(path: Path) -> Source:
 def source_of(description: Mapping[str, Any]) -> Source:
     """One table as DescribeTable answers it."""
     name = str(description.get("TableName"))
-    notes = [*misshapen(description, name)]
-    said = misspelt(description, name)
+    notes = list(misshapen(description, name))
+    said = [*misspelt(description, name), *ill_named("its TableName", description.get("TableName"))]
     tables = () if notes else tuple(taken(name, with_numbers(description), notes, said))
     return Source("what DescribeTable answers", tables, tuple(notes))
 
@@ -85,6 +86,8 @@ def _parsed(text: str) -> Any:
             raise NotAccepted(f"its aliases stand for more than {MOST_VALUES:,} values, which are not read")
         found = None if node is None else loader.construct_document(node)
         return json.loads(json.dumps(found, default=str))  # dates and the like as text
+    except NotAccepted:
+        raise
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         raise NotAccepted(f"neither JSON nor YAML: {' '.join(str(error).split())}") from error
 

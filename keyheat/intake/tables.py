@@ -65,7 +65,7 @@ def taken(
     address: str, found: Mapping[str, Any], notes: list[str], said: Iterable[str] = ()
 ) -> Iterator[SourceTable]:
     """The table that is described; none where it lacks what every table has, which is noted."""
-    unique = dict.fromkeys(said)
+    unique = dict.fromkeys(" ".join(one.split()) for one in said)
     if wrong := [f"{address}: {one}" for one in lacks(found)]:
         notes += [*wrong, *unique]
         return

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-
 Attributes = Mapping[str, Any]
 """A table in the words of DescribeTable: what every format is brought into."""
 Shape = Any
