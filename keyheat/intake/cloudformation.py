@@ -201,7 +201,7 @@ def _taken(
         notes += [*wrong, *said]
         return
     if "TableName" in properties:
-        said += ill_named(f"{name}.TableName", properties["TableName"])
+        said += ill_named(f"{name}: its TableName", properties["TableName"])
     yield from taken(name, _table(name, str(resource["Type"]), with_numbers(properties)), notes, said)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from keyheat.bounds import NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
 from keyheat.intake.faults import ill_named
-from keyheat.intake.tables import NotTaken, Source, taken
+from keyheat.intake.tables import NotTaken, Source, in_a_line, taken
 from keyheat.intake.terraform import is_terraform, read_terraform
 from keyheat.intake.vocabulary import misshapen, misspelt, with_numbers
 from keyheat.intake.workbench import is_model, read_model
@@ -42,9 +42,9 @@ def read_source(path: Path) -> Source:
 
 def source_of(description: Mapping[str, Any]) -> Source:
     """One table as DescribeTable answers it."""
-    name = str(description.get("TableName"))
+    name = in_a_line(str(description.get("TableName")))
     notes = list(misshapen(description, name))
-    said = [*misspelt(description, name), *ill_named("its TableName", description.get("TableName"))]
+    said = [*misspelt(description, name), *ill_named(f"{name}: its TableName", description.get("TableName"))]
     tables = () if notes else tuple(taken(name, with_numbers(description), notes, said))
     return Source("what DescribeTable answers", tables, tuple(notes))
 

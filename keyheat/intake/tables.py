@@ -65,9 +65,9 @@ def taken(
     address: str, found: Mapping[str, Any], notes: list[str], said: Iterable[str] = ()
 ) -> Iterator[SourceTable]:
     """The table that is described; none where it lacks what every table has, which is noted."""
-    unique = dict.fromkeys(" ".join(one.split()) for one in said)
+    unique = dict.fromkeys(in_a_line(one) for one in said)
     if wrong := [f"{address}: {one}" for one in lacks(found)]:
-        notes += [*wrong, *unique]
+        notes += dict.fromkeys((*map(in_a_line, wrong), *unique))
         return
     table_of(found)  # raises where it is not written as a table is
     yield SourceTable(
@@ -76,3 +76,8 @@ def taken(
         notes=tuple(dict.fromkeys((*unique, *left_out(found)))),
         remarks=tuple(states(found)),
     )
+
+
+def in_a_line(text: str) -> str:
+    """Words of a source, as a comment and a terminal may have them."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
