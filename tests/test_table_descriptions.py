@@ -129,7 +129,8 @@ def test_a_target_without_a_policy_never_scales(read: Read) -> None:
 def test_a_policy_names_its_target_or_what_it_scales(read: Read) -> None:
     by_name = {**POLICY, "ResourceId": "table/orders", "ScalableDimension": DIMENSION}
     del by_name["ScalingTargetId"]
-    for policy in (POLICY, by_name):
+    of_one_there = {**POLICY, "ScalingTargetId": f"table/orders|{DIMENSION}|dynamodb"}
+    for policy in (POLICY, by_name, of_one_there):
         (table,) = read(scaled(PROVISIONED, policy)).tables
         assert table.scaling == {(None, "write"): {"min": 10, "max": 60, "target": 0.55}}
 
@@ -308,6 +309,12 @@ def test_units_of_another_class_are_dearer_and_not_taken(read: Read) -> None:
         read(plan({"billing_mode": "PAY_PER_REQUEST", "table_class": name})),
     ):
         assert f"its class {name}, whose units cost more: prices are those of the standard" in notes_of(found)
+
+
+def test_a_table_that_says_no_mode_and_provisions_nothing_is_on_demand() -> None:
+    nothing = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
+    (table,) = source_of({**DESCRIBED, "ProvisionedThroughput": nothing}).tables
+    assert 'billing_mode = "PAY_PER_REQUEST"' in text_of(table)
 
 
 def test_what_is_switched_off_is_not_named(read: Read) -> None:

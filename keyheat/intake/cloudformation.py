@@ -17,7 +17,7 @@ SCALABLE, POLICY = (
     "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::ApplicationAutoScaling::ScalingPolicy"
 )  # fmt: skip
 TRACKING: Final = "TargetTrackingScalingPolicyConfiguration"
-Scaled = tuple[Any, Any]
+Scaled = tuple[str, ...]
 """What is scaled, in the template's words: ResourceId and ScalableDimension."""
 VARIABLE: Final = re.compile(r"\$\{([^!}][^}]*)\}")
 
@@ -168,7 +168,7 @@ def read_template(raw: Mapping[str, Any]) -> Source:
     notes += [
         f"{name}.ScheduledActions: they are not played"
         for name, one in targets.items()
-        if one.get("ScheduledActions") and scaled_side(one.get("ResourceId"), one.get("ScalableDimension"))
+        if one.get("ScheduledActions") and scaled_side(*_scaled(one))
     ]
     for name, resource in template.resources.items():
         kind = resource.get("Type") if isinstance(resource, Mapping) else None
@@ -277,12 +277,16 @@ def _scaling(
             bounds[index, side] = bounds_of(one.get("MinCapacity"), one.get("MaxCapacity"))
             rules[index, side] = tracked(one.get("TargetTrackingScalingPolicyConfiguration") or {})
     for one in targets.values():
-        scaled = one.get("ResourceId"), one.get("ScalableDimension")
+        scaled = _scaled(one)
         match scaled_side(*scaled):
             case table.name, part if "MinCapacity" in one and "MaxCapacity" in one:
                 bounds[part] = bounds_of(one["MinCapacity"], one["MaxCapacity"])
                 rules |= {part: policies[scaled]} if scaled in policies else {}
     return bounds, rules
+
+
+def _scaled(properties: Mapping[str, Any]) -> Scaled:
+    return str(properties.get("ResourceId")), str(properties.get("ScalableDimension"))
 
 
 def _indexes(table: SourceTable) -> Iterable[Mapping[str, Any]]:
@@ -298,8 +302,9 @@ def _policies(
         target = properties.get("ScalingTargetId")
         named = targets.get(str(target.get("Ref"))) if isinstance(target, Mapping) else None
         found = template.resolved(properties, "")
-        owner = found if named is None else named
-        scaled = owner.get("ResourceId"), owner.get("ScalableDimension")
+        scaled = _scaled(found if named is None else named)
+        if isinstance(target, str):  # of one that is there: its resource, dimension and service
+            scaled = (*target.split("|"), "")[:2]
         if TRACKING in properties:
             yield scaled, tracked(found.get(TRACKING) or {})
 

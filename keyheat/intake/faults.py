@@ -1,11 +1,12 @@
 """What is wrong with a description, in its own words: each reason for which a table cannot be taken."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
 from keyheat.intake.scaling import SIDES, is_units
 from keyheat.intake.vocabulary import CAPACITY, Attributes
+from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.spec.part import IN_WORDS, MOST_UNITS, REGION, TABLE
 
 PROJECTIONS: Final = ("ALL", "KEYS_ONLY", "INCLUDE")
@@ -16,7 +17,7 @@ def lacks(description: Attributes) -> Iterator[str]:
     """Why a description is of no use: what every table has, and this one does not say."""
     indexes = indexes_of(description)
     owners = {"its": description, **{f"its index {named(one)}'s": one for one in indexes}}
-    mode = (description.get("BillingModeSummary") or {}).get("BillingMode", "PROVISIONED")
+    mode = mode_of(description)
     if not re.fullmatch(r"[\w.-]{1,255}", str(description.get("TableName")), re.ASCII):
         yield from ill_named("its TableName", description.get("TableName"))
     for whose, owner in owners.items():
@@ -107,4 +108,4 @@ def named(index: Attributes) -> str:
 
 def _rows(value: Any) -> TypeGuard[Sequence[Attributes]]:
     """Whether it is what a list of a description is: members by their names."""
-    return isinstance(value, list | tuple) and bool(value) and all(hasattr(one, "get") for one in value)
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(one, Mapping) for one in value)
