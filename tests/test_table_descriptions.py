@@ -347,3 +347,20 @@ def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
         "T: the type of its key attribute zz is not said",
     ):
         assert " ".join(said.err.split()).count(fault) == 1
+
+
+def test_a_stream_and_a_region_that_nobody_knows_are_named(read: Read) -> None:
+    raw = {
+        **PLAIN,
+        "StreamSpecification": {"StreamViewType": "ALL"},
+        "Replicas": [{"Region": "mars"}, {"Region": "x"}],
+    }
+    said = refused(read, template(raw, "GlobalTable"))
+    assert "its StreamViewType is 'ALL', and should be one of KEYS_ONLY" in said
+    assert "one of its Regions is 'mars'" in said
+
+
+def test_items_smaller_than_a_scenario_has_are_its_smallest() -> None:
+    found = source_of({**DESCRIBED, "TableSizeBytes": 600, "ItemCount": 10})
+    assert "its mean item has 60 bytes: the scenario's have 100" in notes_of(found)
+    assert "item_bytes = 100  # the mean of the table" in text_of(found.tables[0])

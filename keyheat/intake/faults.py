@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
+from keyheat.intake.description import stream_of
 from keyheat.intake.scaling import SIDES, is_units
 from keyheat.intake.vocabulary import CAPACITY, Attributes
 from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.spec.part import IN_WORDS, MOST_UNITS, REGION, TABLE
 
 PROJECTIONS: Final = ("ALL", "KEYS_ONLY", "INCLUDE")
+VIEWS: Final = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
 MOST_NAME: Final = 255
 
 
@@ -31,9 +33,18 @@ def lacks(description: Attributes) -> Iterator[str]:
     elif mode == "PROVISIONED":
         yield from _unprovisioned(description.get("ProvisionedThroughput") or {})
     yield from _untyped(description, owners.values())
-    for one in description.get("Replicas") or ():
-        if not re.fullmatch(REGION, str(one.get("RegionName"))):
-            yield f"the Region of a replica is {one.get('RegionName')!r}, and should be {IN_WORDS[REGION]}"
+    yield from _wrong_stream(stream_of(description))
+    regions = [one.get("RegionName") for one in description.get("Replicas") or ()]
+    if regions and "TableArn" in description:
+        regions.append("".join(str(description["TableArn"]).split(":")[3:4]))
+    for region in regions:
+        if not re.fullmatch(REGION, str(region)):
+            yield f"one of its Regions is {region!r}, and should be {IN_WORDS[REGION]}"
+
+
+def _wrong_stream(view: object) -> Iterator[str]:
+    if view is not None and view not in VIEWS:
+        yield f"its StreamViewType is {view!r}, and should be one of {', '.join(VIEWS)}"
 
 
 def ill_named(what: str, name: object) -> Iterator[str]:

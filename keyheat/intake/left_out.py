@@ -12,6 +12,10 @@ from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.spec.part import is_number
 
 
+LEAST_ITEM_BYTES: Final = 100
+"""The smallest item that a scenario has; one write unit, as smaller ones are."""
+
+
 def left_out(description: Attributes) -> Iterator[str]:
     """What of a table a scenario has no place for."""
     types = types_of(description)
@@ -44,7 +48,7 @@ def mean_item_bytes(description: Attributes) -> int | None:
     items, size = description.get("ItemCount"), description.get("TableSizeBytes")
     if not (is_number(items) and is_number(size) and items > 0 and size > 0):
         return None
-    mean = max(1, round(size / items))
+    mean = max(LEAST_ITEM_BYTES, round(size / items))
     return mean if mean <= MAX_ITEM_BYTES else None
 
 
@@ -52,6 +56,8 @@ def _size(description: Attributes) -> Iterator[str]:
     items, size = description.get("ItemCount"), description.get("TableSizeBytes")
     if size and items and mean_item_bytes(description) is None:
         yield f"its TableSizeBytes {size!r} with its ItemCount {items!r}: there are no such items"
+    elif size and items and size / items < LEAST_ITEM_BYTES:
+        yield f"its mean item has {size / items:.0f} bytes: the scenario's have {LEAST_ITEM_BYTES}"
     elif is_number(size) and size > PARTITION_BYTES and not description.get("WarmThroughput"):
         least = ceil(size / PARTITION_BYTES)
         yield (

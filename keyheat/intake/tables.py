@@ -73,8 +73,8 @@ def taken(
     yield SourceTable(
         description=found,
         address=address,
-        notes=tuple(dict.fromkeys((*unique, *left_out(found)))),
-        remarks=tuple(states(found)),
+        notes=tuple(dict.fromkeys((*unique, *map(in_a_line, left_out(found))))),
+        remarks=tuple(map(in_a_line, states(found))),
     )
 
 
