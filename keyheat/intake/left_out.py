@@ -11,7 +11,6 @@ from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
 from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.spec.part import is_number
 
-
 LEAST_ITEM_BYTES: Final = 100
 """The smallest item that a scenario has; one write unit, as smaller ones are."""
 
