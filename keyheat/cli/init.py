@@ -216,27 +216,30 @@ def _with_scaling(table: "SourceTable", region: str | None, profile: str | None)
             parts = list(scaled_parts(client, spec))
     except (ClientError, BotoCoreError) as error:
         return replace(table, notes=(*table.notes, f"its auto scaling: {error}"))
-    scaling = {
+    bounds = {(one.index, one.side): {"min": one.min, "max": one.max} for one in parts}
+    policies = {
         (one.index, one.side): {
             name: float(value)
             for name, value in asdict(one).items()
-            if value is not None and name not in ("index", "side")
+            if value is not None and name not in ("index", "side", "min", "max")
         }
         for one in parts
+        if one.target is not None
     }
-    return replace(table, scaling=scaling)
+    return table.scaled_by(bounds, policies)
 
 
 def _chosen(found: "Source", only: str | None) -> "SourceTable":
     names = [table.name for table in found.tables]
     if only is None and len(names) == 1:
         return found.tables[0]
-    if only not in names:
+    meant = [table for table in found.tables if only in (table.address, table.name)]
+    if not meant:
         why = f"it has no table {only!r}" if only else f"it has {len(names)} tables"
         if near := get_close_matches(only or "", names, n=1):
             why += f", did you mean {near[0]}?"
         raise click.UsageError(f"{why}: say --only with one of {', '.join(names)}")
-    return found.tables[names.index(only)]
+    return meant[0]
 
 
 def _asked(demand: "Demand", table: "SourceTable") -> "Demand":
@@ -262,6 +265,8 @@ def _say(table: "SourceTable", target: Path, text: str, locustfile: Path | None)
     """What was written, what it assumes, and the next command."""
     from keyheat.scenario.scenario import ASSUMED
 
+    for remark in table.remarks:
+        err.print(f"note: {remark}")
     for note in table.notes:
         err.print(f"not taken: {note}")
     assumed = [line.partition("  # ")[0].strip() for line in text.splitlines() if f"# {ASSUMED}" in line]
@@ -271,5 +276,6 @@ def _say(table: "SourceTable", target: Path, text: str, locustfile: Path | None)
     lines.append(f"Next: keyheat plan {shown(target)}, then keyheat simulate {shown(target)}")
     if locustfile is not None:
         lines.append(f"For real: locust -f {shown(locustfile)} --scenario {shown(target)}")
-    content = {"file": str(target), "table": table.name, "assumed": assumed, "not_taken": list(table.notes)}
+    content = {"file": str(target), "table": table.name, "assumed": assumed, "not_taken": list(table.notes),
+               "notes": list(table.remarks)}  # fmt: skip
     answer(lambda: content, lambda: "\n".join(lines))
