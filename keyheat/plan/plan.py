@@ -48,6 +48,7 @@ class ThrottleForecast:
     hottest: HottestPartition | None = None  # of a partition
     later: bool = False  # only if the load goes on: what is saved carries this run, and is spent in more time
     divisible: bool = False  # a split may fall between the items of one key
+    behind: bool = False  # the limit of the whole hides it, until that is raised
     grows: bool = False  # a new on-demand table that is asked for more than it starts with
 
 
@@ -57,16 +58,18 @@ def foretold(
     """Every limit that the load test asks for more than it has; `scale` multiplies all of them."""
     given = {(one.table, one.index): one for one in given_to(scenario)}
     of_tables = tuple(_capacity(scenario, sent, given, scale))
-    # What a table refuses as a whole does not come to its partitions.
-    refused = {(one.name, one.direction): one.limit_per_s for one in of_tables}
-    of_partitions = [
-        one
-        for one in _partitions(sent, given, scale)
-        if refused.get((one.name, one.direction), np.inf) > one.limit_per_s
-    ]
+    # What a table refuses as a whole does not come to its partitions: they show once it has more.
+    refused = {(one.name, one.direction): one.limit_per_s for one in of_tables if not one.later}
+    of_partitions, behind = list[ThrottleForecast](), list[ThrottleForecast]()
+    for one in _partitions(sent, given, scale):
+        if refused.get((one.name, one.direction), np.inf) > one.limit_per_s:
+            of_partitions.append(one)
+        elif one.hottest is not None and one.hottest.key_per_s > one.limit_per_s:
+            behind.append(replace(one, behind=True))
     return (
         *of_partitions,
         *of_tables,
+        *behind,
         *_maxima(sent, given, scale),
         *_account(sent, given, quotas, scale),
     )
