@@ -6,7 +6,7 @@ them in either place.
 
 from setuptools import find_packages, setup
 
-SHIPPED = ("analyzers", "configs", "loadtests", "reports")
+SHIPPED = ("analyzers", "configs", "deploy", "loadtests", "reports")
 FOLDERS = [f"analyzers.{name}" for name in find_packages("analyzers")]
 
 setup(

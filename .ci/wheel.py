@@ -17,8 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = (
-    "keyheat", "analyzers", "loadtests", "configs", "reports", "pyproject.toml", "setup.py", "README.md",
-    "LICENSE",
+    "keyheat", "analyzers", "loadtests", "configs", "reports", "deploy", "pyproject.toml", "setup.py",
+    "README.md", "LICENSE",
 )  # fmt: skip
 MOST_MB = {"": 120, "all": 600}
 """What an install may take: without extras, and with all of them."""

@@ -199,7 +199,11 @@ def test_no_file_has_credentials() -> None:
 def test_the_image_has_what_the_programs_import_and_ports_that_the_files_name() -> None:
     text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     copied = {word for line in re.findall(r"^COPY ([^-].*)$", text, re.MULTILINE) for word in line.split()}
-    assert {"keyheat", "loadtests", "configs", "reports", "setup.py", "requirements.lock"} <= copied
+    (shipped,) = re.findall(
+        r"^SHIPPED = \((.*)\)$", (ROOT / "setup.py").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    there = {name.partition("/")[0] for name in copied}
+    assert {"keyheat", "setup.py", "requirements.lock", *re.findall(r'"(\w+)"', shipped)} <= there
     sources = copied - {"./"}
     assert all((ROOT / name).exists() for name in sources)
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()

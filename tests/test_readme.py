@@ -87,6 +87,7 @@ TESTED_ELSEWHERE = {
     "regression-statistics.md": "test_statistics_page.py",
     "rules.md": "test_rules_page.py",
     "runs.md": "test_runs_page.py",
+    "schedules.md": "test_own_suite.py",
     "simulate.md": "test_simulate.py",
     "suites.md": "test_suites_page.py",
     "tables.md": "test_tables_page.py",

@@ -31,35 +31,45 @@ from botocore.validate import validate_parameters
 
 from keyheat import words as codes
 from keyheat.cli.main import cli
-from keyheat.regression.suite import find_suite
+from keyheat.intake.schedules import SCHEDULES as KINDS
+from keyheat.regression.suite import SUITES, find_suite
 
 ROOT = Path(__file__).parents[1]
 SCHEDULES = ROOT / "deploy" / "schedules"
 PAGE = (ROOT / "docs" / "schedules.md").read_text(encoding="utf-8")
-INSTALLED = "/opt/keyheat/"  # where cron and systemd look for a checkout
+INSTALLED = "/opt/keyheat/"  # where cron and systemd look for Keyheat
+VARIABLE = "KEYHEAT_SUITE"
 
 
-def text_of(name: str) -> str:
-    return (SCHEDULES / name).read_text(encoding="utf-8")
+def text_of(name: str, folder: Path = SCHEDULES) -> str:
+    return (folder / name).read_text(encoding="utf-8")
 
 
-def cron_line() -> tuple[list[str], str, str]:
+def cron_line(folder: Path = SCHEDULES) -> tuple[list[str], str, str]:
     """The five fields of time, the user, and the command of the one line."""
-    (line,) = (line for line in text_of("keyheat.cron").splitlines() if re.match(r"[\d*]", line))
+    (line,) = (line for line in text_of("keyheat.cron", folder).splitlines() if re.match(r"[\d*]", line))
     *fields, user, command = line.split(None, 6)
     return fields, user, command
 
 
-def unit(name: str) -> dict[str, dict[str, str]]:
+def cron_environment(folder: Path = SCHEDULES) -> dict[str, str]:
+    """What cron sets for the command; it takes the quotes off."""
+    return {
+        name: value.strip('"')
+        for name, value in re.findall(r"(?m)^(\w+)=(.*)$", text_of("keyheat.cron", folder))
+    }
+
+
+def unit(name: str, folder: Path = SCHEDULES) -> dict[str, dict[str, str]]:
     """The sections of a unit; the last of equal names."""
     parser = RawConfigParser(strict=False, interpolation=None, comment_prefixes=("#",))
     parser.optionxform = str  # type: ignore[assignment, method-assign]
-    parser.read_string(text_of(name))
+    parser.read_string(text_of(name, folder))
     return {section: dict(parser[section]) for section in parser.sections()}
 
 
-def workflow() -> dict[Any, Any]:
-    return dict(yaml.safe_load(text_of("github-actions.yml")))
+def workflow(folder: Path = SCHEDULES) -> dict[Any, Any]:
+    return dict(yaml.safe_load(text_of("github-actions.yml", folder)))
 
 
 def steps() -> dict[str, dict[str, Any]]:
@@ -67,13 +77,13 @@ def steps() -> dict[str, dict[str, Any]]:
     return {step.get("name") or step.get("uses") or step["run"]: step for step in found}
 
 
-def cronjob() -> dict[str, Any]:
-    objects = yaml.safe_load_all(text_of("kubernetes-cronjob.yaml"))
+def cronjob(folder: Path = SCHEDULES) -> dict[str, Any]:
+    objects = yaml.safe_load_all(text_of("kubernetes-cronjob.yaml", folder))
     return next(dict(one) for one in objects if one["kind"] == "CronJob")
 
 
-def pod() -> dict[str, Any]:
-    return dict(cronjob()["spec"]["jobTemplate"]["spec"]["template"]["spec"])
+def pod(folder: Path = SCHEDULES) -> dict[str, Any]:
+    return dict(cronjob(folder)["spec"]["jobTemplate"]["spec"]["template"]["spec"])
 
 
 class Template(yaml.SafeLoader):
@@ -87,9 +97,9 @@ MADE_UP = {
 }  # fmt: skip
 
 
-def resources() -> dict[str, Any]:
+def resources(folder: Path = SCHEDULES) -> dict[str, Any]:
     """The resources of the template, by name, with the defaults of its parameters."""
-    raw = yaml.load(text_of("eventbridge-ecs.yaml"), Template)
+    raw = yaml.load(text_of("eventbridge-ecs.yaml", folder), Template)
     defaults = {name: one["Default"] for name, one in raw["Parameters"].items() if "Default" in one}
     return dict(_resolved(raw["Resources"], {**defaults, **MADE_UP}))
 
@@ -115,14 +125,28 @@ def _resolved(value: Any, known: dict[str, Any]) -> Any:
     return {name: _resolved(one, known) for name, one in value.items()}
 
 
+def suites_named(folder: Path = SCHEDULES) -> dict[str, str]:
+    """The suite that each file names, as what reads the file hands it to the command."""
+    assigned = re.findall(r"(?m)^Environment=(.*)$", text_of("keyheat-regress.service", folder))
+    service = dict(word.split("=", 1) for line in assigned for word in shlex.split(line))
+    (container,) = pod(folder)["containers"]
+    (task,) = resources(folder)["Task"]["Properties"]["ContainerDefinitions"]
+    return {
+        "keyheat.cron": cron_environment(folder)[VARIABLE],
+        "keyheat-regress.service": service[VARIABLE],
+        "github-actions.yml": workflow(folder)["jobs"]["regress"]["env"][VARIABLE],
+        "kubernetes-cronjob.yaml": {one["name"]: one["value"] for one in container["env"]}[VARIABLE],
+        "eventbridge-ecs.yaml": {one["Name"]: one["Value"] for one in task["Environment"]}[VARIABLE],
+    }
+
+
 def commands() -> Iterator[tuple[str, list[str]]]:
     """Every `keyheat` command in the files and on the page, as words, with where it stands."""
     cron = re.search(r"keyheat regress .*?(?= >)", cron_line()[2])
     assert cron is not None
     yield "keyheat.cron", shlex.split(cron[0])
     yield "keyheat-regress.service", shlex.split(unit("keyheat-regress.service")["Service"]["ExecStart"])
-    for suite in re.findall(r"'(\w+)'", workflow()["jobs"]["regress"]["env"]["SUITE"])[1:]:
-        yield "github-actions.yml", shlex.split(steps()["Regress"]["run"].replace("$SUITE", suite))
+    yield "github-actions.yml", shlex.split(steps()["Regress"]["run"])
     (container,) = pod()["containers"]
     yield "kubernetes-cronjob.yaml", [*container["command"], *container["args"]]
     (container,) = resources()["Task"]["Properties"]["ContainerDefinitions"]
@@ -149,15 +173,26 @@ def parsed(words: list[str]) -> tuple[str, dict[str, Any]]:
 COMMANDS = list(commands())
 
 
+@pytest.fixture(autouse=True)
+def the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What every schedule sets."""
+    monkeypatch.setenv(VARIABLE, "designs")
+
+
 @pytest.mark.parametrize(
     ("where", "words"), COMMANDS, ids=[f"{where}-{n}" for n, (where, _) in enumerate(COMMANDS)]
 )
-def test_every_command_is_one_that_we_have_and_is_safe(where: str, words: list[str]) -> None:
+def test_every_command_is_one_that_we_have_and_is_safe(
+    where: str, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And it runs what the one variable names."""
+    monkeypatch.setenv(VARIABLE, suites_named().get(where, "smoke"))
     verb, said = parsed(words)
     if verb == "sweep-orphans":
         return
     assert verb == "regress"
-    suite = find_suite(str(ROOT / said["suite"].removeprefix(INSTALLED)))
+    suite = find_suite(said["suite"])
+    assert where == "schedules.md" or suite.name == suites_named()[where]
     assert {case.target for case in suite.cases} <= {"simulated", "local"}, "an account is never the default"
     assert said["history"] != parsed(["keyheat", "regress", "smoke"])[1]["history"], (
         "it outlives the checkout"
@@ -216,7 +251,7 @@ def test_systemd_takes_the_units_and_finds_them_closed(tmp_path: Path) -> None:
     a_program(program, "exit 0")
     names = [path.name for path in SCHEDULES.glob("keyheat-regress*")]
     for name in names:
-        moved = text_of(name).replace(f"{INSTALLED}.venv/bin/keyheat", str(program))
+        moved = text_of(name).replace(f"{INSTALLED}bin/keyheat", str(program))
         (tmp_path / name).write_text(moved, encoding="utf-8")
     said = analyzed("verify", "--man=no", *(str(tmp_path / name) for name in names))
     assert said.returncode == 0, said.stdout + said.stderr
@@ -391,7 +426,13 @@ def test_what_is_written_by_the_task_is_on_volumes_of_the_image() -> None:
     history = Path(container["Command"][3])
     assert str(history.parent) in mounted
     assert f"--history={history}" in container["Command"]
-    assert "COPY deploy/schedules/kept.py ./" in dockerfile
+    assert container["Command"][1] == "schedules/kept.py"
+    assert "/deploy/schedules/kept.py schedules/" in dockerfile
+    own = text_of("Dockerfile")
+    for line in ("WORKDIR /keyheat", volumes[0], f"USER {container['User']}"):
+        assert line in dockerfile, "one file for both images"
+        assert line in own
+    assert "COPY . .\n" in own, "kept.py is in the folder schedules of it"
     assert container["ReadonlyRootFilesystem"]
 
 
@@ -492,7 +533,9 @@ def test_the_page_says_what_there_is() -> None:
     rows = dict(re.findall(r"^\| (\d+) \| (\w+)", PAGE, re.MULTILINE))
     ours = (codes.DONE, codes.BROKEN, codes.WRONG_USE, codes.INVALID, codes.REFUSED, codes.INTERRUPTED)
     assert list(map(int, rows)) == list(ours)
-    for name in re.findall(r"(?:\s|/opt/keyheat/)(deploy/[\w./-]+\w)", PAGE):
+    for name in re.findall(r"\s(deploy/[\w./-]+\w)", PAGE):
         assert list(ROOT.glob(f"{name}*")), name
-    for suite in re.findall(r"^\| \[.*?\| .*? \| `(\w+)`", PAGE, re.MULTILINE):
-        assert (ROOT / "configs" / "suites" / f"{suite}.toml").exists(), suite
+    (ours,) = re.findall(r"the name of one of ours \((.*?)\)", PAGE)
+    assert set(re.findall(r"`(\w+)`", ours)) == {path.stem for path in SUITES.glob("*.toml")}
+    (schedules,) = re.findall(r"^\| `--schedule` \| (.*?);", PAGE, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", schedules)) == KINDS.keys()

@@ -35,6 +35,7 @@ BUILT_FROM = (
     "analyzers",
     "configs",
     "reports",
+    "deploy",
     "pyproject.toml",
     "setup.py",
     "README.md",
@@ -283,11 +284,11 @@ def few(scenario: Path, folder: Path) -> Path:
 
 
 def runs(programs: Path, folder: Path) -> Program:
-    def run(*words: object) -> "subprocess.CompletedProcess[str]":
+    def run(*words: object, **more: str) -> "subprocess.CompletedProcess[str]":
         path = os.pathsep.join([str(programs), os.environ["PATH"]])
         return subprocess.run(
             [programs / str(words[0]), *map(str, words[1:])],
-            cwd=folder, env=a_readers_environment() | {"PATH": path, "PYTHONPATH": str(folder)},
+            cwd=folder, env=a_readers_environment() | {"PATH": path, "PYTHONPATH": str(folder)} | more,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250,
         )  # fmt: skip
 
@@ -299,7 +300,13 @@ def test_the_wheel_that_the_sdist_makes_has_what_the_checkout_has(sdist: Path, w
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "keyheat").rglob("*.py")}
     shipped = {
         f"keyheat/{path.relative_to(ROOT).as_posix()}"
-        for pattern in ("loadtests/*.py", "configs/**/*.toml", "configs/**/*.json", "configs/**/*.csv")
+        for pattern in (
+            "loadtests/*.py",
+            "configs/**/*.toml",
+            "configs/**/*.json",
+            "configs/**/*.csv",
+            "deploy/schedules/[!_]*",
+        )
         for path in ROOT.glob(pattern)
     }
     assert len(modules) > 200
@@ -371,6 +378,25 @@ def test_a_shipped_load_test_is_copied_and_run(program: Program, project: Path) 
     done = program("keyheat", "run", "mine/hotkey.toml", "--out", "out/run")
     assert done.returncode in OR_TOO_SLOW, done.stderr
     assert (project / "out" / "run" / "report.html").exists()
+
+
+def test_a_suite_of_ones_own_is_written_and_run_by_what_its_workflow_runs(
+    program: Program, project: Path
+) -> None:
+    """In a repository that knows nothing of a checkout of Keyheat's."""
+    shutil.copy(ROOT / "configs" / "scenarios" / "user-id.toml", project)
+    words = ("--suite", "capacity", "--schedule", "github", "--schedule", "eventbridge")
+    done = program("keyheat", "init", *words)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (project / "schedules").iterdir()} == {
+        "Dockerfile", "eventbridge-ecs.yaml", "kept.py",
+    }  # fmt: skip
+    workflow = (project / ".github" / "workflows" / "keyheat-regress.yml").read_text()
+    (suite,) = re.findall(r'KEYHEAT_SUITE: "(.*)"', workflow)
+    (asked,) = re.findall(r"run: >-\n\s+(keyheat regress .*?) --label", workflow)
+    done = program(*asked.split(), KEYHEAT_SUITE=suite)
+    assert done.returncode == 0, done.stderr
+    assert (project / "history.sqlite").exists()
 
 
 def test_the_base_checks_a_design_and_brings_no_locust(base: Program, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def made(name: str) -> Scenario:
 @pytest.mark.slow
 def test_a_description_has_a_right_plan_and_a_right_verdict_and_a_cure_that_works(verb: Verb) -> None:
     init, plan, simulate, *_ = COMMANDS
-    assert done(verb, init).says("4 lines assumed: look for ASSUMED in it.")
+    assert done(verb, init).says("6 lines assumed: look for ASSUMED in it.")
     text = Path("events.toml").read_text(encoding="utf-8")
     assert "item_bytes = 3_000  # the mean of the table" in text, "counted by DynamoDB"
     shown = re.sub(r"\[attributes\.event_type\]\n.*\n", HOT, text)

@@ -1,6 +1,6 @@
 """Runs a command on a history that is kept in S3: brought before it, taken back after it, whatever its end.
 
-    python kept.py s3://BUCKET/KEY FILE -- keyheat regress SUITE --history FILE
+    python kept.py s3://BUCKET/KEY FILE -- keyheat regress --history FILE
 
 Gives the command's exit code. Where the object has changed meanwhile, as when two ran at once, the history is
 not taken back over the other's (exit code 3). For tasks without a disk of their own, as on ECS with Fargate.

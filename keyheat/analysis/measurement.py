@@ -28,8 +28,9 @@ from keyheat.runs.latencies import accepted_latencies
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.search import shards_enough
-from keyheat.words import READ, WRITE, Direction
+from keyheat.words import READ, TABLE, WRITE, Direction, label_of
 
 Measured = float | Absence
 
@@ -171,6 +172,38 @@ def throttle_share(run: RunMeasured) -> Measured:
     return sum(one.throttled for one in run.traffic.values()) / attempts if attempts else "not_sent"
 
 
+def capacity_used(run: RunMeasured) -> Measured:
+    """The largest part that the table, or an index, consumed of what is provisioned for it in a direction.
+
+    Over 1 it lives on saved burst: a load that goes on will be throttled. What auto scaling follows is left
+    out, for it changes on the way.
+    """
+    if isinstance(run.traffic, str):
+        return run.traffic
+    scenario = run.scenario if isinstance(run.scenario, Scenario) else None
+    if scenario is not None and scenario.timeline:
+        return "varies"
+    table, scaled = run.manifest.table, _scaled(scenario.table) if scenario else set()
+    pairs = {TABLE: table.provisioned, **{label_of(one.name): one.provisioned for one in table.indexes}}
+    used = [
+        one.units_per_s_of.get(resource, 0.0) / (has * run.manifest.scale)
+        for side, one in run.traffic.items()
+        for resource, pair in pairs.items()
+        if pair is not None and (has := pair.of(side)) and (resource, side) not in scaled
+    ]
+    if any(run.counts_wrongly(side) for side in run.traffic):
+        return "wrong_units"
+    if all(one.units_per_s is None for one in run.traffic.values()):
+        return "too_short"
+    return max(used, default="not_provisioned")
+
+
+def _scaled(table: TableSpec) -> set[tuple[str, str]]:
+    """What auto scaling follows: the resource, as labels call it, and the direction."""
+    policies = {TABLE: table.auto_scaling, **{label_of(one.name): one.auto_scaling for one in table.indexes}}
+    return {(name, side) for name, policy in policies.items() if policy for side in policy.sides()}
+
+
 def percentile_ms(run: RunMeasured, percentile: float) -> Measured:
     """A percentile of the service time of all accepted requests together, milliseconds."""
     if not isinstance(run.accepted, HdrHistogram):
@@ -212,6 +245,7 @@ TAKEN: Final[dict[str, Callable[[RunMeasured], Measured]]] = {
     "accepted_units_per_s.read": partial(accepted_units_per_s, side=READ),
     "knee_units_per_s": knee_units_per_s,
     "throttle_share": throttle_share,
+    "capacity_used": capacity_used,
     "p50_ms": partial(percentile_ms, percentile=50),
     "p99_ms": partial(percentile_ms, percentile=99),
     "first_throttle_s": first_throttle_s,

@@ -24,6 +24,7 @@ Absence = Literal[
     "too_long",
     "too_large",
     "not_simulated",
+    "not_provisioned",
     "wrong_units",
     "no_file",
 ]
@@ -61,6 +62,7 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "too_long": Lacking(says="the load changes over more than ten minutes"),
     "too_large": Lacking(says="so many keys are not simulated for each run: ask keyheat whatif"),
     "not_simulated": Lacking(says="the simulator cannot tell it"),
+    "not_provisioned": Lacking(says="nothing is provisioned, or auto scaling follows it"),
     "wrong_units": Lacking(says="the endpoint does not count units as DynamoDB does"),
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
@@ -107,6 +109,10 @@ MEASURES: Final = {
         Measure(
             name="throttle_share", unit="share", kind="statistical", better="lower", floor=0.002,
             says="attempts that were throttled, of all",
+        ),
+        Measure(
+            name="capacity_used", unit="share", kind="statistical", better="lower", floor=1.0,
+            says="consumed of what is provisioned, where that is most: over 100 % lives on saved burst",
         ),
         Measure(
             name="p50_ms", unit="ms", kind="statistical", better="lower", floor=0.1,

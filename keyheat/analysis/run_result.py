@@ -9,7 +9,7 @@ A simulated load begins on a whole second, so that its burst is in the mean. Not
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +47,7 @@ class RunTraffic:
     attempts_per_s: float | None
     throttled_per_s: float | None
     by_second: "RunSide"
+    units_per_s_of: Mapping[str, float] = field(default_factory=dict)  # of each resource, as labels call it
 
     @property
     def throttled_share(self) -> float | None:
@@ -201,6 +202,10 @@ def _traffic(rows: "pd.DataFrame", span: "pd.DatetimeIndex", whole: "pd.Datetime
             units=at(span, units),
             whole=span.isin(whole),
         ),
+        units_per_s_of={
+            str(resource): rate(of_resource.groupby("second")["consumed_units"].sum()) or 0.0
+            for resource, of_resource in rows.groupby("resource")
+        },
     )
 
 

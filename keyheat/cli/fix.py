@@ -242,7 +242,10 @@ def start_of(folder: Path, target: str | None) -> Start:
     if not diagnosis.verdict.valid:
         raise FileProblem(f"{folder} says nothing about its table, so nothing is known to fix: run it again")
     if diagnosis.verdict.constraint == "none":
-        raise ValueError(f"{folder} was not throttled: there is nothing to fix")
+        carried = "nothing to fix"
+        if diagnosis.recommendations:  # of what lives on saved burst
+            carried = "nothing to fix yet; saved burst carried it, and its page says what lasts"
+        raise ValueError(f"{folder} was not throttled: there is {carried}")
     manifest = _manifest(folder)
     if manifest is None or manifest.scenario is None:
         return _of_evidence(folder, diagnosis, target)

@@ -1,15 +1,17 @@
-"""The verb that makes a scenario of a table that somebody has: init."""
+"""The verb that makes a scenario of a table that somebody has, or a suite of such scenarios: init."""
 
 import os
 import sys
 from dataclasses import asdict, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
-from keyheat.cli.options import a_file, a_path, in_json
+from keyheat.cli.options import a_path, in_json
+from keyheat.intake.schedules import SCHEDULES
 from keyheat.numbers import some
 from keyheat.terminal.console import answer, asked, err, shown
 from keyheat.words import DONE
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
     from keyheat.intake.tables import Source, SourceTable
 
 
+OF_A_SUITE: Final = {"sources", "suite", "schedules", "file", "force", "json", "quiet"}
+
+
 @click.command()
-@click.argument("source", type=a_file, required=False)
+@click.argument("sources", metavar="[SOURCE]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
 @click.option("--table", help="a live table, which is only read")
 @click.option("--only", help="the table to take, where SOURCE has several")
 @click.option("--region", help="of the live table  [default: as the AWS SDK finds it]")
@@ -38,11 +43,21 @@ if TYPE_CHECKING:
 @click.option("--reads-per-s", type=click.FloatRange(min=0), help="reads, at the peak")
 @click.option("--item-bytes", type=click.IntRange(1, 409_600), help="of an item in the mean")
 @click.option("--keys", type=click.IntRange(1, 1_000_000_000), help="partition keys that there are")
-@click.option("--out", "file", type=a_path, help="  [default: TABLE.toml here]")
+@click.option("--suite", metavar="NAME", help="write a suite of scenarios, and what runs it")
+@click.option(
+    "--schedule",
+    "schedules",
+    type=click.Choice(list(SCHEDULES)),
+    multiple=True,
+    help="of the --suite; may be repeated  [default: github in a repository of GitHub's, else cron]",
+)
+@click.option(
+    "--out", "file", type=a_path, help="  [default: TABLE.toml here; NAME.toml beside the scenarios]"
+)
 @click.option("--force", is_flag=True, help="write over a file that is there")
 @in_json("where the file is, what it assumes and what was not taken,")
 def init(
-    source: Path | None,
+    sources: tuple[Path, ...],
     table: str | None,
     only: str | None,
     region: str | None,
@@ -55,15 +70,23 @@ def init(
     reads_per_s: float | None,
     item_bytes: int | None,
     keys: int | None,
+    suite: str | None,
+    schedules: tuple[str, ...],
     file: Path | None,
     force: bool,
 ) -> int:
-    """A scenario of your own table: from SOURCE, or from a live table.
+    """A scenario of your own table: from SOURCE, or from a live table. Or a suite of such scenarios.
 
     SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, what
     `terraform show -json` printed, or a model of NoSQL Workbench. What it cannot tell (rates, keys, item
     sizes) is asked for, or stands in the file in lines that say ASSUMED.
+
+    With --suite, SOURCE is scenarios, or folders of them (keyheat/ if there is one, else here). The suite
+    has a case for each, simulated; beside it are the files of each --schedule. With no SOURCE, a suite that
+    is there stays as it is.
     """
+    if suite is not None:
+        return _suite(suite, sources, schedules, file, force)
     from keyheat.bounds import parsed_toml
     from keyheat.intake.locustfile import locustfile_text
     from keyheat.intake.scenario import Demand, scenario_text, with_locustfile
@@ -72,6 +95,13 @@ def init(
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import shipped
 
+    if schedules:
+        raise click.UsageError("--schedule runs a suite: say --suite NAME, too")
+    if len(sources) > 1:
+        raise click.UsageError(
+            "say one file that describes the table; several are the scenarios of a --suite"
+        )
+    source = sources[0] if sources else None
     if (source is None) == (table is None):
         raise click.UsageError("say either a file that describes the table, or --table NAME")
     if table is None and (region or profile or endpoint_url):
@@ -103,6 +133,24 @@ def init(
     write_atomically(target, lambda written: written.write(text.encode()))
     _say(taken, target, text, locustfile)
     return DONE
+
+
+def _suite(
+    name: str, places: tuple[Path, ...], schedules: tuple[str, ...], file: Path | None, force: bool
+) -> int:
+    """A suite of scenarios, with its schedules; options that are those of a table are refused."""
+    context = click.get_current_context()
+    wrong = [
+        option.opts[-1]
+        for option in context.command.params
+        if option.name not in OF_A_SUITE
+        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    ]
+    if wrong:
+        raise click.UsageError(f"{', '.join(wrong)}: of a table, and not of a --suite")
+    from keyheat.cli.own_suite import write_suite
+
+    return write_suite(name, places, schedules, file, force=force)
 
 
 def _live(table: str, region: str | None, profile: str | None, endpoint_url: str | None) -> "Source":
@@ -168,27 +216,30 @@ def _with_scaling(table: "SourceTable", region: str | None, profile: str | None)
             parts = list(scaled_parts(client, spec))
     except (ClientError, BotoCoreError) as error:
         return replace(table, notes=(*table.notes, f"its auto scaling: {error}"))
-    scaling = {
+    bounds = {(one.index, one.side): {"min": one.min, "max": one.max} for one in parts}
+    policies = {
         (one.index, one.side): {
             name: float(value)
             for name, value in asdict(one).items()
-            if value is not None and name not in ("index", "side")
+            if value is not None and name not in ("index", "side", "min", "max")
         }
         for one in parts
+        if one.target is not None
     }
-    return replace(table, scaling=scaling)
+    return table.scaled_by(bounds, policies)
 
 
 def _chosen(found: "Source", only: str | None) -> "SourceTable":
     names = [table.name for table in found.tables]
     if only is None and len(names) == 1:
         return found.tables[0]
-    if only not in names:
+    meant = [table for table in found.tables if only in (table.address, table.name)]
+    if not meant:
         why = f"it has no table {only!r}" if only else f"it has {len(names)} tables"
         if near := get_close_matches(only or "", names, n=1):
             why += f", did you mean {near[0]}?"
         raise click.UsageError(f"{why}: say --only with one of {', '.join(names)}")
-    return found.tables[names.index(only)]
+    return meant[0]
 
 
 def _asked(demand: "Demand", table: "SourceTable") -> "Demand":
@@ -214,6 +265,8 @@ def _say(table: "SourceTable", target: Path, text: str, locustfile: Path | None)
     """What was written, what it assumes, and the next command."""
     from keyheat.scenario.scenario import ASSUMED
 
+    for remark in table.remarks:
+        err.print(f"note: {remark}")
     for note in table.notes:
         err.print(f"not taken: {note}")
     assumed = [line.partition("  # ")[0].strip() for line in text.splitlines() if f"# {ASSUMED}" in line]
@@ -223,5 +276,6 @@ def _say(table: "SourceTable", target: Path, text: str, locustfile: Path | None)
     lines.append(f"Next: keyheat plan {shown(target)}, then keyheat simulate {shown(target)}")
     if locustfile is not None:
         lines.append(f"For real: locust -f {shown(locustfile)} --scenario {shown(target)}")
-    content = {"file": str(target), "table": table.name, "assumed": assumed, "not_taken": list(table.notes)}
+    content = {"file": str(target), "table": table.name, "assumed": assumed, "not_taken": list(table.notes),
+               "notes": list(table.remarks)}  # fmt: skip
     answer(lambda: content, lambda: "\n".join(lines))

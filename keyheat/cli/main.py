@@ -104,7 +104,7 @@ MENU: Menu = {
         "local": ("load", "the local endpoint alone, for any DynamoDB client"),
     },
     "Before anything is sent": {
-        "init": ("init", "a scenario of your own table, from its description or its template"),
+        "init": ("init", "a scenario of your own table, from its description; a suite of yours"),
         "plan": ("forecast", "what a scenario asks for, throttles on and costs"),
         "whatif": ("forecast", "the smallest number of shards, or capacity, that is enough"),
         "knee": ("knee", "raise the demand until something throttles: the key, or the table?"),

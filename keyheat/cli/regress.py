@@ -53,7 +53,7 @@ def _optional(verb: Callable[..., int]) -> Callable[..., int]:
 
 
 @click.command()
-@click.argument("suite")
+@click.argument("suite", envvar="KEYHEAT_SUITE")
 @_optional
 @guarded
 @some_prices
@@ -67,6 +67,8 @@ def regress(
     **said: Any,
 ) -> int:
     """Run every case of SUITE (a file, or a name in configs/suites), and hold it against the last good time.
+
+    Without SUITE it is the one that the variable KEYHEAT_SUITE names, as a schedule sets it.
 
     Exit code 1: a gate failed, or a threshold. 3: a run says nothing about its table, so nothing is decided.
     """

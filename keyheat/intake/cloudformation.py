@@ -4,16 +4,21 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.description import table_of
-from keyheat.intake.tables import SCALED, SIDES, Source, SourceTable, described, lacks, left_out, tracked
+from keyheat.intake.faults import ill_named
+from keyheat.intake.scaling import Scaling, Side, bounds_of, scaled_side, tracked
+from keyheat.intake.tables import Source, SourceTable, described, taken
+from keyheat.intake.vocabulary import as_number, misshapen, misspelt, with_numbers
 
 TABLE, GLOBAL, SIMPLE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "AWS::Serverless::SimpleTable"
 SCALABLE, POLICY = (
     "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::ApplicationAutoScaling::ScalingPolicy"
 )  # fmt: skip
+TRACKING: Final = "TargetTrackingScalingPolicyConfiguration"
+Scaled = tuple[str, ...]
+"""What is scaled, in the template's words: ResourceId and ScalableDimension."""
 VARIABLE: Final = re.compile(r"\$\{([^!}][^}]*)\}")
 
 
@@ -52,6 +57,18 @@ class Template:
             listed = [self.resolved(one, f"{path}[{number}]") for number, one in enumerate(value)]
             return [one for one in listed if one is not None]
         return value
+
+    def said(self) -> list[str]:
+        """Where a function could not be resolved since this was asked last."""
+        said, self.open = self.open, []
+        return said
+
+    def of_type(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The resources of a type that are made: logical id and properties."""
+        for name, one in self.resources.items():
+            if isinstance(one, Mapping) and one.get("Type") == kind and self.makes(one):
+                properties = one.get("Properties")
+                yield name, properties if isinstance(properties, Mapping) else {}
 
     def makes(self, resource: Mapping[str, Any]) -> bool:
         """Whether a resource is made: its condition holds, or it has none."""
@@ -95,7 +112,7 @@ class Template:
         parameter = self._parameters.get(name)
         if isinstance(parameter, Mapping) and "Default" in parameter:
             default = parameter["Default"]
-            return _number(default) if parameter.get("Type") == "Number" else default
+            return as_number(default) if parameter.get("Type") == "Number" else default
         resource = self.resources.get(name)
         if isinstance(resource, Mapping) and resource.get("Type") in (TABLE, GLOBAL, SIMPLE):
             named = (resource.get("Properties") or {}).get("TableName")
@@ -144,15 +161,15 @@ def is_template(raw: Mapping[str, Any]) -> bool:
 def read_template(raw: Mapping[str, Any]) -> Source:
     """The tables of a template, with their scaling."""
     template, tables, notes = Template(raw), list[SourceTable](), list[str]()
-    targets = {
-        name: template.resolved(one.get("Properties") or {}, name)
-        for name, one in template.resources.items()
-        if isinstance(one, Mapping) and one.get("Type") == SCALABLE
-    }
-    notes += [line for line in template.open if line.partition(":")[0].endswith(NEEDED)]
-    template.open.clear()
-    rates = dict(_policies(template))
-    template.open.clear()
+    targets = {name: template.resolved(properties, name) for name, properties in template.of_type(SCALABLE)}
+    notes += [line for line in template.said() if line.partition(":")[0].endswith(NEEDED)]
+    policies = dict(_policies(template, targets))
+    template.said()
+    notes += [
+        f"{name}.ScheduledActions: they are not played"
+        for name, one in targets.items()
+        if one.get("ScheduledActions") and scaled_side(*_scaled(one))
+    ]
     for name, resource in template.resources.items():
         kind = resource.get("Type") if isinstance(resource, Mapping) else None
         if kind not in (TABLE, GLOBAL, SIMPLE):
@@ -162,10 +179,11 @@ def read_template(raw: Mapping[str, Any]) -> Source:
             notes.append(f"{name}: its condition {resource['Condition']} does not hold, or is not known here")
         else:
             try:
-                tables += _taken(template, name, resource, targets, rates, notes)
-            except MALFORMED as error:
-                template.open.clear()
-                notes.append(f"{name}: it is not written as a {kind} is ({type(error).__name__}: {error})")
+                for table in _taken(template, name, resource, notes):
+                    tables.append(table.scaled_by(*_scaling(table, targets, policies)))
+            except MALFORMED:
+                template.said()
+                notes.append(f"{name}: it is not written as a resource of type {kind} is")
     return Source("a CloudFormation template", tuple(tables), tuple(notes))
 
 
@@ -174,23 +192,17 @@ NEEDED: Final = (".ResourceId", ".ScalableDimension", ".MinCapacity", ".MaxCapac
 
 
 def _taken(
-    template: Template,
-    name: str,
-    resource: Mapping[str, Any],
-    targets: Mapping[str, dict[str, Any]],
-    rates: Mapping[str, dict[str, float]],
-    notes: list[str],
+    template: Template, name: str, resource: Mapping[str, Any], notes: list[str]
 ) -> Iterator[SourceTable]:
-    """The table of a resource; nothing where it lacks what every table has, which is noted."""
-    found = _table(name, str(resource["Type"]), template.resolved(resource.get("Properties") or {}, name))
-    said = tuple(template.open)
-    template.open.clear()
-    if wrong := [f"{name}: {one}" for one in lacks(found)]:
+    """The table of a resource; nothing where it cannot be taken, which is noted."""
+    properties = template.resolved(resource.get("Properties") or {}, name)
+    said = [*template.said(), *misspelt(properties, name)]
+    if wrong := list(misshapen(properties, name)):
         notes += [*wrong, *said]
         return
-    scaling = {**_own_scaling(found), **_scaling(found, targets, rates)}
-    table_of(found)  # raises where it is not written as a table is
-    yield SourceTable(found, scaling, (*said, *left_out(found)))
+    if "TableName" in properties:
+        said += ill_named(f"{name}: its TableName", properties["TableName"])
+    yield from taken(name, _table(name, str(resource["Type"]), with_numbers(properties)), notes, said)
 
 
 def _table(name: str, kind: str, properties: dict[str, Any]) -> dict[str, Any]:
@@ -215,84 +227,86 @@ def _as_table(properties: dict[str, Any]) -> None:
 
     It is described as that Region would: the others are its replicas.
     """
-    replicas = properties.get("Replicas") or [{}]
-    here = {one["IndexName"]: one for one in replicas[0].get("GlobalSecondaryIndexes") or ()}
-    owners = [(properties, replicas[0])]
-    owners += [
-        (one, here.get(one["IndexName"], {})) for one in properties.get("GlobalSecondaryIndexes") or ()
-    ]
-    for owner, replica in owners:
-        writes = (owner.pop("WriteProvisionedThroughputSettings", None) or {}).get(
-            "WriteCapacityAutoScalingSettings"
-        )
-        reads = replica.get("ReadProvisionedThroughputSettings") or {}
-        scaled = {
-            "WriteCapacityUnits": writes,
-            "ReadCapacityUnits": reads.get("ReadCapacityAutoScalingSettings"),
-        }
-        owner["Scaling"] = {SIDES[side]: one for side, one in scaled.items() if one}
-        units = {
-            side: one["SeedCapacity" if "SeedCapacity" in one else "MinCapacity"]
-            for side, one in scaled.items()
-            if one
-        }
-        if "ReadCapacityUnits" in reads:
-            units["ReadCapacityUnits"] = reads["ReadCapacityUnits"]
-        if units:
-            owner["ProvisionedThroughput"] = units
-    properties["Replicas"] = [{"RegionName": one.get("Region")} for one in replicas[1:]]
-    if len(replicas) > 1 and isinstance(region := replicas[0].get("Region"), str):
+    first, *others = properties.get("Replicas") or [{}]
+    here = {one.get("IndexName"): one for one in first.get("GlobalSecondaryIndexes") or ()}
+    _with_capacity(properties, first)
+    for index in properties.get("GlobalSecondaryIndexes") or ():
+        _with_capacity(index, here.get(index.get("IndexName"), {}))
+    properties |= {name: first[name] for name in OF_A_REPLICA if name in first}
+    properties["Replicas"] = [{"RegionName": one["Region"], **one} for one in others if "Region" in one]
+    if others and isinstance(region := first.get("Region"), str):
         properties["TableArn"] = f"arn:aws:dynamodb:{region}:000000000000:table/{properties.get('TableName')}"
 
 
-def _own_scaling(found: Mapping[str, Any]) -> dict[tuple[str | None, str], dict[str, float]]:
-    """The scaling that a global table states itself."""
-    owners = [(None, found), *((one["IndexName"], one) for one in found["GlobalSecondaryIndexes"])]
-    return {
-        (index, side): {
-            "min": float(one["MinCapacity"]),
-            "max": float(one["MaxCapacity"]),
-            **tracked(one.get("TargetTrackingScalingPolicyConfiguration") or {}),
-        }
-        for index, owner in owners
-        for side, one in (owner.get("Scaling") or {}).items()
+OF_A_REPLICA: Final = (
+    "TableClass", "PointInTimeRecoverySpecification", "KinesisStreamSpecification",
+    "ContributorInsightsSpecification",
+)  # fmt: skip
+"""What a global table says for each Region, and a table for itself."""
+
+
+def _with_capacity(owner: dict[str, Any], replica: Mapping[str, Any]) -> None:
+    """The capacity of a table or an index as it is in the Region of a replica."""
+    stated = {**owner, **replica}
+    said = {side: stated.get(f"{side}ProvisionedThroughputSettings") or {} for side in ENDS}
+    maxima = {side: stated.get(f"{side}OnDemandThroughputSettings") or {} for side in ENDS}
+    scaled = {side: one for side in ENDS if (one := said[side].get(f"{side}CapacityAutoScalingSettings"))}
+    units = {
+        f"{side}CapacityUnits": one.get("SeedCapacity", one.get("MinCapacity"))
+        for side, one in scaled.items()
     }
+    units |= {name: one for side in ENDS if (one := said[side].get(name := f"{side}CapacityUnits"))}
+    most = {name: one for side in ENDS if (one := maxima[side].get(name := f"Max{side}RequestUnits"))}
+    owner["Scaling"] = {side.lower(): one for side, one in scaled.items()}
+    owner |= {"ProvisionedThroughput": units} if units else {}
+    owner |= {"OnDemandThroughput": most} if most else {}
 
 
-def _policies(template: Template) -> Iterator[tuple[str, dict[str, float]]]:
-    """What each policy says, by the logical id of what it scales."""
-    for one in template.resources.values():
-        if isinstance(one, Mapping) and one.get("Type") == POLICY:
-            properties = one.get("Properties") or {}
-            scaled = properties.get("ScalingTargetId") or {}
-            tracking = template.resolved(properties.get("TargetTrackingScalingPolicyConfiguration") or {}, "")
-            if isinstance(scaled, Mapping) and "Ref" in scaled:
-                yield str(scaled["Ref"]), tracked(tracking)
+ENDS: Final = ("Read", "Write")
 
 
 def _scaling(
-    found: Mapping[str, Any], targets: Mapping[str, dict[str, Any]], rates: Mapping[str, dict[str, float]]
-) -> dict[tuple[str | None, str], dict[str, float]]:
-    """The scalable targets that name the table or one of its indexes."""
-    scaling: dict[tuple[str | None, str], dict[str, float]] = {}
-    for name, one in targets.items():
-        named = SCALED.fullmatch(str(one.get("ResourceId", "")))
-        side = SIDES.get(str(one.get("ScalableDimension", "")).rpartition(":")[2])
-        if (
-            named
-            and named[1] == found["TableName"]
-            and side
-            and "MinCapacity" in one
-            and "MaxCapacity" in one
-        ):
-            bounds = {"min": float(one["MinCapacity"]), "max": float(one["MaxCapacity"])}
-            scaling[named[2], side] = bounds | rates.get(name, {})
-    return scaling
+    table: SourceTable, targets: Mapping[str, Mapping[str, Any]], policies: Mapping[Scaled, dict[str, float]]
+) -> tuple[Scaling, Scaling]:
+    """Bounds and policies of what scales a table: what it states itself, and the targets that name it."""
+    bounds: dict[Side, dict[str, float]] = {}
+    rules: dict[Side, dict[str, float]] = {}
+    owners = [(None, table.description), *((one["IndexName"], one) for one in _indexes(table))]
+    for index, owner in owners:
+        for side, one in (owner.get("Scaling") or {}).items():
+            bounds[index, side] = bounds_of(one.get("MinCapacity"), one.get("MaxCapacity"))
+            rules[index, side] = tracked(one.get("TargetTrackingScalingPolicyConfiguration") or {})
+    for one in targets.values():
+        scaled = _scaled(one)
+        match scaled_side(*scaled):
+            case table.name, part if "MinCapacity" in one and "MaxCapacity" in one:
+                bounds[part] = bounds_of(one["MinCapacity"], one["MaxCapacity"])
+                rules |= {part: policies[scaled]} if scaled in policies else {}
+    return bounds, rules
 
 
-def _number(text: object) -> float | int:
-    number = float(str(text))
-    return int(number) if number.is_integer() else number
+def _scaled(properties: Mapping[str, Any]) -> Scaled:
+    return str(properties.get("ResourceId")), str(properties.get("ScalableDimension"))
+
+
+def _indexes(table: SourceTable) -> Iterable[Mapping[str, Any]]:
+    found: Iterable[Mapping[str, Any]] = table.description["GlobalSecondaryIndexes"]
+    return found
+
+
+def _policies(
+    template: Template, targets: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[Scaled, dict[str, float]]]:
+    """What each target tracking policy says, by what it scales: its own words, or those of its target."""
+    for _name, properties in template.of_type(POLICY):
+        target = properties.get("ScalingTargetId")
+        named = targets.get(str(target.get("Ref"))) if isinstance(target, Mapping) else None
+        found = template.resolved(properties, "")
+        scaled = _scaled(found if named is None else named)
+        if isinstance(target, str):  # of one that is there: its resource, dimension and service
+            scaled = (*target.split("|"), "")[:2]
+        if TRACKING in properties:
+            yield scaled, tracked(found.get(TRACKING) or {})
 
 
 def _short(value: Any) -> str:

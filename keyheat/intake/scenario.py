@@ -8,10 +8,12 @@ from typing import Any, Final
 
 from keyheat.intake.description import table_of
 from keyheat.intake.measured import DAY_S, TASKS, MeasuredTraffic
+from keyheat.intake.scaling import within
 from keyheat.intake.tables import SourceTable
 from keyheat.model.limits import WRITE_UNIT_BYTES
 from keyheat.numbers import span
 from keyheat.scenario.scenario import ASSUMED, FORMAT
+from keyheat.scenario.spec.tables import ScalingSpec
 
 ITEM_BYTES: Final = 1_000
 WRITES_PER_S, READS_PER_S = 100.0, 100.0
@@ -20,6 +22,8 @@ VALUES: Final = 1_000
 HOMES: Final = ("us-east-1", "us-east-2", "eu-west-1", "us-west-2", "eu-central-1", "ap-northeast-1")
 """Where a global table is taken to be loaded if nobody says it: the first that is no replica."""
 LEAST_PER_S: Final = 0.001
+TARGET: Final = ScalingSpec.model_fields["target"].default
+SPLIT: Final = f"{ASSUMED}: so many of the reads; they are split evenly between the table and its indexes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str) -> Iter
     yield f"#:schema {schema}"
     yield f"# The table {table.name}, from {source}."
     yield f"# Lines that say {ASSUMED} hold what that could not tell: put your own numbers there."
+    yield from (f"# Note: {remark}" for remark in table.remarks)
     yield from (f"# Not taken: {note}" for note in table.notes)
     yield from _measured(demand.measured if demand.by_metrics else None)
     yield f'format = "{FORMAT}"'
@@ -71,7 +76,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str) -> Iter
     yield from _regions(spec, table)
     yield from _scaled(table.scaling, None, "table")
     for index in spec["indexes"]:
-        yield from _index(index, table)
+        yield from _index(index, table, spec.get("provisioned"))
     yield from _keys(demand)
     yield from _attributes(spec)
     yield from _load(table, demand)
@@ -101,7 +106,9 @@ def _owner(spec: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | Non
             if spec.get(f"{key}_type", "S") != "S":
                 yield f"{key}_type = {_quoted(spec[f'{key}_type'])}"
     if spec.get("provisioned"):
-        yield f"provisioned = {_pair(_within(spec['provisioned'], scaling, index))}"
+        unsaid = " and ".join(spec.get("unsaid", ()))
+        mark = f"  # {ASSUMED}: {unsaid} as the table's" if unsaid else ""
+        yield f"provisioned = {_pair(_within(spec['provisioned'], scaling, index))}{mark}"
     yield from (f"{field} = {_pair(spec[field])}" for field in ("max_on_demand", "warm") if spec.get(field))
 
 
@@ -122,7 +129,7 @@ def _within(pair: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | No
     for side in found:
         bounds = scaling.get((index, side))
         if bounds and found[side] is not None:
-            found[side] = min(max(found[side], bounds["min"]), bounds["max"])
+            found[side] = within(found[side], bounds)
     return found
 
 
@@ -142,9 +149,16 @@ def _scaled(scaling: Mapping[Any, Any], index: str | None, path: str) -> Iterato
                 for key in ("min", "max", "target", "scale_out_cooldown_s", "scale_in_cooldown_s")
                 if key in bounds
             )
+            if "target" not in bounds:
+                yield f"target = {TARGET}  # {ASSUMED}"
 
 
-def _index(index: Mapping[str, Any], table: SourceTable) -> Iterator[str]:
+def _index(index: Mapping[str, Any], table: SourceTable, capacity: Mapping[str, Any] | None) -> Iterator[str]:
+    """An index; of what is provisioned for it and not said, it has what the table has, `capacity`."""
+    if capacity and not index["local"]:
+        own = {side: units for side, units in (index.get("provisioned") or {}).items() if units}
+        unsaid = [side for side in capacity if side not in own]
+        index = {**index, "provisioned": {**capacity, **own}, "unsaid": unsaid}
     yield ""
     yield "[[table.indexes]]"
     yield f"name = {_quoted(index['name'])}"
@@ -207,10 +221,10 @@ def _tasks(spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
     yield from _task("put", writes if writes is not None else WRITES_PER_S, _marked(writes))
     per_s = reads if reads is not None else READS_PER_S
     asked = [one["name"] for one in spec["indexes"] if not one["local"]]
-    each = per_s / (len(asked) + 1)
-    yield from _task("query" if spec.get("sort_key") else "get", each, _marked(reads))
+    each, mark = per_s / (len(asked) + 1), SPLIT if asked else _marked(reads)
+    yield from _task("query" if spec.get("sort_key") else "get", each, mark)
     for name in asked:
-        yield from _task("query", each, _marked(reads), [f"index = {_quoted(name)}"])
+        yield from _task("query", each, mark, [f"index = {_quoted(name)}"])
 
 
 def _measured_tasks(traffic: MeasuredTraffic) -> Iterator[str]:
@@ -243,7 +257,7 @@ def _number(value: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _key(name: str) -> str:

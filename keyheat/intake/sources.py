@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from keyheat.bounds import NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
-from keyheat.intake.tables import NotTaken, Source, SourceTable, lacks, left_out
+from keyheat.intake.faults import ill_named
+from keyheat.intake.tables import NotTaken, Source, in_a_line, taken
 from keyheat.intake.terraform import is_terraform, read_terraform
+from keyheat.intake.vocabulary import misshapen, misspelt, with_numbers
 from keyheat.intake.workbench import is_model, read_model
 
 FORMATS: Final = (
@@ -29,8 +31,7 @@ def read_source(path: Path) -> Source:
     try:
         found = _recognised(raw)
     except MALFORMED as error:
-        said = f"{type(error).__name__}: {error}"
-        raise NotTaken(f"{path}: it is not written as its format asks for ({said})") from error
+        raise NotTaken(f"{path}: it is not written as its format asks for") from error
     if found is None:
         raise NotTaken(f"{path}: this is none of these: {FORMATS}")
     if not found.tables:
@@ -41,9 +42,11 @@ def read_source(path: Path) -> Source:
 
 def source_of(description: Mapping[str, Any]) -> Source:
     """One table as DescribeTable answers it."""
-    wrong = tuple(f"{description.get('TableName')}: {said}" for said in lacks(description))
-    taken = () if wrong else (SourceTable(description, {}, tuple(left_out(description))),)
-    return Source("what DescribeTable answers", taken, wrong)
+    name = in_a_line(str(description.get("TableName")))
+    notes = list(misshapen(description, name))
+    said = [*misspelt(description, name), *ill_named(f"{name}: its TableName", description.get("TableName"))]
+    tables = () if notes else tuple(taken(name, with_numbers(description), notes, said))
+    return Source("what DescribeTable answers", tables, tuple(notes))
 
 
 def _recognised(raw: Mapping[str, Any]) -> Source | None:
@@ -76,8 +79,28 @@ def _parsed(text: str) -> Any:
         return {name: loader.construct_mapping(node, deep=True)}
 
     Loader.add_multi_constructor("!", function)
+    loader = Loader(text)
     try:
-        found = yaml.load(text, Loader)
+        node = loader.get_single_node()
+        if node is not None and _values(node, {}) > MOST_VALUES:
+            raise NotAccepted(f"its aliases stand for more than {MOST_VALUES:,} values, which are not read")
+        found = None if node is None else loader.construct_document(node)
         return json.loads(json.dumps(found, default=str))  # dates and the like as text
+    except NotAccepted:
+        raise
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         raise NotAccepted(f"neither JSON nor YAML: {' '.join(str(error).split())}") from error
+
+
+MOST_VALUES: Final = 200_000
+"""Of a YAML file, each as often as aliases repeat it: a megabyte has fewer of its own."""
+
+
+def _values(node: Any, known: dict[int, int]) -> int:
+    """How many values a node of YAML stands for. Raises `RecursionError` where it is a part of itself."""
+    if not isinstance(node.value, list):
+        return 1
+    if id(node) not in known:
+        parts = (part for one in node.value for part in (one if isinstance(one, tuple) else (one,)))
+        known[id(node)] = 1 + sum(_values(part, known) for part in parts)
+    return known[id(node)]

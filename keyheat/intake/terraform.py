@@ -4,11 +4,16 @@ https://developer.hashicorp.com/terraform/internals/json-format
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from keyheat.intake.tables import SCALED, SIDES, Source, SourceTable, described, lacks, left_out, tracked
+from keyheat.intake.scaling import Side, bounds_of, scaled_side, tracked
+from keyheat.intake.tables import Source, SourceTable, described, taken
 
-TABLE, TARGET, POLICY = "aws_dynamodb_table", "aws_appautoscaling_target", "aws_appautoscaling_policy"
+TABLE, TARGET, POLICY, SCHEDULE = (
+    "aws_dynamodb_table", "aws_appautoscaling_target", "aws_appautoscaling_policy",
+    "aws_appautoscaling_scheduled_action",
+)  # fmt: skip
 
 
 def is_terraform(raw: Mapping[str, Any]) -> bool:
@@ -21,26 +26,26 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
     planned = "planned_values" in raw
     root = (raw.get("planned_values") if planned else raw.get("values")) or {}
     resources = list(_resources(root.get("root_module") or {}))
-    scaling = list(_scaling(resources))
-    tables, notes = [], [*_deleted(raw), *_unread(resources)]
-    unknown = dict(_unknown(raw))
+    tables, notes = list[SourceTable](), [*_deleted(raw), *_unread(resources)]
+    unknown, policies = dict(_unknown(raw)), dict(_policies(resources))
     for one in resources:
         if one.get("type") != TABLE:
             continue
         address, values = str(one.get("address")), one.get("values") or {}
-        found = _table(values, str(one.get("name")))
-        if wrong := [f"{address}: {said}" for said in lacks(found)]:
-            notes += wrong
-            continue
-        said = [f"{name} is known only after apply" for name in unknown.get(address, ()) if name in OF_USE]
-        own = {(index, side): bounds for table, index, side, bounds in scaling if table == found["TableName"]}
-        tables.append(SourceTable(found, own, (*said, *left_out(found))))
+        said = [f"{address}.{name} is known only after apply" for name in unknown.get(address, ())]
+        for table in taken(address, _table(values, str(one.get("name"))), notes, said):
+            bounds = {side: found for name, side, found in _targets(resources) if name == table.name}
+            rules = {side: found for (name, side), found in policies.items() if name == table.name}
+            remarks = (*table.remarks, *_replaced(raw, address))
+            tables.append(replace(table.scaled_by(bounds, rules), remarks=remarks))
     return Source(f"a Terraform {'plan' if planned else 'state'}", tuple(tables), tuple(notes))
 
 
-OF_USE: Final = frozenset(
-    {"name", "hash_key", "range_key", "read_capacity", "write_capacity", "billing_mode"}
-)
+OF_USE: Final = frozenset({
+    "name", "hash_key", "range_key", "read_capacity", "write_capacity", "billing_mode", "attribute",
+    "global_secondary_index", "local_secondary_index", "on_demand_throughput", "warm_throughput", "replica",
+    "stream_enabled", "stream_view_type", "table_class",
+})  # fmt: skip
 
 
 def _unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -49,8 +54,10 @@ def _unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
         kind, address = str(one.get("type")), str(one.get("address"))
         values = one.get("values") or {}
         others = values.get("service_namespace") not in (None, "dynamodb")
-        if kind == TARGET and not others and _scaled(values) is None:
+        if kind == TARGET and not others and not list(_targets([one])):
             yield f"{address}: whose scaling it is, or its bounds, are known only after apply: none is taken"
+        elif kind == SCHEDULE and not others:
+            yield f"{address}: what is scaled by schedule is not played"
         elif kind.startswith("aws_dynamodb_") and kind not in (TABLE, "aws_dynamodb_table_item"):
             yield f"{address}: {kind} is not taken"
 
@@ -66,14 +73,20 @@ def _deleted(raw: Mapping[str, Any]) -> Iterator[str]:
         actions = (change.get("change") or {}).get("actions") or []
         if change.get("type") == TABLE and actions == ["delete"]:
             yield f"{change.get('address')}: the plan deletes this table"
-        elif change.get("type") == TABLE and "delete" in actions:
-            yield f"{change.get('address')}: the plan deletes this table and makes it anew, without its items"
+
+
+def _replaced(raw: Mapping[str, Any], address: str) -> Iterator[str]:
+    for change in raw.get("resource_changes") or ():
+        actions = (change.get("change") or {}).get("actions") or []
+        if change.get("address") == address and len(actions) > 1 and "delete" in actions:
+            yield f"{address}: the plan deletes this table and makes it anew, without its items"
 
 
 def _unknown(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     for change in raw.get("resource_changes") or ():
         after = (change.get("change") or {}).get("after_unknown") or {}
-        yield str(change.get("address")), [name for name, open_ in after.items() if open_ is True]
+        found = [name for name, open_ in after.items() if open_ is True and name in OF_USE]
+        yield str(change.get("address")), found
 
 
 def _table(values: Mapping[str, Any], logical: str) -> dict[str, Any]:
@@ -151,31 +164,21 @@ def _camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def _scaling(
-    resources: list[Mapping[str, Any]],
-) -> Iterator[tuple[str, str | None, str, dict[str, float]]]:
-    """Table, index, side and bounds of every scalable target, with what its policy says."""
-    policies: dict[tuple[str, str], dict[str, float]] = {}
+def _policies(resources: list[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, Side], dict[str, float]]]:
+    """What each target tracking policy says, by the table and the side that it scales."""
     for one in resources:
         values = one.get("values") or {}
+        scaled = scaled_side(values.get("resource_id"), values.get("scalable_dimension"))
         for tracking in values.get("target_tracking_scaling_policy_configuration") or ():
-            key = str(values.get("resource_id")), str(values.get("scalable_dimension"))
-            policies[key] = tracked({_camel(name): value for name, value in tracking.items()})
+            if one.get("type") == POLICY and scaled:
+                yield scaled, tracked({_camel(name): value for name, value in tracking.items()})
+
+
+def _targets(resources: list[Mapping[str, Any]]) -> Iterator[tuple[str, Side, dict[str, float]]]:
+    """Table, side and bounds of every scalable target of which they are known."""
     for one in resources:
         values = one.get("values") or {}
-        if one.get("type") != TARGET or (found := _scaled(values)) is None:
-            continue
-        table, index, side = found
-        policy = policies.get((str(values["resource_id"]), str(values["scalable_dimension"])), {})
-        bounds = {"min": float(values["min_capacity"]), "max": float(values["max_capacity"])}
-        yield table, index, side, bounds | policy
-
-
-def _scaled(values: Mapping[str, Any]) -> tuple[str, str | None, str] | None:
-    """Table, index and side of a scalable target; None where it is of no table, or not known yet."""
-    named = SCALED.fullmatch(str(values.get("resource_id")))
-    side = SIDES.get(str(values.get("scalable_dimension")).rpartition(":")[2])
-    bounds = values.get("min_capacity"), values.get("max_capacity")
-    if named is None or side is None or None in bounds:
-        return None
-    return named[1], named[2], side
+        scaled = scaled_side(values.get("resource_id"), values.get("scalable_dimension"))
+        bounds = values.get("min_capacity"), values.get("max_capacity")
+        if one.get("type") == TARGET and scaled and None not in bounds:
+            yield *scaled, bounds_of(*bounds)

@@ -6,7 +6,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/workbench.Model
 from collections.abc import Mapping
 from typing import Any
 
-from keyheat.intake.tables import SIDES, Source, SourceTable, described, lacks, tracked
+from keyheat.intake.scaling import SIDES, Scaling, Side, bounds_of, tracked
+from keyheat.intake.tables import Source, SourceTable, described, taken
 
 
 def is_model(raw: Mapping[str, Any]) -> bool:
@@ -16,13 +17,10 @@ def is_model(raw: Mapping[str, Any]) -> bool:
 
 def read_model(raw: Mapping[str, Any]) -> Source:
     """The tables of a model, with the capacity and the scaling that it has for them."""
-    tables, notes = [], list[str]()
+    tables, notes = list[SourceTable](), list[str]()
     for one in raw["DataModel"]:
-        found = _table(one)
-        if wrong := [f"{one.get('TableName')}: {said}" for said in lacks(found)]:
-            notes += wrong
-            continue
-        tables.append(SourceTable(found, _scaling(one)))
+        for table in taken(str(one.get("TableName")), _table(one), notes):
+            tables.append(table.scaled_by(*_scaling(one)))
     return Source("a model of NoSQL Workbench", tuple(tables), tuple(notes))
 
 
@@ -35,7 +33,6 @@ def _table(one: Mapping[str, Any]) -> dict[str, Any]:
         for attribute in (owner.get("KeyAttributes") or {}).values()
     }
     provisioned = one.get("BillingMode") == "PROVISIONED"
-    capacity = _capacity(one) if provisioned else None
     return described(
         {
             "TableName": one.get("TableName"),
@@ -44,13 +41,12 @@ def _table(one: Mapping[str, Any]) -> dict[str, Any]:
                 {"AttributeName": n, "AttributeType": kind} for n, kind in types.items()
             ],
             "KeySchema": _keys(one),
-            "ProvisionedThroughput": capacity,
+            "ProvisionedThroughput": _capacity(one) if provisioned else None,
             "GlobalSecondaryIndexes": [
                 {
                     "IndexName": index["IndexName"],
                     "KeySchema": _keys(index),
                     "Projection": index.get("Projection") or {"ProjectionType": "ALL"},
-                    "ProvisionedThroughput": capacity,
                 }
                 for index in indexes
             ],
@@ -66,38 +62,38 @@ def _keys(owner: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _settings(one: Mapping[str, Any], side: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = (one.get("ProvisionedCapacitySettings") or {}).get("AutoScaling" + side) or {}
+def _settings(one: Mapping[str, Any], units: str) -> Mapping[str, Any]:
+    side = units.removesuffix("CapacityUnits")
+    found: Mapping[str, Any] = (one.get("ProvisionedCapacitySettings") or {}).get(f"AutoScaling{side}") or {}
     return found
 
 
-def _capacity(one: Mapping[str, Any]) -> dict[str, int]:
-    """What the model provisions; a scaled side begins at its minimum."""
+def _capacity(one: Mapping[str, Any]) -> dict[str, Any]:
+    """What the model provisions for the table, its indexes have none of their own; a scaled side begins at
+    its minimum where nothing is stated."""
     stated = (one.get("ProvisionedCapacitySettings") or {}).get("ProvisionedThroughput") or {}
-    return {
-        units: int(stated.get(units) or _range(one, side)["MinCapacity"])
-        for units, side in (("ReadCapacityUnits", "Read"), ("WriteCapacityUnits", "Write"))
-    }
+    found = {units: stated.get(units) or _range(one, units).get("MinCapacity") for units in SIDES}
+    return {units: value for units, value in found.items() if value}
 
 
-def _range(one: Mapping[str, Any], side: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _settings(one, side).get("ScalableTargetRequest") or {"MinCapacity": 5}
+def _range(one: Mapping[str, Any], units: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = _settings(one, units).get("ScalableTargetRequest") or {}
     return found
 
 
-def _scaling(one: Mapping[str, Any]) -> dict[tuple[str | None, str], dict[str, float]]:
-    """The scaling of the table; its indexes have none of their own in a model."""
-    scaling: dict[tuple[str | None, str], dict[str, float]] = {}
+def _scaling(one: Mapping[str, Any]) -> tuple[Scaling, Scaling]:
+    """Bounds and policies of the table; its indexes have none of their own in a model."""
+    bounds: dict[Side, dict[str, float]] = {}
+    policies: dict[Side, dict[str, float]] = {}
+    if one.get("BillingMode") != "PROVISIONED":
+        return bounds, policies
     for units, side in SIDES.items():
-        settings = _settings(one, units.removesuffix("CapacityUnits"))
-        bounds = settings.get("ScalableTargetRequest")
-        if bounds:
-            tracking = (settings.get("ScalingPolicyRequest") or {}).get(
-                "TargetTrackingScalingPolicyConfiguration"
-            ) or {}
-            scaling[None, side] = {
-                "min": float(bounds["MinCapacity"]),
-                "max": float(bounds["MaxCapacity"]),
-                **tracked(tracking),
-            }
-    return scaling
+        if scaled := _range(one, units):
+            bounds[None, side] = bounds_of(scaled.get("MinCapacity"), scaled.get("MaxCapacity"))
+        settings = _settings(one, units)
+        request = settings.get("ScalingPolicyRequest") or {}
+        if tracking := settings.get("ScalingPolicyConfiguration") or request.get(
+            "TargetTrackingScalingPolicyConfiguration"
+        ):
+            policies[None, side] = tracked(tracking)
+    return bounds, policies

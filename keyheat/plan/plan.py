@@ -17,6 +17,7 @@ from keyheat.plan.forecast import Forecast, forecast
 from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import DEFAULT_QUOTAS, GivenCapacity, Quotas, given_to, over_quota
 from keyheat.plan.totals import (
+    GOES_ON,
     Floats,
     HottestPartition,
     LoadTotals,
@@ -24,6 +25,7 @@ from keyheat.plan.totals import (
     SideTotals,
     assumptions_of,
     expected,
+    goes_on,
 )
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
@@ -46,6 +48,7 @@ class ThrottleForecast:
     hottest: HottestPartition | None = None  # of a partition
     later: bool = False  # only if the load goes on: what is saved carries this run, and is spent in more time
     divisible: bool = False  # a split may fall between the items of one key
+    behind: bool = False  # the limit of the whole hides it, until that is raised
     grows: bool = False  # a new on-demand table that is asked for more than it starts with
 
 
@@ -55,16 +58,18 @@ def foretold(
     """Every limit that the load test asks for more than it has; `scale` multiplies all of them."""
     given = {(one.table, one.index): one for one in given_to(scenario)}
     of_tables = tuple(_capacity(scenario, sent, given, scale))
-    # What a table refuses as a whole does not come to its partitions.
-    refused = {(one.name, one.direction): one.limit_per_s for one in of_tables}
-    of_partitions = [
-        one
-        for one in _partitions(sent, given, scale)
-        if refused.get((one.name, one.direction), np.inf) > one.limit_per_s
-    ]
+    # What a table refuses as a whole does not come to its partitions: they show once it has more.
+    refused = {(one.name, one.direction): one.limit_per_s for one in of_tables if not one.later}
+    of_partitions, behind = list[ThrottleForecast](), list[ThrottleForecast]()
+    for one in _partitions(sent, given, scale):
+        if refused.get((one.name, one.direction), np.inf) > one.limit_per_s:
+            of_partitions.append(one)
+        elif one.hottest is not None and one.hottest.key_per_s > one.limit_per_s:
+            behind.append(replace(one, behind=True))
     return (
         *of_partitions,
         *of_tables,
+        *behind,
         *_maxima(sent, given, scale),
         *_account(sent, given, quotas, scale),
     )
@@ -278,5 +283,5 @@ def planned(
         margin=margin,
         scale=limits_scale,
         region=region,
-        assumed=assumptions_of(scenario, folder),
+        assumed=(*assumptions_of(scenario, folder), *((GOES_ON,) if goes_on(scenario) and sent else ())),
     )

@@ -5,7 +5,7 @@ answered as served. So this is what is asked for at most without retries: a tabl
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Final
@@ -118,7 +118,9 @@ class LoadTotals:
 
 __all__ = ["asks_for_shards", "assumptions_of", "check_file", "expected", "loadtest_of", "reads_all_after"]
 
-LONGEST_S: Final = 43_200  # a longer load is not gone through: it would take too long
+LONGEST_S: Final = 43_200  # a longer load is not gone through second by second: it would take too long
+FIRST_S: Final = 3_600  # of one that stays the same, these stand for all of it
+GOES_ON: Final = "Assumed: a load of more than 12 h goes on as its first hour does."
 CEILINGS: Final = {
     Direction.READ: limits.PARTITION_READ_UNITS_PER_S,
     Direction.WRITE: limits.PARTITION_WRITE_UNITS_PER_S,
@@ -128,11 +130,12 @@ CEILINGS: Final = {
 def expected(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -> LoadTotals | None:
     """What the scenario's load test sends; `folder` is the scenario's, where its trace is.
 
-    `scale` multiplies what a partition sustains. None where nobody can say: a load test of which a rehearsal
-    cannot say what it sends, or one that lasts longer than `LONGEST_S`. Raises `TraceError`.
+    `scale` multiplies what a partition sustains. A load that stays the same for longer than `LONGEST_S` goes
+    on as its first hour does. None where nobody can say: a load test of which a rehearsal cannot say what it
+    sends, or one that changes for longer. Raises `TraceError`.
     """
     if scenario.load.duration_s > LONGEST_S:
-        return None
+        return _going_on(scenario, folder, scale) if goes_on(scenario) else None
     try:
         traffic = traffic_of(scenario, seed=scenario.seed, folder=folder)
         found = _Tally(scenario, scale)
@@ -143,6 +146,34 @@ def expected(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -
     except ScenarioError:
         return None
     return found.expected()
+
+
+def goes_on(scenario: Scenario) -> bool:
+    """Whether it is a load of which the first hour stands for all."""
+    load = scenario.load
+    same = load.shape is None and load.arrivals != "trace" and not scenario.timeline
+    return same and load.duration_s > LONGEST_S
+
+
+def _going_on(scenario: Scenario, folder: Path, scale: float) -> LoadTotals | None:
+    """The first hour, again and again."""
+    duration_s = scenario.load.duration_s
+    load = scenario.load.model_copy(update={"duration_s": float(FIRST_S)})
+    hour = expected(scenario.model_copy(update={"load": load}), folder=folder, scale=scale)
+    if hour is None:
+        return None
+    times = duration_s / FIRST_S
+    return LoadTotals(
+        duration_s=duration_s,
+        sides={
+            side: replace(one, per_s=np.resize(one.per_s, ceil(duration_s)))
+            for side, one in hour.sides.items()
+        },
+        operations=tuple(
+            replace(one, requests=one.requests * times, items=one.items * times, units=one.units * times)
+            for one in hour.operations
+        ),
+    )
 
 
 def reads_all_after(scenario: Scenario, folder: Path = Path()) -> bool:

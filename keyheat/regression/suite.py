@@ -1,6 +1,6 @@
 """A suite: cases, each a scenario on a target, that are run again and again, and what each is held to.
 
-`load_suite` is the only way in. It returns a frozen `Suite` with every scenario read, or raises `SuiteError`
+`load_suite` is the way in. It returns a frozen `Suite` with every scenario read, or raises `SuiteError`
 with every mistake at once, those of the scenarios among them.
 """
 
@@ -177,7 +177,11 @@ def find_suite(name_or_path: str) -> Suite:
 
 def load_suite(path: Path) -> Suite:
     """Read one suite's file. Raises `SuiteError` with every mistake in it and in its scenarios."""
-    raw = _toml(path)
+    return suite_from_dict(_toml(path), path)
+
+
+def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
+    """A suite of what its file says or is going to say. Raises `SuiteError` as `load_suite` does."""
     errors: list[str] = []
     spec = None
     try:

@@ -14,6 +14,7 @@ from keyheat.words import Constraint
 FORMAT = "keyheat.suite/1"
 LABELS = "labels"  # the gate that is no number
 THROTTLE_SHARE: Final = "throttle_share"
+OF_LIMITS: Final = (THROTTLE_SHARE, "capacity_used")  # held in simulated cases, too
 TARGET = r"^(simulated|local|aws|https?://[^\s/]+/?)$"
 PATTERNS = {
     **IN_WORDS,
@@ -106,6 +107,7 @@ LEAST_EFFECTS: Final = {
     "accepted_units_per_s.read": 0.05,
     "knee_units_per_s": 0.05,
     "throttle_share": 0.1,
+    "capacity_used": 0.05,
     "p50_ms": 0.15,
     "p99_ms": 0.25,
     "first_throttle_s": 0.2,
@@ -123,14 +125,14 @@ DEFAULT_GATES: Final = (
 def default_gates(target: str, repetitions: int | None) -> tuple[Gate, ...]:
     """The default gates that fit a case.
 
-    A simulated run has no noise: it is held to its exact measures, and to the share that it throttles. And
-    one repetition has no spread, so that nothing statistical can be decided by it.
+    A simulated run has no noise: it is held to its exact measures, to the share that it throttles, and to
+    what it lives on. And one repetition has no spread, so that nothing statistical can be decided by it.
     """
     noisy, simulated = target != SIMULATED and repetitions != 1, target == SIMULATED
     return tuple(
         gate
         for gate in DEFAULT_GATES
-        if noisy or not statistical(gate) or (simulated and gate.measure == THROTTLE_SHARE)
+        if noisy or not statistical(gate) or (simulated and gate.measure in OF_LIMITS)
     )
 
 

@@ -251,7 +251,9 @@ def smallest_capacity(
     _check_index(scenario, index)
     if scenario.table.billing_mode != "PROVISIONED":
         raise ValueError(
-            f"table {scenario.table.name} is on demand: it has no capacity @ $.table.billing_mode"
+            f"table {scenario.table.name} is on demand: it has no capacity. `keyheat simulate` "
+            "says whether pre-warming helps, `keyheat whatif NAME shards` asks for its keys "
+            "@ $.table.billing_mode"
         )
     quota = limits.TABLE_READ_UNITS_PER_S if direction is Direction.READ else limits.TABLE_WRITE_UNITS_PER_S
     trials = Trials(

@@ -71,6 +71,8 @@ def foretold_sentence(one: ThrottleForecast) -> str:
     back = (
         ", which hold back every write to the table" if one.index and one.direction is Direction.WRITE else ""
     )
+    if one.behind and one.hottest is not None:
+        return f"Behind that: {_partition(one, one.hottest)}. {_cure(one, one.hottest)}."
     if one.constraint == "partition" and one.hottest is not None:
         return f"{_partition(one, one.hottest)}: {label}{back}. {_cure(one, one.hottest)}."
     if one.later:
@@ -368,6 +370,7 @@ def _foretold(one: ThrottleForecast) -> dict[str, Any]:
         "limit_per_s": one.limit_per_s,
         "from_s": one.from_s,
         "later": one.later,
+        "behind": one.behind,
     }
 
 

@@ -76,6 +76,12 @@ def notes_of(search: WhatIfSearch, prices: Prices, formula: int | None) -> list[
                 "shards are placed by a hash, and some of them share one. Other key names than "
                 "the scenario's fall otherwise: a few shards more make that sure."
             )
+        last = _left(search, search.candidates[-1])
+        if search.answer is None and last is not None and not _is_partition(last):
+            said.append(
+                "What is left is no matter of shards. Where several limits are short at once, "
+                f"keyheat simulate {search.scenario.name} tries their cures together."
+            )
         lucky = [one.value for one in search.candidates if one.enough and one.value < _least(search)]
         if lucky:
             numbers = ", ".join(map(str, lucky))
@@ -83,7 +89,8 @@ def notes_of(search: WhatIfSearch, prices: Prices, formula: int | None) -> list[
     elif search.answer is None and _is_partition(_left(search, search.candidates[-1])):
         said.append(
             "More capacity does not help a partition's limit: ask how many shards are enough "
-            f"(keyheat whatif {search.scenario.name} shards)."
+            f"(keyheat whatif {search.scenario.name} shards). Where both are short, "
+            f"keyheat simulate {search.scenario.name} tries their cures together."
         )
     said.append(BURST if search.burst else STEADY)
     changing = search.scenario.timeline or search.scenario.table.scaled
@@ -127,7 +134,8 @@ def _row(search: WhatIfSearch, one: Trial, prices: Prices) -> list[str]:
         cells.append(f"{one.value:,} × {each}")
     elif costs.provisioned_dollars is not None:
         cells.append(a_month(costs.provisioned_dollars))
-    return [*cells, a_month(costs.on_demand_dollars)]
+    paid = costs.on_demand_dollars if one.enough else None  # else it is not all of this load
+    return [*cells, a_month(paid)]
 
 
 def _accepted(search: WhatIfSearch, one: Trial) -> float:

@@ -14,11 +14,12 @@ from keyheat.analysis.measures import ABSENCES, MEASURES, Absence
 from keyheat.analysis.run_result import traffic_of
 from keyheat.parquet import SECONDS_SCHEMA
 from keyheat.runs.capabilities import Capabilities, CapabilityFinding
-from keyheat.runs.formats import TableFacts
+from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import overridden
+from keyheat.words import Capacity
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 START_S = 1_800_000_000
@@ -163,6 +164,18 @@ def test_wrong_units_of_an_endpoint_are_no_measure() -> None:
 def test_nothing_attempted_is_nothing_sent() -> None:
     run = run_of()
     assert {TAKEN[name](run) for name in ("throttle_share", "first_throttle_s", "recovery_s")} == {"not_sent"}
+
+
+def test_the_most_used_capacity_is_that_of_the_table_or_an_index() -> None:
+    own = Capacity(read=None, write=400.0)
+    table = TableFacts(
+        name="orders", provisioned=own, indexes=(IndexFacts(name="by-day", provisioned=Capacity(write=50.0)),)
+    )
+    rows = [row(second, index=index) for second in range(10) for index in (None, "by-day")]
+    assert TAKEN["capacity_used"](run_of(*rows, table=table)) == 2.0  # 100 of the index's 50
+    assert TAKEN["capacity_used"](run_of(*rows, table=table, scale=0.5)) == 4.0
+    assert TAKEN["capacity_used"](run_of(*rows)) == "not_provisioned"
+    assert TAKEN["capacity_used"](run_of(*rows[:4], table=table)) == "too_short"
 
 
 def test_percentiles_are_in_milliseconds() -> None:

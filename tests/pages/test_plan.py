@@ -114,10 +114,23 @@ def test_a_load_test_that_nobody_knows_is_planned_by_its_numbers() -> None:
     assert plan_json(plan)["sent"] is None
 
 
-def test_a_load_of_days_is_planned_by_its_numbers() -> None:
+def test_a_key_that_is_too_hot_is_named_behind_a_table_that_is_too_small() -> None:
+    raw = load_scenario(SCENARIOS / "hotkey.toml").model_dump(mode="json")
+    raw["table"]["provisioned"]["write"] = 100  # its burst is spent within the run
+    plan = plan_of(scenario_from_dict(raw, "hotkey"))
+    text = said(plan)
+    behind = text.index("Behind that: The table: its only partition")
+    assert text.index("expect throttles with the constraint table") < behind
+    assert [one.constraint for one in plan.foretold] == ["table", "partition"]
+    raw["table"]["provisioned"]["write"] = 900  # burst carries the table through the run, and not the key
+    plan = plan_of(scenario_from_dict(raw, "hotkey"))
+    assert [(one.constraint, one.behind) for one in plan.foretold] == [("partition", False), ("table", False)]
+
+
+def test_a_load_of_days_is_planned_by_its_first_hour() -> None:
     text = said(shipped("hotkey", "duration_s = 100_000"))
-    assert "A load of more than 12 h is not gone through, so every request is taken to write" in text
-    assert "200,000,000 in all if every request writes" in text
+    assert "Assumed: a load of more than 12 h goes on as its first hour does." in text
+    assert "2,000 requests/s, 200,000,000 in all" in text
 
 
 def test_quotas_are_said_with_who_said_them() -> None:

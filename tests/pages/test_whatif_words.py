@@ -75,7 +75,7 @@ def test_what_is_not_enough_says_what_would_help() -> None:
         "(writes)."
     )
     notes = notes_of(found, load_prices(), None)
-    assert notes[0].endswith("ask how many shards are enough (keyheat whatif asked shards).")
+    assert "ask how many shards are enough (keyheat whatif asked shards)." in notes[0]
     assert "Timeline and auto scaling are left out: the capacity is the same all the time." in notes
 
 

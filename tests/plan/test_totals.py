@@ -130,6 +130,15 @@ def test_a_load_test_that_nobody_knows_is_not_guessed() -> None:
     assert expected(scenario_from_dict(raw | {"loadtest": "mine"}, "mine")) is None
 
 
-def test_a_load_of_days_is_not_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_of_days_goes_on_as_its_first_hour_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST_S", 49)
-    assert expected(load_scenario(SCENARIOS / "hotkey.toml")) is None
+    monkeypatch.setattr(module, "FIRST_S", 20)
+    scenario = load_scenario(SCENARIOS / "hotkey.toml")  # 50 s
+    found = expected(scenario)
+    assert found is not None
+    (asked,) = found.sides.values()
+    assert (found.duration_s, len(asked.per_s), asked.total()) == (50.0, 50, pytest.approx(100_000))
+    assert sum(one.requests for one in found.operations) == pytest.approx(100_000)
+    changing = load_scenario(SCENARIOS / "auto-scaling-late.toml")
+    assert changing.load.shape is not None
+    assert expected(changing) is None

@@ -55,8 +55,17 @@ def test_a_number_that_one_side_lacks_is_never_the_same() -> None:
     gone = of_measure(AMPLIFIED, [1.5], [None], least=0.0)
     assert (gone.decision, gone.before, gone.after, gone.failed) == ("missing", 1.5, None, True)
     assert gone.because == "No run after has write_amplification; before it was 1.5 x."
-    come = of_measure(AMPLIFIED, [None], [1.5], least=0.0)
+    none = [a_summary(measures={AMPLIFIED: None}, absent={AMPLIFIED: "no_file"})]
+    come = judged(Gate(measure=AMPLIFIED), none, with_measure(AMPLIFIED, [1.5]))
     assert (come.decision, come.before, come.after) == ("missing", None, 1.5)
+
+
+def test_a_baseline_from_before_there_was_a_measure_is_no_regression() -> None:
+    finding = of_measure(AMPLIFIED, [None], [1.5], least=0.0)
+    assert (finding.decision, finding.failed, finding.after) == ("undecided", False, 1.5)
+    assert (
+        "The baseline was measured before there was a write_amplification; now it is 1.5 x" in finding.because
+    )
 
 
 def test_a_number_that_no_side_has_is_neither_the_same_nor_a_failure() -> None:

@@ -19,6 +19,7 @@ from keyheat.regression.suite_spec import (
     DEFAULT_GATES,
     LABELS,
     LEAST_EFFECTS,
+    OF_LIMITS,
     CaseSpec,
     SuiteSpec,
     json_schema,
@@ -54,7 +55,7 @@ def test_a_case_is_simulated_once_and_held_to_its_labels_and_exact_numbers(tmp_p
     assert (one.name, one.target, one.repetitions, one.seeds) == ("hotkey", "simulated", 1, "each")
     assert one.scenario == load_scenario(SCENARIOS / "hotkey.toml")
     exact = {name for name, measure in MEASURES.items() if measure.kind == "exact"}
-    assert {gate.measure for gate in one.gates} == {LABELS, "throttle_share", *exact}
+    assert {gate.measure for gate in one.gates} == {LABELS, *OF_LIMITS, *exact}
     assert found.gates == {"hotkey": one.gates}
 
 
@@ -251,7 +252,7 @@ def test_our_suites_are_right_and_named_as_their_files(path: Path) -> None:
     for one in found.cases:
         held = {gate.measure for gate in one.gates if statistical(gate)}
         assert "throttle_share" in held
-        assert one.simulated == (held == {"throttle_share"})
+        assert one.simulated == (held == set(OF_LIMITS))
 
 
 def test_the_designs_are_all_of_the_page() -> None:

@@ -148,7 +148,7 @@ class AdviceCase:
         if self.demand is None:
             return None
         asked = max(self.demand.units_per_s, self.limit or 0.0)
-        return float(ceil(asked / self.numbers.target_utilisation))
+        return float(ceil(round(asked / self.numbers.target_utilisation, 6)))  # 1,400 / 0.7 is 2,000
 
     def shards(self, units_per_s: float) -> int:
         """How many keys share a demand so that each, times the margin, stays below a partition's ceiling.

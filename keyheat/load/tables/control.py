@@ -12,7 +12,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.intake.tables import tracked
+from keyheat.intake.scaling import tracked
 from keyheat.load.tables.ownership import DENIED, TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target

@@ -46,8 +46,13 @@ def resources_of(rows: pd.DataFrame) -> list[Resource]:
     ]
 
 
-def read_ones(rows: pd.DataFrame, direction: Direction) -> tuple[float, float, list[PartitionRates]]:
-    """When the first step begins, how long one is, and every partition by its number."""
+def read_ones(
+    rows: pd.DataFrame, direction: Direction, worth: float = 1.0
+) -> tuple[float, float, list[PartitionRates]]:
+    """When the first step begins, how long one is, and every partition by its number.
+
+    `worth` is what a recorded unit stands for: a partition counts eventually consistent reads for less.
+    """
     at, step_s = rows["at"].astype("int64"), int(rows["seconds"].iloc[0])
     moments = np.arange(at.min(), at.max() + 1, step_s)
     numbers = range(int(rows["partition"].max()) + 1)
@@ -74,7 +79,7 @@ def read_ones(rows: pd.DataFrame, direction: Direction) -> tuple[float, float, l
                 parent=parents.get(n),
                 since_s=since.get(n, 0.0),
                 from_share=float(born["from_share"].get(n, 0.0)),
-                units_per_s=np.where(alive, units[n], np.nan),
+                units_per_s=np.where(alive, units[n] * worth, np.nan),
                 refused_per_s=np.where(alive, refused[n], np.nan),
             )
         )
@@ -138,13 +143,13 @@ REFUSED = [[0.0, LIGHT["account"]], [0.4, LIGHT["max_on_demand"]], [1.0, LIGHT["
 
 
 def partition_chart(
-    rows: pd.DataFrame, resource: Resource, ceiling_per_s: float, chart_id: str
+    rows: pd.DataFrame, resource: Resource, ceiling_per_s: float, chart_id: str, worth: float = 1.0
 ) -> Chart | None:
-    """The heat of the partitions of one resource; None where it has no rows."""
+    """The heat of the partitions of one resource; None where it has no rows. `worth` as in `read_ones`."""
     mine = rows[rows["resource"] == resource.label_name]
     if mine.empty:
         return None
-    start_s, step_s, ones = read_ones(mine, resource.direction)
+    start_s, step_s, ones = read_ones(mine, resource.direction, worth)
     shown = leaves(ones, MOST_ROWS)
     steps = len(ones[0].units_per_s)
     each = 1 + (steps - 1) // MOST_COLUMNS

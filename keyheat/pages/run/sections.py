@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keyheat.evidence.partitions import words
+from keyheat.evidence.settings import partition_ceiling
+from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.numbers import percent, span
 from keyheat.pages.charts.capacity import marked, minute_chart, rate_table, said_of, second_chart
 from keyheat.pages.charts.figures import Chart, PageTable
@@ -15,7 +17,7 @@ from keyheat.pages.charts.labels import label_chart, rule_table
 from keyheat.pages.charts.latency import latency_chart
 from keyheat.pages.charts.partitions import partition_chart, resources_of
 from keyheat.pages.run.counts import counts_of, failure_table, reason_table
-from keyheat.pages.run.record import ReportRun, SecondsRecord
+from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.timeline import (
     by_client_minute,
     by_minute,
@@ -59,7 +61,7 @@ def charts_of(run: ReportRun, record: SecondsRecord, facts: Facts) -> tuple[Sect
         _labels(run, record),
         *_findings(run),
         _keys(run, facts),
-        _partitions(run, facts),
+        _partitions(run, record, facts),
         *_counted(run),
         _latency(run),
         _generator(run, record),
@@ -168,7 +170,19 @@ def _other(direction: Direction) -> Direction:
     return READ if direction == WRITE else WRITE
 
 
-def _partitions(run: ReportRun, facts: Facts) -> Section:
+def _unit_worth(run: ReportRun, record: SecondsRecord, resource: Resource) -> float:
+    """Units that one recorded with a partition stands for: it bears half as many eventually consistent reads
+    again, so that each of them counts two thirds there.
+    """
+    if resource.direction == WRITE or record.seconds is None or run.partitions is None:
+        return 1.0
+    own = run.partitions[run.partitions["resource"] == resource.label_name]
+    counted = float(own["read_units"].sum())
+    consumed = float(rows_of(record.seconds, resource)["consumed"].sum())
+    return min(max(consumed / counted, 1.0), 1 / EVENTUAL_READ_WEIGHT) if counted else 1.0
+
+
+def _partitions(run: ReportRun, record: SecondsRecord, facts: Facts) -> Section:
     """What each partition served and refused, where it is known."""
     charts: list[Chart | None] = []
     notes: list[str] = []
@@ -177,10 +191,10 @@ def _partitions(run: ReportRun, facts: Facts) -> Section:
         notes.append("partitions.parquet is missing or damaged." if local else NOT_TOLD)
     else:
         resources = _ordered(resources_of(run.partitions), facts.resource)
-        charts += [
-            partition_chart(run.partitions, one, ceiling_of(run, one), f"chart-partitions-{place}")
-            for place, one in enumerate(resources[:MOST_RESOURCES])
-        ]
+        for place, one in enumerate(resources[:MOST_RESOURCES]):
+            worth = _unit_worth(run, record, one)
+            ceiling = partition_ceiling(one.direction, run.scale) * worth
+            charts.append(partition_chart(run.partitions, one, ceiling, f"chart-partitions-{place}", worth))
         if not charts:
             notes.append("No partition was asked for anything.")
     return _section("partitions", "Partitions over time", "Partitions", charts, notes)

@@ -141,6 +141,12 @@ def without(compared: CaseComparison, known: Sides) -> GateFinding:
     name = compared.gate.measure
     if not known.before and not known.after:
         return compared.finding("undecided", f"Neither side has {name}{reason(known.why)}")
+    if known.after and any(name not in run.measures and name not in run.absent for run in compared.before):
+        return compared.finding(
+            "undecided",
+            f"The baseline was measured before there was a {name}; now it is {_value(compared, known.after)}",
+            after=shown(known.after),
+        )
     lacking, there, runs = (
         ("before", "after", known.after) if not known.before else ("after", "before", known.before)
     )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from keyheat.scenario.keys import Zipf, shard_key
+from keyheat.scenario.keys import shard_key
 from keyheat.scenario.spec.part import ScenarioPart
 
 KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
@@ -70,8 +70,9 @@ class AttributeSpec(ScenarioPart):
         if self.count is None:
             return None
         digits = len(str(self.count - 1))
-        law = Zipf(self.exponent, self.count) if self.exponent else None
-        return {f"{number:0{digits}d}": law.share(number + 1) if law else 1.0 for number in range(self.count)}
+        return {
+            f"{rank - 1:0{digits}d}": rank ** -(self.exponent or 0.0) for rank in range(1, self.count + 1)
+        }
 
     def at(self, now_s: float, shard: int) -> str:
         """The value of a timestamp at a moment, in seconds since 1970, in one of its shards."""

@@ -1,6 +1,6 @@
 """What every part of a scenario file is made of; and two small ones: what ends a run early, and the cache."""
 
-from typing import Annotated, Any, Literal, TypeGuard, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
@@ -19,11 +19,12 @@ IN_WORDS = {
     REGION: "the name of an AWS Region, such as eu-west-1",
     KEY_PREFIX: "1 to 40 letters, digits and any of _ . : / -",
 }
+MOST_UNITS: Final = 10_000_000
 Name = Annotated[str, Field(pattern=NAME, max_length=60)]
 TableName = Annotated[str, Field(pattern=TABLE)]
 Region = Annotated[str, Field(pattern=REGION)]
 AttributeName = Annotated[str, Field(min_length=1, max_length=255)]
-Units = Annotated[int, Field(ge=1, le=10_000_000)]
+Units = Annotated[int, Field(ge=1, le=MOST_UNITS)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Rate = Annotated[float, Field(gt=0, le=10_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=7 * 86_400)]

@@ -29,6 +29,8 @@ ASSUMED: Final = (
     "Assumed: {name} has {count:,} values, each as often as the others. An index is keyed by it, so say "
     "which it has under [attributes.{name}]."
 )
+FOUND: Final = "queries find what it has put by then, and not what your table holds"
+REPLACED: Final = "a put over an item whose index key changes writes that index twice, and there is none yet"
 MOST_KEPT: Final = 64
 NO_MATTER: Final = ("name", "question", "seed", "expects", "thresholds", "budget", "abort_on", "timeline")
 CAPACITY: Final = (
@@ -66,7 +68,16 @@ def assumptions_of(scenario: Scenario, folder: Path) -> tuple[str, ...]:
     Of items nothing where nobody can say what the load test sends, or where it replays a trace.
     """
     said = (f"Assumed: {', '.join(scenario.assumed)}, by the scenario's file.",) if scenario.assumed else ()
-    return (*said, *_of_items(scenario, folder))
+    return (*said, *_of_items(scenario, folder), *_of_the_beginning(scenario))
+
+
+def _of_the_beginning(scenario: Scenario) -> tuple[str, ...]:
+    """What the load would cost more on a table that holds items already; nothing where it would not."""
+    sent = {task.operation for task in scenario.tasks}
+    found = [FOUND] if "query" in sent else []
+    if "put" in sent and scenario.table.sort_key is None and scenario.table.index_attributes:
+        found.append(REPLACED)
+    return (f"Assumed: the table is empty when the load begins: {'; '.join(found)}.",) if found else ()
 
 
 def _of_items(scenario: Scenario, folder: Path) -> tuple[str, ...]:

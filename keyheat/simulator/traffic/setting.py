@@ -5,7 +5,7 @@ is Poisson distributed with the mean N x p. What a read costs follows from that 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import ceil, floor, fsum, sqrt
@@ -255,10 +255,13 @@ class TrafficSetting:
     def values_of(self, name: str) -> Masses:
         """The values that items have of an attribute; of a timestamp the one that all have now."""
         spec = self.scenario.attribute_values[name]
-        shares = spec.shares or dict.fromkeys(shard_keys("now", spec.shards), 1.0)
+
+        def shares() -> Mapping[str, float]:
+            return spec.shares or dict.fromkeys(shard_keys("now", spec.shards), 1.0)
+
         if isinstance(spec, Combination) and spec.crosses_key:
-            return self.now(f"values of {name}", lambda: crossed(self.keys, shares))
-        return self.once(f"values of {name}", lambda: masses_of_shares(shares))
+            return self.now(f"values of {name}", lambda: crossed(self.keys, shares()))
+        return self.once(f"values of {name}", lambda: masses_of_shares(shares()))
 
     def placed(self, keys: Masses, within: Within) -> Masses:
         """The same keys, with the requests in another place within each of them."""

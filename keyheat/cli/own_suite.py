@@ -1,0 +1,95 @@
+"""`keyheat init --suite`: a suite of one's own scenarios, and the files that run it again and again."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from keyheat.bounds import parsed_toml
+from keyheat.intake.schedules import repository_of, schedule_files, usual_schedule
+from keyheat.intake.suite import scenarios_among, suite_text
+from keyheat.numbers import some
+from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
+from keyheat.regression.suite_spec import FORMAT
+from keyheat.runfiles import write_atomically
+from keyheat.shipped import shipped
+from keyheat.terminal.console import answer, shown
+from keyheat.words import DONE
+
+USUAL = Path("keyheat")
+"""Where scenarios are looked for if nobody says where; else here."""
+NO_SCENARIO = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABLE.toml` writes one @ SOURCE"
+
+
+def write_suite(
+    name: str, places: Sequence[Path], schedules: Sequence[str], file: Path | None, *, force: bool
+) -> int:
+    """Write the suite and its schedules. Raises `SuiteError`, before anything is written."""
+    looked_in = list(places) or [USUAL if USUAL.is_dir() else Path()]
+    first = looked_in[0]
+    target = file or (first if first.is_dir() else first.parent) / f"{name}.toml"
+    repository = repository_of(Path.cwd())
+    wanted = list(dict.fromkeys(schedules)) or [usual_schedule(repository)]
+    kept = _is_suite(target) and not places and not force
+    errors: list[str] = []
+    scenarios = [] if kept else scenarios_among(looked_in)
+    if not kept and not scenarios:
+        raise SuiteError(shown(target), [NO_SCENARIO.format(folder=first)])
+    text = suite_text(name, scenarios, target, _schema()) if scenarios else ""
+    suite = _checked(target, text, errors)
+    files = {target: text} if text else {}
+    for schedule in wanted:
+        try:
+            files |= schedule_files(schedule, target, repository)
+        except ValueError as error:
+            errors.append(f"{error} @ --schedule {schedule}")
+    errors += [] if force else _there(files)
+    if suite is None or errors:
+        raise SuiteError(shown(target), errors)
+    for path, content in files.items():
+        _write(path, content.encode())
+    _say(suite, list(files), wanted)
+    return DONE
+
+
+def _is_suite(path: Path) -> bool:
+    return path.is_file() and FORMAT in path.read_text(encoding="utf-8", errors="replace")
+
+
+def _checked(target: Path, text: str, errors: list[str]) -> Suite | None:
+    """The suite that is there, or that the text is; what is wrong with it goes to `errors`."""
+    raw = parsed_toml(text)
+    for case in raw.get("cases", ()):  # from here: the suite's folder may be one that is going to be made
+        case["scenario"] = str((target.parent / case["scenario"]).resolve())
+    try:
+        return suite_from_dict(raw, target) if text else load_suite(target)
+    except SuiteError as error:
+        errors += error.errors
+        return None
+
+
+def _write(path: Path, content: bytes) -> None:
+    write_atomically(path, lambda file: file.write(content))
+
+
+def _there(files: Iterable[Path]) -> Iterator[str]:
+    """What would be written over."""
+    for path in files:
+        if path.exists():
+            yield f"{shown(path)} is there already, and written over with --force only"
+
+
+def _schema() -> str:
+    return str(shipped("configs") / "suite.schema.json")
+
+
+def _say(suite: Suite, files: Sequence[Path], schedules: Sequence[str]) -> None:
+    """What was written, and the next command."""
+    cases = [case.name for case in suite.cases]
+    lines = [f"{shown(suite.path)}: suite {suite.name}, {some(len(cases), 'case')}: {', '.join(cases)}"]
+    lines += [shown(path) for path in files if path != suite.path]
+    lines.append("How each is installed, its first lines say; the suite that it runs is its KEYHEAT_SUITE.")
+    lines.append(f"Next: keyheat regress {shown(suite.path)}, whose first session is the baseline")
+    content = {
+        "suite": shown(suite.path), "name": suite.name, "cases": cases, "schedules": list(schedules),
+        "written": [shown(path) for path in files],
+    }  # fmt: skip
+    answer(lambda: content, lambda: "\n".join(lines))

@@ -1,0 +1,59 @@
+"""The suite of the scenarios that somebody has, as a file to go on from: every case simulated."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from keyheat.scenario.scenario import FORMAT
+
+TARGETS: Final = """\
+# Simulated: seconds of one core, no table, no account. A case loads a table where it says so:
+#
+#   target = "local"   one on this machine, which throttles as DynamoDB does: run five times, and on the
+#                      same machine every night
+#   target = "aws"     one that the run makes in your account and deletes; where nobody can be asked:
+#                      keyheat regress --yes --max-dollars 5 --max-minutes 20
+#
+# A table that is there already is named to a suite whose cases are in AWS or at the URL of an endpoint:
+#   keyheat regress --table NAME --allow-table NAME --clean-up
+#
+# A case that is meant to be limited says by what: expects = "partition", or "table".\
+"""
+
+
+def scenarios_among(places: Sequence[Path]) -> list[Path]:
+    """The files, and of each folder those scenarios that lie in it."""
+    found: list[Path] = []
+    for place in places:
+        found += sorted(filter(_is_scenario, place.glob("*.toml"))) if place.is_dir() else [place]
+    return list(dict.fromkeys(found))
+
+
+def _is_scenario(path: Path) -> bool:
+    return path.is_file() and FORMAT in path.read_text(encoding="utf-8", errors="replace")
+
+
+def suite_text(name: str, scenarios: Sequence[Path], file: Path, schema: str) -> str:
+    """The suite's `file`, with a case for each scenario; `schema` is where its JSON Schema is."""
+    return "\n".join(_lines(name, scenarios, file, schema)) + "\n"
+
+
+def _lines(name: str, scenarios: Sequence[Path], file: Path, schema: str) -> Iterator[str]:
+    yield f"#:schema {schema}"
+    yield "# What must not get worse. A scenario's path begins at the folder of this file."
+    yield "#"
+    yield TARGETS
+    yield 'format = "keyheat.suite/1"'
+    yield f"name = {_quoted(name)}  # the history is kept by it"
+    yield f"question = {_quoted(f'Do the tables of {name} hold their load as they did?')}"
+    yield 'target = "simulated"'
+    for scenario in scenarios:
+        yield ""
+        yield "[[cases]]"
+        yield f"scenario = {_quoted(Path(os.path.relpath(scenario, file.parent)).as_posix())}"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

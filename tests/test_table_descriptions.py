@@ -1,0 +1,366 @@
+"""What `keyheat init` takes of a table's description, what it assumes, and what it names as not taken."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.session import get_session
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
+
+from keyheat.intake.scenario import Demand, scenario_text
+from keyheat.intake.sources import read_source, source_of
+from keyheat.intake.tables import NotTaken, SourceTable
+from keyheat.intake.vocabulary import TABLE, misspelt
+from keyheat.words import DONE
+
+KEYS = {
+    "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "p", "AttributeType": "S"}],
+}
+PLAIN = {"TableName": "orders", "BillingMode": "PAY_PER_REQUEST", **KEYS}
+UNITS = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 20}
+PROVISIONED = {**PLAIN, "BillingMode": "PROVISIONED", "ProvisionedThroughput": UNITS}
+DESCRIBED = {"TableName": "orders", **KEYS, "ProvisionedThroughput": UNITS}
+INDEX = {"IndexName": "by-p", "KeySchema": KEYS["KeySchema"], "Projection": {"ProjectionType": "ALL"}}
+DIMENSION = "dynamodb:table:WriteCapacityUnits"
+Read = Callable[..., Any]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """What a file of this content is read as."""
+
+    def _read(content: Any) -> Any:
+        file = tmp_path / "source"
+        file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return read_source(file)
+
+    return _read
+
+
+def template(properties: Any, kind: str = "Table", **more: Any) -> dict[str, Any]:
+    return {"Resources": {"T": {"Type": f"AWS::DynamoDB::{kind}", "Properties": properties}, **more}}
+
+
+def text_of(table: SourceTable, demand: Demand | None = None) -> str:
+    return scenario_text(table, demand or Demand(), "a source", "schema.json")
+
+
+def refused(read: Read, content: Any) -> str:
+    with pytest.raises(NotTaken) as error:
+        read(content)
+    return str(error.value)
+
+
+def notes_of(found: Any) -> str:
+    (table,) = found.tables
+    return "\n".join(table.notes)
+
+
+def test_the_read_capacity_of_another_region_is_not_taken(read: Read) -> None:
+    def replica(region: str, units: int, of_index: int) -> dict[str, Any]:
+        reads = lambda n: {"ReadProvisionedThroughputSettings": {"ReadCapacityUnits": n}}  # noqa: E731
+        return {
+            "Region": region,
+            **reads(units),
+            "GlobalSecondaryIndexes": [{"IndexName": "by-p", **reads(of_index)}],
+        }
+
+    scaled = {
+        "MinCapacity": 5,
+        "MaxCapacity": 9,
+        "TargetTrackingScalingPolicyConfiguration": {"TargetValue": 60},
+    }
+    writes = {"WriteProvisionedThroughputSettings": {"WriteCapacityAutoScalingSettings": scaled}}
+    regions = [replica("eu-west-1", 300, 100), replica("us-east-1", 50, 20), replica("us-west-2", 300, 100)]
+    fleet = {
+        "TableName": "fleet", "BillingMode": "PROVISIONED", **KEYS, **writes, "Replicas": regions,
+        "GlobalSecondaryIndexes": [{**INDEX, **writes}],
+    }  # fmt: skip
+    said = notes_of(read(template(fleet, "GlobalTable")))
+    assert "Region us-east-1 (the table 50 RCU/s, index by-p 20 RCU/s)" in said
+    assert "us-west-2" not in said, "it reads as the first does"
+
+
+def test_the_override_of_a_replica_is_not_taken() -> None:
+    replica = {"RegionName": "us-east-1", "ProvisionedThroughputOverride": {"ReadCapacityUnits": 50}}
+    assert "Region us-east-1 (the table 50 RCU/s)" in notes_of(
+        source_of({**DESCRIBED, "Replicas": [replica]})
+    )
+
+
+def test_on_demand_maxima_of_a_global_table_come_over(read: Read) -> None:
+    table = {**PLAIN, "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": 700}}
+    table["Replicas"] = [
+        {"Region": "eu-west-1", "ReadOnDemandThroughputSettings": {"MaxReadRequestUnits": 90}}
+    ]
+    (found,) = read(template(table, "GlobalTable")).tables
+    assert "max_on_demand = { read = 90, write = 700 }" in text_of(found)
+
+
+NEVER = "auto scaling of writes of the table: a scalable target without a policy never scales"
+TARGET = {
+    "ResourceId": "table/orders",
+    "ScalableDimension": DIMENSION,
+    "MinCapacity": 10,
+    "MaxCapacity": "60",
+}
+POLICY: dict[str, Any] = {
+    "ScalingTargetId": {"Ref": "S"}, "TargetTrackingScalingPolicyConfiguration": {"TargetValue": "55"}
+}  # fmt: skip
+
+
+def scaled(properties: Any, policy: Any) -> dict[str, Any]:
+    kind = "AWS::ApplicationAutoScaling"
+    more = {"S": {"Type": f"{kind}::ScalableTarget", "Properties": TARGET}}
+    more |= {"P": {"Type": f"{kind}::ScalingPolicy", "Properties": policy}} if policy else {}
+    return template(properties, **more)
+
+
+def test_a_target_without_a_policy_never_scales(read: Read) -> None:
+    idle = read(scaled(PROVISIONED, None))
+    assert NEVER in notes_of(idle)
+    assert not idle.tables[0].scaling
+
+
+def test_a_policy_names_its_target_or_what_it_scales(read: Read) -> None:
+    by_name = {**POLICY, "ResourceId": "table/orders", "ScalableDimension": DIMENSION}
+    del by_name["ScalingTargetId"]
+    of_one_there = {**POLICY, "ScalingTargetId": f"table/orders|{DIMENSION}|dynamodb"}
+    for policy in (POLICY, by_name, of_one_there):
+        (table,) = read(scaled(PROVISIONED, policy)).tables
+        assert table.scaling == {(None, "write"): {"min": 10, "max": 60, "target": 0.55}}
+
+
+def test_an_on_demand_table_is_not_scaled(read: Read) -> None:
+    found = read(scaled(PLAIN, POLICY))
+    assert "an on-demand table has no capacity to scale" in notes_of(found)
+    assert not found.tables[0].scaling
+
+
+def test_a_policy_of_which_the_target_is_not_known_is_assumed(read: Read) -> None:
+    unknown = {"ScalingTargetId": {"Ref": "S"}, "TargetTrackingScalingPolicyConfiguration": {}}
+    (table,) = read(scaled(PROVISIONED, unknown)).tables
+    assert "target = 0.7  # ASSUMED" in text_of(table)
+
+
+def plan(values: Any, *more: Any, changes: Any = ()) -> dict[str, Any]:
+    table = {
+        "type": "aws_dynamodb_table", "address": "aws_dynamodb_table.o", "name": "o",
+        "values": {"name": "orders", "hash_key": "p", "attribute": [{"name": "p", "type": "S"}], **values},
+    }  # fmt: skip
+    root = {"root_module": {"resources": [table, *more]}}
+    return {"terraform_version": "1.7.0", "planned_values": root, "resource_changes": list(changes)}
+
+
+def test_a_target_of_terraform_without_a_policy_never_scales(read: Read) -> None:
+    target = {
+        "resource_id": "table/orders",
+        "scalable_dimension": DIMENSION,
+        "min_capacity": 1,
+        "max_capacity": 9,
+    }
+    capacity = {"billing_mode": "PROVISIONED", "read_capacity": 5, "write_capacity": 5}
+    found = read(plan(capacity, {"type": "aws_appautoscaling_target", "address": "a.w", "values": target}))
+    assert NEVER in notes_of(found)
+    assert not found.tables[0].scaling
+
+
+def test_a_table_that_is_made_anew_is_taken_with_a_note(read: Read) -> None:
+    change = {
+        "type": "aws_dynamodb_table", "address": "aws_dynamodb_table.o",
+        "change": {"actions": ["delete", "create"]},
+    }  # fmt: skip
+    found = read(plan({"billing_mode": "PAY_PER_REQUEST"}, changes=[change]))
+    assert not found.notes
+    assert found.tables[0].remarks == (
+        "aws_dynamodb_table.o: the plan deletes this table and makes it anew, without its items",
+    )
+    assert "# Note: aws_dynamodb_table.o: the plan" in text_of(found.tables[0])
+
+
+def test_a_model_that_disagrees_with_itself_says_what_is_taken(read: Read) -> None:
+    part = {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}
+    scaling = {
+        "ScalableTargetRequest": {"MinCapacity": 1, "MaxCapacity": 10},
+        "ScalingPolicyConfiguration": {"TargetValue": 60},
+    }
+    model = {
+        "TableName": "Ledger", "KeyAttributes": part, "BillingMode": "PROVISIONED",
+        "GlobalSecondaryIndexes": [
+            {"IndexName": "by-p", "KeyAttributes": part, "Projection": {"ProjectionType": "ALL"}}
+        ],
+        "ProvisionedCapacitySettings": {
+            "ProvisionedThroughput": {"ReadCapacityUnits": 1000, "WriteCapacityUnits": 1200},
+            "AutoScalingRead": scaling,
+        },
+    }  # fmt: skip
+    found = read({"DataModel": [model]})
+    assert "ReadCapacityUnits 1,000 of the table: its auto scaling is from 1 to 10" in notes_of(found)
+    text = text_of(found.tables[0])
+    assert "provisioned = { read = 10, write = 1_200 }\n" in text
+    assert "target = 0.6\n" in text
+    assert "read = 1_000, write = 1_200 }  # ASSUMED: read and write as the table's" in text
+
+
+def test_how_reads_are_split_is_assumed_even_where_their_number_is_told(read: Read) -> None:
+    (table,) = read(template({**PLAIN, "GlobalSecondaryIndexes": [INDEX]})).tables
+    text = text_of(table, Demand(writes_per_s=5, reads_per_s=80))
+    assert text.count("per_s = 40  # ASSUMED: so many of the reads") == 2
+
+
+def test_numbers_may_be_text_in_a_template(read: Read) -> None:
+    units = {"ReadCapacityUnits": {"Fn::FindInMap": ["M", "eu", "r"]}, "WriteCapacityUnits": "5"}
+    raw = template({**PROVISIONED, "ProvisionedThroughput": units}) | {"Mappings": {"M": {"eu": {"r": "25"}}}}
+    assert "provisioned = { read = 25, write = 5 }" in text_of(read(raw).tables[0])
+
+
+def test_a_misspelt_property_is_named(read: Read) -> None:
+    said = notes_of(read(template({**PLAIN, "TableClas": "STANDARD"})))
+    assert said == "T.TableClas is not known here: did you mean TableClass?"
+    wrong = {**PROVISIONED, "BilingMode": "x", "ProvisionedThroughput": {**UNITS, "ReadCapacityUnit": 5}}
+    wrong["ProvisionedThroughput"].pop("ReadCapacityUnits")
+    said = refused(read, template(wrong))
+    assert "T.BilingMode is not known here: did you mean BillingMode?" in said
+    assert (
+        "T.ProvisionedThroughput.ReadCapacityUnit is not known here: did you mean ReadCapacityUnits?" in said
+    )
+    assert "T: it is provisioned, and its ReadCapacityUnits is not said" in said
+
+
+@pytest.mark.parametrize("kind", ["Table", "GlobalTable"])
+def test_every_property_of_cloudformation_is_known(kind: str) -> None:
+    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", f"AWS::DynamoDB::{kind}").schema
+
+    def full(part: Any) -> Any:
+        part = schema["definitions"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        if "items" in part:
+            return [full(part["items"])]
+        return {name: full(one) for name, one in part.get("properties", {}).items()}
+
+    assert not list(misspelt(full(schema), "T"))
+
+
+def test_every_member_of_describe_table_is_known() -> None:
+    model = get_session().get_service_model("dynamodb")
+
+    def full(shape: Any) -> Any:
+        if shape.type_name == "list":
+            return [full(shape.member)]
+        return {name: full(one) for name, one in getattr(shape, "members", {}).items()}
+
+    for name in ("TableDescription", "CreateTableInput"):
+        assert not list(misspelt(full(model.shape_for(name)), "T", TABLE))
+
+
+def test_a_table_that_is_not_active_is_taken_with_a_note() -> None:
+    (table,) = source_of({**DESCRIBED, "TableStatus": "DELETING"}).tables
+    assert table.remarks == ("its TableStatus is DELETING",)
+    assert not source_of({**DESCRIBED, "TableStatus": "ACTIVE"}).tables[0].remarks
+
+
+def test_numbers_that_no_table_has_are_refused_in_the_words_of_the_source(read: Read) -> None:
+    huge = {"ReadCapacityUnits": 99999999999999999999, "WriteCapacityUnits": 1e30}
+    said = refused(read, {"Table": {**DESCRIBED, "ProvisionedThroughput": huge}})
+    assert "orders: its WriteCapacityUnits is 1e+30, and should be 1 to 10,000,000" in said
+    assert "orders: its ReadCapacityUnits is 1e+20" in said
+    assert "$." not in said
+    sized = read({"Table": {**DESCRIBED, "TableSizeBytes": 1e40, "ItemCount": 1}})
+    assert "its TableSizeBytes 1e+40 with its ItemCount 1: there are no such items" in notes_of(sized)
+    assert "item_bytes = 1_000  # ASSUMED" in text_of(sized.tables[0])
+
+
+def test_aliases_that_stand_for_too_much_are_refused_at_once(read: Read) -> None:
+    lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"]
+    lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
+    properties = "Resources: {T: {Type: AWS::DynamoDB::Table, Properties: *a29}}"
+    assert "its aliases stand for more than" in refused(read, "\n".join([*lines, properties]))
+
+
+def test_properties_of_another_shape_are_named_by_their_path(read: Read) -> None:
+    assert "T is no mapping of properties" in refused(read, template(["x"]))
+    wrong = {**PLAIN, "GlobalSecondaryIndexes": [{**INDEX, "Projection": "ALL"}], "Replicas": "eu-west-1"}
+    said = refused(read, template(wrong))
+    assert "T.GlobalSecondaryIndexes[0].Projection is no mapping of properties" in said
+    assert "T.Replicas is no list" in said
+
+
+def test_names_are_checked_in_the_words_of_the_source(read: Read) -> None:
+    said = refused(read, {"Table": {**DESCRIBED, "TableName": "x\x1bred"}})
+    assert r"its TableName is 'x\x1bred', and should be 3 to 255 letters" in said
+    assert "TOML" not in said
+    assert said.count("TableName is") == 1
+    assert "IndexName" in refused(
+        read, template({**PLAIN, "GlobalSecondaryIndexes": [{**INDEX, "IndexName": "i"}]})
+    )
+    assert "its TableName is 't'" in notes_of(read(template({**PLAIN, "TableName": "t"})))
+
+
+def test_units_of_another_class_are_dearer_and_not_taken(read: Read) -> None:
+    name = "STANDARD_INFREQUENT_ACCESS"
+    replica = {"Region": "eu-west-1", "TableClass": name}
+    for found in (
+        source_of({**DESCRIBED, "TableClassSummary": {"TableClass": name}}),
+        read(template({**PLAIN, "TableClass": name})),
+        read(template({**PLAIN, "Replicas": [replica]}, "GlobalTable")),
+        read(plan({"billing_mode": "PAY_PER_REQUEST", "table_class": name})),
+    ):
+        assert f"its class {name}, whose units cost more: prices are those of the standard" in notes_of(found)
+
+
+def test_a_table_that_says_no_mode_and_provisions_nothing_is_on_demand() -> None:
+    nothing = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
+    (table,) = source_of({**DESCRIBED, "ProvisionedThroughput": nothing}).tables
+    assert 'billing_mode = "PAY_PER_REQUEST"' in text_of(table)
+
+
+def test_what_is_switched_off_is_not_named(read: Read) -> None:
+    off = {"TimeToLiveSpecification": {"AttributeName": "until", "Enabled": "false"}}
+    assert notes_of(read(template({**PLAIN, **off}))) == ""
+
+
+def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
+    verb: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    zz = [{"AttributeName": "zz", "KeyType": "HASH"}]
+    indexes = [
+        {**INDEX, "Projection": {"ProjectionType": "INCLUDE"}},
+        {"IndexName": "by-z", "KeySchema": zz, "Projection": {"ProjectionType": "SOME"}},
+    ]
+    other, last = ({**PLAIN, "TableName": name} for name in ("other", "last"))
+    raw = template({**PLAIN, "GlobalSecondaryIndexes": indexes})
+    kind = "AWS::DynamoDB::Table"
+    raw["Resources"] |= {
+        name: {"Type": kind, "Properties": one} for name, one in (("T2", other), ("T3", last))
+    }
+    Path("three.json").write_text(json.dumps(raw), encoding="utf-8")
+    said = verb("init", "three.json", "--only", "T3")
+    assert said.code == DONE, said.err
+    assert tomllib.loads(Path("last.toml").read_text(encoding="utf-8"))["table"]["name"] == "keyheat-last"
+    for fault in (
+        "T: its index by-p's projection is INCLUDE, and its NonKeyAttributes are not said",
+        "T: its index by-z's ProjectionType is 'SOME'",
+        "T: the type of its key attribute zz is not said",
+    ):
+        assert " ".join(said.err.split()).count(fault) == 1
+
+
+def test_a_stream_and_a_region_that_nobody_knows_are_named(read: Read) -> None:
+    raw = {
+        **PLAIN,
+        "StreamSpecification": {"StreamViewType": "ALL"},
+        "Replicas": [{"Region": "mars"}, {"Region": "x"}],
+    }
+    said = refused(read, template(raw, "GlobalTable"))
+    assert "its StreamViewType is 'ALL', and should be one of KEYS_ONLY" in said
+    assert "one of its Regions is 'mars'" in said
+
+
+def test_items_smaller_than_a_scenario_has_are_its_smallest() -> None:
+    found = source_of({**DESCRIBED, "TableSizeBytes": 600, "ItemCount": 10})
+    assert "its mean item has 60 bytes: the scenario's have 100" in notes_of(found)
+    assert "item_bytes = 100  # the mean of the table" in text_of(found.tables[0])
