@@ -173,12 +173,12 @@ LOCAL: Final = Plan(
     scenarios=(
         _scenario(
             "orders",
-            1_000,
+            2_600,
             {"share": COLD},
-            {"users": 20, "requests_per_s": 600, "duration_s": 15, "item_bytes": 900},
+            {"users": 20, "requests_per_s": 400, "duration_s": 15, "item_bytes": 3_900},
         ),
     ),
-    changes=changes_on((3, 5, 7), 1_000, 20, 0.9),
+    changes=changes_on((3, 5, 7), 2_600, 40, 0.9),
     gates="""
 [[gates]]
 measure = "labels"

@@ -132,9 +132,12 @@ def alike(runs: Sequence[KnownValue]) -> bool:
 
 
 def drawn(compared: CaseComparison) -> bool:
-    """Whether a number that has no noise of its own depends on what each seed draws, and no seed is on both
-    sides: then it differs from run to run, as what is measured does."""
-    if compared.measure.kind != "exact":
+    """Whether a number without noise depends on what each seed draws, and no seed was run on both sides.
+
+    Then it differs from run to run, as what is measured does.
+    """
+    measure = MEASURES.get(compared.gate.measure)  # labels are none
+    if measure is None or measure.kind != "exact":
         return False
     known = sides(compared)
     before, after = ({run.seed for run in side} for side in (known.before, known.after))

@@ -45,7 +45,7 @@ def judge(
 
 def _as_drawn(compared: CaseComparison) -> CaseComparison:
     """The comparison, with an effect that counts where an exact number differs by what seeds draw."""
-    if compared.gate.measure == LABELS or not drawn(compared):
+    if not drawn(compared):
         return compared
     return replace(compared, gate=replace(compared.gate, least_effect=LEAST_DRAWN))
 

@@ -58,16 +58,12 @@ LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at
 
 def is_tested(compared: CaseComparison, *, paired: bool = False) -> bool:
     """Whether this is a gate that an interval decides: several numbers, and nothing but numbers."""
-    if compared.repeats or not (suite_gates.statistical(compared.gate) or _drawn(compared)):
+    if compared.repeats or not (suite_gates.statistical(compared.gate) or drawn(compared)):
         return False
     if not paired and _is_the_machines(compared):
         return False
     known = sides(compared, paired=paired)
     return _all_numbers(known) and min(len(known.before), len(known.after)) >= LEAST_RUNS
-
-
-def _drawn(compared: CaseComparison) -> bool:
-    return compared.gate.measure != suite_gates.LABELS and drawn(compared)
 
 
 def statistical(
