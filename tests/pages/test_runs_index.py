@@ -318,6 +318,21 @@ def test_a_change_is_marked_where_it_happened(tmp_path, field, before, after, wo
     assert change.after == pytest.approx(after, rel=0.01)
 
 
+def test_the_runs_of_one_session_are_no_level_of_their_own(tmp_path):
+    """Five alike, and the load of the next night is another."""
+    nights = [1_000, 1_060, 950, 1_040, 970, 1_030, 960, 1_050]
+    memory = [
+        HistoryRun(
+            summary=summary(hours=24 * night + repetition, accepted=accepted + repetition),
+            url=None,
+            place=SuitePlace(suite="s", case="hotkey", session=str(night), repetition=repetition),
+        )
+        for night, accepted in enumerate(nights)
+        for repetition in range(5)
+    ]
+    assert all(not one.changes for one in trends_of(rows_of((), memory))[0].series)
+
+
 def test_a_change_below_what_anybody_cares_for_is_none(tmp_path):
     shares = [summary(hours=hour, share=value) for hour, value in enumerate(levels(0.0001, 0.0015))]
     assert all(not one.changes for one in trends_of(made(shares, tmp_path))[0].series)

@@ -216,7 +216,7 @@ def _series(rows: Sequence[RunRow]) -> Iterator[TrendSeries]:
             measure=MEASURES[name],
             values=values,
             baseline=_baseline(rows, values),
-            changes=_changes(MEASURES[name], values),
+            changes=_changes(MEASURES[name], tuple(_levels(rows, values))),
             worse=tuple(place for place, row in enumerate(rows) if row.place and name in row.place.worse),
         )
 
@@ -240,13 +240,27 @@ def _baseline(rows: Sequence[RunRow], values: Sequence[float | None]) -> float |
     return median(known) if known else None
 
 
+def _levels(rows: Sequence[RunRow], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:
+    """The median of each session that has the measure, at the place of its first run; else that of each run.
+
+    The runs of one night are alike, and several of them would pass for a level of their own.
+    """
+    of_session: dict[tuple[str, str] | int, list[int]] = {}
+    for at, (row, value) in enumerate(zip(rows, values, strict=True)):
+        if value is not None:
+            session = (row.place.suite, row.place.session) if row.place is not None else at
+            of_session.setdefault(session, []).append(at)
+    for places in of_session.values():
+        yield places[0], _level([values[at] for at in places])
+
+
 @lru_cache(maxsize=1_000)  # a server finds most trends as they were
-def _changes(measure: Measure, values: tuple[float | None, ...]) -> tuple[TrendChange, ...]:
-    """Change points, at the places of the runs that have the measure; below its floor nothing changes."""
-    places = [place for place, value in enumerate(values) if value is not None]
-    known = [value for value in values if value is not None]
+def _changes(measure: Measure, levels: tuple[tuple[int, float], ...]) -> tuple[TrendChange, ...]:
+    """Change points, by the levels and their places; below the measure's floor nothing changes."""
     return tuple(
-        TrendChange(at=places[found.index], before=found.before, after=found.after)
-        for found in change_points(known, least_effect=LEAST_EFFECT, shuffles=SHUFFLES)
+        TrendChange(at=levels[found.index][0], before=found.before, after=found.after)
+        for found in change_points(
+            [level for _, level in levels], least_effect=LEAST_EFFECT, shuffles=SHUFFLES
+        )
         if max(found.before, found.after) >= measure.floor
     )
