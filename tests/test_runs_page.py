@@ -6,7 +6,7 @@ from pathlib import Path
 
 from keyheat.cli.pages import PORT
 from keyheat.pages.runs.found import DEPTH
-from keyheat.pages.runs.rows import LEAST_EFFECT, MOST
+from keyheat.pages.runs.trends import LEAST_EFFECT, MOST
 from tests.made_runs import summary, written
 
 PAGE = (Path(__file__).parents[1] / "docs" / "runs.md").read_text(encoding="utf-8")
@@ -34,6 +34,6 @@ def test_its_commands(verb, tmp_path, monkeypatch):
 
 def test_its_numbers():
     assert f"127.0.0.1:{PORT}/" in PAGE
-    assert (DEPTH, MOST, LEAST_EFFECT) == (6, 100, 0.03)
-    for said in ("six deep", "newest 100", "3 % or more"):
+    assert (DEPTH, MOST, LEAST_EFFECT) == (6, 200, 0.03)
+    for said in ("six deep", "newest 200", "3 % or more"):
         assert said in PAGE

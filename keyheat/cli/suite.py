@@ -31,6 +31,7 @@ from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History
 from keyheat.regression.outcome import EXIT_CODES, Difference, RunMade, SessionOutcome
+from keyheat.regression.session_noise import noises_of
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made
 from keyheat.regression.verdict import Held, not_compared, outcome_of, verdict_of_code
@@ -89,7 +90,8 @@ class SuiteSession:
         hows = self._agreed(self.suite, before)
         folder = series_place(self.asked.folder, self.suite.name)
         how = {"paired": asked.paired, "force": asked.force, "accept": asked.accept}
-        held = Held(suite=suite, baseline=baseline, **how)
+        noises = {} if asked.paired else noises_of(self.history, suite.name, suite.gates)
+        held = Held(suite=suite, baseline=baseline, noises=noises, **how)
         with self._session("regress") as session:
             made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
             outcome = outcome_of(

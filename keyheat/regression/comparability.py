@@ -179,3 +179,18 @@ def _fields(one: Difference, before: Scenario, after: Scenario) -> Iterator[Diff
         yield replace(one, what=f"{WHAT} {change.path}", before=change.before, after=change.after)
     if len(changes) > MOST:
         yield replace(one, what=f"{WHAT}: {len(changes) - MOST} fields more", before="…", after="…")
+
+
+SLIGHT: Final = 0.1
+"""Of a load that is said as a number: so much more or less is the traffic of another night."""
+
+
+def slight(one: Difference) -> bool:
+    """Whether what differs is a load that is nearly the same."""
+    if not one.what.startswith(f"{WHAT} load."):
+        return False
+    try:
+        before, after = (float(side.replace(",", "")) for side in (one.before, one.after))
+    except ValueError:
+        return False
+    return abs(after - before) <= SLIGHT * abs(before)

@@ -1,7 +1,7 @@
 """A session's runs held against its baseline: the verdict, why in sentences, and the whole outcome."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,7 @@ from keyheat.regression.outcome import (
     is_idle,
 )
 from keyheat.regression.phrases import value
+from keyheat.regression.session_noise import Noises, that_count
 from keyheat.regression.suite import Suite
 from keyheat.regression.suite_runs import SessionRuns, runs_kept
 from keyheat.regression.suite_spec import CAPACITY_USED, LABELS, THROTTLE_SHARE
@@ -169,6 +170,7 @@ class Held:
     paired: bool = False
     force: bool = False
     accept: bool = False  # a first session is the baseline, whatever it says
+    noises: Noises = field(default_factory=dict)  # how far good sessions are apart
 
     def judged(self, made: SessionRuns) -> dict[str, Any]:
         """Verdict, reasons, findings and differences, as an outcome has them."""
@@ -182,7 +184,11 @@ class Held:
             differ, changed = (told(one, self.baseline, self.suite) for one in (differ, changed))
         forbidden = () if self.force or self.paired else differ
         gates = {case: of_case for case, of_case in self.suite.gates.items() if case in before}
-        findings = () if forbidden else judge(gates, before, after, paired=self._in_pairs(before, after))
+        how: dict[str, Any] = {
+            "paired": self._in_pairs(before, after),
+            "noises": that_count(self.noises, changed),
+        }
+        findings = () if forbidden else judge(gates, before, after, **how)
         compared = self.baseline is not None
         expects = {case.name: case.expects for case in self.suite.cases}
         new = [case for case in self.suite.gates if compared and case not in before]

@@ -2,6 +2,8 @@
 (() => {
   "use strict";
   const AT_ONCE = 100, EVERY_MS = 1000, WIDTH = 300, HEIGHT = 72;
+  const CALM = 0.1, LEAST_SHARE = 0.05; // an axis reaches at least so far from the median, or up to such a share
+  const SETUPS = 8; // that are said, the newest
   const $ = (id) => document.getElementById(id);
   const live = $("underway") !== null;
   let content = JSON.parse($("content").textContent);
@@ -100,7 +102,10 @@
     content = fresh;
     ({ columns, words } = content);
     for (const trend of content.trends) {
-      for (const series of trend.series) series.values = trend.rows.map((number) => columns[series.measure][number]);
+      for (const series of trend.series) {
+        series.title ??= titled(series.measure);
+        series.values = trend.rows.map((number) => columns[series.measure][number]);
+      }
     }
     const searched = ["scenario", "verdict", "limited", "labels", "table", "target", "question", "suite", "session", "machine", "status"].map(named);
     texts = columns.key.map((key, row) =>
@@ -282,24 +287,73 @@
   }
 
   function picture(trend) {
-    const box = make("article", null, "picture"), title = make("h3"), link = make("a", trend.scenario);
+    const box = make("article", null, "picture"), title = make("h3"), link = make("a", trend.name);
     link.href = address({ view: "runs", scenario: trend.scenario, target: trend.target, q: "", verdict: "" });
-    title.append(link, make("small", ` ${trend.target}, ${some(trend.rows.length, "run")}${trend.left_out ? `, ${grouped.format(trend.left_out)} older ones left out` : ""}`));
+    title.append(link, make("small", ` ${trend.target}${trend.says ? `, ${trend.says}` : ""}, ${some(trend.rows.length, "run")}${trend.left_out ? `, ${grouped.format(trend.left_out)} older ones left out` : ""}`));
     if (trend.worse) title.append(" ", make("small", "became worse", "flag"));
     box.append(title);
-    if (trend.says) box.append(make("p", trend.says, "says"));
+    const strip = sessions(trend);
+    if (strip) box.append(strip, fromTo(trend));
     const sparks = make("div", null, "sparks");
     sparks.append(...trend.series.map((series) => spark(trend, series)));
     box.append(sparks);
+    if (trend.setups.length) box.append(setups(trend));
     return box;
+  }
+
+  // A cell for each session: whether a gate failed in it, and whether the setup had changed.
+  function sessions(trend) {
+    const cells = [];
+    trend.rows.forEach((number, place) => {
+      const session = words[columns.session[number]], last = cells[cells.length - 1];
+      if (last && last.session === session && session) last.worse ||= columns.worse[number];
+      else cells.push({ session, began: moment(columns.started[number]), worse: columns.worse[number], changed: [] });
+      for (const [at, says] of trend.setups) if (at === place) cells[cells.length - 1].changed.push(...says);
+    });
+    if (cells.filter((cell) => cell.session).length < 2) return null;
+    const strip = make("div", null, "strip"), failed = cells.filter((cell) => cell.worse);
+    strip.setAttribute("role", "img");
+    strip.setAttribute("aria-label", `${some(cells.length, "session")}; ${failed.length ? `a gate failed in those of ${failed.map((cell) => cell.began).join(", ")}` : "no gate failed"}`);
+    strip.append(...cells.map((cell) => {
+      const mark = make("i", null, `${cell.worse ? "failed" : "held"}${cell.changed.length ? " changed" : ""}`);
+      mark.title = [`${cell.began}, session ${cell.session}`, cell.worse ? "a gate failed" : "no gate failed", ...cell.changed].join("\n");
+      return mark;
+    }));
+    return strip;
+  }
+
+  function fromTo(trend) {
+    const ends = make("div", null, "ends");
+    ends.append(...[trend.rows[0], trend.rows[trend.rows.length - 1]].map((number) => make("span", moment(columns.started[number]))));
+    return ends;
+  }
+
+  function setups(trend) {
+    const list = make("ul", null, "setups"), left = trend.setups.length - SETUPS;
+    for (const [place, says] of trend.setups.slice(-SETUPS)) {
+      const line = make("li");
+      line.append(make("b", moment(columns.started[trend.rows[place]])), ` ${says.join("; ")}`);
+      list.append(line);
+    }
+    if (left > 0) list.prepend(make("li", `${some(left, "earlier change")} of the setup`));
+    return list;
+  }
+
+  // What is nearly the same looks so: one percent more or less is no cliff.
+  function axis(values, unit) {
+    let low = Math.min(...values), high = Math.max(...values);
+    if (unit === "share") return [Math.min(0, low), Math.max(high, LEAST_SHARE)];
+    const middle = [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+    low = Math.min(low, middle - CALM * Math.abs(middle));
+    high = Math.max(high, middle + CALM * Math.abs(middle));
+    if (low < high / 2) low = Math.min(0, low);
+    return high > low ? [low, high] : [0, 1];
   }
 
   function spark(trend, series) {
     const known = series.values.filter((value) => value !== null);
     const levels = series.baseline === null ? known : [...known, series.baseline];
-    let low = Math.min(...levels), high = Math.max(...levels);
-    if (series.unit === "share" || low < high / 2) low = Math.min(0, low);
-    if (high === low) [low, high] = low ? [low - Math.abs(low) / 2, high + Math.abs(high) / 2] : [0, 1];
+    const [low, high] = axis(levels, series.unit);
     const x = (at) => series.values.length === 1 ? WIDTH / 2 : (at / (series.values.length - 1)) * WIDTH;
     const y = (value) => HEIGHT - ((value - low) / (high - low)) * (HEIGHT - 8) - 4;
     const at = (place) => `${x(place).toFixed(1)} ${y(series.values[place]).toFixed(1)}`;
@@ -307,10 +361,11 @@
     const art = drawn("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": inWords(trend, series) });
     art.append(drawn("path", { class: "way", d: places.map((place, first) => `${first ? "L" : "M"}${at(place)}`).join("") }));
     art.append(drawn("path", { class: "dots", d: places.map((place) => `M${at(place)}h0`).join("") }));
+    const between = (place) => place ? (x(place - 1) + x(place)) / 2 : 0;
+    for (const [place] of trend.setups) art.append(drawn("path", { class: "setup", d: `M${between(place).toFixed(1)} 0V${HEIGHT}` }));
     if (series.baseline !== null) art.append(drawn("path", { class: "base", d: `M0 ${y(series.baseline).toFixed(1)}H${WIDTH}` }));
     for (const [place, , , worse] of series.changes) {
-      const between = place ? (x(place - 1) + x(place)) / 2 : 0;
-      art.append(drawn("path", { class: worse ? "worse" : "other", d: `M${between.toFixed(1)} 0V${HEIGHT}` }));
+      art.append(drawn("path", { class: worse ? "worse" : "other", d: `M${between(place).toFixed(1)} 0V${HEIGHT}` }));
     }
     const bad = series.worse.filter((place) => series.values[place] !== null);
     if (bad.length) art.append(drawn("path", { class: "bad", d: bad.map((place) => `M${at(place)}h0`).join("") }));
@@ -341,7 +396,7 @@
     const known = series.values.filter((value) => value !== null);
     const held = series.baseline === null ? "" : `, baseline ${inUnit(series.baseline, series.unit)}`;
     const failed = series.worse.length ? ` A gate failed in ${some(series.worse.length, "run")}.` : "";
-    return `${series.title} of ${trend.scenario} over ${some(known.length, "run")}: from ${inUnit(Math.min(...known), series.unit)} to ${inUnit(Math.max(...known), series.unit)}, last ${inUnit(known[known.length - 1], series.unit)}${held}. ${changeOf(trend, series)}${failed}`.trim();
+    return `${series.title} of ${trend.name} over ${some(known.length, "run")}: from ${inUnit(Math.min(...known), series.unit)} to ${inUnit(Math.max(...known), series.unit)}, last ${inUnit(known[known.length - 1], series.unit)}${held}. ${changeOf(trend, series)}${failed}`.trim();
   }
 
   function point(art, trend, series, places, draw, note) {

@@ -11,10 +11,12 @@ import pytest
 
 from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
 from keyheat.pages.runs.index import Recall, Runs, content_of, render_runs, write_runs
-from keyheat.pages.runs.rows import MOST, HistoryRun, SuitePlace, rows_of, trends_of
+from keyheat.pages.runs.rows import HistoryRun, SuitePlace, rows_of
+from keyheat.pages.runs.trends import MOST, trends_of
 from keyheat.regression.history.store import History
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.runs.folder import Underway, write_underway
+from keyheat.scenario.scenario import SCENARIOS, load_scenario
 from tests.made_runs import FIRST, started, summary, written
 
 
@@ -208,7 +210,7 @@ def test_a_history_that_cannot_be_read_is_told(tmp_path):
 # ---- trends
 
 
-def test_only_runs_of_one_setup_are_compared(tmp_path):
+def test_what_was_measured_elsewhere_is_another_picture_with_another_title(tmp_path):
     trends = trends_of(
         made(
             [
@@ -224,7 +226,71 @@ def test_only_runs_of_one_setup_are_compared(tmp_path):
         ("hotkey", "local table", 2),
         ("hotkey", "local table", 3),
     ]
-    assert all("2 cores" in trend.says for trend in trends)
+    assert [trend.says for trend in trends] == ["machine ther", "machine aaaa"]
+    assert [trend.says for trend in trends_of(made([summary(), summary(hours=1)], tmp_path))] == [""]
+
+
+def with_write_units(one, units):
+    table = {"provisioned.write": units}
+    return one.model_copy(update={"setup": one.setup.model_copy(update={"table": table})})
+
+
+def test_a_picture_holds_several_setups_and_marks_where_one_was_changed(tmp_path):
+    units = [2_600, 2_600, 1_300, 1_300, 2_600]
+    (trend,) = trends_of(
+        made([with_write_units(summary(hours=hour), one) for hour, one in enumerate(units)], tmp_path)
+    )
+    assert [(one.at, one.says) for one in trend.setups] == [
+        (2, ("table.provisioned.write 2,600 → 1,300",)),
+        (4, ("table.provisioned.write 1,300 → 2,600",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("share", 0.7, ("keys.share 0.9 → 0.7",)),
+        ("requests_per_s", 1_900, ()),  # traffic of another night
+        ("requests_per_s", 3_000, ("load.requests_per_s 2,000 → 3,000",)),
+    ],
+)
+def test_what_was_changed_of_a_scenario_is_said_field_by_field_but_for_a_slight_load(
+    tmp_path, field, value, said
+):
+    first = load_scenario(SCENARIOS / "hotkey.toml").model_dump(mode="json")
+    last = {
+        **first,
+        **{part: {**first[part], field: value} for part in ("keys", "load") if field in first[part]},
+    }
+    for hour, raw in enumerate((first, last)):
+        one = summary(hours=hour)
+        setup = one.setup.model_copy(update={"scenario": str(hour)})
+        folder = written(tmp_path / str(hour), one.model_copy(update={"setup": setup, "run_id": str(hour)}))
+        manifest = json.loads((folder / "run.json").read_text())
+        (folder / "run.json").write_text(json.dumps({**manifest, "run_id": str(hour), "scenario": raw}))
+    (trend,) = trends_of(rows_of(found(tmp_path)[0].values()))
+    assert [one.says for one in trend.setups] == ([said] if said else [])
+
+
+def test_a_scenario_whose_files_are_gone_is_said_to_be_another(tmp_path):
+    runs = [
+        one.model_copy(update={"setup": one.setup.model_copy(update={"scenario": str(hour)})})
+        for hour, one in enumerate((summary(), summary(hours=1)))
+    ]
+    (trend,) = trends_of(made(runs, tmp_path))
+    assert [one.says for one in trend.setups] == [("another scenario",)]
+
+
+def test_what_a_gate_found_worse_is_drawn_and_a_baseline_that_was_run_again_is_not(tmp_path):
+    def known(hour, **more):
+        one = summary(hours=hour)
+        counted = one.model_copy(update={"measures": {**one.measures, "write_amplification": 1.0}})
+        return remembered(counted, place=hour, **more)
+
+    memory = [known(0), known(1, worse=("write_amplification",)), known(2, side="baseline")]
+    (trend,) = trends_of(rows_of([], memory))
+    series = {one.measure.name: one.worse for one in trend.series}
+    assert (len(trend.rows), series["write_amplification"]) == (2, (1,))
 
 
 def levels(before, after, at=12):

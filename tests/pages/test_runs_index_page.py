@@ -1,13 +1,15 @@
 """The index of runs in a real browser: searched, ordered, reached by address, moved by a server, on paper."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
 
 from keyheat.pages.runs.found import RunSearch
 from keyheat.pages.runs.index import Runs, content_of, place_of, render_runs, write_runs
-from keyheat.pages.runs.rows import rows_of, trends_of
+from keyheat.pages.runs.rows import HistoryRun, SuitePlace, rows_of
+from keyheat.pages.runs.trends import trends_of
 from tests.browsing import PATIENCE_MS
 from tests.made_runs import FIRST, summary, written
 from tests.pages.axe import violations
@@ -172,6 +174,32 @@ def test_a_trend_says_between_what_its_numbers_were_not_where_its_axis_ends(visi
 
     assert ends("alpha")[0] == "700 to 1,000"
     assert ends("beta")[:2] == ["always 1,000", "always 0 %"]
+
+
+def test_a_percent_is_no_cliff(visit, tmp_path):
+    """Numbers that are nearly the same are nearly a line, in the middle of their picture."""
+    for hour in range(6):
+        written(tmp_path / str(hour), summary(hours=hour, accepted=1_000.0 - 10 * (hour % 2), share=0.001))
+    runs = Runs(rows=rows_of(RunSearch().look([tmp_path], 0.0)[0]), problems=(), folders=(tmp_path,))
+    write_runs(tmp_path / "runs.html", runs, FIRST)
+    page = visit(f"{(tmp_path / 'runs.html').as_uri()}#view=trends")
+    heights = page.locator(".way").evaluate_all("ways => ways.map((way) => way.getBBox().height)")
+    assert all(height < 72 / 8 for height in heights)
+
+
+def test_a_session_in_which_a_gate_failed_stands_out(visit, tmp_path):
+    places = [SuitePlace(suite="s", case="hotkey", session=str(night), repetition=0) for night in range(4)]
+    places[2] = replace(places[2], worse=("throttle_share",))
+    known = [
+        HistoryRun(summary=summary(hours=24 * night), url=None, place=place)
+        for night, place in enumerate(places)
+    ]
+    write_runs(tmp_path / "runs.html", Runs(rows=rows_of((), known), problems=(), folders=(tmp_path,)), FIRST)
+    page = visit(f"{(tmp_path / 'runs.html').as_uri()}#view=trends")
+    cells = page.locator(".strip i").evaluate_all("cells => cells.map((cell) => cell.className)")
+    assert cells == ["held", "held", "failed", "held"]
+    said = page.locator(".strip").get_attribute("aria-label")
+    assert said == "4 sessions; a gate failed in those of 2026-11-03 00:00"
 
 
 @pytest.mark.parametrize("view", ["#q=2026-11-02+15", "#view=trends"])

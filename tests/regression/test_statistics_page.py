@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import _pool, regression
+from benchmarks import _pool, month, regression
+from benchmarks._nights import MONTH
 from keyheat.analysis.measures import MEASURES
 from keyheat.cli.regress import regress
 from keyheat.regression import change_points
 from keyheat.regression.intervals import POWER
+from keyheat.regression.session_noise import LEAST_OF_TRAFFIC, LEAST_RANGES, MOST_RANGES
 from keyheat.regression.suite import load_suite
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +25,9 @@ BENCHMARKS = {
     "python -m benchmarks.regression pool",
     "python -m benchmarks.regression collect reports/out/noise 180",
     "python -m benchmarks.regression pool reports/out/noise",
+    "python -m benchmarks.month",
+    "python -m benchmarks.month 1 14",
+    "python -m benchmarks.month local",
 }
 
 
@@ -32,6 +37,14 @@ def test_its_benchmarks_are_there() -> None:
     for kind in ("collect DIR [N]", "pool [DIR|FILE]"):
         assert f"python -m benchmarks.regression {kind}" in said
     assert (ROOT / regression.RECORDED).is_file()
+
+
+def test_its_months_are_those_that_are_played() -> None:
+    for command in ("", " 1 20", " local"):
+        assert f"python -m benchmarks.month{command} " in f"{month.__doc__} "
+    assert (MONTH.nights, MONTH.repetitions, MONTH.spread) == (30, 3, 0.03)
+    assert list(MONTH.changes) == [9, 15, 22]
+    assert (LEAST_RANGES + 1, LEAST_OF_TRAFFIC + 1, MOST_RANGES) == (6, 3, 20), "sixth, third, newest 20"
 
 
 def test_its_suite_is_calibrated_by_an_option_that_there_is() -> None:

@@ -16,7 +16,8 @@ from keyheat.numbers import some
 from keyheat.pages.page import embedded, page, said_at, save, template
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.runs.found import UnreadPlace
-from keyheat.pages.runs.rows import HistoryRun, RunRow, ScenarioTrend, SuitePlace, TrendSeries, trends_of
+from keyheat.pages.runs.rows import HistoryRun, RunRow, SuitePlace
+from keyheat.pages.runs.trends import ScenarioTrend, TrendSeries, trends_of
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History
@@ -29,6 +30,10 @@ TITLES: Final[Mapping[str, str]] = {
     "accepted_units_per_s.read": "Accepted RCU/s",
     "throttle_share": "Throttled",
     "p99_ms": "p99",
+    "units_per_operation.write": "WCU per write",
+    "units_per_operation.read": "RCU per read",
+    "mean_units_per_operation.write": "WCU per write",
+    "mean_units_per_operation.read": "RCU per read",
 }
 
 PlaceOf = Callable[[RunRow], str]
@@ -131,9 +136,11 @@ def _columns(
 
 def _trend(trend: ScenarioTrend, numbers: Mapping[str, int]) -> dict[str, Any]:
     return {
+        "name": trend.name,
         "scenario": trend.scenario,
         "target": trend.target,
         "says": trend.says,
+        "setups": [[one.at, list(one.says)] for one in trend.setups],
         "left_out": trend.left_out,
         "worse": trend.worse,
         "rows": [numbers[row.key] for row in trend.rows],
@@ -144,7 +151,7 @@ def _trend(trend: ScenarioTrend, numbers: Mapping[str, int]) -> dict[str, Any]:
 def _series(one: TrendSeries) -> dict[str, Any]:
     return {
         "measure": one.measure.name,
-        "title": TITLES[one.measure.name],
+        "title": TITLES.get(one.measure.name),
         "unit": one.measure.unit,
         "better": one.measure.better,
         "says": one.measure.says,

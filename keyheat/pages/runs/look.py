@@ -26,7 +26,8 @@ from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import FileKind, render, write_exports
 from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
 from keyheat.pages.runs.index import NOTHING, Memory, Recall, Runs, content_of, place_of
-from keyheat.pages.runs.rows import RunRow, rows_of, trends_of
+from keyheat.pages.runs.rows import RunRow, rows_of
+from keyheat.pages.runs.trends import trends_of
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, REPORT, FileProblem
 from keyheat.runs.folder import Underway, read_underway
 from keyheat.terminal.progress import PHASES

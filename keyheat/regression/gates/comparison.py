@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isclose, isfinite
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Final
 
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence, Measure
 from keyheat.analysis.summary import RunSummary
@@ -86,6 +86,7 @@ class CaseComparison:
         return f"; left out as not valid: {' and '.join(said)}." if said else "."
 
 
+SAME: Final = 1e-9  # relative: sums of floats in another order
 COUNTED_WHOLE = "s"  # the unit of measures that are whole seconds
 
 
@@ -122,6 +123,27 @@ def sides(compared: CaseComparison, *, paired: bool = False) -> Sides:
         before=[run for run in before if run],
         after=[run for run in after if run],
         why=[reason for reason in why if reason],
+    )
+
+
+def alike(runs: Sequence[KnownValue]) -> bool:
+    """Whether all of them have the same number."""
+    return all(isclose(run.number, runs[0].number, rel_tol=SAME) for run in runs)
+
+
+def drawn(compared: CaseComparison) -> bool:
+    """Whether a number that has no noise of its own depends on what each seed draws, and no seed is on both
+    sides: then it differs from run to run, as what is measured does."""
+    if compared.measure.kind != "exact":
+        return False
+    known = sides(compared)
+    before, after = ({run.seed for run in side} for side in (known.before, known.after))
+    return (
+        bool(before and after)
+        and not before & after
+        and len(before) == len(known.before)
+        and len(after) == len(known.after)
+        and not (alike(known.before) and alike(known.after))
     )
 
 

@@ -7,12 +7,11 @@ from typing import TypeVar
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import percent, some
-from keyheat.regression.gates.comparison import CaseComparison, KnownValue, in_words, sides
+from keyheat.regression.gates.comparison import SAME, CaseComparison, KnownValue, alike, in_words, sides
 from keyheat.regression.gates.statistical import without
 from keyheat.regression.outcome import WORST_FIRST, Decision, GateFinding
 from keyheat.regression.phrases import step, value
 
-SAME = 1e-9  # relative: sums of floats in another order
 Seeded = TypeVar("Seeded", KnownValue, RunSummary)
 Pair = tuple[KnownValue, KnownValue]
 
@@ -25,14 +24,14 @@ def exact(compared: CaseComparison) -> GateFinding:
     before, after = _by_seed(known.before), _by_seed(known.after)
     for side, runs in (("before", before), ("after", after)):
         for seed, of_seed in runs.items():
-            if not _alike(of_seed):
+            if not alike(of_seed):
                 why = f"{side} it differs between runs of seed {seed}"
                 return _not_exact(compared, why, known.before, known.after)
     if pairs := _paired(before, after):
         how = f"with {some(len(pairs), 'seed')} compared one by one"
         return _decided(compared, [(first[0], last[0]) for first, last in pairs], how)
-    several = min(len(before), len(after)) > 1 and _alike(known.before) and _alike(known.after)
-    if several or _alike([*known.before, *known.after]):
+    several = min(len(before), len(after)) > 1 and alike(known.before) and alike(known.after)
+    if several or alike([*known.before, *known.after]):
         return _decided(compared, [(known.before[0], known.after[0])], "whatever the seed")
     why = "no seed was run on both sides, and it depends on the seed"
     return _not_exact(compared, why, known.before, known.after)
@@ -64,7 +63,7 @@ def _decided(compared: CaseComparison, pairs: Sequence[Pair], how: str) -> GateF
         f"{_change(compared, first, last)}, {how}",
         before=_shown(first),
         after=_shown(last),
-        change=last.number / first.number - 1 if known else 0.0 if _alike((first, last)) else None,
+        change=last.number / first.number - 1 if known else 0.0 if alike((first, last)) else None,
     )
 
 
@@ -77,7 +76,7 @@ def _decision(compared: CaseComparison, before: KnownValue, after: KnownValue) -
 
 
 def _apart(pair: Pair) -> float:
-    return 0.0 if _alike(pair) else abs(pair[1].number - pair[0].number)
+    return 0.0 if alike(pair) else abs(pair[1].number - pair[0].number)
 
 
 def _counts(compared: CaseComparison, before: float, after: float) -> bool:
@@ -90,7 +89,7 @@ def _counts(compared: CaseComparison, before: float, after: float) -> bool:
 
 def _change(compared: CaseComparison, before: KnownValue, after: KnownValue) -> str:
     first, last = (value(_shown(run), compared.gate.measure) for run in (before, after))
-    if _alike((before, after)):
+    if alike((before, after)):
         return f"{last} as before"
     words = f"{first} before, {last} now"
     if by := step(_shown(before), _shown(after), compared.gate.measure):
@@ -118,10 +117,6 @@ def _not_exact(
 
 def _shown(run: KnownValue) -> float | str:
     return in_words(run.why) if run.why else run.number
-
-
-def _alike(runs: Sequence[KnownValue]) -> bool:
-    return all(isclose(run.number, runs[0].number, rel_tol=SAME) for run in runs)
 
 
 Said = tuple[Decision, str]

@@ -1,45 +1,64 @@
 """Every gate of a suite held against the runs before and after: what changed, and what cannot be told."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.gates.comparison import CaseComparison
+from keyheat.regression.gates.comparison import CaseComparison, drawn
 from keyheat.regression.gates.exact import exact, labelled
 from keyheat.regression.gates.statistical import is_tested, statistical
 from keyheat.regression.outcome import Gate, GateFinding
+from keyheat.regression.session_noise import Noises
 from keyheat.regression.suite_spec import LABELS
 
 Runs = Mapping[str, Sequence[RunSummary]]
+LEAST_DRAWN: Final = (
+    0.02  # of what has no noise but that of its seeds, as of a mean that operations differ in
+)
 
 
 def judge(
-    gates_by_case: Mapping[str, Sequence[Gate]], before: Runs, after: Runs, *, paired: bool = False
+    gates_by_case: Mapping[str, Sequence[Gate]],
+    before: Runs,
+    after: Runs,
+    *,
+    paired: bool = False,
+    noises: Noises | None = None,
 ) -> tuple[GateFinding, ...]:
     """A finding for each gate of each case, in their order.
 
     `paired`: the runs of a case were made one pair after the other, before and after at the same place of
     both. Runs that are not valid are left out. Raises ValueError for a measure that there is not, and for
-    paired runs that are not as many before as after.
+    paired runs that are not as many before as after. `noises` is how far good sessions are apart.
     """
     _check(gates_by_case)
     held = [
-        CaseComparison.of(case, gate, before.get(case, ()), after.get(case, ()), paired=paired)
+        _as_drawn(CaseComparison.of(case, gate, before.get(case, ()), after.get(case, ()), paired=paired))
         for case, of_case in gates_by_case.items()
         for gate in of_case
     ]
     tests = sum(is_tested(compared, paired=paired) for compared in held)
-    return tuple(_finding(compared, tests, paired) for compared in held)
+    return tuple(_finding(compared, tests, paired, noises or {}) for compared in held)
 
 
-def _finding(compared: CaseComparison, tests: int, paired: bool) -> GateFinding:
+def _as_drawn(compared: CaseComparison) -> CaseComparison:
+    """The comparison, with an effect that counts where an exact number differs by what seeds draw."""
+    if compared.gate.measure == LABELS or not drawn(compared):
+        return compared
+    return replace(compared, gate=replace(compared.gate, least_effect=LEAST_DRAWN))
+
+
+def _finding(compared: CaseComparison, tests: int, paired: bool, noises: Noises) -> GateFinding:
     if (lacking := compared.missing()) is not None:
         return lacking
     if compared.gate.measure == LABELS:
         return labelled(compared)
-    if compared.measure.kind == "exact" or compared.repeats:
+    if compared.repeats or (compared.measure.kind == "exact" and not drawn(compared)):
         return exact(compared)
-    return statistical(compared, tests=tests, paired=paired)
+    noise = noises.get((compared.case, compared.gate.measure))
+    return statistical(compared, tests=tests, paired=paired, noise=None if paired else noise)
 
 
 def _check(gates_by_case: Mapping[str, Sequence[Gate]]) -> None:

@@ -1,0 +1,197 @@
+"""A month of nights under `keyheat regress`: is each change found on its night, are the others quiet?
+
+python -m benchmarks.month              one month on the simulator
+python -m benchmarks.month 1 20         the months of these numbers, from the first to the last
+python -m benchmarks.month count        what came of all months that were played on the simulator
+python -m benchmarks.month local        eight nights on the local endpoint
+
+Each month leaves a folder in reports/out/months with what every night said (`month.json`), and its page
+(`month.html`). A night is a session as the verb makes it, with runs, history, gates and baseline; only its
+clock is made up, so that a month has its dates. docs/regression-statistics.md says what came out.
+"""
+
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import click
+import orjson
+
+from benchmarks._nights import LOCAL, MONTH, Night, Plan, nights_of
+from benchmarks._table import Row, show
+from keyheat.cli.guards import Guards
+from keyheat.cli.suite import SessionOptions, SuiteSession
+from keyheat.pages.runs.index import Recall, Runs, write_runs
+from keyheat.pages.runs.rows import rows_of
+from keyheat.regression.history.records import GOOD
+from keyheat.regression.history.store import History
+from keyheat.regression.outcome import SessionOutcome
+from keyheat.regression.session_noise import LEAST_OF_TRAFFIC
+from keyheat.runfiles import write_json
+from keyheat.shipped import shipped
+from keyheat.terminal.console import be_quiet
+
+MOST_ALARMS: Final = 0.01  # of the nights: a suite is confident by 99 %
+OUT: Final = Path("reports") / "out" / "months"
+FIRST: Final = datetime(2026, 11, 1, 2, tzinfo=UTC)
+FORMAT: Final = "keyheat.month/1"
+FILE: Final = "month.json"
+NOTHING_ASKED: Final = Guards(
+    table=None, allow_table=(), allow_protected=(), share=False, clean_up=False, keep_table=False, yes=True,
+    max_dollars=None, max_units=None, max_minutes=None, no_align=False, no_probe=False,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightSaid:
+    """What came of one night, beside what should have."""
+
+    month: int
+    day: int
+    change: str | None
+    expected: str
+    verdict: str
+    because: tuple[str, ...]
+    named: bool  # the change, by what it was; True where there was none
+
+    @property
+    def found(self) -> bool:
+        """Whether a change was found on its night, and rightly named."""
+        return self.change is not None and self.verdict == self.expected and self.named
+
+    @property
+    def false_alarm(self) -> bool:
+        """Whether it was not quiet though nobody had changed anything."""
+        return self.change is None and self.verdict != self.expected
+
+
+def played(plan: Plan, folder: Path, number: int) -> list[NightSaid]:
+    """All nights of one month, one after the other, in a history of their own."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    said: list[NightSaid] = []
+
+    def now() -> datetime:
+        return FIRST + timedelta(days=len(said))
+
+    with History.open(folder / "history.sqlite", now) as history:
+        for night in nights_of(plan, folder, number):
+            said.append(_of(number, night, _session(night, folder, history)))
+    return said
+
+
+def _session(night: Night, folder: Path, history: History) -> SessionOutcome:
+    """One session, as the verb makes it."""
+    asked = SessionOptions(
+        new_baseline=night.accepted,
+        accept=night.accepted,
+        folder=folder / f"night-{night.day:02}",
+        quick=True,
+    )
+    prices = shipped("configs") / "prices.toml"
+    work = SuiteSession(suite=night.suite, asked=asked, guards=NOTHING_ASKED, prices=prices, history=history)
+    with click.Context(click.Command("month")):
+        return work.compared()
+
+
+def _of(number: int, night: Night, outcome: SessionOutcome) -> NightSaid:
+    change = night.change
+    return NightSaid(
+        month=number,
+        day=night.day,
+        change=change.what if change else None,
+        expected=night.expected,
+        verdict=outcome.verdict,
+        because=outcome.because,
+        named=change is None or change.named in outcome.because,
+    )
+
+
+def counted(said: Sequence[NightSaid]) -> list[Row]:
+    """How many changes were found, each on its night, and how often it was not quiet on another."""
+    rows = []
+    for what in dict.fromkeys(night.change for night in said if night.change):
+        nights = [night for night in said if night.change == what]
+        found = sum(night.found for night in nights)
+        rows.append(
+            Row(
+                what=f"{what}: found and named",
+                measured=found,
+                unit=f"of {len(nights)}",
+                at_least=len(nights),
+            )
+        )
+    quiet = [night for night in said if night.change is None]
+    for known, when in ((False, "before three good nights"), (True, "from then on")):
+        nights = [night for night in quiet if _is_known(night, said) == known]
+        alarms = [night for night in nights if night.false_alarm]
+        rows.append(
+            Row(
+                what=f"false alarms {when}",
+                measured=len(alarms),
+                unit=f"of {len(nights)}",
+                at_most=MOST_ALARMS * len(nights) if known else None,
+                note=", ".join(f"month {night.month} day {night.day}" for night in alarms),
+            )
+        )
+    return rows
+
+
+def _is_known(night: NightSaid, said: Sequence[NightSaid]) -> bool:
+    """Whether there had been good nights enough to say how much nights differ by themselves."""
+    before = (one for one in said if one.month == night.month and one.day < night.day)
+    return sum(one.verdict in GOOD for one in before) > LEAST_OF_TRAFFIC
+
+
+def write_page(folder: Path) -> Path:
+    """The page of a month: its trends, night by night."""
+    remembered, problems = Recall(folder / "history.sqlite", lambda: FIRST).look()
+    runs = Runs(rows=rows_of((), remembered), problems=problems, folders=(folder,))
+    write_runs(folder / "month.html", runs, FIRST + timedelta(days=MONTH.nights))
+    return folder / "month.html"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Play what the arguments say; 0 where every change was found and no night was a false alarm."""
+    match arguments:
+        case ["count"]:
+            return told(MONTH, sorted(OUT.glob(f"{MONTH.target}-*")))
+        case ["local"]:
+            plan, numbers = LOCAL, range(1, 2)
+        case [] | [_] | [_, _] if all(one.isdecimal() for one in arguments):
+            first = int(arguments[0]) if arguments else 1
+            plan, numbers = MONTH, range(first, int(arguments[-1] if arguments else 1) + 1)
+        case _:
+            print(__doc__)
+            return 2
+    be_quiet(True)
+    folders = [OUT / f"{plan.target}-{number}" for number in numbers]
+    for folder, number in zip(folders, numbers, strict=True):
+        nights = played(plan, folder, number)
+        write_json(folder / FILE, FORMAT, {"nights": [asdict(night) for night in nights]})
+        write_page(folder)
+    return told(plan, folders)
+
+
+def told(plan: Plan, folders: Sequence[Path]) -> int:
+    """Print what came of the months in these folders, as `main` returns it."""
+    said = [
+        NightSaid(**night)
+        for folder in folders
+        for night in orjson.loads((folder / FILE).read_bytes())["nights"]
+    ]
+    for night in said:
+        if night.change or night.false_alarm:
+            print(
+                f"month {night.month}, day {night.day}, {night.change or 'nothing changed'}: {night.verdict}"
+            )
+            print(*(f"    {line}" for line in night.because), sep="\n")
+    return 0 if show(f"{len(folders)} x {plan.nights} nights, {plan.target}", counted(said)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
