@@ -14,7 +14,8 @@ from keyheat.words import Constraint
 FORMAT = "keyheat.suite/1"
 LABELS = "labels"  # the gate that is no number
 THROTTLE_SHARE: Final = "throttle_share"
-OF_LIMITS: Final = (THROTTLE_SHARE, "capacity_used")  # held in simulated cases, too
+CAPACITY_USED: Final = "capacity_used"
+OF_LIMITS: Final = (THROTTLE_SHARE, CAPACITY_USED)  # held in simulated cases, too
 TARGET = r"^(simulated|local|aws|https?://[^\s/]+/?)$"
 PATTERNS = {
     **IN_WORDS,

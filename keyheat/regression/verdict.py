@@ -25,7 +25,7 @@ from keyheat.regression.phrases import value
 from keyheat.regression.session_noise import Noises, that_count
 from keyheat.regression.suite import Suite
 from keyheat.regression.suite_runs import SessionRuns, runs_kept
-from keyheat.regression.suite_spec import LABELS, THROTTLE_SHARE
+from keyheat.regression.suite_spec import CAPACITY_USED, LABELS, THROTTLE_SHARE
 from keyheat.words import INTERRUPTED, REFUSED
 
 Decided = tuple[Verdict, tuple[str, ...]]
@@ -118,7 +118,11 @@ def _worse(case: str, failed: Sequence[GateFinding], findings: Sequence[GateFind
     if share is not None and share.after != share.before and (share.failed or (labels and labels.failed)):
         said = f"{case} now throttles {value(share.after, THROTTLE_SHARE)} of its attempts"
         said += f" (was {value(share.before, THROTTLE_SHARE)})"
-        told.add(THROTTLE_SHARE)
+        told |= {THROTTLE_SHARE, CAPACITY_USED}
+    elif (used := of_case.get(CAPACITY_USED)) is not None and used.failed:
+        now, was = (value(one, CAPACITY_USED) for one in (used.after, used.before))
+        said = f"{case} now lives on saved burst, with {now} of what is provisioned (was {was})"
+        told.add(CAPACITY_USED)
     if labels is not None and labels.failed:
         said += f", by {value(labels.after, LABELS)} (was {value(labels.before, LABELS)})"
         told.add(LABELS)

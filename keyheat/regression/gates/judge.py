@@ -14,9 +14,8 @@ from keyheat.regression.session_noise import Noises
 from keyheat.regression.suite_spec import LABELS
 
 Runs = Mapping[str, Sequence[RunSummary]]
-LEAST_DRAWN: Final = (
-    0.02  # of what has no noise but that of its seeds, as of a mean that operations differ in
-)
+LEAST_DRAWN: Final = 0.02
+"""Of what has no noise but that of its seeds: the smallest change that counts, as of a mean of operations."""
 
 
 def judge(
