@@ -13,7 +13,7 @@ from benchmarks.month import counted, played, write_page
 def test_a_change_is_found_on_its_night_and_named_and_the_others_are_quiet(tmp_path: Path) -> None:
     orders = {**MONTH.scenarios[0], "load": {**MONTH.scenarios[0]["load"], "duration_s": 8}}
     plan = replace(
-        MONTH, nights=7, repetitions=2, scenarios=(orders,), changes=changes_on((2, 4, 6), 2_600, 20, 0.9)
+        MONTH, nights=7, repetitions=3, scenarios=(orders,), changes=changes_on((2, 4, 6), 2_600, 20, 0.9)
     )
     said = played(plan, tmp_path / "month", 1)
     assert [night.verdict for night in said] == [
