@@ -9,7 +9,7 @@ from typing import Any, Final
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import some
 from keyheat.regression.baseline import Baseline, refusal, told
-from keyheat.regression.comparability import differences, suspects
+from keyheat.regression.comparability import differences, slight, suspects
 from keyheat.regression.gates.judge import judge
 from keyheat.regression.history.records import Session
 from keyheat.regression.outcome import (
@@ -135,9 +135,9 @@ def _worse(case: str, failed: Sequence[GateFinding], findings: Sequence[GateFind
 
 
 def _changed(changed: Sequence[Difference]) -> list[str]:
-    """What is another since the baseline: the suspects of whatever got worse."""
+    """What is another since the baseline: the suspects of whatever got worse, the traffic of a night last."""
     by_case: dict[tuple[str, str, str], list[str]] = {}
-    for one in changed:
+    for one in sorted(changed, key=slight):
         by_case.setdefault((one.what, one.before, one.after), []).append(one.case)
     return [
         f"Changed: {what} was {before}, is {after} ({', '.join(cases)})."
