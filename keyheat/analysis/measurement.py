@@ -176,7 +176,7 @@ def capacity_used(run: RunMeasured) -> Measured:
     """The largest part that the table, or an index, consumed of what is provisioned for it in a direction.
 
     Over 1 it lives on saved burst: a load that goes on will be throttled. What auto scaling follows is left
-    out, for it changes on the way.
+    out, for it changes on the way; 0 where nothing is provisioned that stays as it is.
     """
     if isinstance(run.traffic, str):
         return run.traffic
@@ -195,7 +195,7 @@ def capacity_used(run: RunMeasured) -> Measured:
         return "wrong_units"
     if all(one.units_per_s is None for one in run.traffic.values()):
         return "too_short"
-    return max(used, default="not_provisioned")
+    return max(used, default=0.0)
 
 
 def _scaled(table: TableSpec) -> set[tuple[str, str]]:

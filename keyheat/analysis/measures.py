@@ -24,7 +24,6 @@ Absence = Literal[
     "too_long",
     "too_large",
     "not_simulated",
-    "not_provisioned",
     "wrong_units",
     "no_file",
 ]
@@ -62,7 +61,6 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "too_long": Lacking(says="the load changes over more than ten minutes"),
     "too_large": Lacking(says="so many keys are not simulated for each run: ask keyheat whatif"),
     "not_simulated": Lacking(says="the simulator cannot tell it"),
-    "not_provisioned": Lacking(says="nothing is provisioned, or auto scaling follows it"),
     "wrong_units": Lacking(says="the endpoint does not count units as DynamoDB does"),
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
@@ -112,7 +110,7 @@ MEASURES: Final = {
         ),
         Measure(
             name="capacity_used", unit="share", kind="statistical", better="lower", floor=1.0,
-            says="consumed of what is provisioned, where that is most: over 100 % lives on saved burst",
+            says="consumed of what is provisioned and does not scale, at most: over 100 % lives on burst",
         ),
         Measure(
             name="p50_ms", unit="ms", kind="statistical", better="lower", floor=0.1,

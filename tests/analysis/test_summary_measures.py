@@ -174,7 +174,7 @@ def test_the_most_used_capacity_is_that_of_the_table_or_an_index() -> None:
     rows = [row(second, index=index) for second in range(10) for index in (None, "by-day")]
     assert TAKEN["capacity_used"](run_of(*rows, table=table)) == 2.0  # 100 of the index's 50
     assert TAKEN["capacity_used"](run_of(*rows, table=table, scale=0.5)) == 4.0
-    assert TAKEN["capacity_used"](run_of(*rows)) == "not_provisioned"
+    assert TAKEN["capacity_used"](run_of(*rows)) == 0.0  # on demand: nothing that could be outgrown
     assert TAKEN["capacity_used"](run_of(*rows[:4], table=table)) == "too_short"
 
 
