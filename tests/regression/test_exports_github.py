@@ -26,6 +26,7 @@ from tests.regression.outcomes import (
     OUTCOMES,
     REGRESSED,
     a_finding,
+    a_run,
     an_outcome,
 )
 
@@ -108,6 +109,16 @@ def test_markdown_says_the_result_first_and_the_worst_next() -> None:
         r"| **worse** | hotkey | accepted\_units\_per\_s.write | 1,000 units/s | 902 units/s "
         "| -9.98 % (-12 % to -8 %) |"
     )
+
+
+def test_the_report_of_what_failed_is_named_or_linked() -> None:
+    def said(page: str) -> str:
+        runs = (a_run("hotkey", 1, report=page), a_run("hotkey", 2))
+        case = REGRESSED.cases[0].model_copy(update={"after": runs})
+        return markdown(REGRESSED.model_copy(update={"cases": (case,)}))
+
+    assert "- hotkey: `hotkey/1/report.html` in the folder" in said("file:///x/hotkey/1/report.html")
+    assert "- hotkey: [report](https://kept/1/report.html)" in said("https://kept/1/report.html")
 
 
 def test_what_was_forced_is_said() -> None:

@@ -35,6 +35,7 @@ def _parts(outcome: SessionOutcome) -> Iterator[str]:
         yield f"{plain_in_markdown(outcome.question)}\n"
     yield f"Session `{_code(outcome.session)}`, {plain_in_markdown(against(outcome))}.\n"
     yield from _listed(outcome.because)
+    yield from _reports(outcome)
     if outcome.measured:
         yield from _table(worst_first(outcome.measured))
     if outcome.differences:
@@ -51,6 +52,22 @@ def _listed(lines: Sequence[str]) -> Iterator[str]:
     if len(lines) > MOST_LINES:
         yield f"- and {len(lines) - MOST_LINES} more"
     if lines:
+        yield ""
+
+
+def _reports(outcome: SessionOutcome) -> Iterator[str]:
+    """The page of a run of each case that failed: a link, or where it lies below the session's folder."""
+    failed = {finding.case for finding in outcome.failed}
+    pages = [
+        (case.name, page)
+        for case in outcome.cases
+        if case.name in failed and (page := next((run.report for run in case.after if run.report), None))
+    ]
+    for name, page in pages[:MOST_LINES]:
+        below = f"`{_code('/'.join(page.split('/')[-3:]))}` in the folder of the session"
+        shown = f"[report]({page})" if page.startswith(("https://", "http://")) else below
+        yield f"- {plain_in_markdown(name)}: {shown}"
+    if pages:
         yield ""
 
 
