@@ -74,15 +74,22 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
     """Runs the suite on a table; its load is made on a virtual clock, since this machine may be busy."""
 
     def run(
-        table: str = "orders", *more: str, warm: float | None = None, options: tuple[str, ...] = ()
+        table: str = "orders",
+        *more: str,
+        warm: float | None = None,
+        options: tuple[str, ...] = (),
+        in_file: bool = False,
     ) -> Said:
         def load(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
             return loaded(job, there, table, warm)
 
         monkeypatch.setattr(keyheat.cli.suite, "make_run", load)
         said = "".join(f', "{one}"' for one in more)
-        Path("nightly.toml").write_text(SUITE.format(url=there.url, more=said))
-        return verb("regress", "nightly.toml", "--table", table, *options)
+        suite, named = SUITE.format(url=there.url, more=said), ("--table", table)
+        if in_file:
+            suite, named = suite.replace("name =", f'table = "{table}"\nname =', 1), ()
+        Path("nightly.toml").write_text(suite)
+        return verb("regress", "nightly.toml", *named, *options)
 
     return run
 
@@ -112,6 +119,13 @@ def test_a_night_on_which_nothing_changed_is_compared(night: Callable[..., Said]
     second = night()
     assert (second.code, second.err.count("was measured on another setup")) == (0, 0)
     assert second.out.startswith("nightly is as good as it was: all 2 gates held.\n")
+
+
+def test_a_suite_names_its_table_in_its_file(night: Callable[..., Said]) -> None:
+    assert night(in_file=True).out.startswith("nightly has a new baseline: 2 valid runs.\n")
+    assert night(in_file=True).code == 0
+    assert night().code == 0  # the same table, named by the option
+    assert "there is no table nowhere at" in night("nowhere", in_file=True).err
 
 
 def test_a_warm_throughput_that_aws_moved_is_no_other_setup(night: Callable[..., Said]) -> None:

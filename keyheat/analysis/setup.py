@@ -20,6 +20,7 @@ from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.words import Capacity
 
 AWS: Final = "aws"
+STANDARD: Final = "STANDARD"  # the class of a table, as nearly all have it
 GIB: Final = 1 << 30
 DIGITS: Final = 16  # of a digest
 NOT_SENT: Final = (
@@ -133,6 +134,8 @@ def _table(table: TableFacts, *, existing: bool) -> Iterator[tuple[str, str | fl
         yield "name", table.name
     yield "billing_mode", table.billing_mode
     yield "has_lsi", table.has_lsi
+    if table.table_class not in (None, STANDARD):
+        yield "table_class", table.table_class
     on_demand = table.billing_mode == "PAY_PER_REQUEST"
     yield from _capacities("", table, on_demand)
     for index in sorted(table.indexes, key=lambda one: one.name):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +82,7 @@ def regress(
     loaded = find_suite(suite)
     wanted.check()
     with History.open(history) as kept:
+        guards = replace(guards, table=guards.table or loaded.table)
         work = SuiteSession(suite=loaded, asked=asked, guards=guards, prices=prices, history=kept)
         if calibrate:
             return tell_calibration(loaded, *work.made_alike())

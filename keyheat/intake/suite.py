@@ -16,8 +16,8 @@ TARGETS: Final = """\
 #   target = "aws"     one that the run makes in your account and deletes; where nobody can be asked:
 #                      keyheat regress --yes --max-dollars 5 --max-minutes 20
 #
-# A table that is there already is named to a suite whose cases are in AWS or at the URL of an endpoint:
-#   keyheat regress --table NAME --allow-table NAME --clean-up
+# A table that is there already is named here, for cases in AWS or at the URL of an endpoint, and allowed:
+#   table = "orders", and keyheat regress --allow-table orders --clean-up
 #
 # A case that is meant to be limited says by what: expects = "partition", or "table".\
 """

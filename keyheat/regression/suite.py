@@ -134,6 +134,7 @@ class Suite:
     question: str
     path: Path
     cases: tuple[SuiteCase, ...]
+    table: str | None = None  # one that is there already; None: each run makes its own
 
     @property
     def digest(self) -> str:
@@ -196,7 +197,13 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
         made = _cases(spec, scenarios)
         errors += _broken(made, spec)
         if not errors:
-            return Suite(name=spec.name, question=spec.question, path=path, cases=tuple(filter(None, made)))
+            return Suite(
+                name=spec.name,
+                question=spec.question,
+                path=path,
+                cases=tuple(filter(None, made)),
+                table=spec.table,
+            )
     raise SuiteError(str(path), errors)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.outcome import Gate
 from keyheat.runfiles import SIMULATED
-from keyheat.scenario.spec.part import IN_WORDS, Name, ScenarioPart
+from keyheat.scenario.spec.part import IN_WORDS, Name, ScenarioPart, TableName
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.suite/1"
@@ -88,6 +88,11 @@ class SuiteSpec(ScenarioPart):
     )
     gates: tuple[GateSpec, ...] | None = Field(
         None, description="of every case that says none; absent: what fits its target"
+    )
+    table: TableName | None = Field(
+        None,
+        description="a table that is there already, as --table names it, of each case that is not simulated; "
+        "in AWS --allow-table allows it by name",
     )
     cases: Annotated[tuple[CaseSpec, ...], Field(min_length=1, max_length=1_000)]
 

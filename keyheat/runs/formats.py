@@ -40,6 +40,7 @@ class TableFacts(Part):
     has_lsi: bool | None = None
     replicas: tuple[str, ...] = ()  # other Regions of a global table
     region: str | None = None  # of a global table: the one that the evidence is of
+    table_class: str | None = None  # STANDARD or STANDARD_INFREQUENT_ACCESS, whose units are dearer
     indexes: tuple[IndexFacts, ...] = ()
 
 

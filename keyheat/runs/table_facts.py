@@ -26,6 +26,7 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
         has_lsi=bool(described.get("LocalSecondaryIndexes")),
         replicas=replicas_of(described),
         region=_region(described) if described.get("Replicas") else None,
+        table_class=described.get("TableClassSummary", {}).get("TableClass"),
         indexes=tuple(
             IndexFacts(
                 name=index["IndexName"],

@@ -9,6 +9,7 @@ import pytest
 from keyheat.analysis.setup import in_words, scenario_digest, setup_of
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import Machine, Manifest
+from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.words import Capacity
@@ -120,3 +121,11 @@ def test_a_simulated_run_has_no_machine() -> None:
     machine = Machine(cores=2, memory_bytes=24 * GIB, cpu="Some CPU")
     assert setup_of(manifest(target="simulated", machine=machine)).machine is None
     assert setup_of(manifest()).machine is None  # a run of before: nobody looked
+
+
+def test_another_class_than_nearly_all_tables_have_is_a_fact_of_the_table() -> None:
+    seen = table_facts({"TableName": "orders", "TableClassSummary": {"TableClass": "STANDARD"}})
+    dearer = seen.model_copy(update={"table_class": "STANDARD_INFREQUENT_ACCESS"})
+    assert seen.table_class == "STANDARD"
+    assert "table_class" not in setup_of(manifest(table=seen)).table
+    assert setup_of(manifest(table=dearer)).table["table_class"] == "STANDARD_INFREQUENT_ACCESS"
