@@ -18,6 +18,7 @@ from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.model.table import TableModel
 from keyheat.plan.forecast import LoadDemand
 from keyheat.scenario.scenario import Scenario, ScenarioError
+from keyheat.scenario.variants import lasting
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import Masses
@@ -119,7 +120,7 @@ class LoadTotals:
 __all__ = ["asks_for_shards", "assumptions_of", "check_file", "expected", "loadtest_of", "reads_all_after"]
 
 LONGEST_S: Final = 43_200  # a longer load is not gone through second by second: it would take too long
-FIRST_S: Final = 3_600  # of one that stays the same, these stand for all of it
+FIRST_S: Final = 3_600.0  # of one that stays the same, these stand for all of it
 GOES_ON: Final = "Assumed: a load of more than 12 h goes on as its first hour does."
 CEILINGS: Final = {
     Direction.READ: limits.PARTITION_READ_UNITS_PER_S,
@@ -150,16 +151,14 @@ def expected(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -
 
 def goes_on(scenario: Scenario) -> bool:
     """Whether it is a load of which the first hour stands for all."""
-    load = scenario.load
-    same = load.shape is None and load.arrivals != "trace" and not scenario.timeline
-    return same and load.duration_s > LONGEST_S
+    same = scenario.load.arrivals != "trace" and not scenario.is_changing
+    return same and scenario.load.duration_s > LONGEST_S
 
 
 def _going_on(scenario: Scenario, folder: Path, scale: float) -> LoadTotals | None:
     """The first hour, again and again."""
     duration_s = scenario.load.duration_s
-    load = scenario.load.model_copy(update={"duration_s": float(FIRST_S)})
-    hour = expected(scenario.model_copy(update={"load": load}), folder=folder, scale=scale)
+    hour = expected(lasting(scenario, FIRST_S), folder=folder, scale=scale)
     if hour is None:
         return None
     times = duration_s / FIRST_S

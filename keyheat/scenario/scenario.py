@@ -158,6 +158,11 @@ class Scenario(ScenarioPart):
         return tuple(TaskSpec.model_validate({"operation": one, "weight": n}) for one, n in weights.items())
 
     @property
+    def is_changing(self) -> bool:
+        """Whether its load, or what its table is given, is another from some moment on."""
+        return self.load.shape is not None or bool(self.timeline)
+
+    @property
     def invents_keys(self) -> bool:
         """Whether every key is one that Keyheat makes up, or that the scenario itself says: none is a secret.
 

@@ -123,6 +123,14 @@ def with_demand(scenario: Scenario, per_s: float, duration_s: float) -> Scenario
     return scenario_from_dict(raw, f"{scenario.name} at {per_s:g}/s")
 
 
+def lasting(scenario: Scenario, duration_s: float | None) -> Scenario:
+    """The scenario for another time than it says; None: for its own."""
+    if duration_s is None or duration_s == scenario.load.duration_s:
+        return scenario
+    load = scenario.load.model_copy(update={"duration_s": duration_s})
+    return scenario.model_copy(update={"load": load})
+
+
 def with_own_tables(scenario: Scenario, ending: str) -> Scenario:
     """The scenario under a name of its own, on tables of their own: none inherits what another run left."""
     raw = scenario.model_dump(mode="json")

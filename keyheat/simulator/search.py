@@ -27,7 +27,7 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import CapacityPair
-from keyheat.scenario.variants import with_capacity, with_index_shards, with_shards
+from keyheat.scenario.variants import lasting, with_capacity, with_index_shards, with_shards
 from keyheat.simulator.alterations import Altered, in_shards
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import SPENT, STEADY, SimulationOutcome, outcome_of
@@ -197,10 +197,8 @@ NotSearched = Literal["not_simulated", "too_long", "too_large"]
 
 def steady(scenario: Scenario) -> Scenario:
     """The scenario, of whose load a minute stands for all, where it stays the same; else as it is."""
-    load = scenario.load
-    if load.shape is not None or scenario.timeline or scenario.table.scaled:
-        return scenario
-    return scenario.model_copy(update={"load": load.model_copy(update={"duration_s": STEADY_S})})
+    changes = scenario.is_changing or scenario.table.scaled
+    return scenario if changes else lasting(scenario, STEADY_S)
 
 
 def shards_enough(scenario: Scenario, index: str | None = None) -> int | NotSearched | None:

@@ -154,8 +154,7 @@ def _most(owner: TableSpec | IndexSpec, direction: Direction) -> float | None:
 
 def _stays(scenario: Scenario) -> bool:
     """Whether nobody changes its load or its capacity, so that what is above it is so for ever."""
-    changes = scenario.load.shape is not None or bool(scenario.timeline)
-    return scenario.table.billing_mode == "PROVISIONED" and not changes
+    return scenario.table.billing_mode == "PROVISIONED" and not scenario.is_changing
 
 
 def _demands(asked: Schedule, scale: float) -> Iterator[Demand]:

@@ -14,6 +14,7 @@ from keyheat.plan.prices import Billing
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, IndexFacts, Label, TableFacts
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import Altered, Change, in_shards, spreads_itself
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow, Traffic
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
@@ -132,9 +133,7 @@ class Rerun:
 
     def simulated(self, behaviour: Behaviour = DEFAULT) -> SimulationOutcome:
         """The run once more, its first minutes if it is long."""
-        duration_s = min(self.scenario.load.duration_s, MOST_S)
-        load = self.scenario.load.model_copy(update={"duration_s": duration_s})
-        scenario = self.scenario.model_copy(update={"load": load})
+        scenario = lasting(self.scenario, min(self.scenario.load.duration_s, MOST_S))
         traffic = self.traffic(self.shards)
         for change in self.changes:
             traffic = Altered(traffic, change)
@@ -142,12 +141,11 @@ class Rerun:
 
     def brief(self) -> "Rerun":
         """A run whose load stays the same, as long as tells: bursts are spent, and hot partitions split."""
-        load, scenario = self.scenario.load, self.scenario
-        changes = load.shape is not None or bool(scenario.timeline) or scenario.table.scaled
-        if not self.by_schedule or changes or load.duration_s <= BRIEF_S:
+        scenario = self.scenario
+        changes = scenario.is_changing or scenario.table.scaled
+        if not self.by_schedule or changes or scenario.load.duration_s <= BRIEF_S:
             return self
-        shorter = load.model_copy(update={"duration_s": BRIEF_S})
-        return replace(self, scenario=scenario.model_copy(update={"load": shorter}))
+        return replace(self, scenario=lasting(scenario, BRIEF_S))
 
     def altered(self, change: Change) -> "Rerun":
         """The same run with its requests sent in another way."""

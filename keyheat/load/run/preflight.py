@@ -26,7 +26,7 @@ from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices
 from keyheat.runs.capabilities import Capabilities, not_probed
 from keyheat.runs.provability import can_prove, cannot_prove
-from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import lasting
 
 
 def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
@@ -95,14 +95,6 @@ def planned_bill(plan: LoadPlan) -> Bill:
         clean_up=plan.clean_up,
         table_bytes=plan.table_bytes,
     )
-
-
-def lasting(scenario: Scenario, duration_s: float | None) -> Scenario:
-    """The scenario for another time than it says."""
-    if duration_s is None or duration_s == scenario.load.duration_s:
-        return scenario
-    load = scenario.load.model_copy(update={"duration_s": duration_s})
-    return scenario.model_copy(update={"load": load})
 
 
 def undertaking(plan: LoadPlan, target: Target, bill: Bill) -> Undertaking:
