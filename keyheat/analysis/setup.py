@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from keyheat.addresses import in_aws
 from keyheat.runs.formats import IndexFacts, TableFacts
-from keyheat.runs.manifest import Machine, Manifest
+from keyheat.runs.manifest import NOTHING_EXPIRES, Machine, Manifest
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.words import Capacity
 
@@ -63,7 +63,11 @@ def setup_of(manifest: Manifest) -> Setup:
         machine=None if machine is None else _digest(machine.encode()),
         machine_says=machine,
         scale=manifest.scale,
-        table={**dict(_table(manifest.table, existing=manifest.existing)), **_facts(manifest.scenario)},
+        table={
+            **dict(_table(manifest.table, existing=manifest.existing)),
+            **_facts(manifest.scenario),
+            **(dict(_around(manifest)) if manifest.existing else {}),
+        },
         scenario=None if manifest.scenario is None else scenario_digest(manifest.scenario),
         transport=manifest.transport,
         processes=manifest.processes,
@@ -140,6 +144,18 @@ def _table(table: TableFacts, *, existing: bool) -> Iterator[tuple[str, str | fl
     yield from _capacities("", table, on_demand)
     for index in sorted(table.indexes, key=lambda one: one.name):
         yield from _capacities(f"indexes.{index.name}.", index, on_demand)
+
+
+def _around(manifest: Manifest) -> Iterator[tuple[str, str | None]]:
+    """What a table that was there has around it, and no scenario says: other Regions, expiry, policies."""
+    if manifest.table.replicas:
+        yield "replicas", ", ".join(sorted(manifest.table.replicas))
+    if manifest.time_to_live != NOTHING_EXPIRES:
+        yield "time_to_live", manifest.time_to_live
+    for one in manifest.auto_scaling.scaled if manifest.auto_scaling else ():
+        owner = f"indexes.{one.index}." if one.index else ""
+        steered = "" if one.target is None else f", steered for {one.target:.0%}"
+        yield f"{owner}auto_scaling.{one.side}", f"{one.min:,.0f} to {one.max:,.0f} units/s{steered}"
 
 
 def _facts(scenario: Mapping[str, Any] | None) -> dict[str, str]:

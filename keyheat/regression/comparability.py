@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from keyheat.analysis.setup import grows_by_itself, sent_of
+from keyheat.analysis.setup import Flat, grows_by_itself, sent_of
 from keyheat.analysis.summary import RunSummary, Setup
 from keyheat.regression.outcome import Difference, Gate
 from keyheat.regression.suite_spec import statistical
@@ -115,11 +115,27 @@ def _simulated(runs: Sequence[RunSummary]) -> bool:
     return all(run.setup.target == SIMULATED for run in runs)
 
 
-def _names(*sides: Sequence[RunSummary]) -> list[str]:
-    tables = [run.setup.table for runs in sides for run in runs]
-    was_there = any("name" in table for table in tables)
-    names = {name for table in tables for name in table}
-    return sorted(name for name in names - {"name"} if not (was_there and grows_by_itself(name)))
+def _names(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> list[str]:
+    """The facts of a table that are compared: of one that was there, warm throughput only where it fell.
+
+    AWS raises it with the load and never lowers it: with less of it, the table was made anew.
+    """
+    then, now = ([run.setup.table for run in side] for side in (before, after))
+    was_there = any("name" in table for table in (*then, *now))
+    names = {name for table in (*then, *now) for name in table}
+    return sorted(
+        name
+        for name in names - {"name"}
+        if not (was_there and grows_by_itself(name)) or _fell(name, then, now)
+    )
+
+
+def _fell(name: str, before: Sequence[Flat], after: Sequence[Flat]) -> bool:
+    then, now = (
+        [units for table in side if isinstance(units := table.get(name), int | float)]
+        for side in (before, after)
+    )
+    return bool(then and now) and max(now) < min(then)
 
 
 def _both(before: Sequence[RunSummary], after: Sequence[RunSummary], words: Words) -> tuple[str, str]:

@@ -20,6 +20,8 @@ from keyheat.words import Direction, Source
 
 Rule = Literal["max_dollars", "max_units", "max_minutes", "throttle_share", "error_share", "p99_ms"]
 STOP_SHARES: Final = {"throttle_share": "were throttled", "error_share": "failed"}
+NOTHING_EXPIRES: Final = "off"
+"""What `time_to_live` says where no items of the table expire."""
 STOP_AMOUNTS: Final = {
     "max_dollars": ("dollars", 4),
     "max_units": ("units", 0),
@@ -136,6 +138,23 @@ class SharedWith(LenientPart):
     until: Time | None = None
 
 
+class ScalingNoted(LenientPart):
+    """One side of a table or of an index that auto scaling may have changed."""
+
+    index: str | None = None
+    side: Direction
+    min: Quantity
+    max: Quantity
+    target: Quantity | None = None  # consumed as a share of provisioned; None: no target tracking policy
+
+
+class AutoScalingNoted(LenientPart):
+    """What auto scaling may have done to the table of a run."""
+
+    known: bool = False
+    scaled: tuple[ScalingNoted, ...] = ()
+
+
 class PartitionsNoted(PartitionFacts):
     """What the run saw of the table's partitions, and what it could not see."""
 
@@ -169,6 +188,8 @@ class Manifest(LenientPart):
     table: TableFacts
     existing: bool = False  # the table was there, and was loaded as it was
     shared_with: tuple[SharedWith, ...] = ()
+    auto_scaling: AutoScalingNoted | None = None  # of such a table
+    time_to_live: str | None = None  # the attribute by which its items expire; None: not known
     table_notes: tuple[str, ...] = ()  # what else writes to it do, and what may change it meanwhile
     processes: int | None = None
     users: int | None = None

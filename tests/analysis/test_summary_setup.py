@@ -80,7 +80,7 @@ def test_the_tables_facts_are_flat_and_warm_throughput_only_limits_what_is_paid_
     on_demand = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST", warm=PAIR)
     assert setup_of(manifest(table=on_demand, existing=True)).table == {
         "name": "orders", "billing_mode": "PAY_PER_REQUEST", "has_lsi": None, "max_on_demand.read": None,
-        "max_on_demand.write": None, "warm.read": 5, "warm.write": 10,
+        "max_on_demand.write": None, "warm.read": 5, "warm.write": 10, "time_to_live": None,
     }  # fmt: skip
 
 
@@ -121,6 +121,27 @@ def test_a_simulated_run_has_no_machine() -> None:
     machine = Machine(cores=2, memory_bytes=24 * GIB, cpu="Some CPU")
     assert setup_of(manifest(target="simulated", machine=machine)).machine is None
     assert setup_of(manifest()).machine is None  # a run of before: nobody looked
+
+
+def test_what_a_table_that_was_there_has_around_it_is_a_fact() -> None:
+    around: dict[str, Any] = {
+        "time_to_live": "expires_at",
+        "auto_scaling": {
+            "known": True,
+            "scaled": [
+                {"index": None, "side": "write", "min": 5, "max": 1_000, "target": 0.7},
+                {"index": "by-day", "side": "read", "min": 5, "max": 40, "target": None},
+            ],
+        },
+        "table": TableFacts(name="orders", replicas=("us-west-2", "eu-west-1")),
+    }
+    found = setup_of(manifest(existing=True, **around)).table
+    assert found["replicas"] == "eu-west-1, us-west-2"
+    assert found["time_to_live"] == "expires_at"
+    assert found["auto_scaling.write"] == "5 to 1,000 units/s, steered for 70%"
+    assert found["indexes.by-day.auto_scaling.read"] == "5 to 40 units/s"
+    assert "time_to_live" not in setup_of(manifest(**around)).table, "of our own tables the scenario says it"
+    assert "time_to_live" not in setup_of(manifest(existing=True, time_to_live="off")).table
 
 
 def test_another_class_than_nearly_all_tables_have_is_a_fact_of_the_table() -> None:

@@ -68,6 +68,14 @@ def test_what_the_table_is_like_forbids_nothing_and_is_a_suspect(
     assert suspects(*runs) == (Difference(case="hotkey", what=f"table.{what}", before=before, after=after),)
 
 
+def test_warm_throughput_of_a_table_that_was_there_is_named_only_where_it_fell() -> None:
+    there = changed(table={**SETUP.table, "name": "events", "warm.write": 40_000.0})
+    for now, named in ((80_000.0, []), (4_000.0, ["table.warm.write"]), (None, [])):
+        other = changed(table={**there.table, "warm.write": now})
+        runs = ({"hotkey": [a_summary(setup=one)]} for one in (there, other))
+        assert [one.what for one in suspects(*runs)] == named
+
+
 def test_another_design_forbids_nothing_where_it_is_always_compared() -> None:
     other = changed(scenario="00112233445566")
     before, after = ({"hotkey": [a_summary(setup=one)]} for one in (SETUP, other))

@@ -11,9 +11,13 @@ import pytest
 
 from keyheat.cli import trial as verb_of_trial
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.run import launch
 from keyheat.load.run.jobs import Job
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import Target, target_at
 from keyheat.model.behaviour import behaving
 from keyheat.pages.trial import write_page
+from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import load_scenario
 from keyheat.trial.judgement import judged
 from keyheat.trial.record import read_trial, write_trial
@@ -178,6 +182,40 @@ def test_what_ends_before_it_begins_leaves_no_page(
     monkeypatch.setattr(verb_of_trial, "make_run", lambda *_job, place: 4)
     assert verb("trial", "--out", "t").code == 4
     assert not list((home / "t").glob("trial.*"))
+
+
+@pytest.mark.opens
+@pytest.mark.usefixtures("credentials")
+def test_one_that_costs_money_is_planned_agreed_to_and_leaves_nothing_behind(
+    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that is done in an account, with requests that go to loopback: no target is on this machine."""
+    monkeypatch.setattr(Target, "local", property(lambda _self: False))
+    monkeypatch.setattr(launch, "command", as_remote(launch.command))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with EndpointProcess.start(more=("--behaviour", "quota_depth_s=4")) as endpoint:
+        asked = ("trial", "--target", endpoint.url, "--only", "maximum-on-demand", "--out", "t")
+        refused = verb(*asked)
+        said = verb(*asked, "--yes", "--json")
+        left = make_client(target_at(endpoint.url, region="us-east-1")).list_tables()["TableNames"]
+    assert refused.code == 4
+    assert "--yes" in refused.line
+    assert left == []
+    run = read_manifest(home / "t" / "maximum-on-demand")
+    assert not run.local
+    assert 0 < run.scenario["budget"]["dollars"] <= 1
+    told = json.loads(said.out)
+    assert (told["trial"]["target"], told["trial"]["region"]) == ("endpoint", None)
+    if told["trial"]["scenarios"][0]["state"] == "generator":
+        assert said.code == 3
+        pytest.skip("the machine was too busy to send the load, and the trial says so")
+    assert said.code == 1, said.err
+    assert list(told["explanations"][0]["parameters"]) == ["quota_depth_s"]
+
+
+def as_remote(command: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """The command of a load, whose Locust takes no target for one on this machine either."""
+    return lambda *asked: ["tests.as_remote" if word == "locust" else word for word in command(*asked)]
 
 
 @pytest.mark.usefixtures("credentials")

@@ -79,6 +79,7 @@ class LoadPlan:
     share: bool = False  # tables that other runs are loading may be loaded, too
     marked: bool = False  # items name the run: the table is somebody else's
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
+    time_to_live: str | None = None  # by which attribute its items expire; None: not known
     notes: tuple[str, ...] = ()  # what a person should know of it
     clean_up: bool = False
     table_bytes: int = 0  # of somebody else's table, which is looked through to clean up

@@ -1,4 +1,4 @@
-"""How a table is asked for: CreateTable's and UpdateTable's parameters and refusals; its auto scaling.
+"""How a table is asked for: CreateTable's and UpdateTable's parameters and refusals; its scaling and expiry.
 
 Auto scaling of a table that is there: the policies that may change its capacity while it is loaded.
 Sources: https://docs.aws.amazon.com/autoscaling/application/APIReference/API_DescribeScalableTargets.html
@@ -13,9 +13,10 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.scaling import tracked
-from keyheat.load.tables.ownership import DENIED, TableError
+from keyheat.load.tables.ownership import DENIED, NOT_SERVED, TableError, Unread, why_unread
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
+from keyheat.runs.manifest import NOTHING_EXPIRES
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, IndexSpec, TableSpec
 
 
@@ -195,3 +196,18 @@ def _policies(client: Any, resource: str) -> Iterable[dict[str, Any]]:
     pages = client.get_paginator("describe_scaling_policies")
     for page in pages.paginate(ServiceNamespace=NAMESPACE, ResourceId=resource):
         yield from page["ScalingPolicies"]
+
+
+def time_to_live_of(client: Any, table: str) -> str | Unread:
+    """The attribute by which a table's items expire, or "off".
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTimeToLive.html
+    """
+    try:
+        described = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] in NOT_SERVED:
+            return NOTHING_EXPIRES
+        return Unread(why_unread(error, "DescribeTimeToLive"))
+    on = described.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+    return str(described["AttributeName"]) if on else NOTHING_EXPIRES

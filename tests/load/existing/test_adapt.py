@@ -117,6 +117,7 @@ def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
     assert plan.scenario.load == scenario_of().load
     said = noted(plan)
     assert (said["existing"], said["items_marked"], said["auto_scaling"]["known"]) == (True, True, False)
+    assert said["time_to_live"] == "off"
     assert any("KEYS_ONLY" in words for words in plan.notes)
     assert scenario_from_dict(plan.scenario.model_dump(mode="json"), "run.json") == plan.scenario
 
