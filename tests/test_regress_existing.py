@@ -89,7 +89,7 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
         if in_file:
             suite, named = suite.replace("name =", f'table = "{table}"\nname =', 1), ()
         Path("nightly.toml").write_text(suite)
-        return verb("regress", "nightly.toml", *named, *options)
+        return verb("regress", "nightly.toml", "--accept", *named, *options)
 
     return run
 

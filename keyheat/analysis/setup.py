@@ -181,15 +181,14 @@ def _facts(scenario: Mapping[str, Any] | None) -> dict[str, str]:
 def _capacities(
     before: str, owner: TableFacts | IndexFacts, on_demand: bool
 ) -> Iterator[tuple[str, float | None]]:
-    """Capacities by path. Warm throughput grows by itself, and limits only what is paid by request."""
-    pairs: dict[str, Capacity | None] = (
-        {"max_on_demand": owner.max_on_demand, "warm": owner.warm}
-        if on_demand
-        else {"provisioned": owner.provisioned}
-    )
-    for name, pair in pairs.items():
-        yield f"{before}{name}.read", pair.read if pair else None
-        yield f"{before}{name}.write", pair.write if pair else None
+    """Capacities by path. Warm throughput grows by itself, and limits only what is paid by request, as maxima do."""
+    maximum = owner.max_on_demand if on_demand else None
+    for side, units in (("read", maximum.read), ("write", maximum.write)) if maximum else ():
+        if units is not None:  # else there is none
+            yield f"{before}max_on_demand.{side}", units
+    name, pair = (WARM, owner.warm) if on_demand else ("provisioned", owner.provisioned)
+    yield f"{before}{name}.read", pair.read if pair else None
+    yield f"{before}{name}.write", pair.write if pair else None
 
 
 def _digest(content: bytes) -> str:

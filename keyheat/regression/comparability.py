@@ -14,6 +14,7 @@ from keyheat.analysis.summary import RunSummary, Setup
 from keyheat.regression.outcome import Difference, Gate
 from keyheat.regression.suite_spec import statistical
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import ABSENT as NOT_STATED
 from keyheat.scenario.variants import changes_of
 
 Runs = Mapping[str, Sequence[RunSummary]]
@@ -118,7 +119,8 @@ def _simulated(runs: Sequence[RunSummary]) -> bool:
 def _names(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> list[str]:
     """The facts of a table that are compared: of one that was there, warm throughput only where it fell.
 
-    AWS raises it with the load and never lowers it: with less of it, the table was made anew.
+    AWS raises it with the load and never lowers it: with less of it, the table was made anew. Of any table it
+    is a fact of both sides: one that was switched to on demand had another measure before.
     """
     then, now = ([run.setup.table for run in side] for side in (before, after))
     was_there = any("name" in table for table in (*then, *now))
@@ -126,8 +128,14 @@ def _names(before: Sequence[RunSummary], after: Sequence[RunSummary]) -> list[st
     return sorted(
         name
         for name in names - {"name"}
-        if not (was_there and grows_by_itself(name)) or _fell(name, then, now)
+        if not grows_by_itself(name)
+        or _fell(name, then, now)
+        or (not was_there and _of_both(name, then, now))
     )
+
+
+def _of_both(name: str, before: Sequence[Flat], after: Sequence[Flat]) -> bool:
+    return all(any(table.get(name) is not None for table in side) for side in (before, after))
 
 
 def _fell(name: str, before: Sequence[Flat], after: Sequence[Flat]) -> bool:
@@ -192,7 +200,8 @@ def in_fields(
 def _fields(one: Difference, before: Scenario, after: Scenario) -> Iterator[Difference]:
     changes = changes_of(*(sent_of(scenario.model_dump(mode="json")) for scenario in (before, after)))
     for change in changes[:MOST]:
-        yield replace(one, what=f"{WHAT} {change.path}", before=change.before, after=change.after)
+        first, last = (ABSENT if side == NOT_STATED else side for side in (change.before, change.after))
+        yield replace(one, what=f"{WHAT} {change.path}", before=first, after=last)
     if len(changes) > MOST:
         yield replace(one, what=f"{WHAT}: {len(changes) - MOST} fields more", before="…", after="…")
 

@@ -38,6 +38,10 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} {_good(gates, len(outcome.of('undecided')))}."
         case "baseline":
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
+        case "unaccepted" if outcome.baseline is not None:
+            return (
+                f"{outcome.suite} shows no regression, and has a new case that somebody is to look at first."
+            )
         case "unaccepted":
             return f"{outcome.suite} has no baseline yet: somebody is to look at this one first."
         case "regressed":

@@ -40,20 +40,22 @@ def verdict_of(
     new_cases: Sequence[str] = (),
     changed: Sequence[Difference] = (),
     doubts: Sequence[str] = (),
+    gone: Sequence[str] = (),
 ) -> Decided:
     """The verdict over all runs of a session, those of a rerun baseline among them.
 
     What makes the answer worthless weighs more than what the answer is: a run that says nothing about its
     table, then setups that forbid the comparison, then gates and thresholds. `compared` is False for a first
-    session, which has no baseline; `doubts` are what somebody should have seen of it before it is one.
+    session, which has no baseline; `doubts` are what somebody should have seen of what is held against
+    nothing yet, a first session or a new case, before it is held on to. Cases that are `gone` are named.
     """
     because = (*_invalid(runs), *_forbidden(forbidden), *_failed(findings), *_changed(changed))
-    because += (*_broken(runs), *_undecided(findings), *_new(new_cases))
+    because += (*_broken(runs), *_undecided(findings), *_new(new_cases), *_gone(gone))
     if forbidden or any(not run.valid for run in runs):
         return "invalid", because
     if any(finding.failed for finding in findings) or any(run.broken for run in runs if run.side == "after"):
         return "regressed", because
-    if not compared and doubts:
+    if doubts:
         return "unaccepted", (*because, *doubts, ACCEPT)
     if not compared:
         return "baseline", (*because, "From now on sessions of this suite are held against this one.")
@@ -64,7 +66,8 @@ ACCEPT: Final = "If that is how it is meant to be, say so with --accept, or expe
 
 
 def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> tuple[str, ...]:
-    """What a first session would freeze that nobody said was meant: throttles, or others than are expected.
+    """What would be frozen that nobody said was meant: throttles, or others than are expected, and what lives
+    on saved burst.
 
     `expects` has the constraint that each case's scenario expects, by the case's name.
     """
@@ -72,14 +75,22 @@ def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> t
     for case in cases:
         labels = sorted({label for run in case.after for label in run.labels})
         expected, seen = expects.get(case.name), {run.constraint for run in case.after}
-        shares = [run.measures[THROTTLE_SHARE] for run in case.after if THROTTLE_SHARE in run.measures]
+        shares = _measured(case, THROTTLE_SHARE)
         most = f" {value(max(shares), THROTTLE_SHARE)} of its attempts" if shares else ""
         if expected is not None and seen != {expected}:
             was = f"by {', '.join(labels)}" if labels else "by nothing"
             found.append(f"{case.name} is expected to be limited by {expected}, and throttles{most}, {was}.")
         elif expected is None and labels:
             found.append(f"{case.name} throttles{most}, by {', '.join(labels)}, and expects nothing of it.")
+        elif expected is None and (used := max(_measured(case, CAPACITY_USED), default=0.0)) > 1:
+            found.append(
+                f"{case.name} lives on saved burst, with {value(used, CAPACITY_USED)} of what is provisioned."
+            )
     return tuple(found)
+
+
+def _measured(case: CaseMade, measure: str) -> list[float]:
+    return [run.measures[measure] for run in case.after if measure in run.measures]
 
 
 def _invalid(runs: Sequence[RunMade]) -> list[str]:
@@ -155,6 +166,10 @@ def _new(cases: Sequence[str]) -> list[str]:
     return [f"{case} is not in the baseline: it is held against nothing yet." for case in cases]
 
 
+def _gone(cases: Sequence[str]) -> list[str]:
+    return [f"{case} is in the baseline, and no more in the suite: nothing watches it now." for case in cases]
+
+
 STOPPED: Final = "It was stopped; the runs that were made are kept."
 NOT_STARTED: Final = "A run was refused, so that nothing is decided."
 
@@ -187,11 +202,14 @@ class Held:
         how: dict[str, Any] = {
             "paired": self._in_pairs(before, after),
             "noises": that_count(self.noises, changed),
+            "changed": {one.case for one in changed},
         }
         findings = () if forbidden else judge(gates, before, after, **how)
         compared = self.baseline is not None
         expects = {case.name: case.expects for case in self.suite.cases}
         new = [case for case in self.suite.gates if compared and case not in before]
+        at_first = [one for one in self.cases(made) if not compared or one.name in new]
+        gone = [case for case in before if case not in self.suite.gates]
         verdict, because = verdict_of(
             made.runs,
             findings,
@@ -199,7 +217,8 @@ class Held:
             forbidden=forbidden,
             new_cases=new,
             changed=changed,
-            doubts=() if compared or self.accept else doubts_of(self.cases(made), expects),
+            doubts=() if self.accept else doubts_of(at_first, expects),
+            gone=gone,
         )
         return {
             "verdict": verdict,

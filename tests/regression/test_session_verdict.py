@@ -1,5 +1,6 @@
 """A session held against its baseline: what is compared with what, and what is left alone."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,20 @@ def test_a_new_case_is_held_against_nothing(suite: Any) -> None:
     held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE}))
     judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
     assert [one.case for one in judged["findings"]] == ["hotkey"]
-    assert (judged["verdict"], "sharded is not in" in judged["because"][0]) == ("good", True)
+    assert "sharded is not in" in judged["because"][0]
+    assert judged["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
+    accepted = replace(held, accept=True)
+    assert (
+        accepted.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))["verdict"]
+        == "good"
+    )
+
+
+def test_a_case_that_left_the_suite_is_named(suite: Any) -> None:
+    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE, "queue": LIKE}))
+    judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
+    assert judged["verdict"] == "good"
+    assert "queue is in the baseline, and no more in the suite: nothing watches it now." in judged["because"]
 
 
 def test_another_machine_forbids_what_is_not_forced(suite: Any) -> None:
