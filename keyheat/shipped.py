@@ -1,5 +1,6 @@
 """What Keyheat ships beside its code to read and copy, and what is installed only for those who need it."""
 
+import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,18 @@ def shipped(name: str) -> Path:
     """One of these folders, such as `configs`: in an installed package, beside one in a checkout."""
     installed = PACKAGE / name
     return installed if installed.is_dir() else ROOT / name
+
+
+def schema_beside(kind: str, file: Path) -> str | None:
+    """The path by which `file` can name a JSON Schema of ours to everybody who has it; None where it cannot.
+
+    That is where both are below the folder that somebody stands in, as with a `.venv` beside the file: any
+    other path is of one machine.
+    """
+    schema, here = shipped("configs") / f"{kind}.schema.json", Path.cwd()
+    if not (schema.is_relative_to(here) and file.resolve().is_relative_to(here)):
+        return None
+    return Path(os.path.relpath(schema, file.resolve().parent)).as_posix()
 
 
 RUN_FILES: Final = ("pyarrow", "pandas", "hdrh")

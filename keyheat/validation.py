@@ -28,6 +28,7 @@ MOST_SHOWN: Final = 20
 LONGEST_INPUT: Final = 80
 NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
 ROWS_AT_ONCE: Final = 1_000
+TOO_FEW: Final = "too_short"  # as pydantic calls it; of a list, too, whose parts are all wrong
 MORE: Final = "and_more"  # the type of an error that stands for `count` others
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -97,10 +98,12 @@ def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> 
 
     `patterns` says in words what a regular expression accepts.
     """
+    found = error.errors()
+    deeper = {item["loc"][:depth] for item in found for depth in range(len(item["loc"]))}
     return [
         f"{_message(item, patterns)} @ ${path_of(item['loc'])}"
-        for item in error.errors()
-        if item["type"] != MORE
+        for item in found
+        if item["type"] != MORE and not (item["type"] == TOO_FEW and item["loc"] in deeper)
     ]
 
 
@@ -164,6 +167,8 @@ def _message(item: Any, patterns: Mapping[str, str]) -> str:
         return "unknown field"
     if item["type"] == "missing":
         return "missing"
+    if item["type"] == TOO_FEW:
+        return f"needs {item['ctx']['min_length']} or more, and has {item['ctx']['actual_length']}"
     message = str(item["msg"])
     if item["type"] == "string_pattern_mismatch" and item["ctx"]["pattern"] in patterns:
         message = f"should be {patterns[item['ctx']['pattern']]}"

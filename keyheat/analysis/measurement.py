@@ -135,19 +135,25 @@ def shards_needed(run: RunMeasured) -> Measured:
 
 
 def accepted_units_per_s(run: RunMeasured, side: Direction) -> Measured:
-    """Units of the table and its indexes per second, over the whole seconds of the load."""
+    """Units per second over the whole seconds of the load: of writes the table's own, of reads with indexes.
+
+    A write is accepted once, however many indexes it is copied to: with one more, no more was accepted.
+    """
     one = _counted(run, side)
     if isinstance(one, str):
         return one
     if not one.attempts:
         return "not_sent"
-    return "too_short" if one.units_per_s is None else one.units_per_s
+    if one.units_per_s is None:
+        return "too_short"
+    each = one.by_second
+    return float(each.own_units[each.whole].mean()) if side is WRITE else one.units_per_s
 
 
 def knee_units_per_s(run: RunMeasured) -> Measured:
     """The most units per second in any ten whole seconds on end before the first throttle.
 
-    Of the direction that throttled most. Where nothing throttled the knee was not reached.
+    Of the direction that throttled most, of writes the table's own. Without throttles it was not reached.
     """
     if isinstance(run.traffic, str):
         return run.traffic
@@ -158,7 +164,8 @@ def knee_units_per_s(run: RunMeasured) -> Measured:
     if run.counts_wrongly(worst):
         return "wrong_units"
     each = traffic[worst].by_second
-    before = each.units[: throttled[0]][each.whole[: throttled[0]]]
+    units = each.own_units if worst is WRITE else each.units
+    before = units[: throttled[0]][each.whole[: throttled[0]]]
     if len(before) < QUIET_S:
         return "throttled_at_once"
     return float(np.convolve(before, np.ones(QUIET_S), mode="valid").max() / QUIET_S)

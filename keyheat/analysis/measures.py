@@ -94,7 +94,7 @@ MEASURES: Final = {
         ),
         Measure(
             name="accepted_units_per_s.write", unit="units/s", kind="statistical", better="higher", floor=1.0,
-            says="write units per second that the table accepted while it was loaded",
+            says="write units per second that the table accepted while it was loaded, without its indexes",
         ),
         Measure(
             name="accepted_units_per_s.read", unit="units/s", kind="statistical", better="higher", floor=1.0,

@@ -17,7 +17,6 @@ from keyheat.addresses import in_aws
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import NOTHING_EXPIRES, Machine, Manifest
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
-from keyheat.words import Capacity
 
 AWS: Final = "aws"
 STANDARD: Final = "STANDARD"  # the class of a table, as nearly all have it
@@ -181,7 +180,7 @@ def _facts(scenario: Mapping[str, Any] | None) -> dict[str, str]:
 def _capacities(
     before: str, owner: TableFacts | IndexFacts, on_demand: bool
 ) -> Iterator[tuple[str, float | None]]:
-    """Capacities by path. Warm throughput grows by itself, and limits only what is paid by request, as maxima do."""
+    """Capacities by path. Warm throughput grows by itself; it and maxima limit on-demand tables only."""
     maximum = owner.max_on_demand if on_demand else None
     for side, units in (("read", maximum.read), ("write", maximum.write)) if maximum else ():
         if units is not None:  # else there is none

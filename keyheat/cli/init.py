@@ -93,7 +93,7 @@ def init(
     from keyheat.intake.sources import read_source
     from keyheat.runfiles import write_atomically
     from keyheat.scenario.scenario import scenario_from_dict
-    from keyheat.shipped import shipped
+    from keyheat.shipped import schema_beside
 
     if schedules:
         raise click.UsageError("--schedule runs a suite: say --suite NAME, too")
@@ -122,7 +122,7 @@ def init(
         demand = replace(demand, measured=_measured(taken, days, region, profile, endpoint_url))
     demand = _asked(demand, taken)
     origin = f"{source.name} ({found.format})" if source else "the live table"
-    text = scenario_text(taken, demand, origin, str(shipped("configs") / "scenario.schema.json"))
+    text = scenario_text(taken, demand, origin, schema_beside("scenario", target))
     raw = parsed_toml(text)
     scenario_from_dict(raw, str(target))  # nothing is written that the next verb refuses
     if locustfile is not None:

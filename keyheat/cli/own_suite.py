@@ -10,7 +10,7 @@ from keyheat.numbers import some
 from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
 from keyheat.regression.suite_spec import FORMAT
 from keyheat.runfiles import write_atomically
-from keyheat.shipped import shipped
+from keyheat.shipped import schema_beside
 from keyheat.terminal.console import answer, shown
 from keyheat.words import DONE
 
@@ -33,7 +33,7 @@ def write_suite(
     scenarios = [] if kept else scenarios_among(looked_in)
     if not kept and not scenarios:
         raise SuiteError(shown(target), [NO_SCENARIO.format(folder=first)])
-    text = suite_text(name, scenarios, target, _schema()) if scenarios else ""
+    text = suite_text(name, scenarios, target, schema_beside("suite", target)) if scenarios else ""
     suite = _checked(target, text, errors)
     files = {target: text} if text else {}
     for schedule in wanted:
@@ -75,10 +75,6 @@ def _there(files: Iterable[Path]) -> Iterator[str]:
     for path in files:
         if path.exists():
             yield f"{shown(path)} is there already, and written over with --force only"
-
-
-def _schema() -> str:
-    return str(shipped("configs") / "suite.schema.json")
 
 
 def _say(suite: Suite, files: Sequence[Path], schedules: Sequence[str]) -> None:

@@ -25,7 +25,9 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--baseline", metavar="NAME|SESSION", help="hold it against this one  [default: the last good one]"
     ),
     click.option("--new-baseline", is_flag=True, help="hold it against nothing: what is meant has changed"),
-    click.option("--accept", is_flag=True, help="a first session, or a new case, that throttles is how it is meant to be"),
+    click.option(
+        "--accept", is_flag=True, help="a first session, or a new case, that throttles is meant to be so"
+    ),
     click.option("--pin", metavar="NAME", help="pin this session by a name, if it is good"),
     click.option("--label", metavar="TEXT", help="what is measured, such as a commit; it is kept"),
     click.option("--paired", is_flag=True, help="run the baseline's own scenarios again beside these"),

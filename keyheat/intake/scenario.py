@@ -42,8 +42,10 @@ class Demand:
         return self.measured is not None and self.writes_per_s is None and self.reads_per_s is None
 
 
-def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str) -> str:
-    """A scenario file of the table; `schema` is where its JSON Schema is, `source` what the table is from."""
+def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str | None) -> str:
+    """A scenario file of the table; `schema` is where everybody who has the file finds
+    its JSON Schema, `source` what the table is from.
+    """
     return "\n".join(_lines(table, demand, source, schema)) + "\n"
 
 
@@ -56,9 +58,10 @@ def with_locustfile(text: str, path: str, tasks: Sequence[Mapping[str, Any]]) ->
     return f"{head}\nrequests_per_s = {_number(round(total, 3))}  # of all tasks together\n"
 
 
-def _lines(table: SourceTable, demand: Demand, source: str, schema: str) -> Iterator[str]:
+def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) -> Iterator[str]:
     spec = table_of(table.description)
-    yield f"#:schema {schema}"
+    if schema:
+        yield f"#:schema {schema}"
     yield f"# The table {table.name}, from {source}."
     yield f"# Lines that say {ASSUMED} hold what that could not tell: put your own numbers there."
     yield from (f"# Note: {remark}" for remark in table.remarks)

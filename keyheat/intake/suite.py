@@ -35,13 +35,15 @@ def _is_scenario(path: Path) -> bool:
     return path.is_file() and FORMAT in path.read_text(encoding="utf-8", errors="replace")
 
 
-def suite_text(name: str, scenarios: Sequence[Path], file: Path, schema: str) -> str:
-    """The suite's `file`, with a case for each scenario; `schema` is where its JSON Schema is."""
+def suite_text(name: str, scenarios: Sequence[Path], file: Path, schema: str | None) -> str:
+    """The suite's `file`, with a case for each scenario; `schema` is where its JSON Schema is for
+    everybody who has the file."""
     return "\n".join(_lines(name, scenarios, file, schema)) + "\n"
 
 
-def _lines(name: str, scenarios: Sequence[Path], file: Path, schema: str) -> Iterator[str]:
-    yield f"#:schema {schema}"
+def _lines(name: str, scenarios: Sequence[Path], file: Path, schema: str | None) -> Iterator[str]:
+    if schema:
+        yield f"#:schema {schema}"
     yield "# What must not get worse. A scenario's path begins at the folder of this file."
     yield "#"
     yield TARGETS

@@ -62,6 +62,8 @@ def headline(outcome: SessionOutcome) -> str:
 
 
 def _good(gates: int, undecided: int) -> str:
+    if not gates:
+        return "was run, and nothing of it could be held against anything"
     if undecided:
         held = f"{gates - undecided} of {some(gates, 'gate')} held"
         return f"shows no regression: {held}, {undecided} could not have seen one"

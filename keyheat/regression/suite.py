@@ -282,6 +282,8 @@ def _slug(target: str) -> str:
 
 def _broken(cases: Sequence[SuiteCase | None], spec: SuiteSpec) -> Iterator[str]:
     """Rules of several fields together, for each case that can be read."""
+    if spec.table is not None and all(case.simulated for case in cases if case is not None):
+        yield "every case is simulated, on its scenario's own table: say a target, or no table @ $.table"
     often = Counter(case.name for case in cases if case is not None)
     for number, case in enumerate(cases):
         if case is None:

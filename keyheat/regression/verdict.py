@@ -170,7 +170,7 @@ def _gone(cases: Sequence[str]) -> list[str]:
     return [f"{case} is in the baseline, and no more in the suite: nothing watches it now." for case in cases]
 
 
-STOPPED: Final = "It was stopped; the runs that were made are kept."
+STOPPED: Final = "It was stopped; what runs were made until then are kept."
 NOT_STARTED: Final = "A run was refused, so that nothing is decided."
 
 Runs = Mapping[str, Sequence[RunSummary]]

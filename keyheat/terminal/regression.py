@@ -302,7 +302,9 @@ def _case(case: str, trends: Sequence[Trend]) -> Iterator[RenderableType]:
         yield table
     yield from (Paragraph(line, "  - ", "    ", style) for trend in trends for line, style in _changes(trend))
     still = [
-        f"{one.measure.name} {value(one.values[-1], one.measure.name)}" for one in trends if one.constant
+        f"{one.measure.name} {value(one.values[-1], one.measure.name)}"
+        for one in trends
+        if one.constant and not one.regressed
     ]
     if still:
         yield Paragraph(f"The same in every session: {', '.join(still)}.", style="dim")

@@ -79,7 +79,8 @@ def test_the_tables_facts_are_flat_and_warm_throughput_only_limits_what_is_paid_
     }  # fmt: skip
     on_demand = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST", warm=PAIR)
     assert setup_of(manifest(table=on_demand, existing=True)).table == {
-        "name": "orders", "billing_mode": "PAY_PER_REQUEST", "has_lsi": None, "warm.read": 5, "warm.write": 10, "time_to_live": None,
+        "name": "orders", "billing_mode": "PAY_PER_REQUEST", "has_lsi": None, "warm.read": 5,
+        "warm.write": 10, "time_to_live": None,
     }  # fmt: skip
 
 

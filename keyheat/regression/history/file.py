@@ -178,10 +178,12 @@ def opened(path: Path, now: datetime, *, wait_s: float) -> sqlite3.Connection:
     """
     if not path.exists():
         _make(path, now)
-    if path.is_dir() or not path.stat().st_size:
-        what = "a folder" if path.is_dir() else "empty, so it is no history any more, or not yet"
+    if path.is_dir():
+        raise HistoryProblem(f"{path} is a folder. Name a file, as with --history {path / 'history.sqlite'}.")
+    if not path.stat().st_size:
         raise HistoryProblem(
-            f"{path} is {what}. Name another with --history FILE, or delete it to begin anew."
+            f"{path} is empty, so it is no history any more, or not yet. Name another with --history FILE, "
+            "or delete it to begin anew."
         )
     writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     with in_words(path):
