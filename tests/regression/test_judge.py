@@ -28,10 +28,10 @@ def of_measure(
     return judged(gate, with_measure(name, before, **more), with_measure(name, after, **more))
 
 
-def test_means_of_what_was_drawn_count_from_two_per_cent_on_where_the_table_is_another() -> None:
+def test_means_of_what_was_drawn_count_from_five_per_cent_on_where_the_table_is_another() -> None:
     gate = Gate(measure=AMPLIFIED)
     before, slightly, clearly = (
-        with_measure(AMPLIFIED, [number], setup=SIMULATED) for number in (2.32, 2.33, 2.4)
+        with_measure(AMPLIFIED, [number], setup=SIMULATED) for number in (2.32, 2.37, 2.45)
     )
     assert judged(gate, before, slightly).decision == "worse", "the same draws: any change counts"
     assert judged(gate, before, slightly, changed={"hotkey"}).decision == "same"

@@ -18,6 +18,8 @@ MEANS: Final = ("units_per_operation.write", "units_per_operation.read", "write_
 """Exact measures that are means over what was drawn."""
 LEAST_DRAWN: Final = 0.02
 """Of what has no noise but that of its seeds: the smallest change that counts, as of a mean of operations."""
+LEAST_CHANGED: Final = 0.05
+"""The same where the table or the design is another: which items are accepted moves with it."""
 
 
 def judge(
@@ -51,8 +53,9 @@ def judge(
 
 def _as_drawn(compared: CaseComparison, *, changed: bool) -> CaseComparison:
     """The comparison, with an effect that counts where an exact number differs by what seeds draw."""
-    in_the_mean = changed and compared.gate.measure in MEANS
-    if not drawn(compared) and not in_the_mean:
+    if changed and compared.gate.measure in MEANS:
+        return replace(compared, gate=replace(compared.gate, least_effect=LEAST_CHANGED))
+    if not drawn(compared):
         return compared
     return replace(compared, gate=replace(compared.gate, least_effect=LEAST_DRAWN))
 
