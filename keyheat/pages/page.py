@@ -13,8 +13,9 @@ from markupsafe import Markup
 
 from keyheat.pages import style
 from keyheat.pages.charts.figures import Chart
+from keyheat.pages.run.advice import amount_words, cards, outlook, side_words
 from keyheat.pages.run.sheets import packed
-from keyheat.pages.run.verdict import cure_words, outlook, rival_words
+from keyheat.pages.run.verdict import rival_words
 from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
 from keyheat.words import capital, glued, title_of
@@ -105,7 +106,9 @@ def _environment() -> Environment:
     environment.filters["glued"] = glued
     environment.filters["capital"] = capital
     environment.filters["title_of"] = title_of
-    environment.filters["cure_words"] = cure_words
+    environment.filters["cards"] = cards
+    environment.filters["amount_words"] = amount_words
+    environment.filters["side_words"] = side_words
     environment.filters["outlook"] = outlook
     environment.filters["rival_words"] = rival_words
     return environment

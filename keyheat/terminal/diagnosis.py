@@ -7,29 +7,27 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.numbers import clock, moment, percent, some, whole
+from keyheat.pages.run.advice import cards, cure_of, outlook, side_words
+from keyheat.pages.run.answers import Answer, answers_of
 from keyheat.pages.run.record import ReportRun, read_record
 from keyheat.pages.run.verdict import (
     about,
-    cure_steps,
-    cure_words,
     expectation,
     facts_of,
-    grade_words,
     is_as_expected,
     numbers,
-    outlook,
     rival_words,
     sureness,
     verdict_sentence,
 )
 from keyheat.pages.wording import NAMES, SHORT, crosses_midnight, measured
 from keyheat.runs.capabilities import QUESTIONS, Capabilities
-from keyheat.runs.formats import HARDLY, Diagnosis, Finding, Label, Recommendation, Verdict
+from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.layout import COLOURS, Paragraph
-from keyheat.words import sentence, title_of, whose
+from keyheat.words import capital, sentence, whose
 
 STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}
 MOST_LABELS = 20
@@ -57,42 +55,19 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, manifest: Man
     if verdict.constraint == "none" and diagnosis.recommendations:
         kept = whose(diagnosis.recommendations[0].resource)
         line.append(f"\n{'':<13}saved burst carried {kept}: a load that goes on will be throttled")
-    if (cure := _cure(diagnosis)) is not None:
+    if (cure := cure_of(diagnosis)) is not None:
         line.append(f"\n{'':<13}cure: {cure}")
     return line
 
 
-def _cure(diagnosis: Diagnosis) -> str | None:
-    """What cures it, with its numbers; None where nothing is known to, or the run says nothing."""
-    if diagnosis.cure is not None and diagnosis.verdict.valid:
-        return cure_steps(diagnosis.cure)
-    first = next((one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)), None)
-    if first is None or not diagnosis.verdict.valid:
-        return None
-    title = title_of(first.action, first.resource)
-    number = some(first.shards, "shard") if first.shards else None
-    if number is None and first.units is not None:
-        number = f"{whole(first.units)} units/s"
-    return f"{title[0].lower()}{title[1:]}" + (f" ({number})" if number else "")
-
-
-def _may_cure(advice: Recommendation) -> bool:
-    """Whether nothing shows that it does not: it was not simulated, or leaves hardly a throttle."""
-    return advice.foreseen is None or advice.foreseen.throttle_share_after <= HARDLY
-
-
 def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableType:
-    """A diagnosis as a DBA reads it: the verdict in a sentence, why, what was limited when, what to do.
+    """A diagnosis as a DBA reads it: the verdict in a sentence, what is asked next, what to do, and why.
 
     `run` is the run directory that it belongs to, if there is one: its numbers make the sentence fuller.
     """
     verdict, whole_run = diagnosis.verdict, run or ReportRun(diagnosis=diagnosis)
     facts = facts_of(whole_run, read_record(whole_run))
     said = verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound)
-    how_sure = f"  confidence {sureness(verdict)}, "
-    if verdict.grade != "none":
-        how_sure += f"{grade_words(verdict.grade, diagnosis.source)}, "
-    how_sure += f"{some(diagnosis.coverage.minutes, 'minute')} of evidence"
     broken = [
         f"{one.name}: {one.measured}, where {one.allowed} is allowed."
         for one in diagnosis.thresholds
@@ -104,16 +79,16 @@ def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableTyp
     return Group(
         *([Paragraph(sentence(stopped.words), style="bold yellow")] if stopped else []),
         Paragraph(said, style="bold"),
-        Text.assemble(chip(verdict), how_sure),
+        chip(verdict),
         *as_expected,
+        _answers(answers_of(whole_run, facts)),
+        *_advice("What to do now", "mitigation", diagnosis),
+        *_advice("What to do for good", "cure", diagnosis),
+        *_advice("What was simulated, and is not enough", "insufficient", diagnosis),
         *_block("Why", verdict.because),
         *_block("What else it may be", rival_words(verdict)),
         *_labels(diagnosis.labels),
         *_findings(diagnosis.findings),
-        *_block("What cures it", [cure_words(diagnosis.cure)] if diagnosis.cure else []),
-        *_advice("What to do now", "mitigation", diagnosis),
-        *_advice("What to do for good", "cure", diagnosis),
-        *_advice("What was simulated, and is not enough", "insufficient", diagnosis),
         *_block("Broken thresholds", broken, "red"),
         *_block("Thresholds that are not decided", undecided(diagnosis)),
         *_block("Missing", diagnosis.coverage.missing, "yellow"),
@@ -151,12 +126,28 @@ def _findings(findings: Sequence[Finding]) -> list[RenderableType]:
     return [_heading("What else was found"), *parts, *rest] if parts else []
 
 
+def _answers(answers: Sequence[Answer]) -> RenderableType:
+    """A row for each question; the command stands below, whole, so that it can be copied."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    table.add_row("", "")
+    for one in answers:
+        beside = "; ".join(one.beside).replace("`", "")
+        more = Text(f": {beside}" if one.beside else "")
+        command = Text(f"\n{one.command}", style="cyan") if one.command else Text()
+        table.add_row(one.question, Text.assemble((one.said, "bold"), more, command))
+    return table
+
+
 def _advice(heading: str, kind: str, diagnosis: Diagnosis) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for one in diagnosis.recommendations:
-        if one.kind == kind:
-            parts.append(Text.assemble("  - ", (title_of(one.action, one.resource), "bold")))
-            parts.append(Paragraph(f"{one.why} {one.expected} {outlook(one)}".strip(), "    ", "    "))
+    for card in cards(one for one in diagnosis.recommendations if one.kind == kind):
+        parts.append(Text.assemble("  - ", (card.title, "bold")))
+        for one in card.of:
+            whose_is_it = f"{capital(side_words(one))}: " if card.several else ""
+            parts.append(Paragraph(f"{whose_is_it}{one.why} {outlook(one)}".strip(), "    ", "    "))
+        parts += [Paragraph(line, "    ", "    ") for line in card.expected]
     return [_heading(heading), *parts] if parts else []
 
 

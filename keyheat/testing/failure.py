@@ -118,8 +118,9 @@ def text_of(head: str, rows: Rows) -> str:
 
 def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
     """The verdict in a sentence, and what goes with it."""
+    from keyheat.pages.run.advice import cure_words
     from keyheat.pages.run.record import read_record
-    from keyheat.pages.run.verdict import cure_words, facts_of, sureness, verdict_sentence
+    from keyheat.pages.run.verdict import facts_of, sureness, verdict_sentence
 
     run = diagnosed(sent, simulation)
     verdict = run.diagnosis.verdict
@@ -165,7 +166,7 @@ def _key(key: HotKey) -> str:
 
 
 def _advice(advice: Recommendation) -> str:
-    from keyheat.pages.run.verdict import outlook
+    from keyheat.pages.run.advice import outlook
 
     title = title_of(advice.action, advice.resource)
     return f"{title}. {advice.why} {advice.expected} {outlook(advice)}".strip()

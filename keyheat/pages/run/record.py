@@ -129,6 +129,7 @@ class ReportRun:
     keys: Keys | None = None
     partitions: "pd.DataFrame | None" = None  # the rows of `partitions.parquet`, in the service's time
     missing: tuple[MissingFile, ...] = ()
+    folder: Path | None = None  # the run directory
     alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
 
     @cached_property
@@ -201,6 +202,7 @@ def load_run(run_dir: Path) -> ReportRun:
         diagnosis=diagnosis,
         evidence=evidence,
         manifest=manifest,
+        folder=run_dir,
         seconds=optional(runfiles.SECONDS, lambda path: read_seconds(path.parent, ahead_s)),
         throttles=optional(runfiles.THROTTLES, lambda path: read_counted_throttles(path.parent, ahead_s)),
         latency=optional(runfiles.LATENCY, read_latency),

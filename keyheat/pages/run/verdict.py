@@ -1,4 +1,4 @@
-"""The verdict in one plain sentence, the numbers it needs, and what is said of findings and advice."""
+"""The verdict in one plain sentence, the numbers it needs, and what is said of findings."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,19 +10,15 @@ import numpy.typing as npt
 
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.evidence.settings import partition_ceiling
-from keyheat.numbers import UNITS, a_month, measured, moment, percent, rate, some, units, whole
+from keyheat.numbers import UNITS, measured, moment, percent, rate, some, whole
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.pages.wording import labels_of
 from keyheat.runs.formats import (
-    Cure,
-    CureStep,
     Demand,
     Finding,
     HotKey,
     Label,
-    MonthlyBill,
-    Recommendation,
     Verdict,
 )
 from keyheat.runs.provability import SAYS
@@ -38,13 +34,13 @@ from keyheat.words import (
     Source,
     capital,
     index_of,
+    key_name,
     label_of,
-    title_of,
     whose,
 )
 
 MOST_BESIDE: Final = 2
-BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
+LONGEST_NAME: Final = 32  # of a key, in the sentence; charts and tables have all of it
 ON_BURST: Final = 1.02  # of what is provisioned: more is consumed only as long as burst is left
 NOTABLE_PART: Final = 0.1  # of all throttles: from here on a second limit stands beside the first one
 
@@ -156,7 +152,7 @@ def _spans(run: ReportRun, record: SecondsRecord, labels: list[Label]) -> Spans:
     """What the verdict speaks of: the spans of its labels, without the calm between them; else the load, of
     which the seconds in which it began and ended are no part."""
     if labels:
-        return _joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
+        return joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
     seconds = record.range()
     if seconds is not None and run.manifest is not None:
         whole = whole_seconds(run.manifest, seconds[1] - 1)
@@ -169,7 +165,7 @@ def _spans(run: ReportRun, record: SecondsRecord, labels: list[Label]) -> Spans:
     return []
 
 
-def _joined(spans: Iterable[tuple[float, float]]) -> Spans:
+def joined(spans: Iterable[tuple[float, float]]) -> Spans:
     """The same time in spans that do not overlap, in order."""
     joined: Spans = []
     for start_s, end_s in sorted(spans):
@@ -332,12 +328,18 @@ def _partition(facts: Facts) -> str:
     key = facts.hot_key
     if key is not None and key.units_per_s > facts.ceiling_per_s:
         start += (
-            f": one key asked for {rate(key.units_per_s, unit)} where a partition admits "
+            f": one key, {_named(key)}, asked for {rate(key.units_per_s, unit)} where a partition admits "
             f"{whole(facts.ceiling_per_s)}"
         )
     else:
         start += f" ({whole(facts.ceiling_per_s)} {unit}/s on any one partition)"
     return f"{start}{_used(facts)}."
+
+
+def _named(key: HotKey) -> str:
+    name = key_name(key.key, key.shown)
+    name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    return name if key.shown is None else f"“{name}”"
 
 
 def _used(facts: Facts) -> str:
@@ -408,68 +410,6 @@ def _none(facts: Facts) -> str:
 def _subject(facts: Facts) -> str:
     where = f" in {facts.region}" if facts.region else ""
     return f"{facts.resource.direction.capitalize()}s{where}"
-
-
-def step_words(step: CureStep) -> str:
-    """One change of a cure, with its number, as a command within a sentence."""
-    title = title_of(step.action, step.resource)
-    said = title[0].lower() + title[1:]
-    if step.shards:
-        copies = step.action == "replicate_reads"
-        return f"{said} ({some(step.shards, 'copy' if copies else 'shard', 'copies' if copies else None)})"
-    if step.units:
-        return f"{said} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}"
-    return said
-
-
-def cure_words(cure: Cure) -> str:
-    """What is to be done, all of it; and what the simulator says of it and what it costs."""
-    steps = cure_steps(cure)
-    return f"{steps[0].upper()}{steps[1:]}. {_simulated(cure)} {_bill(cure.bill)}".rstrip()
-
-
-def cure_steps(cure: Cure) -> str:
-    """What is to be done, as commands within a sentence."""
-    *most, last = [step_words(step) for step in cure.steps]
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _simulated(cure: Cure) -> str:
-    left, before = cure.throttle_share_after, percent(cure.throttle_share_before)
-    return f"Simulated: {percent(left) if left else 'no attempt'} throttled then, instead of {before}."
-
-
-def outlook(advice: Recommendation) -> str:
-    """The sentences, nothing where neither is known."""
-    return " ".join(filter(None, (_foreseen(advice), _bill(advice.bill))))
-
-
-def _foreseen(advice: Recommendation) -> str:
-    found = advice.foreseen
-    if found is None:
-        return ""
-    before, after = percent(found.throttle_share_before), percent(found.throttle_share_after)
-    left = "no attempt" if not found.throttle_share_after else f"{after} of the attempts"
-    change = f"still {left}" if before == after else left
-    alone = "this step of the cure alone" if found.in_cure else "this alone"
-    said = f"Simulated: with {alone}, {change} would be throttled"
-    said += "." if before == after else f", instead of {before}."
-    if found.formula_shards is not None and found.formula_share_after:
-        left = percent(found.formula_share_after)
-        said += f" With the formula's {found.formula_shards:,} it would be {left}."
-    return said
-
-
-def _bill(bill: MonthlyBill | None) -> str:
-    if bill is None:
-        return ""
-    before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
-    often = "around the clock" if bill.hours_per_day == 24 else f"for {bill.hours_per_day:g} hours a day"
-    if_so = f"if the load goes on {often} ({bill.prices})"
-    if before == after:
-        return f"The bill for capacity stays at {before} a month, {if_so}."
-    through = ", for all that goes through then," if bill.by_request else ""
-    return f"Capacity costs {after} a month{through} instead of {before}, {if_so}."
 
 
 def about(finding: Finding) -> str:

@@ -1,0 +1,137 @@
+"""Advice in words: a cure and its steps, what the simulator says of a change, what it costs, and cards."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from keyheat.numbers import a_month, percent, some, units, whole
+from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, MonthlyBill, Recommendation
+from keyheat.words import title_of, whose
+
+BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviceCard:
+    """One thing to do, for one resource or for several that need the same."""
+
+    title: str
+    of: tuple[Recommendation, ...]
+
+    @property
+    def several(self) -> bool:
+        return len(self.of) > 1
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """What comes of it, each sentence once."""
+        return tuple(dict.fromkeys(one.expected for one in self.of))
+
+
+def cards(advice: Iterable[Recommendation]) -> tuple[AdviceCard, ...]:
+    """Recommendations of one kind, those with the same action as one card, in their order."""
+    by_action: dict[str, list[Recommendation]] = {}
+    for one in advice:
+        by_action.setdefault(one.action, []).append(one)
+    return tuple(
+        AdviceCard(title=title_of(action, of[0].resource if len(of) == 1 else None), of=tuple(of))
+        for action, of in by_action.items()
+    )
+
+
+def amount_words(one: Recommendation) -> str:
+    """How much of it: 4 shards, 2,000 units/s; nothing where it has no number."""
+    if one.shards:
+        copies = one.action == "replicate_reads"
+        return some(one.shards, "copy" if copies else "shard", "copies" if copies else None)
+    return f"{whole(one.units)} units/s" if one.units else ""
+
+
+def side_words(one: Recommendation) -> str:
+    """Whose it is: writes of the table, reads of index by-day."""
+    who = whose(one.resource)
+    return f"{one.direction}s of {who}" if one.direction else who
+
+
+def cure_of(diagnosis: Diagnosis) -> str | None:
+    """What cures it, with its numbers; None where nothing is known to, or the run says nothing."""
+    if not diagnosis.verdict.valid:
+        return None
+    if diagnosis.cure is not None:
+        return cure_steps(diagnosis.cure)
+    first = next((one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)), None)
+    if first is None:
+        return None
+    title = title_of(first.action, first.resource)
+    number = some(first.shards, "shard") if first.shards else None
+    if number is None and first.units is not None:
+        number = f"{whole(first.units)} units/s"
+    return f"{title[0].lower()}{title[1:]}" + (f" ({number})" if number else "")
+
+
+def _may_cure(advice: Recommendation) -> bool:
+    """Whether nothing shows that it does not: it was not simulated, or leaves hardly a throttle."""
+    return advice.foreseen is None or advice.foreseen.throttle_share_after <= HARDLY
+
+
+def step_words(step: CureStep) -> str:
+    """One change of a cure, with its number, as a command within a sentence."""
+    title = title_of(step.action, step.resource)
+    said = title[0].lower() + title[1:]
+    if step.shards:
+        copies = step.action == "replicate_reads"
+        return f"{said} ({some(step.shards, 'copy' if copies else 'shard', 'copies' if copies else None)})"
+    if step.units:
+        return f"{said} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}"
+    return said
+
+
+def cure_words(cure: Cure) -> str:
+    """What is to be done, all of it; and what the simulator says of it and what it costs."""
+    steps = cure_steps(cure)
+    return f"{steps[0].upper()}{steps[1:]}. {simulated_words(cure)} {_bill(cure.bill)}".rstrip()
+
+
+def cure_steps(cure: Cure) -> str:
+    """What is to be done, as commands within a sentence."""
+    *most, last = [step_words(step) for step in cure.steps]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def simulated_words(cure: Cure) -> str:
+    """What is throttled with it, and what is without it, when it is simulated."""
+    left, before = cure.throttle_share_after, percent(cure.throttle_share_before)
+    return f"Simulated: {percent(left) if left else 'no attempt'} throttled then, instead of {before}."
+
+
+def outlook(advice: Recommendation) -> str:
+    """What the simulator says of one change, and what a month of it costs; nothing where neither is known."""
+    return " ".join(filter(None, (_foreseen(advice), _bill(advice.bill))))
+
+
+def _foreseen(advice: Recommendation) -> str:
+    found = advice.foreseen
+    if found is None:
+        return ""
+    before, after = percent(found.throttle_share_before), percent(found.throttle_share_after)
+    left = "no attempt" if not found.throttle_share_after else f"{after} of the attempts"
+    change = f"still {left}" if before == after else left
+    alone = "this step of the cure alone" if found.in_cure else "this alone"
+    said = f"Simulated: with {alone}, {change} would be throttled"
+    said += "." if before == after else f", instead of {before}."
+    if found.formula_shards is not None and found.formula_share_after:
+        left = percent(found.formula_share_after)
+        said += f" With the formula's {found.formula_shards:,} it would be {left}."
+    return said
+
+
+def _bill(bill: MonthlyBill | None) -> str:
+    if bill is None:
+        return ""
+    before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
+    often = "around the clock" if bill.hours_per_day == 24 else f"for {bill.hours_per_day:g} hours a day"
+    if_so = f"if the load goes on {often} ({bill.prices})"
+    if before == after:
+        return f"The bill for capacity stays at {before} a month, {if_so}."
+    through = ", for all that goes through then," if bill.by_request else ""
+    return f"Capacity costs {after} a month{through} instead of {before}, {if_so}."

@@ -1,0 +1,164 @@
+"""What a reader of a run asks first, each answered in a few words: since when, how bad, what to do, for how
+much, how sure. Page, terminal and ticket have them from here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from keyheat.analysis.run_result import STILL_S
+from keyheat.numbers import NOTHING, a_month, percent, some, span, whole
+from keyheat.pages.run.advice import cure_of, simulated_words
+from keyheat.pages.run.record import ReportRun
+from keyheat.pages.run.verdict import Facts, grade_words, joined, sureness
+from keyheat.pages.wording import NAMES, SHORT, saying
+from keyheat.runs.formats import Diagnosis, MonthlyBill
+from keyheat.words import capital, title_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One question, its answer in a few words, what that rests on, and the command that goes on from it."""
+
+    id: str
+    question: str
+    said: str
+    beside: tuple[str, ...] = ()
+    command: str | None = None
+
+
+def answers_of(run: ReportRun, facts: Facts) -> tuple[Answer, ...]:
+    """The answers, in the order in which they are asked; nothing of costs where no change has a price."""
+    found = (_since(run, facts), _how_bad(run, facts), _what_to_do(run), _cost(run.diagnosis), _how_sure(run))
+    return tuple(one for one in found if one is not None)
+
+
+def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
+    """When a run began and ended, epoch seconds: by its manifest, else by its evidence."""
+    manifest = run.manifest
+    if manifest and manifest.started_at and manifest.ended_at:
+        return manifest.started_at.timestamp(), manifest.ended_at.timestamp()
+    if run.evidence is not None:
+        return run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp()
+    return facts.start_s, facts.end_s
+
+
+def _since(run: ReportRun, facts: Facts) -> Answer:
+    answer = partial(Answer, id="since", question="Since when")
+    spans = joined((one.start.timestamp(), one.end.timestamp()) for one in run.diagnosis.labels)
+    began_s, ended_s = times_of(run, facts)
+    if not spans:
+        return answer(said=NOTHING if _throttles_unknown(run, facts) else "Never")
+    first_s, last_s = spans[0][0], spans[-1][1]
+    say, throttled = saying(first_s, last_s), span(sum(end - start for start, end in spans))
+    if began_s is None or ended_s is None:
+        return answer(said=f"{say(first_s)} to {say(last_s)}", beside=(f"throttled for {throttled}",))
+    pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
+    beside = f"throttled for {throttled} of {span(ended_s - began_s)}{pieces}"
+    if ended_s - last_s <= STILL_S:
+        return answer(said=f"{say(first_s)} to the end", beside=(beside,))
+    over = f"over {span(ended_s - last_s)} before the end"
+    return answer(said=f"{say(first_s)} to {say(last_s)}", beside=(beside, over))
+
+
+def _throttles_unknown(run: ReportRun, facts: Facts) -> bool:
+    """That there were none is known only where the evidence is complete."""
+    return not facts.run_throttles and run.diagnosis.verdict.constraint == "undetermined"
+
+
+def _how_bad(run: ReportRun, facts: Facts) -> Answer:
+    return Answer(
+        id="bad",
+        question="How bad",
+        said=_throttled(run, facts),
+        beside=tuple(_throttled_beside(run, facts)),
+    )
+
+
+def _throttled(run: ReportRun, facts: Facts) -> str:
+    if _throttles_unknown(run, facts):
+        return NOTHING
+    if not facts.run_throttles:
+        return "Nothing throttled"
+    if facts.throttled_share is None:
+        return some(facts.run_throttles, "throttle")
+    return f"{percent(facts.throttled_share)} of attempts"
+
+
+def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
+    if facts.run_attempts and facts.run_throttles:
+        yield f"{whole(facts.run_throttles)} of {whole(facts.run_attempts)}"
+    if 0 < facts.of_constraint < facts.run_throttles:
+        share = percent(facts.of_constraint / facts.run_throttles)
+        yield f"{share} of them: {NAMES[run.diagnosis.verdict.constraint].lower()}"
+    if not facts.units_hold:
+        yield "its units are not judged: they are not DynamoDB's"
+
+
+def _what_to_do(run: ReportRun) -> Answer:
+    answer = partial(Answer, id="do", question="What to do")
+    diagnosis = run.diagnosis
+    verdict, scenario = diagnosis.verdict, run.manifest.scenario_path if run.manifest else None
+    if (cure := cure_of(diagnosis)) is not None:
+        simulated = (simulated_words(diagnosis.cure),) if diagnosis.cure is not None else ()
+        folder = _as_typed(run.folder)
+        return answer(said=capital(cure), beside=simulated, command=folder and f"keyheat fix {folder}")
+    if verdict.rule in SHORT:
+        said = "Run it where throttles can come"
+        return answer(said=said, command=scenario and f"keyheat run {scenario}")
+    if not verdict.valid:
+        return answer(said="Run it again", beside=diagnosis.generator.checks[:1])
+    if verdict.constraint == "none":
+        command = f"keyheat knee {scenario}" if scenario else None
+        beside = ("how much more it holds:",) if command else ()
+        return answer(said="Nothing needs to change", beside=beside, command=command)
+    if verdict.settled_by:
+        return answer(said="Get the evidence that settles it", beside=(verdict.settled_by,))
+    now = next((one for one in diagnosis.recommendations if one.kind == "mitigation"), None)
+    if now is not None:
+        return answer(said=title_of(now.action, now.resource), beside=("a cure is not known",))
+    return answer(said="That cannot be told before there is more evidence")
+
+
+def _as_typed(folder: Path | None) -> str | None:
+    """A folder as a person here would type it: a page says no more of the machine."""
+    if folder is None:
+        return None
+    path, here = folder.absolute(), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) and path != here else path.name
+
+
+def _cost(diagnosis: Diagnosis) -> Answer | None:
+    answer = partial(Answer, id="cost", question="What it costs")
+    bills = (
+        diagnosis.cure.bill if diagnosis.cure else None,
+        *(one.bill for one in diagnosis.recommendations),
+    )
+    bill = next((one for one in bills if one is not None), None)
+    if bill is None:
+        return None
+    before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
+    said = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
+    return answer(said=said, beside=(_priced(bill),))
+
+
+def _priced(bill: MonthlyBill) -> str:
+    often = "around the clock" if bill.hours_per_day == 24 else f"for {bill.hours_per_day:g} hours a day"
+    more = ", for all that goes through then" if bill.by_request else ""
+    return f"if the load goes on {often}{more}; {bill.prices}"
+
+
+def _how_sure(run: ReportRun) -> Answer:
+    verdict, source = run.diagnosis.verdict, run.diagnosis.source
+    minutes = f"from {some(run.diagnosis.coverage.minutes, 'minute')} of evidence"
+    if verdict.grade != "none":
+        by = grade_words(verdict.grade, source)
+    elif verdict.rule in SHORT:
+        by = "no throttle can be expected of this endpoint"
+    elif verdict.constraint == "none":
+        by = "there is no throttle to explain"
+    else:
+        by = "no reasons, and nothing to infer the cause from"
+    said = "–" if verdict.rule in SHORT else f"{sureness(verdict)} confidence"
+    return Answer(id="sure", question="How sure", said=said, beside=(capital(f"{by}, {minutes}"),))
