@@ -1,8 +1,8 @@
 """Colours by role, in light and in dark, for the page and for its charts.
 
 Charts are made in the light colours; the page's script swaps each for its dark partner, so every light colour
-stands for one role only. Throttled is always of the red family; constraints within it differ in lightness and
-in pattern too, so that they can be told apart without colour and on paper.
+stands for one role only. Each constraint has a hue and a pattern of its own, so that they can be told apart
+at a glance, without colour and on paper; what is hot, and what went well, has none of these hues.
 """
 
 from typing import Any
@@ -19,17 +19,17 @@ LIGHT = {
     "soft": "#dde8f7",
     "ceiling": "#8a6100",
     "calm": "#d5dade",
-    "good": "#1f7a4d",
+    "good": "#3d7a1c",
     "partition": "#cf2233",
-    "table": "#7a1026",
-    "max_on_demand": "#e8636e",
-    "account": "#f0a0a6",
-    "undetermined": "#a77279",
+    "table": "#6d3bb5",
+    "max_on_demand": "#c05a0e",
+    "account": "#b0307f",
+    "undetermined": "#7d7468",
     "error": "#8b8f94",
     "heat0": "#f4f6f8",
-    "heat1": "#a9c5ec",
-    "heat2": "#3f7ccf",
-    "heat3": "#0c2f68",
+    "heat1": "#a3d6cd",
+    "heat2": "#2b9385",
+    "heat3": "#06413c",
 }
 DARK = {
     "page": "#12161b",
@@ -41,17 +41,17 @@ DARK = {
     "soft": "#223a5c",
     "ceiling": "#e3b341",
     "calm": "#3a444e",
-    "good": "#63c794",
+    "good": "#9ccb6c",
     "partition": "#f2606c",
-    "table": "#c24a64",
-    "max_on_demand": "#ff9da3",
-    "account": "#ffcdd0",
-    "undetermined": "#c99ba1",
+    "table": "#b595f2",
+    "max_on_demand": "#f29a52",
+    "account": "#ef8cc5",
+    "undetermined": "#b9afa2",
     "error": "#868e96",
     "heat0": "#1c232b",
-    "heat1": "#274b80",
-    "heat2": "#5f97ea",
-    "heat3": "#d6e6ff",
+    "heat1": "#14514a",
+    "heat2": "#2fae9f",
+    "heat3": "#d3f7f0",
 }
 assert LIGHT.keys() == DARK.keys()
 assert len(set(LIGHT.values())) == len(LIGHT)

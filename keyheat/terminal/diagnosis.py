@@ -81,7 +81,7 @@ def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableTyp
         Paragraph(said, style="bold"),
         chip(verdict),
         *as_expected,
-        _answers(answers_of(whole_run, facts)),
+        _answers(answers_of(whole_run, facts, shared=False)),
         *_advice("What to do now", "mitigation", diagnosis),
         *_advice("What to do for good", "cure", diagnosis),
         *_advice("What was simulated, and is not enough", "insufficient", diagnosis),
@@ -134,7 +134,7 @@ def _answers(answers: Sequence[Answer]) -> RenderableType:
     table.add_row("", "")
     for one in answers:
         beside = "; ".join(one.beside).replace("`", "")
-        more = Text(f": {beside}" if one.beside else "")
+        more = Text(f"  {beside}" if one.beside else "")
         command = Text(f"\n{one.command}", style="cyan") if one.command else Text()
         table.add_row(one.question, Text.assemble((one.said, "bold"), more, command))
     return table

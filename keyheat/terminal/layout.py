@@ -12,8 +12,8 @@ from keyheat.words import glued
 
 COLOURS = {
     "partition": "red",
-    "table": "dark_orange",
-    "max_on_demand": "magenta",
+    "table": "medium_purple",
+    "max_on_demand": "dark_orange",
     "account": "magenta",
     "undetermined": "yellow",
     "none": "green",

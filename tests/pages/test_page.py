@@ -51,7 +51,7 @@ def test_rendering_twice_gives_the_same_page(samples, generated_at, name):
 def test_the_verdict_comes_before_everything_else(samples, generated_at, name):
     text = page(samples[name], generated_at)
     first = text.index('role="alert"') if name == "generator-bound" else text.index('id="verdict"')
-    assert first < text.index('id="evidence"') < text.index('id="capacity"') < text.index('id="advice"')
+    assert first < text.index('id="advice"') < text.index('id="evidence"') < text.index('id="capacity"')
 
 
 def test_a_generator_bound_run_says_so_first(samples, generated_at):

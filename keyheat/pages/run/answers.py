@@ -2,6 +2,7 @@
 much, how sure. Page, terminal and ticket have them from here.
 """
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +15,7 @@ from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.verdict import Facts, grade_words, joined, sureness
 from keyheat.pages.wording import NAMES, SHORT, saying
 from keyheat.runs.formats import Diagnosis, MonthlyBill
+from keyheat.shipped import shipped
 from keyheat.words import capital, title_of
 
 
@@ -28,9 +30,13 @@ class Answer:
     command: str | None = None
 
 
-def answers_of(run: ReportRun, facts: Facts) -> tuple[Answer, ...]:
-    """The answers, in the order in which they are asked; nothing of costs where no change has a price."""
-    found = (_since(run, facts), _how_bad(run, facts), _what_to_do(run), _cost(run.diagnosis), _how_sure(run))
+def answers_of(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[Answer, ...]:
+    """The answers, in the order in which they are asked; nothing of costs where no change has a price.
+
+    What is `shared`, as a page is, says no more of this machine than where its reader stands.
+    """
+    todo = _what_to_do(run, shared=shared)
+    found = (_since(run, facts), _how_bad(run, facts), todo, _cost(run.diagnosis), _how_sure(run))
     return tuple(one for one in found if one is not None)
 
 
@@ -55,10 +61,11 @@ def _since(run: ReportRun, facts: Facts) -> Answer:
     if began_s is None or ended_s is None:
         return answer(said=f"{say(first_s)} to {say(last_s)}", beside=(f"throttled for {throttled}",))
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
-    beside = f"throttled for {throttled} of {span(ended_s - began_s)}{pieces}"
+    lasted = span(ended_s - began_s)
+    beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}{pieces}"
     if ended_s - last_s <= STILL_S:
         return answer(said=f"{say(first_s)} to the end", beside=(beside,))
-    over = f"over {span(ended_s - last_s)} before the end"
+    over = f"ended {span(ended_s - last_s)} before the {'window' if run.alone else 'run'} did"
     return answer(said=f"{say(first_s)} to {say(last_s)}", beside=(beside, over))
 
 
@@ -96,20 +103,22 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
         yield "its units are not judged: they are not DynamoDB's"
 
 
-def _what_to_do(run: ReportRun) -> Answer:
+def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
     answer = partial(Answer, id="do", question="What to do")
     diagnosis = run.diagnosis
-    verdict, scenario = diagnosis.verdict, run.manifest.scenario_path if run.manifest else None
+    verdict, scenario = diagnosis.verdict, _scenario_of(run)
     if (cure := cure_of(diagnosis)) is not None:
         simulated = (simulated_words(diagnosis.cure),) if diagnosis.cure is not None else ()
-        folder = _as_typed(run.folder)
+        folder = _as_typed(run.folder, shared=shared)
         return answer(said=capital(cure), beside=simulated, command=folder and f"keyheat fix {folder}")
     if verdict.rule in SHORT:
         said = "Run it where throttles can come"
         return answer(said=said, command=scenario and f"keyheat run {scenario}")
-    if not verdict.valid:
-        return answer(said="Run it again", beside=diagnosis.generator.checks[:1])
-    if verdict.constraint == "none":
+    if not verdict.valid and diagnosis.generator.bound:
+        return answer(
+            said="Run it again with a generator that keeps up", beside=diagnosis.generator.checks[:1]
+        )
+    if verdict.valid and verdict.constraint == "none":
         command = f"keyheat knee {scenario}" if scenario else None
         beside = ("how much more it holds:",) if command else ()
         return answer(said="Nothing needs to change", beside=beside, command=command)
@@ -117,16 +126,27 @@ def _what_to_do(run: ReportRun) -> Answer:
         return answer(said="Get the evidence that settles it", beside=(verdict.settled_by,))
     now = next((one for one in diagnosis.recommendations if one.kind == "mitigation"), None)
     if now is not None:
-        return answer(said=title_of(now.action, now.resource), beside=("a cure is not known",))
+        return answer(said=title_of(now.action, now.resource), beside=(now.why,))
     return answer(said="That cannot be told before there is more evidence")
 
 
-def _as_typed(folder: Path | None) -> str | None:
-    """A folder as a person here would type it: a page says no more of the machine."""
+def _scenario_of(run: ReportRun) -> str | None:
+    """The run's scenario as a verb takes it; one of ours by its name."""
+    path = run.manifest.scenario_path if run.manifest else None
+    if path is None:
+        return None
+    ours = Path(path).parent == shipped("configs") / "scenarios"
+    return Path(path).stem if ours else shlex.quote(path if not Path(path).is_absolute() else Path(path).name)
+
+
+def _as_typed(folder: Path | None, *, shared: bool) -> str | None:
+    """A folder as a person here would type it; what is elsewhere is said by its name where that is shared."""
     if folder is None:
         return None
     path, here = folder.absolute(), Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) and path != here else path.name
+    if path.is_relative_to(here) and path != here:
+        return shlex.quote(str(path.relative_to(here)))
+    return shlex.quote(path.name if shared else str(path))
 
 
 def _cost(diagnosis: Diagnosis) -> Answer | None:
