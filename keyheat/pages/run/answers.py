@@ -55,7 +55,8 @@ def _since(run: ReportRun, facts: Facts) -> Answer:
     spans = joined((one.start.timestamp(), one.end.timestamp()) for one in run.diagnosis.labels)
     began_s, ended_s = times_of(run, facts)
     if not spans:
-        return answer(said=NOTHING if _throttles_unknown(run, facts) else "Never")
+        unknown = facts.run_throttles or _throttles_unknown(run, facts)
+        return answer(said=NOTHING if unknown else "Never")
     first_s, last_s = spans[0][0], spans[-1][1]
     say, throttled = saying(first_s, last_s), span(sum(end - start for start, end in spans))
     if began_s is None or ended_s is None:

@@ -1,0 +1,105 @@
+"""What a reader asks first, and what page and terminal answer."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from keyheat.pages.run.advice import cards
+from keyheat.pages.run.answers import Answer, answers_of
+from keyheat.pages.run.record import ReportRun, evidence_alone, load_run, read_record
+from keyheat.pages.run.verdict import facts_of
+from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
+from keyheat.words import WRITE
+
+Story = Callable[[str], ReportRun]
+
+
+@pytest.fixture
+def story(samples: dict[str, Path]) -> Story:
+    return lambda name: load_run(samples[name])
+
+
+def asked(run: ReportRun, **how: bool) -> dict[str, Answer]:
+    return {one.id: one for one in answers_of(run, facts_of(run, read_record(run)), **how)}
+
+
+def with_diagnosis(run: ReportRun, **fields: object) -> ReportRun:
+    return replace(run, diagnosis=run.diagnosis.model_copy(update=fields))
+
+
+BILL = MonthlyBill(before_dollars_per_month=22.78, after_dollars_per_month=546, prices="list prices")
+CURE = Cure(
+    steps=(CureStep(action="shard_writes", resource="table", direction=WRITE, shards=4),),
+    throttle_share_before=0.4, throttle_share_after=0.0, bill=BILL,
+)  # fmt: skip
+
+
+def test_the_five_questions_of_a_hot_key(story: Story) -> None:
+    found = asked(with_diagnosis(story("hotkey"), cure=CURE))
+    assert list(found) == ["since", "bad", "do", "cost", "sure"]
+    assert found["since"].said.endswith(" to the end")
+    assert found["bad"].said.endswith(" % of attempts")
+    assert found["do"].said == "Shard the hot key (4 shards)"
+    assert found["do"].beside == ("Simulated: no attempt throttled then, instead of 40 %.",)
+    assert found["cost"].said == "$22.78 → $546 a month"
+    assert found["sure"].said == "98 % confidence"
+
+
+def test_what_ended_says_how_long_before_the_run_did(story: Story) -> None:
+    run = story("hotkey")
+    assert run.manifest is not None
+    assert run.manifest.ended_at is not None
+    labels = run.diagnosis.labels
+    later = run.manifest.model_copy(update={"ended_at": labels[-1].end + timedelta(seconds=40)})
+    found = asked(replace(run, manifest=later))["since"]
+    assert found.beside[-1] == "ended 40 s before the run did"
+    assert " to the end" not in found.said
+
+
+def test_a_command_on_a_page_says_no_more_of_the_machine(
+    story: Story, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = with_diagnosis(story("hotkey"), cure=CURE)
+    assert run.folder is not None
+    monkeypatch.chdir(tmp_path)
+    assert asked(run)["do"].command == "keyheat fix hotkey"
+    assert asked(run, shared=False)["do"].command == f"keyheat fix {run.folder}"
+    monkeypatch.chdir(run.folder.parent.parent)
+    assert asked(run)["do"].command == f"keyheat fix {run.folder.parent.name}/hotkey"
+
+
+def test_what_cannot_be_known_is_not_said_to_be_none(story: Story) -> None:
+    run = story("undetermined")
+    assert run.evidence is not None
+    nothing = asked(evidence_alone(run.evidence, run.diagnosis.model_copy(update={"labels": ()})))
+    assert nothing["since"].said == "–", "a client saw throttles, and no label says when"
+    assert "cost" not in nothing
+
+
+def test_a_run_that_the_generator_spoiled_is_to_be_made_again(story: Story) -> None:
+    found = asked(story("generator-bound"))["do"]
+    assert found.said == "Run it again with a generator that keeps up"
+    assert found.command is None
+
+
+def test_resources_that_need_the_same_share_a_card() -> None:
+    def raised(resource: str, units: float, action: str = "raise_capacity") -> Recommendation:
+        return Recommendation(
+            action=action, kind="cure", why="It is asked for more.", expected="It fits.",
+            resource=resource, direction=WRITE, units=units,
+        )  # fmt: skip
+
+    both, other = cards(
+        [
+            raised("table", 900),
+            raised("by-day", 400),
+            raised("table", 1).model_copy(update={"action": "ramp"}),
+        ]
+    )
+    assert (both.title, [one.resource for one in both.of]) == ("Raise the capacity", ["table", "by-day"])
+    assert both.expected == ("It fits.",)
+    assert not other.several
+    assert cards([raised("by-day", 400)])[0].title == "Raise the capacity of index by-day"
