@@ -96,7 +96,7 @@ def test_resources_that_need_the_same_share_a_card() -> None:
         [
             raised("table", 900),
             raised("by-day", 400),
-            raised("table", 1).model_copy(update={"action": "ramp"}),
+            raised("table", 1, action="ramp"),
         ]
     )
     assert (both.title, [one.resource for one in both.of]) == ("Raise the capacity", ["table", "by-day"])
