@@ -56,9 +56,10 @@ wheel: dev
 	$(BIN)/python .ci/wheel.py dist
 
 # More workers than cores: most of the time of a load, or of a minute that is to be published, passes in waiting.
+# Those that run alone are first: their one process compiles what all workers would compile at the same time.
 test: dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not alone"
 	$(BIN)/python -m pytest -q -m alone
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not alone"
 
 quick: dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not opens and not slow and not alone"

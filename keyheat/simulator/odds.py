@@ -137,7 +137,7 @@ class Odds:
     def hovering(self, whose: Hashable, units: Floats, rates: Floats) -> Hovering:
         """What is known of buckets that hover, of rates that are about these: per unit that is earned."""
         known = self._known.get(whose)
-        if known is None or known[1].shape != rates.shape or not np.allclose(known[0], units, rtol=CHANGED):
+        if known is None or known[1].shape != rates.shape or not _alike(known[0], units):
             found = hovering(units, rates)
             self._known[whose] = units, rates, found
             return found
@@ -152,6 +152,10 @@ class Odds:
             found = Hovering(chances, levels)
             self._known[whose] = units, before, found
         return found
+
+
+def _alike(known: Floats, units: Floats) -> bool:
+    return bool((np.abs(known - units) <= CHANGED * units).all())
 
 
 def shared_out(units: Floats, odds: Floats, wanted: Floats, rooms: Floats) -> Floats:

@@ -41,7 +41,7 @@ def _gate(front: Front, gate: LimitGate, now_s: float) -> SharedLimit:
     """A gate of the table. The account's quota is the indexes' too: whose units are refused, refuses."""
     weights = front.units
     refusals = [(gate.refusal, np.ones(len(front.asked)))]
-    if gate.refusal.cause is Cause.ACCOUNT:
+    if gate.refusal.cause is Cause.ACCOUNT and front.ground.model.index_names:
         weights, refusals = _shared_quota(front, gate)
     return SharedLimit(
         buckets=[gate.bucket],

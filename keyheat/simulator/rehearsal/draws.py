@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isqrt, sqrt
 from random import Random
+from string import ascii_letters, digits
 from typing import Any, Final
 
 from keyheat.scenario.keys import KeyPattern
@@ -102,6 +103,7 @@ class NotedKeys:
 
 
 IN_TIME: Final = re.compile(r"\d{13}-\d{7,10}-\d{6,10}", re.ASCII)  # `TableUser.next_sort_key`
+IN_WORDS: Final = frozenset(ascii_letters + digits)
 NUMBER: Final = re.compile(r"\d+", re.ASCII)
 HOLE: Final = "{?}"
 MARK: Final = re.compile(r"\{(key|time|\?)\}")
@@ -133,13 +135,25 @@ def made(text: str, keys: Sequence[str], numbers: Sequence[tuple[int, int, int]]
         return KeyText(text, text, (), (), fresh)
     shape = text
     for key in sorted({key for key in keys if key in text}, key=len, reverse=True):
-        shape = re.sub(rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])", "{key}", shape)
+        shape = _marked(shape, key)
     shape = IN_TIME.sub("{time}", shape)
     found = NUMBER.findall(shape)
     drawn_of = tuple(
         frozenset((least, most) for value, least, most in numbers if value == int(one)) for one in found
     )
     return KeyText(text, NUMBER.sub(HOLE, shape), tuple(found), drawn_of, fresh)
+
+
+def _marked(text: str, key: str) -> str:
+    """The text with `{key}` wherever the key stands apart; without a pattern, which takes long to compile."""
+    parts, done, at = [], 0, text.find(key)
+    while at >= 0 and key:
+        end = at + len(key)
+        if text[at - 1 : at] not in IN_WORDS and text[end : end + 1] not in IN_WORDS:
+            parts += [text[done:at], "{key}"]
+            done = end
+        at = text.find(key, max(done, at + 1))
+    return "".join([*parts, text[done:]])
 
 
 def law_of(

@@ -35,10 +35,13 @@ class Done:
     fresh: bool
     reads: tuple[int, ...]  # after which requests a read, as an application knows it, was over
     known: frozenset[tuple[str, str | None]] = frozenset()  # items that it remembers from earlier tasks
+    explained: dict[str, KeyText] = field(default_factory=dict)  # texts that were asked for
 
     def made(self, text: str) -> KeyText:
         """A text, explained."""
-        return made(text, self.keys, self.numbers, fresh=self.fresh)
+        if (found := self.explained.get(text)) is None:
+            found = self.explained[text] = made(text, self.keys, self.numbers, fresh=self.fresh)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,7 @@ class Tables:
             table.name: {name for one in table.indexes for name in (one.partition_key, one.sort_key) if name}
             for table in tables
         }
+        self._places = {table.name: {table.partition_key, *self._indexed[table.name]} for table in tables}
         self._items: dict[tuple[str, str, str | None], _Kept] = {}
         self._by_value: defaultdict[tuple[str, str, str], dict[int, Item]] = defaultdict(dict)
         self.sent: list[SentItem] = []  # of the task that is going on
@@ -134,6 +135,7 @@ class Tables:
         what: What = "put" if "Item" in request else "update" if "UpdateExpression" in request else "delete"
         if_absent = bool(ABSENT.search(request.get("ConditionExpression", "")))
         seen = after if what == "put" else change
+        size_bytes = item_bytes(after)
         for one in self._drawn:
             if one in seen and ATTRIBUTE.fullmatch(text_of(seen[one])) is None:
                 raise NotLearnt(
@@ -148,7 +150,7 @@ class Tables:
                 table=spec.name,
                 key=name[1],
                 sort=name[2],
-                size_bytes=item_bytes(after),
+                size_bytes=size_bytes,
                 more_bytes=item_bytes(change) if change else 0,
                 found=kept is not None,
                 written_before=kept is not None and kept.task < self._task,
@@ -159,12 +161,12 @@ class Tables:
         if if_absent and kept is not None:
             return None
         self._keep(spec, name, None if what == "delete" else after)
-        units = max(1, ceil(item_bytes(after) / limits.WRITE_UNIT_BYTES))
+        units = max(1, ceil(size_bytes / limits.WRITE_UNIT_BYTES))
         return {"ConsumedCapacity": {"CapacityUnits": units}, "Attributes": after if what != "put" else {}}
 
     def _keep(self, spec: TableSpec, name: tuple[str, str, str | None], item: Item | None) -> None:
         old = self._items.pop(name, None)
-        places = {spec.partition_key, *self._indexed[spec.name]}
+        places = self._places[spec.name]
         if old is not None:
             for place in places & old.item.keys():
                 self._by_value[spec.name, place, text_of(old.item[place])].pop(id(old.item), None)

@@ -167,7 +167,7 @@ def query(
     matches a `part`.
     """
     found = of or setting.written(keys)
-    pages, units = (found.mean(of, part, setting.coming) for of in (cost.pages, cost.units))
+    pages, units = found.means((cost.pages, cost.units), part, setting.coming)
     times = shards * pages
     return TaskRequest(
         operation="Query",

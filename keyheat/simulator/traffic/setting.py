@@ -5,7 +5,7 @@ is Poisson distributed with the mean N x p. What a read costs follows from that 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import ceil, floor, fsum, sqrt
@@ -63,6 +63,9 @@ def spawned_share(load: LoadSpec, at_s: float) -> float:
 MOST_GROUPS = 64  # of keys that are used about equally
 FEW = 400.0  # items, of which each number has its own probability; beyond, a bell curve stands for them
 BELL = np.linspace(-4.0, 4.0, 81)
+BELL_WEIGHTS = np.exp(-(BELL**2) / 2)
+NUMBERS = np.arange(ceil(FEW + 8 * sqrt(FEW) + 8), dtype=np.float64)
+LOGS = np.log(np.maximum(NUMBERS, 1.0))
 
 
 @dataclass(slots=True)
@@ -85,14 +88,27 @@ class Written:
         """
         self.items += answer.accepted + answer.refused.get((None, Cause.KEY_RANGE), 0)
 
-    def mean(self, of: Callable[[Floats], Floats], part: float = 1.0, coming: float = 0.0) -> float:
-        """The mean of a function of how many items the next key has; `part` of them, where it reads less.
+    def means(
+        self, functions: Sequence[Callable[[Floats], Floats]], part: float = 1.0, coming: float = 0.0
+    ) -> list[float]:
+        """The means of functions of how many items the next key has; `part` of them, where it reads less.
 
         `coming`: items that will be written meanwhile; half of them are there in the mean.
         """
         items = (self.items + coming / 2) * part
-        found = [_poisson_mean(of, items * share) for share in self._shares.tolist()]
-        return float(np.dot(self._parts, found))
+        drawn = [_poisson(items * share) for share in self._shares.tolist()]
+        every = np.concatenate([numbers for numbers, _weights in drawn] or [np.empty(0)])
+        ends = np.cumsum([len(numbers) for numbers, _weights in drawn]).tolist()
+        sums = [weights.sum() for _numbers, weights in drawn]
+        found = []
+        for of in functions:
+            values = of(every)
+            of_groups = [
+                float(np.dot(weights, values[end - len(weights) : end]) / total)
+                for (_numbers, weights), end, total in zip(drawn, ends, sums, strict=True)
+            ]
+            found.append(float(np.dot(self._parts, of_groups)))
+        return found
 
     def there(self, coming: float = 0.0) -> float:
         """How probably the next key has an item.
@@ -151,17 +167,14 @@ def _groups(keys: Masses) -> tuple[Floats, Floats]:
     return shares, parts
 
 
-def _poisson_mean(of: Callable[[Floats], Floats], mean: float) -> float:
-    """The mean of a function of a Poisson distributed number."""
+def _poisson(mean: float) -> tuple[Floats, Floats]:
+    """What a Poisson distributed number may be, and how probably, in proportion."""
     if mean > FEW:
-        numbers: Floats = np.rint(mean + BELL * sqrt(mean))
-        weights = np.exp(-(BELL**2) / 2)
-    else:
-        numbers = np.arange(ceil(mean + 8 * sqrt(mean) + 8), dtype=np.float64)
-        steps = np.log(max(mean, 1e-12)) - np.log(np.maximum(numbers, 1.0))
-        steps[0] = 0.0
-        weights = np.exp(np.cumsum(steps) - mean)
-    return float(np.dot(weights, of(numbers)) / weights.sum())
+        return np.rint(mean + BELL * sqrt(mean)), BELL_WEIGHTS
+    count = ceil(mean + 8 * sqrt(mean) + 8)
+    steps = np.log(max(mean, 1e-12)) - LOGS[:count]
+    steps[0] = 0.0
+    return NUMBERS[:count], np.exp(np.cumsum(steps) - mean)
 
 
 HALF_S = 0.5  # a second is represented by its middle
