@@ -81,7 +81,7 @@ def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableTyp
         Paragraph(said, style="bold"),
         chip(verdict),
         *as_expected,
-        _answers(answers_of(whole_run, facts, shared=False)),
+        *_answers(answers_of(whole_run, facts, shared=False)),
         *_advice("What to do now", "mitigation", diagnosis),
         *_advice("What to do for good", "cure", diagnosis),
         *_advice("What was simulated, and is not enough", "insufficient", diagnosis),
@@ -126,18 +126,15 @@ def _findings(findings: Sequence[Finding]) -> list[RenderableType]:
     return [_heading("What else was found"), *parts, *rest] if parts else []
 
 
-def _answers(answers: Sequence[Answer]) -> RenderableType:
-    """A row for each question; the command stands below, whole, so that it can be copied."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    table.add_row("", "")
+def _answers(answers: Sequence[Answer]) -> list[RenderableType]:
+    """A paragraph for each question; its command stands below, whole, so that it can be copied."""
+    width = max(len(one.question) for one in answers) + 2
+    indent, parts = " " * width, list[RenderableType]([Text("")])
     for one in answers:
-        beside = "; ".join(one.beside).replace("`", "")
-        more = Text(f"  {beside}" if one.beside else "")
-        command = Text(f"\n{one.command}", style="cyan") if one.command else Text()
-        table.add_row(one.question, Text.assemble((one.said, "bold"), more, command))
-    return table
+        said = " · ".join((one.said, *one.beside)).replace("`", "")
+        parts.append(Paragraph(said, f"{one.question:<{width}}", indent))
+        parts += [Text(f"{indent}{one.command}", style="bold")] if one.command else []
+    return parts
 
 
 def _advice(heading: str, kind: str, diagnosis: Diagnosis) -> list[RenderableType]:

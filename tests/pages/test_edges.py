@@ -54,7 +54,7 @@ def test_a_run_of_one_second(generated_at):
     run = ReportRun(diagnosis=diagnosis(), seconds=seconds((0, None, "write", "PutItem", 900, 100, 900)))
     text = text_of(run, generated_at)
     assert "Consumed 900 WCU/s on average and 900 at most." in text
-    assert "10 % of 1,000 attempts" in text
+    assert "<b>10 % of attempts</b><span>100 of 1,000</span>" in text
 
 
 def test_a_run_that_sent_nothing(generated_at):

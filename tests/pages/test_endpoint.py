@@ -57,4 +57,4 @@ def test_utilisation_is_not_judged_by_units_that_are_not_dynamodbs(tmp_path: Pat
     assert "Units, shares and costs are not to be relied on" in doubted
     assert "PutItem: constant: always 1" in doubted
     assert "100 of 100 provisioned WCU/s" not in doubted
-    assert "not judged: units there are not DynamoDB&#39;s" in doubted
+    assert "its units are not judged: they are not DynamoDB&#39;s" in doubted

@@ -35,8 +35,9 @@ def test_no_line_is_wider_than_the_screen_or_ends_in_spaces(samples, name, width
 def test_the_verdict_is_the_first_sentence_and_has_the_numbers_of_its_run(samples):
     run = load_run(samples["hotkey"])
     text = " ".join(printed(run.diagnosis, run).split())
-    assert text.startswith("Writes were throttled by a partition limit: one key asked for 1,800 WCU/s")
-    assert "of its 4,000 WCU. partition confidence 98 %, DynamoDB said so" in text
+    assert text.startswith("Writes were throttled by a partition limit: one key, sha256:a045eb33f879, asked")
+    assert "of its 4,000 WCU. partition as expected Since when" in text
+    assert "How sure 98 % confidence · DynamoDB said so, from" in text
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,8 @@ def test_mitigations_stand_apart_from_cures(samples):
     run = load_run(samples["hotkey"])
     text = printed(run.diagnosis, run)
     places = [
-        text.index(part) for part in ("What to do now", "Retry with jitter", "What to do for good", "Shard")
+        text.index(part)
+        for part in ("What to do now", "Retry with jitter", "What to do for good", "  - Shard")
     ]
     assert places == sorted(places)
 
