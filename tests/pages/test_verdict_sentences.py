@@ -25,8 +25,8 @@ def verdict(constraint, *, valid=True):
     ("constraint", "numbers", "sentence"),
     [
         ("partition", {},
-         "Writes were throttled by a partition limit: one key, sha256:1f3a, asked for 1,800 WCU/s where a partition admits "
-         "1,000; the table used 28 % of its 4,000 WCU."),
+         "Writes were throttled by a partition limit: one key, sha256:1f3a, asked for 1,800 WCU/s where "
+         "a partition admits 1,000; the table used 28 % of its 4,000 WCU."),
         ("partition", {"hot_key": None},
          "Writes were throttled by a partition limit (1,000 WCU/s on any one partition); "
          "the table used 28 % of its 4,000 WCU."),
