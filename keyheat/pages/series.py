@@ -48,6 +48,8 @@ class RunEntry:
     run_dir: Path
     hero: Hero | None = None
     throttled: str = ""
+    throttles: int = 0
+    throttled_share: float | None = None  # of its attempts
     picture: RunPicture | None = None
     problem: str | None = None
 
@@ -72,6 +74,8 @@ class RunEntry:
             run_dir=run_dir,
             hero=hero_of(run, facts),
             throttled=f"{whole(facts.run_throttles)}{share}" if facts.run_throttles else _no_throttles(run),
+            throttles=facts.run_throttles,
+            throttled_share=facts.throttled_share,
             picture=picture_of(timeline) if timeline is not None else None,
         )
 

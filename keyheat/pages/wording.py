@@ -61,7 +61,7 @@ assert set(get_args(Constraint)) == set(NAMES) == set(LIMITS)
 def limit_of(constraint: Constraint, resource: str | None) -> str:
     """A limit with whose it is: `one partition of index by-country`."""
     limit = LIMITS[constraint]
-    return limit if constraint == "account" else f"{limit} of {whose(resource)}"
+    return limit if constraint in ("account", "undetermined") else f"{limit} of {whose(resource)}"
 
 
 def labels_of(diagnosis: Diagnosis, resource: Resource) -> list[Label]:
