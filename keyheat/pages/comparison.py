@@ -150,6 +150,7 @@ class PageAnswer:
     warnings: tuple[str, ...] = ()
     expected: str | None = None  # how many runs came to what their scenarios expect; None where none says
     surprise: bool = False
+    command: str | None = None  # that asks for it again
 
 
 def write_comparison(path: Path, folders: Sequence[Path], prices: Prices, generated_at: datetime) -> bool:

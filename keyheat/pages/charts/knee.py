@@ -72,7 +72,7 @@ def _figure(knee: Knee, steps: Sequence[KneeStep], unit: str, counted: str) -> g
         annotations=[heading(counted, 1.0)],
         xaxis=amounts(
             type="log", rangemode="normal", gridcolor="rgba(0,0,0,0)", ticklabelstandoff=8,
-            tickmode="array", tickvals=_ticks(demands), ticktext=[f"{tick:,g}" for tick in _ticks(demands)],
+            tickmode="array", tickvals=ticks(demands), ticktext=[f"{tick:,g}" for tick in ticks(demands)],
             title={"text": f"demand, {unit} per second", "font": {"size": 11}},
         ),
         yaxis=amounts(),
@@ -81,7 +81,7 @@ def _figure(knee: Knee, steps: Sequence[KneeStep], unit: str, counted: str) -> g
     return made
 
 
-def _ticks(demands: Sequence[float]) -> list[float]:
+def ticks(demands: Sequence[float]) -> list[float]:
     """1, 1.5, 2, 3, 5, 7, 10 ... within the demands; few enough for a narrow page."""
     least, most = min(demands), max(demands)
     found = [
