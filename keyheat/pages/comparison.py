@@ -24,6 +24,7 @@ from keyheat.pages.style import LIGHT
 from keyheat.pages.wording import limit_of
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import SIMULATED
+from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
 
 MOST_BINS = 240
 LEGEND = (
@@ -325,11 +326,9 @@ def reading(prices: Prices) -> tuple[tuple[str, str], ...]:
             "whole seconds of the load, its burst included.",
         ),
         ("Throttled", "The share of the requests that were refused, of all that were sent."),
-        (
-            "Latency",
-            "Service time is from sending to the whole answer, of accepted requests. A whole operation is "
-            "more than one request: a read of every shard, or a write with its retries.",
-        ),
+        (titled(SERVICE_TIME), f"{MEANINGS[SERVICE_TIME]} Of accepted attempts."),
+        (titled(RESPONSE_TIME), MEANINGS[RESPONSE_TIME]),
+        ("Whole operation", "More than one request: a read of every shard, or a write with its retries."),
         (
             "RCU per whole read",
             "What one checked read of a whole collection consumed, over all its requests.",

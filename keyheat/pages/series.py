@@ -21,6 +21,7 @@ from keyheat.pages.run.timeline import RateTimeline, by_minute, by_second
 from keyheat.pages.run.verdict import facts_of
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, FileProblem
+from keyheat.terms import RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled
 
 INDEX = "index.html"
 WIDTH, HEIGHT, THROTTLED_HEIGHT = 320, 64, 26
@@ -139,8 +140,8 @@ def _shape(values: Floats, top: float, height: int) -> str:
 LONGEST_LABEL = 28
 SERVICE, WHOLE, ANSWERED = "accepted", "logical", "response"  # latency outcomes that are compared
 TIMED = {
-    SERVICE: "service time",
-    ANSWERED: "from the intended start to the answer",
+    SERVICE: SERVICE_TIME,
+    ANSWERED: RESPONSE_TIME,
     WHOLE: "whole operation",
 }
 
@@ -229,7 +230,7 @@ def _answer(columns: Sequence[RunColumn]) -> tuple[MeasureRow, ...]:
     expected = tuple((hero.expected or NOTHING) if hero else NOTHING for hero in heroes)
     rows = [
         MeasureRow(
-            name="Limited by",
+            name=titled(THROTTLED_BY),
             cells=tuple(hero.chip if hero else "not known" for hero in heroes),
             wrong=tuple(not column.valid for column in columns),
         ),

@@ -14,10 +14,10 @@ from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
 from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Trial, WhatIfSearch
 from keyheat.terminal.layout import Paragraph
+from keyheat.terms import THROTTLED_BY
 from keyheat.words import Direction
 
 FORMAT: Final = "keyheat.whatif/1"
-LIMITED_BY: Final = "limited by"
 LIMITS: Final = {
     Cause.KEY_RANGE: "the limit of one partition",
     Cause.PROVISIONED: "the provisioned capacity",
@@ -111,7 +111,7 @@ def _least(search: WhatIfSearch) -> int:
 def _table(search: WhatIfSearch, prices: Prices) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for name in columns_of(search):
-        words = name == LIMITED_BY
+        words = name == THROTTLED_BY
         table.add_column(name, justify="left" if words else "right", no_wrap=not words)
     for one in search.candidates:
         style = "bold green" if one is search.answer else ("" if one.enough else "dim")
@@ -123,7 +123,7 @@ def columns_of(search: WhatIfSearch) -> tuple[str, ...]:
     """What is said of every number that was tried; first the number, in its unit."""
     first = "shards" if search.question == "shards" else _unit(search)
     price = f"one {_whole(search)}" if search.question == "shards" else "provisioned"
-    return (first, "throttled", LIMITED_BY, "accepted", price, "on demand")
+    return (first, "throttled", THROTTLED_BY, "accepted", price, "on demand")
 
 
 def row_of(search: WhatIfSearch, one: Trial, prices: Prices) -> list[str]:
